@@ -41,7 +41,14 @@ if _TYPE_CHECKING:
         StepResult,
         VelocityImplicitEulerIntegrator,
     )
-    from merganser.analysis.plots import log_labels, log_to_pandas, plot_log, plot_trajectory
+    from merganser.analysis.plots import (
+        log_labels,
+        log_to_pandas,
+        plot_log,
+        plot_sublevelset_expression,
+        plot_sublevelset_quadratic,
+        plot_trajectory,
+    )
     from merganser.analysis.region_of_attraction import RegionOfAttraction, RegionOfAttractionOptions
     from merganser.analysis.scalar_templates import (
         IntegratorBase_,
@@ -56,7 +63,6 @@ if _TYPE_CHECKING:
         SimulatorConfig,
     )
     from merganser.analysis.simulation.simulator_statistics import PrintSimulatorStatistics
-    from merganser.analysis.sublevel_plots import plot_sublevelset_expression, plot_sublevelset_quadratic
 else:
     __getattr__, __dir__ = _lazy_names(__name__, "controllers", "estimators", "trajectory_optimization")
 

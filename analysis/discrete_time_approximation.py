@@ -14,13 +14,12 @@ from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig,
 from merganser.framework.common.keywords import also_named
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.ports import OutputPort
+from merganser.framework.core.inside import suggest_name
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.system import System
 from merganser.framework.core.values.state import DiscreteValues
 from merganser.framework.core.values.values import AbstractValue, BasicVector, Value
-from merganser.framework.primitives.linear.linear_system import AffineSystem, LinearSystem
-
-__all__ = ["DiscreteTimeApproximation"]
+from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
 
 Array = NDArray[Any]
 
@@ -85,7 +84,7 @@ class _DiscreteTimeSystem(LeafSystem):
 
     def __init__(self, system: System, period: float, config: SimulatorConfig) -> None:
         super().__init__()
-        self.set_name("DiscreteTimeApproximation")
+        suggest_name(self, "DiscreteTimeApproximation")
         self._system = system.Clone()
         self._period, self._config = period, config
         defaults = self._system.CreateDefaultContext()
@@ -120,7 +119,7 @@ class _DiscreteTimeSystem(LeafSystem):
         output.SetFrom(Value(self._system.get_output_port(port).Eval(inner)))
 
     def _inner_context(self, context: Context, inputs: Iterable[int]) -> Context:
-        """A new context of the continuous-time system, with time, state, parameters and those inputs of this one."""
+        """A new context of the continuous-time system, with time, state, parameters and inputs of this one."""
         inner = self._system.CreateDefaultContext()
         inner.SetTime(context.get_time())
         inner.SetContinuousState(context.get_discrete_state(0).value())

@@ -8,18 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.detached_context import detached_context, selected_input_port, set_state_values, state_values
+from merganser.analysis.system_dynamics import detached_context, selected_input_port, set_state_values, state_values
 from merganser.framework import Context, InputPortSelection, OutputPortSelection, System
 from merganser.framework.primitives import FirstOrderTaylorApproximation
-
-__all__ = ["FindFixedPoint", "FixedPoint"]
 
 Array = NDArray[Any]
 _SMALLEST_STEP = 2.0**-20  # shares of a Newton step that are tried
 
 
 class FixedPoint(NamedTuple):
-    """Where a system stays.
+    """A fixed point of a system.
 
     Attributes:
         x: state, shape [n].

@@ -11,14 +11,12 @@ from typing import Any
 
 from merganser.framework.common.running_time import running_time
 
-__all__ = ["SimulationProgress"]
-
 _PATIENCE = 1.0  # seconds of wall time before the bar appears
 _INTERVAL = 0.1  # seconds between two updates
 
 
 class SimulationProgress:
-    """Shows how far an advance has got, once it has taken longer than a second.
+    """Shows the progress of an advance that takes longer than a second.
 
     Nothing is shown where standard error is not a terminal, or where the environment variable
     MERGANSER_PROGRESS is 0.

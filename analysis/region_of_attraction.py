@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.detached_context import detached_context
+from merganser.analysis.system_dynamics import detached_context
 from merganser.framework import Context, InputPortSelection, OutputPortSelection, System
 from merganser.framework.common.records import settings
 from merganser.framework.primitives import Linearize
 
 if TYPE_CHECKING:
     from merganser.framework.symbolic import Expression
-
-__all__ = ["RegionOfAttraction", "RegionOfAttractionOptions"]
 
 Array = NDArray[Any]
 _NEAREST, _GROWTH, _FARTHEST = 1e-3, 1.5, 1e5  # distances that are tried along a ray
@@ -37,7 +35,7 @@ class RegionOfAttractionOptions:
     Attributes:
         lyapunov_candidate: V, an Expression of the state variables, zero at the fixed point and positive elsewhere;
             0 for the one that the linearization gives.
-        state_variables: the Variables that stand for the state; by default x0, x1, ...
+        state_variables: the Variables of the state; by default x0, x1, ...
         use_implicit_dynamics: must be False.
         num_samples: how many random rays from the fixed point are searched first; 100 for each dimension if None
             (ours).
@@ -96,9 +94,9 @@ def RegionOfAttraction(
             f"RegionOfAttraction: system '{path}' must have continuous state only, and as many state_variables; it has "
             f"{n}, and {len(variables)} were given."
         )
-    A = Linearize(system, mine, InputPortSelection.kNoInput, OutputPortSelection.kNoOutput).A()
-    P = _lyapunov_matrix(A, path)
     if candidate.EqualTo(Expression(0.0)):
+        A = Linearize(system, mine, InputPortSelection.kNoInput, OutputPortSelection.kNoOutput).A()
+        P = _lyapunov_matrix(A, path)
         e = variables - x0
         candidate = e @ P @ e
 
@@ -107,6 +105,7 @@ def RegionOfAttraction(
             return float((x - x0) @ Pe), 2.0 * Pe
     else:
         slopes = candidate.Jacobian(variables)
+        P = _curvature(slopes, variables, x0)
 
         def value_and_slope(x: Array) -> tuple[float, Array]:
             at = dict(zip(variables, x))
@@ -120,6 +119,15 @@ def RegionOfAttraction(
 
     level = _largest_level(fall, x0, P, options, path)
     return candidate / level
+
+
+def _curvature(slopes: Array, variables: Array, x0: Array) -> Array:
+    """Half of the Hessian of a candidate at x0, where it is positive definite; else the identity."""
+    from merganser.framework.symbolic import Expression
+
+    at = dict(zip(variables, x0))
+    H = np.array([[Expression(e).Evaluate(at) for e in Expression(slope).Jacobian(variables)] for slope in slopes])
+    return 0.5 * H if (np.linalg.eigvalsh(H) > 1e-9 * max(1.0, float(np.abs(H).max()))).all() else np.eye(len(x0))
 
 
 def _lyapunov_matrix(A: Array, path: str) -> Array:

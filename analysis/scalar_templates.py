@@ -10,12 +10,15 @@ from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars.scalars import scalar_named
 from merganser.framework.core.scalars.templates import ValueTemplate
 
-__all__ = ["IntegratorBase_", "RungeKutta2Integrator_", "RungeKutta3Integrator_", "Simulator_"]
-
 
 def _numeric_scalars() -> tuple[type[Any], ...]:
     """All scalar types whose values decide how long a step may be."""
     return float, scalar_named("AutoDiffXd")
+
+
+def _all_scalars() -> tuple[type[Any], ...]:
+    """Steps of fixed size are for expressions, too."""
+    return *_numeric_scalars(), scalar_named("Expression")
 
 
 def _scalar_of(stepper: Any) -> type[Any]:
@@ -35,7 +38,7 @@ def _checked(stepper: Any, T: type[Any]) -> Any:
 
 Simulator_ = ValueTemplate(Simulator, _scalar_of, _checked, _numeric_scalars)
 IntegratorBase_ = ValueTemplate(
-    IntegratorBase, _scalar_of, _checked, _numeric_scalars  # type: ignore[type-abstract]
+    IntegratorBase, _scalar_of, _checked, _all_scalars  # type: ignore[type-abstract]
 )
-RungeKutta2Integrator_ = ValueTemplate(RungeKutta2Integrator, _scalar_of, _checked, _numeric_scalars)
+RungeKutta2Integrator_ = ValueTemplate(RungeKutta2Integrator, _scalar_of, _checked, _all_scalars)
 RungeKutta3Integrator_ = ValueTemplate(RungeKutta3Integrator, _scalar_of, _checked, _numeric_scalars)

@@ -1,4 +1,7 @@
-"""The dynamics of a system as a function of state and input, with derivatives."""
+"""The dynamics of a system as a function of state and input, with derivatives.
+
+A Context of one system alone, for analyses that try out times, states and inputs.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,73 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.detached_context import detached_context, selected_input_port
-from merganser.framework import Context, System
+from merganser.framework import Context, InputPort, InputPortSelection, PortDataType, System
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.inside import linearized_dynamics, new_context
 
-__all__ = ["SystemDynamics"]
-
 Array = NDArray[np.float64]
+
+
+def detached_context(system: System, context: Context) -> Context:
+    """A new root Context of `system` with time, state, parameters and input values of `context`, which is not changed.
+
+    Args:
+        system: any system, also one inside of a Diagram.
+        context: its context. Input ports that have a value there are fixed to it.
+    """
+    system.ValidateContext(context)
+    copy = system.CreateDefaultContext()
+    copy.SetTimeStateAndParametersFrom(context)
+    copy.SetAccuracy(context.get_accuracy())
+    system.FixInputPortsFrom(system, context, copy)
+    return copy
+
+
+def selected_input_port(system: System, index: Any, function: str) -> InputPort | None:
+    """The vector input port for an index or an InputPortSelection; None for `kNoInput`.
+
+    Args:
+        system: whose port.
+        index: of the port, or an InputPortSelection.
+        function: who asks, for messages.
+
+    Raises:
+        IndexError: there is no such port.
+        ValueError: it is abstract.
+    """
+    if index == InputPortSelection.kNoInput:
+        return None
+    if index == InputPortSelection.kUseFirstInputIfItExists:
+        if system.num_input_ports() == 0:
+            return None
+        index = 0
+    port = system.get_input_port(int(index))
+    if port.get_data_type() is PortDataType.kAbstractValued:
+        raise ValueError(f"{function}: {port.GetFullDescription()} is abstract; choose a vector port.")
+    return port
+
+
+def state_values(context: Context) -> Array:
+    """A copy of the continuous state, or of all groups of the discrete state, one after the other."""
+    count = context.num_discrete_state_groups()
+    if not count:
+        return context.get_continuous_state_vector().CopyToVector()
+    return np.concatenate([context.get_discrete_state(i).CopyToVector() for i in range(count)])
+
+
+def set_state_values(context: Context, x: Array) -> None:
+    """Sets what state_values() returns."""
+    count = context.num_discrete_state_groups()
+    if not count:
+        context.SetContinuousState(x)
+    start = 0
+    for i in range(count):
+        size = context.get_discrete_state(i).size()
+        context.SetDiscreteState(i, x[start : start + size])
+        start += size
+
+
 Linearized = tuple[Array, Array, Array]
 
 _MOST_KEPT = 2_000  # points at which the dynamics are remembered
@@ -61,7 +122,7 @@ class SystemDynamics:
         self._closed_form = None if self.is_discrete else linearized_dynamics(self._system, self._context, self._port)
         self._known: dict[tuple[float, bytes], tuple[Array, Array]] = {}
         self._given, self._time = mine, float(mine.get_time())
-        self._slopes: Any = None  # False if there are none
+        self._slopes: Any = None  # False if not available
         self._num_points = 0
 
     def at(self, points: Array, time: float | None = None) -> Linearized:
@@ -87,7 +148,7 @@ class SystemDynamics:
         return values, slopes[..., :n], slopes[..., n:]
 
     def _compiled(self, points: Array, time: float) -> tuple[Array, Array] | None:
-        """By compiled code, if there is such, and so many points that it pays to load it."""
+        """By compiled code, if available, for enough points that loading it pays."""
         if self._slopes is None and self._closed_form is None:
             self._num_points += len(points)
             if self._num_points > _POINTS_TO_LOAD and may_compile():
@@ -96,7 +157,7 @@ class SystemDynamics:
         return self._slopes.at(time, points, self.num_states) if self._slopes else None
 
     def _load(self, points: Array, time: float) -> Any:
-        """Compiled code, if there is such; None if not, or if its slopes at some points are not those of AutoDiffXd.
+        """Compiled code, if available, and if its slopes at some points are those of AutoDiffXd; else None.
 
         So it is where a function of a user's drops imaginary parts, as that of a complex number's modulus does.
         """

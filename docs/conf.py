@@ -40,6 +40,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_theme_options = {
     "collapse_navigation": True,
+    "header_links_before_dropdown": 7,  # all of them
     "navigation_with_keys": False,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],

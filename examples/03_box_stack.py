@@ -53,7 +53,7 @@ def stack(plant, context, num_boxes):
         plant.SetFreeBodyPose(context, plant.GetBodyByName(f"box{i}"), RigidTransform([0.0, 0.0, height]))
 
 
-# 3. After each step, the contact results tell every contact: which bodies, where, and with what force.
+# 3. After each step, the contact results list every contact: which bodies, where, and with what force.
 def forces_below(plant, context, num_boxes):
     """The vertical force in each contact plane, from the ground upwards [N]."""
     results = plant.get_contact_results_output_port().Eval(context)

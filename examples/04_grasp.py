@@ -109,7 +109,7 @@ def simulate(mass, duration):
 
 
 def forces_on(plant, context, box):
-    """What presses on the box from both sides, what holds it up in the fingers, and what the table carries [N]."""
+    """Forces on the box: normal and friction forces of the fingers, and that of the table [N]."""
     results = plant.get_contact_results_output_port().Eval(context)
     squeeze = friction = table = 0.0
     for i in range(results.num_point_pair_contacts()):

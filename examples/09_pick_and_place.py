@@ -4,7 +4,7 @@
 
 The gripper is led along poses over time. Differential inverse kinematics makes positions of the seven joints of them,
 within the limits of the arm, 200 times a second; the driver of the arm follows these positions by inverse dynamics, and
-tells what a real arm would tell, such as external torques. The controller of the gripper closes its fingers against
+reports what a real arm would report, such as external torques. The controller of the gripper closes its fingers against
 each other with a limited force. All are blocks, wired by ports:
 
     poses -> DifferentialInverseKinematicsIntegrator -> SimIiwaDriver -> plant
@@ -15,7 +15,6 @@ external torques) into the output folder.
 """
 
 import argparse
-import time
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +62,7 @@ def add_model(plant, mass):
     return arm, gripper, box
 
 
-# 2. What the controllers know of the robot: the arm with the gripper as one rigid piece, as its driver is told.
+# 2. The controllers' model: the arm with the gripper as one rigid body, as its driver is configured.
 def model_for_control():
     whole = MultibodyPlant(0.0)
     (gripper,) = Parser(whole).AddModels(str(MODELS / "parallel_gripper.sdf"))
@@ -174,10 +173,8 @@ def simulate(mass):
     plant.SetPositions(mine, arm, HOME)
     plant.SetPositions(mine, gripper, [-0.5 * OPEN, 0.5 * OPEN])
     plant.SetFreeBodyPose(mine, box, RigidTransform([*START, 0.5 * BOX[2]]))
-    simulator.AdvanceTo(CONTROL_STEP)  # compiles what is not in the cache yet
-    wall_start = time.perf_counter()
     simulator.AdvanceTo(duration)
-    wall_time = time.perf_counter() - wall_start
+    wall_time = duration / simulator.get_actual_realtime_rate()  # without compilation
     found = {name: log.FindLog(context) for name, log in logs.items()}
     print(f"{duration:g} s in {wall_time:.3f} s, real-time factor {duration / wall_time:.1f}")
     paths = paths_of(plant, box, gripper, found["state"].data())
@@ -215,7 +212,7 @@ def plot(times, paths, data, path):
     grip.axhline(1e3 * BOX[0], color="0.6", linewidth=0.8, linestyle=":")
     grip.set(title="Grip (dotted: width of the box)", xlabel="time [s]")
     torque.plot(times, data["torque"].T, linewidth=1.0)
-    torque.set(title="External torques, as the driver tells", xlabel="time [s]", ylabel="[N m]")
+    torque.set(title="External torques, from the driver", xlabel="time [s]", ylabel="[N m]")
     for axes in (above, height, grip):
         axes.legend(loc={above: "lower right", height: "upper right", grip: "upper center"}[axes])
     for axes in (above, height, grip, torque):

@@ -21,7 +21,7 @@ from merganser.analysis.controllers import (
     MakeFiniteHorizonLinearQuadraticRegulator,
 )
 from merganser.analysis.trajectory_optimization import DirectCollocation
-from merganser.examples.acrobot import AcrobotPlant
+from merganser.examples.pendulums import AcrobotPlant
 from merganser.framework import DiagramBuilder
 from merganser.framework.optimization import Solve
 from merganser.framework.primitives import LogVectorOutput, TrajectorySource

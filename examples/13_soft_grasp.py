@@ -47,7 +47,7 @@ GREATEST = 4e3  # the stress that is red [Pa]
 
 
 def material(friction=0.8, modulus=1e6):
-    """What rigid geometries are to the ball: friction, and a pressure that grows inwards."""
+    """Contact properties of rigid geometries: friction, and a pressure that grows inwards."""
     properties = ProximityProperties()
     AddContactMaterial(friction=CoulombFriction(friction, friction), dissipation=5.0, properties=properties)
     AddCompliantHydroelasticProperties(resolution_hint=0.02, hydroelastic_modulus=modulus, properties=properties)

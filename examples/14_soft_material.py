@@ -2,9 +2,9 @@
 
     python examples/14_soft_material.py [--modulus 2.5e4] [--guess 2e5] [--output FOLDER]
 
-A bar of soft rubber hangs from the ceiling by its upper end, and is stretched by its own weight. Of its material all is
-known but Young's modulus. Newton's method finds it from the height of the tip, as `differentiate_equilibrium` tells how
-that changes with the modulus: one solution of linear equations beside that for the bar at rest. The other way is to let
+A bar of soft rubber hangs from the ceiling by its upper end, and is stretched by its own weight. All its parameters are
+known but Young's modulus. Newton's method finds it from the height of the tip: `differentiate_equilibrium` computes its
+derivative by the modulus, one solution of linear equations beside that for the bar at rest. The other way is to let
 it go and look where the tip is a moment later, for which `differentiate_motion` has the derivative of a motion.
 
 Writes soft_material.png (the height of the tip over the modulus with the way of Newton's method, and the motion of the

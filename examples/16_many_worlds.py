@@ -55,7 +55,7 @@ def draw(index):
     return random.uniform(0.0, HEAVIEST), random.uniform(-FASTEST, FASTEST, size=2)
 
 
-# 3. A shard of the study: so many worlds, from a first one on. It needs nothing but these numbers.
+# 3. A shard of the study: a number of worlds, from a first one on. It needs only these numbers.
 def study(shard):
     first, count = shard
     diagram, plant = build()

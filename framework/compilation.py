@@ -6,24 +6,18 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from merganser.framework.background_code import note_evaluation, pays_to_load_tapes
-
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
     from merganser.framework.core.context.store import CacheSlot
     from merganser.framework.core.declarations.native_function import NativeOperation
 
-__all__ = ["NativeCompilation"]
-
-
 class NativeCompilation:
     """What compiles, see core/context/compiler_hook.py."""
 
-    def pays_to_load_tapes(self) -> bool:
-        return pays_to_load_tapes()
+    def may_use_tapes(self) -> bool:
+        from merganser.framework.when_to_compile import TAPES, are_usable
 
-    def note_evaluation(self, num_entries: int) -> None:
-        note_evaluation(num_entries)
+        return are_usable(TAPES)
 
     def form_of(self, function: NativeOperation) -> Any:
         from merganser.framework.native.operations.native_operations import form_of
@@ -35,7 +29,7 @@ class NativeCompilation:
 
         return compiler_lock
 
-    def tape(self, context: Context, slots: Sequence[CacheSlot]) -> Any:
+    def tape(self, context: Context, slots: Sequence[CacheSlot], is_patient: bool) -> Any:
         from merganser.framework.native.operations.lowering import Tape
 
-        return Tape(context, slots)
+        return Tape(context, slots, is_patient)

@@ -7,29 +7,7 @@ them is asked for.
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
-from merganser.geometry.bounding_boxes import Aabb, Obb
-from merganser.geometry.collision_filter_manager import CollisionFilterManager
-from merganser.geometry.collision_filters import CollisionFilterDeclaration, CollisionFilterScope
-from merganser.geometry.frame_pose_vector import FramePoseVector
-from merganser.geometry.geometry_configuration_vector import GeometryConfigurationVector
-from merganser.geometry.geometry_frame import GeometryFrame
-from merganser.geometry.geometry_instance import GeometryInstance
-from merganser.geometry.geometry_set import GeometrySet
-from merganser.geometry.geometry_version import GeometryVersion
 from merganser.geometry.hydroelastic.contact_surface import ContactSurface
-from merganser.geometry.ids import FilterId, FrameId, GeometryId, SourceId
-from merganser.geometry.inspector import SceneGraphInspector
-from merganser.geometry.materials import (
-    AddCompliantHydroelasticProperties,
-    AddCompliantHydroelasticPropertiesForHalfSpace,
-    AddContactMaterial,
-    AddHydroelasticPressureLaw,
-    AddRigidHydroelasticProperties,
-    HydroelasticContactRepresentation,
-    MakePhongIllustrationProperties,
-)
-from merganser.geometry.memory_file import MemoryFile, Sha256
-from merganser.geometry.mesh_source import InMemoryMesh, MeshSource
 from merganser.geometry.meshes import (
     ConvertVolumeToSurfaceMesh,
     PolygonSurfaceMesh,
@@ -44,29 +22,31 @@ from merganser.geometry.meshes import (
     VolumeElement,
     VolumeMesh,
 )
-from merganser.geometry.obb_fit import (
-    CalcObb,
-    ComputeAabbForTriangleMesh,
-    ComputeAabbForVolumeMesh,
-    ComputeObbForTriangleMesh,
-    ComputeObbForVolumeMesh,
+from merganser.geometry.meshes.mesh_source import InMemoryMesh, MemoryFile, MeshSource, Sha256
+from merganser.geometry.registration.colors import RenderLabel, Rgba
+from merganser.geometry.registration.ids import FilterId, FrameId, GeometryId, SourceId
+from merganser.geometry.registration.materials import (
+    AddCompliantHydroelasticProperties,
+    AddCompliantHydroelasticPropertiesForHalfSpace,
+    AddContactMaterial,
+    AddHydroelasticPressureLaw,
+    AddRigidHydroelasticProperties,
+    HydroelasticContactRepresentation,
+    MakePhongIllustrationProperties,
 )
-from merganser.geometry.plane import Plane
-from merganser.geometry.properties import (
+from merganser.geometry.registration.properties import (
     GeometryProperties,
     IllustrationProperties,
     PerceptionProperties,
     ProximityProperties,
 )
-from merganser.geometry.query_object import QueryObject
-from merganser.geometry.query_results import (
+from merganser.geometry.registration.query_results import (
     PenetrationAsPointPair,
     SignedDistancePair,
     SignedDistanceToPoint,
 )
-from merganser.geometry.render_label import RenderLabel
-from merganser.geometry.rgba import Rgba
-from merganser.geometry.roles import Role, RoleAssign
+from merganser.geometry.registration.registered import GeometryFrame, GeometryInstance
+from merganser.geometry.registration.roles import GeometryVersion, Role, RoleAssign
 from merganser.geometry.scalar_templates import (
     ContactSurface_,
     FramePoseVector_,
@@ -84,8 +64,13 @@ from merganser.geometry.scalar_templates import (
     TriangleSurfaceMeshFieldLinear_,
     VolumeMesh_,
 )
-from merganser.geometry.scene_graph import SceneGraph
-from merganser.geometry.scene_graph_config import DefaultProximityProperties, SceneGraphConfig
+from merganser.geometry.scene.collision_filter_manager import CollisionFilterManager
+from merganser.geometry.scene.collision_filters import CollisionFilterDeclaration, CollisionFilterScope, GeometrySet
+from merganser.geometry.scene.inspector import SceneGraphInspector
+from merganser.geometry.scene.query_object import QueryObject
+from merganser.geometry.scene.scene_graph import SceneGraph
+from merganser.geometry.scene.scene_graph_config import DefaultProximityProperties, SceneGraphConfig
+from merganser.geometry.scene.source_values import FramePoseVector, GeometryConfigurationVector
 from merganser.geometry.shapes import (
     Box,
     Capsule,
@@ -96,9 +81,18 @@ from merganser.geometry.shapes import (
     Mesh,
     MeshcatCone,
     Shape,
+    ShapeKind,
     Sphere,
 )
-from merganser.geometry.volume import CalcVolume
+from merganser.geometry.shapes.bounding_boxes import Aabb, Obb, Plane
+from merganser.geometry.shapes.measures import CalcVolume
+from merganser.geometry.shapes.obb_fit import (
+    CalcObb,
+    ComputeAabbForTriangleMesh,
+    ComputeAabbForVolumeMesh,
+    ComputeObbForTriangleMesh,
+    ComputeObbForVolumeMesh,
+)
 
 if _TYPE_CHECKING:
     from merganser.geometry.rendering import (
@@ -136,6 +130,7 @@ if _TYPE_CHECKING:
         MeshcatPointCloudVisualizer_,
         MeshcatPoseSliders,
         MeshcatPoseSliders_,
+        MeshcatSignalPlot,
         MeshcatVisualizer,
         MeshcatVisualizer_,
         MeshcatVisualizerParams,
@@ -214,6 +209,7 @@ __all__ = [
     "MeshcatPointCloudVisualizer_",
     "MeshcatPoseSliders",
     "MeshcatPoseSliders_",
+    "MeshcatSignalPlot",
     "MeshcatVisualizer",
     "MeshcatVisualizerParams",
     "MeshcatVisualizer_",
@@ -252,6 +248,7 @@ __all__ = [
     "SceneGraph_",
     "Sha256",
     "Shape",
+    "ShapeKind",
     "SignedDistancePair",
     "SignedDistancePair_",
     "SignedDistanceToPoint",

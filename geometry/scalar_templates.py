@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from merganser.framework.core.scalars.templates import SystemTemplate, ValueTemplate
-from merganser.geometry.frame_pose_vector import FramePoseVector
-from merganser.geometry.geometry_configuration_vector import GeometryConfigurationVector
 from merganser.geometry.hydroelastic.contact_surface import ContactSurface
-from merganser.geometry.inspector import SceneGraphInspector
 from merganser.geometry.meshes import (
     PolygonSurfaceMesh,
     PolygonSurfaceMeshFieldLinear,
@@ -17,32 +14,20 @@ from merganser.geometry.meshes import (
     TriangleSurfaceMeshFieldLinear,
     VolumeMesh,
 )
-from merganser.geometry.plane import Plane
-from merganser.geometry.query_object import QueryObject
-from merganser.geometry.query_results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
-from merganser.geometry.scene_graph import SceneGraph
-
-__all__ = [
-    "ContactSurface_",
-    "FramePoseVector_",
-    "GeometryConfigurationVector_",
-    "PenetrationAsPointPair_",
-    "Plane_",
-    "PolygonSurfaceMeshFieldLinear_",
-    "PolygonSurfaceMesh_",
-    "QueryObject_",
-    "SceneGraphInspector_",
-    "SceneGraph_",
-    "SignedDistancePair_",
-    "SignedDistanceToPoint_",
-    "TriangleSurfaceMeshFieldLinear_",
-    "TriangleSurfaceMesh_",
-    "VolumeMesh_",
-]
+from merganser.geometry.registration.query_results import (
+    PenetrationAsPointPair,
+    SignedDistancePair,
+    SignedDistanceToPoint,
+)
+from merganser.geometry.scene.inspector import SceneGraphInspector
+from merganser.geometry.scene.query_object import QueryObject
+from merganser.geometry.scene.scene_graph import SceneGraph
+from merganser.geometry.scene.source_values import FramePoseVector, GeometryConfigurationVector
+from merganser.geometry.shapes.bounding_boxes import Plane
 
 
 def _numbers() -> Sequence[type[Any]]:
-    """Scalar types of meshes, of which there are none of symbols."""
+    """Scalar types of meshes, which have no symbols."""
     from merganser.framework.autodiff import AutoDiffXd
 
     return float, AutoDiffXd

@@ -16,8 +16,6 @@ from pathlib import Path
 
 from merganser.framework.common.saving import save_bytes
 
-__all__ = ["add_arguments", "main", "run"]
-
 _ROLES = ("proximity", "illustration", "perception")
 
 

@@ -21,8 +21,6 @@ from merganser.framework.common.saving import save_text
 if TYPE_CHECKING:
     from merganser.multibody.tree import SpatialInertia
 
-__all__ = ["add_arguments", "main", "make_model", "run"]
-
 _WATER = 1000.0  # [kg/m^3]
 _LARGE, _SMALL = 1e6, 6e-11  # a volume like this was not meant in metres: a skyscraper, and a grain of sand [m^3]
 
@@ -68,7 +66,7 @@ _PACKAGE = """<?xml version="1.0"?>
   <name>{name}</name>
   <version>0.0.0</version>
   <description>Made by mesh_to_model for {mesh}.</description>
-  <maintainer email="nobody@example.com">Nobody</maintainer>
+  <maintainer email="unknown@example.com">unknown</maintainer>
   <license>unknown</license>
 </package>
 """
@@ -97,7 +95,7 @@ def make_model(
         at_com: whether the origin of the body is its centre of mass.
         p_GoBo: origin of the body in G [m], shape [3]; by default that of G.
         package: how the model names the mesh: "none" by its path from the folder of the model; "auto" by the package
-            in the folder of the mesh, which is made if there is none; or the path of a package.xml above the mesh.
+            in the folder of the mesh, which is made if missing; or the path of a package.xml above the mesh.
         output: the file to write; by default beside the mesh, with its name.
 
     Returns:
@@ -169,7 +167,7 @@ def _uri(mesh: Path, package: str, folder: Path) -> str:
         manifest.write_text(_PACKAGE.format(name=name, mesh=escape(mesh.name)), encoding="utf-8")
     if not folder.resolve().is_relative_to(manifest.parent):
         print(
-            f"note: the model is outside of its package; parser.package_map().AddPackageXml('{manifest}') tells where "
+            f"note: the model is outside of its package; parser.package_map().AddPackageXml('{manifest}') says where "
             "that is.", file=sys.stderr,
         )  # fmt: skip
     return f"package://{name_in_package_xml(manifest)}/{mesh.resolve().relative_to(manifest.parent).as_posix()}"
@@ -195,7 +193,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--package", default="none", metavar="ENCODING",
         help="how the model names the mesh: 'none' (default) as a file beside it; 'auto' by the package in its folder, "
-        "which is made if there is none; or a package.xml above it",
+        "which is made if missing; or a package.xml above it",
     )  # fmt: skip
     outputs = parser.add_mutually_exclusive_group()
     outputs.add_argument("--output-dir", type=Path, help="existing folder to write to, by default that of the mesh")
@@ -207,7 +205,7 @@ def _triple(text: str) -> list[float]:
     return [x, y, z]
 
 
-_triple.__name__ = "three numbers with commas between them"  # what argparse tells if they are not
+_triple.__name__ = "three numbers with commas between them"  # named by argparse in its error
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,9 +1,11 @@
-"""What all tests share: each begins anew, and processes do not spend their time on what no test is about."""
+"""Fixtures of all tests: each starts from a fresh state, and processes skip work that no test is about."""
 
 from __future__ import annotations
 
+import collections
 import gc
 import os
+import re
 from typing import Any
 
 import pytest
@@ -22,7 +24,7 @@ class _All:
 
 
 @pytest.fixture(autouse=True)
-def _warnings_about_files_come_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def _warn_about_files_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Warnings that come once in a process come once in each test: which test reads a file first does not matter."""
     source_location.warn_of_file.cache_clear()
     monkeypatch.setattr(source_location, "_have_said_how", _All())
@@ -39,6 +41,22 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says what was skipped and why: a line for each package or extra that is missing, and for each other reason."""
+    counts: collections.Counter[tuple[str, str]] = collections.Counter()
+    for report in terminalreporter.getreports("skipped"):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        is_file = report.when == "collect"  # all tests of a file are skipped while it is collected
+        extra = re.search(r"extra `(\w+)`", reason)
+        if extra or (is_file and report.nodeid.startswith("tests/reference/")):
+            reason = f"the extra `{extra[1] if extra else 'reference'}` is not installed"
+        counts[reason, "file" if is_file else "test"] += 1
+    if counts:
+        terminalreporter.section("skipped", "-")
+    for (reason, kind), count in sorted(counts.items()):
+        terminalreporter.write_line(f"{count:4d} {kind}{'s' * (count > 1)}: {reason}")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.batches.batch_contexts import have_same_abstract_values, may_read_abstract_values
-from merganser.analysis.detached_context import detached_context, selected_input_port
+from merganser.analysis.system_dynamics import detached_context, selected_input_port
 from merganser.framework import Context, InputPort, InputPortSelection, System
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.store import FixedInputPortValue
+from merganser.framework.core.inside import scalar_of
 
 if TYPE_CHECKING:
     from merganser.analysis.batches.columns import Columns
-
-__all__ = ["BatchEvalTimeDerivatives", "BatchEvalUniquePeriodicDiscreteUpdate", "num_workers"]
 
 Array = NDArray[Any]
 _WORTH_A_THREAD = 0.0005  # to make one ready takes half as long [s]
@@ -47,7 +46,7 @@ def BatchEvalTimeDerivatives(
     """Evaluates time derivatives at many times, states and inputs.
 
     Args:
-        system: with continuous state; other state keeps its value.
+        system: with continuous state, of any scalar type; other state keeps its value.
         context: other state, parameters and other inputs; it is not changed.
         times: [s], shape [N] or [1, N].
         states: continuous states, one a column, shape [num_continuous_states, N].
@@ -99,7 +98,7 @@ def BatchEvalUniquePeriodicDiscreteUpdate(
         The states after these time steps, shape [num_states, N].
 
     Raises:
-        RuntimeError: the system is no difference equation.
+        RuntimeError: the system is not a difference equation.
         ValueError: sizes do not match.
     """
     name = "BatchEvalUniquePeriodicDiscreteUpdate"
@@ -126,7 +125,7 @@ def BatchEvalUniquePeriodicDiscreteUpdate(
 
 
 class _Rule(NamedTuple):
-    """What to compute of each column."""
+    """The quantity to compute for each column."""
 
     name: str
     evaluate: Callable[[Context, Any, Array], Array]
@@ -148,7 +147,9 @@ def _evaluate_all(
     system.ValidateContext(context)
     scratch_contexts = _scratch_contexts_of(system, context, input_port_index, rule)
     port = scratch_contexts.port
-    t = np.ascontiguousarray(arguments[0], dtype=np.float64).reshape(-1)
+    # Python alone computes rows of AutoDiffXd and of expressions.
+    dtype = np.float64 if scalar_of(system) is float else object
+    t = np.ascontiguousarray(arguments[0], dtype=dtype).reshape(-1)
     num = t.size
     x = np.asarray(arguments[1]).reshape(num_states, -1) if num_states else np.zeros((0, num))
     u = None if port is None else np.asarray(arguments[2])
@@ -161,9 +162,9 @@ def _evaluate_all(
     workers = num_workers(parallelize, name)
     if num == 0:
         return np.zeros((num_states, 0))
-    x = np.ascontiguousarray(x.T, dtype=np.float64)
-    u = np.zeros((num, 0)) if u is None else np.ascontiguousarray(u.T, dtype=np.float64)
-    results = np.empty(x.shape)
+    x = np.ascontiguousarray(x.T, dtype=dtype)
+    u = np.zeros((num, 0)) if u is None else np.ascontiguousarray(u.T, dtype=dtype)
+    results = np.empty(x.shape, dtype)
     begin = wall_clock.perf_counter()
     workers = min(workers, 1 + int(num * scratch_contexts.time_of_row / _WORTH_A_THREAD))
     if workers == 1:
@@ -198,7 +199,7 @@ def _evaluate_in_threads(
 
 
 class _ScratchContext:
-    """A Context of one's own to compute rows in, and the compiled loop for it, once there is one.
+    """A Context in which rows are computed, and its compiled loop, once made.
 
     Args:
         system: what is computed.
@@ -212,7 +213,7 @@ class _ScratchContext:
         self.columns: Columns | None = None
         self._routing = context.store.routing
         self._routing_here = -1  # when it served last
-        # Whether all that counts stands in one array.
+        # Whether all values that count are in one array.
         self._may_last = is_root and all(
             part.layout.free_offsets[index] is not None
             for part in context.parts()
@@ -227,19 +228,19 @@ class _ScratchContext:
         return may_compile() and self.context.store.flat.dtype == np.float64
 
     def lower(self, fixed: Any, is_discrete: bool) -> None:
-        """Makes the compiled loop, if there is nothing in it that is left to Python, for now at least."""
+        """Makes the compiled loop, unless a part of it must run in Python at the moment."""
         from merganser.analysis.batches.columns import Columns  # loads numba
 
         with contextlib.suppress(LookupError):
             self.columns = Columns(self.context, fixed, is_discrete)
 
     def is_lasting(self) -> bool:
-        """Whether it can serve again; notes what must stay as it is."""
+        """Whether it can be reused; notes what must not change until then."""
         self._routing_here = self.context.store.routing
         return self._may_last and (self.columns is not None or not self._has_abstract_values)
 
     def load(self, context: Context) -> bool:
-        """Takes over the numbers of a context, that of which it was made; returns whether it still fits that."""
+        """Copies the numbers of the context that it was made of; returns whether both still match."""
         store, here = context.store, self.context.store
         if self._routing != store.routing or self._routing_here != here.routing or here.layout is not store.layout:
             return False
@@ -254,7 +255,7 @@ class _ScratchContext:
 
 
 class _ScratchContexts:
-    """Those that have served a Context; several, if threads did.
+    """The scratch Contexts of a Context; several if threads used it.
 
     Args:
         port: the input port that changes; None for none.
@@ -273,7 +274,7 @@ class _ScratchContexts:
         self.time_of_row = _TIME_OF_ROW
 
     def take(self, system: System, context: Context) -> _ScratchContext:
-        """One that nobody else uses."""
+        """Takes a free scratch Context, or makes one."""
         try:
             scratch = self._free.pop()
         except IndexError:
@@ -281,7 +282,7 @@ class _ScratchContexts:
         return scratch if scratch.load(context) else _ScratchContext(system, context)
 
     def give_back(self, scratch: _ScratchContext) -> None:
-        """It may serve again."""
+        """Keeps a scratch Context for reuse."""
         if scratch.is_lasting():
             self._free.append(scratch)
 
@@ -291,7 +292,7 @@ _scratch_contexts: weakref.WeakKeyDictionary[Context, dict[Any, _ScratchContexts
 
 
 def _period_of(system: System, context: Context) -> float | None:
-    """The period of a difference equation [s]; None if a system is none."""
+    """The period of a difference equation [s]; None if it has none."""
     known = _periods.get(context, -1.0)
     if known == -1.0:
         is_difference_equation, period = system.IsDifferenceEquationSystem()
@@ -320,7 +321,7 @@ def _evaluate_part(
     rows: tuple[Array, Array, Array],
     results: Array,
 ) -> bool:
-    """Fills in the results for some times, states and inputs, one a row; returns whether Python had no part in that."""
+    """Fills in the results for some times, states and inputs, one a row; returns whether all of it ran compiled."""
     scratch = scratch_contexts.take(*where)
     count = 0
     if scratch.columns is not None:
@@ -341,7 +342,7 @@ def _evaluate_rest(
 ) -> None:
     """Computes the rows from one on that is left to Python.
 
-    Rows are computed by callbacks until it is worth while to compile, and then from one that compiled code cannot
+    Rows are computed by callbacks until compiling pays, and then from one that compiled code cannot
     compute to where it is tried again.
     """
     t, x, u = rows
@@ -367,7 +368,7 @@ def _rows_before_compiling() -> int:
 
 
 def num_workers(parallelize: Any, name: str) -> int:
-    """The number of workers that True, False or a number stands for.
+    """The number of workers that True, False or a number means.
 
     Raises:
         ValueError: it is not positive.

@@ -1,4 +1,4 @@
-"""What makes two Contexts of one system alike for compiled code, and where the numbers stand in which they differ."""
+"""Whether two Contexts of one system are alike for compiled code, and the offsets of numbers that differ."""
 
 from __future__ import annotations
 
@@ -15,20 +15,11 @@ from merganser.framework.core.context.store import FixedInputPortValue
 from merganser.framework.core.inside import cache_entries, declared_events, input_ports
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 
-__all__ = [
-    "abstract_state_of",
-    "have_same_abstract_values",
-    "independent_offsets",
-    "may_read_abstract_values",
-    "result_offsets",
-    "routing_of",
-]
-
 Array = NDArray[Any]
 
 
 def routing_of(context: Context) -> list[Any]:
-    """What feeds each input port of a root context and of all below: comparable for contexts of one system."""
+    """The source of each input port of a root context and all below, comparable for contexts of one system."""
     routing: list[Any] = []
     for part in context.parts():
         for source in part.sources:
@@ -41,7 +32,7 @@ def routing_of(context: Context) -> list[Any]:
 
 
 def may_read_abstract_values(context: Context) -> bool:
-    """Whether in a root context there are compiled operations that may have been made for some abstract value."""
+    """Whether compiled operations in a root context may depend on abstract values."""
     return any(map(_may_read, context.parts()))
 
 
@@ -60,7 +51,7 @@ def _may_read(context: Context) -> bool:
 
 
 def have_same_abstract_values(one: Context, other: Context) -> bool:
-    """Whether abstract parameters and fixed inputs of two contexts of a system are the same, as far as can be seen."""
+    """Whether abstract parameters and fixed inputs of two contexts of a system are known to be the same."""
     mine, others = (context.peek_parameters().get_abstract_parameter for context in (one, other))
     parameters = all(_are_same(mine(i), others(i)) for i in range(one.num_abstract_parameters()))
     return parameters and all(map(_are_same, _abstract_inputs(one), _abstract_inputs(other)))
@@ -73,7 +64,7 @@ def _abstract_inputs(context: Context) -> list[Any]:
 
 
 def _are_same(one: Any, other: Any) -> bool:
-    """Whether two values have the same content; False if that cannot be seen."""
+    """Whether two values are known to have the same content."""
     if one is other:
         return True
     if type(one) is not type(other):
@@ -102,7 +93,7 @@ def _attributes(value: Any) -> list[str]:
 
 
 def abstract_state_of(context: Context) -> list[Any]:
-    """The boxes of the abstract state of a root context; looking at them changes nothing."""
+    """The boxes of the abstract state of a root context; reading them changes nothing."""
     abstract = context.peek_state().get_abstract_state()
     return [abstract.get_value(n) for n in range(abstract.size())]
 

@@ -33,8 +33,6 @@ from merganser.framework.core.values.arguments import checked_number
 if TYPE_CHECKING:
     from merganser.analysis.batches.rows import BatchWorker
 
-__all__ = ["BatchResult", "BatchSimulator", "batch_simulate"]
-
 Array = NDArray[Any]
 _SLICE = 0.005  # how long compiled code runs before it is looked for interrupts, about [s]
 _FIRST_STEPS, _MOST_STEPS = 256, 1 << 20
@@ -93,6 +91,9 @@ class BatchSimulator:
         self._make_simulator(self._context.Clone())  # refuses what is wrong
         self._workers: list[BatchWorker] = []
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_workers": []}  # each belongs to one; a copy makes its own
+
     def simulate(
         self,
         states: ArrayLike,
@@ -112,7 +113,7 @@ class BatchSimulator:
             times: when they start [s], shape [n]; by default the time of the context.
             inputs: values of input ports, by index of the port; shape [size of the port, n] each. They are held.
             parameters: values of groups of numeric parameters, by index of the group; shape [size, n] each.
-            failures: gets the exceptions of simulations that fail, by their index. If it is None, the first one is
+            failures: gets the exceptions of simulations that fail, by their index. By default the first one is
                 raised when all others have ended.
 
         Raises:
@@ -152,7 +153,7 @@ class BatchSimulator:
         Args:
             contexts: each has its own time, state, parameters, fixed inputs and logs.
             final_time: up to which time [s].
-            failures: gets the exceptions of simulations that fail, by their index. If it is None, the first one is
+            failures: gets the exceptions of simulations that fail, by their index. By default the first one is
                 raised when all others have ended.
 
         Returns:
@@ -252,7 +253,7 @@ class BatchSimulator:
         if not may_compile() or template.store.flat.dtype != np.float64:
             return False
         simulator = self._make_simulator(template.Clone())
-        if not (simulator.get_use_native_plan() and simulator._pays_to_have_plan()):
+        if not (simulator.get_use_native_plan() and simulator._may_load_plan()):
             return False
         from merganser.analysis.batches.rows import BatchWorker  # loads compiled code
 
@@ -263,7 +264,7 @@ class BatchSimulator:
         return True
 
     def _run_by_workers(self, work: _Work, first: int) -> None:
-        """The first worker tells how long simulations take, and with that how many workers are worth while."""
+        """Runs simulations by one worker, which measures their time, and then by as many as pay."""
         work.begin(first)
         self._serve(work, self._workers[0], True)
         others = min(self._num_threads - 1, int(work.time_left() / _WORTH_A_THREAD))
@@ -426,7 +427,7 @@ def batch_simulate(
         final_time: up to which time [s].
         config: settings of the simulators; start times come from the contexts.
         parallelize: number of threads; True for as many as there are processors.
-        failures: gets the exceptions of simulations that fail, by their index in `contexts`. If it is None, the first
+        failures: gets the exceptions of simulations that fail, by their index in `contexts`. By default the first
             one is raised when all others have ended.
 
     Returns:

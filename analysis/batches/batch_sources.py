@@ -15,8 +15,6 @@ from merganser.framework import Context, System
 if TYPE_CHECKING:
     from merganser.analysis.batches.rows import BatchWorker
 
-__all__ = ["ContextRuns", "StateRuns", "fits"]
-
 Array = NDArray[Any]
 
 
@@ -57,13 +55,13 @@ class ContextRuns:
         return self._contexts[index]
 
     def take(self, index: int, context: Context, status: SimulatorStatus, num_steps: int) -> None:
-        """A simulation has ended in its context."""
+        """Stores a simulation that has ended in its context."""
         self.statuses[index] = status
 
     # ------------------------------------------------------------------ by workers
 
     def suits(self, worker: BatchWorker) -> bool:
-        """Whether a worker that there is already may run simulations."""
+        """Whether an existing worker may run these simulations."""
         return fits(self.template, worker)
 
     def load(self, worker: BatchWorker, start: int, end: int) -> tuple[list[int], Array]:
@@ -88,7 +86,7 @@ class ContextRuns:
         return abstract_state_of(self._contexts[index])
 
     def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, end: float) -> None:
-        """A worker has run simulations."""
+        """Stores the results of simulations that a worker has run."""
         has_samples = worker.has_samples()
         for index, values, count in zip(indices, results, counts):
             context = self._contexts[index]
@@ -102,7 +100,7 @@ class ContextRuns:
 
 
 class StateRuns:
-    """Simulations from columns of arrays; what else there is comes from one Context.
+    """Simulations from columns of arrays; all other values are those of one Context.
 
     Args:
         system: to simulate.
@@ -188,7 +186,7 @@ class StateRuns:
         return context
 
     def take(self, index: int, context: Context, status: SimulatorStatus, num_steps: int) -> None:
-        """A simulation has ended in the context made for it."""
+        """Stores a simulation that has ended in the context made for it."""
         state = context.get_state()
         groups = [state.get_continuous_state().CopyToVector(), *map(np.asarray, state.get_discrete_state().get_data())]
         self.times_out[index], self.states_out[:, index] = context.store.flat.item(0), np.concatenate(groups)
@@ -206,7 +204,7 @@ class StateRuns:
     # ------------------------------------------------------------------ by workers
 
     def suits(self, worker: BatchWorker) -> bool:
-        """Whether a worker that there is already may run simulations."""
+        """Whether an existing worker may run these simulations."""
         return fits(self.template, worker)
 
     def load(self, worker: BatchWorker, start: int, end: int) -> tuple[list[int], Array]:
@@ -240,7 +238,7 @@ class StateRuns:
         return abstract_state_of(self.template)
 
     def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, end: float) -> None:
-        """A worker has run simulations."""
+        """Stores the results of simulations that a worker has run."""
         self.times_out[indices], self.states_out[:, indices] = results[:, 0], results[:, 1:].T
         self.num_steps[indices] = counts[:, 0]
         for index in indices:

@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 
 from merganser.analysis.batches.executors import crosses_processes, make_executor, num_at_a_time, packed
 
-__all__ = ["EndedRun", "runs_elsewhere"]
-
 _CHUNK = 0.2  # how long a chunk of runs should take [s]
 _LONGEST_CHUNK = 0.3  # after that a chunk begins no further run [s]
 _MOST_RUNS = 1000  # of a chunk
@@ -30,12 +28,16 @@ _DEAD = (
     "The process of this run has died: killed from outside, out of memory, or by a crash in compiled code. Run it in a "
     "process that you can spare."
 )
+_NOTHING_BACK = (
+    "Nothing came back from where this run was: its output cannot be pickled, or the executor has lost it. Return "
+    "numbers, arrays, or objects of classes at the top of a module.\n"
+)
 
 RunOne = Callable[[Any, int, int], "EndedRun"]
 
 
 class EndedRun(NamedTuple):
-    """A run that has ended, one way or another.
+    """A run that has ended, with a result or an exception.
 
     Attributes:
         run: which one.
@@ -51,7 +53,7 @@ class EndedRun(NamedTuple):
 def runs_elsewhere(
     run_one: RunOne, task: Any, seeds: Sequence[int], missing: Sequence[int], executor: Any, workers: int
 ) -> Iterator[EndedRun]:
-    """The runs as they end, in any order.
+    """Yields the runs as they end, in any order.
 
     A process that dies costs the chunk that it was at, whose runs are tried again one at a time: one with which a
     process dies again has failed. A chunk whose results cannot be sent back is taken apart in the same way.
@@ -99,7 +101,7 @@ class _Workers:
         self._width, self._looks_again_at = 0, 0.0
 
     def width(self) -> int:
-        """How many chunks can run at a time."""
+        """The number of chunks that can run at a time."""
         now = time.monotonic()
         if now >= self._looks_again_at:
             self._width = max(num_at_a_time(self.pool, self._workers), 1)
@@ -107,11 +109,11 @@ class _Workers:
         return self._width
 
     def load(self) -> float:
-        """How many calls there are for each worker."""
+        """The number of calls for each worker."""
         return len(self.pending) / self.width()
 
     def repair(self, error: Exception) -> None:
-        """Puts a new executor in the place of one that has broken down, which has lost all calls.
+        """Replaces an executor that broke down and lost all calls.
 
         Raises:
             RuntimeError: it is not ours.
@@ -134,7 +136,7 @@ class _Workers:
 
 
 class _Schedule:
-    """Which runs are waiting, and which go where next.
+    """Schedules runs: which wait, and which go to which worker next.
 
     Args:
         run: runs a chunk, given the numbers of its runs and their seeds.
@@ -180,7 +182,7 @@ class _Schedule:
         except Exception:  # the engine's: a process of Dask or Ray has died several times, an output cannot be pickled
             runs = group.pending.pop(future)
             if len(runs) == 1:
-                return [EndedRun(runs[0], None, traceback.format_exc())]
+                return [EndedRun(runs[0], None, traceback.format_exc() + _NOTHING_BACK)]
             self._alone.extend(runs)
             return []
         self._waiting.extendleft(reversed(group.pending.pop(future)[len(ended) :]))
@@ -197,7 +199,7 @@ class _Schedule:
         return [EndedRun(index, None, _DEAD) for index in failed]
 
     def _hand_out(self) -> None:
-        """Gives work to whoever has none and, as long as there is plenty, a second chunk to each."""
+        """Gives a chunk to each idle worker and, while many are left, a second one to each."""
         while self._alone or self._waiting:
             group = min(self._groups, key=_Workers.load)
             workers = sum(other.width() for other in self._groups)
@@ -218,7 +220,7 @@ class _Schedule:
             future.add_done_callback(functools.partial(self._note_done, group))
 
     def _next_size(self, workers: int) -> int:
-        """How many of the waiting runs make a chunk."""
+        """The number of waiting runs in the next chunk."""
         share = len(self._waiting) // (_CHUNKS_TO_COME * workers)
         return max(min(int(_CHUNK / max(self._time_of_run, 1e-6)), _MOST_RUNS, share), 1)
 
@@ -227,7 +229,7 @@ class _Schedule:
 
 
 class _EndedChunk(NamedTuple):
-    """What comes back from where a chunk ran.
+    """The results of a chunk.
 
     Attributes:
         ended: its first runs.
@@ -239,7 +241,7 @@ class _EndedChunk(NamedTuple):
 
 
 def _run_chunk(run_one: RunOne, task: Any, runs: Sequence[int], seeds: Sequence[int]) -> _EndedChunk:
-    """Runs one after the other, as many as there is time for."""
+    """Runs one after the other, until the time of a chunk is used up."""
     ended: list[EndedRun] = []
     start, elapsed = time.perf_counter(), 0.0
     for index, seed in zip(runs, seeds, strict=True):

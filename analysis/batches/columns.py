@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from merganser.analysis.plan.model_tape import ModelTape, move_model, run_model, take_results, tape_at
 from merganser.framework.native import kernel, specialize
 
-__all__ = ["Columns"]
-
 Array = NDArray[Any]
 
 
@@ -47,7 +45,7 @@ class Columns:
 
     Args:
         context: of a system alone, with floats; its state is continuous only, or one discrete group.
-        fixed_input: what stands at the input port that changes; None if there is none.
+        fixed_input: value of the input port that changes; None without such a port.
         is_discrete: whether to compute the periodic discrete update, or the time derivatives.
 
     Raises:
@@ -60,7 +58,7 @@ class Columns:
         self._run = specialize(run_columns, self._tape.address, one, 0.0, 1, row, row, row)
 
     def is_current(self) -> bool:
-        """Whether it is still right."""
+        """Whether the operations are still valid."""
         return self._tape.is_current()
 
     def run(self, times: Array, states: Array, inputs: Array, period: float, num_steps: int, results: Array) -> int:

@@ -10,9 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["RayExecutor", "crosses_processes", "make_executor", "num_at_a_time", "packed"]
-
-_SUPPOSED_WORKERS = 64  # of an executor that does not tell
+_SUPPOSED_WORKERS = 64  # of an executor that does not report its size
 
 
 class RayExecutor(concurrent.futures.Executor):
@@ -49,7 +47,7 @@ class RayExecutor(concurrent.futures.Executor):
 
 
 def make_executor(executor: Any, workers: int) -> tuple[concurrent.futures.Executor, bool]:
-    """The executor that an argument stands for, and whether it was made here and must be shut down.
+    """The executor for an argument, and whether it was made here and must be shut down.
 
     Args:
         executor: an Executor; a Dask Client; or one of "processes", "threads", "dask", "ray".
@@ -85,7 +83,7 @@ def num_at_a_time(executor: concurrent.futures.Executor, workers: int) -> int:
 
     Args:
         executor: as `make_executor` gives it.
-        workers: what to return if it cannot tell; one stands for not knowing either.
+        workers: what to return if the executor does not report it; 1 means unknown.
     """
     if isinstance(executor, RayExecutor | _DaskExecutor):
         return executor.num_workers()

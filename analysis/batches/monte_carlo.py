@@ -26,8 +26,6 @@ from merganser.framework import Context, RandomGenerator, System
 from merganser.framework.common.records import settings
 from merganser.framework.core.values.arguments import checked_size
 
-__all__ = ["FailedRun", "MonteCarloSimulation", "RandomSimulation", "RandomSimulationResult"]
-
 MakeSimulator = Callable[[RandomGenerator], Simulator]
 Output = Callable[[System, Context], Any]
 
@@ -35,7 +33,7 @@ Output = Callable[[System, Context], Any]
 @settings
 @dataclasses.dataclass(eq=False)
 class RandomSimulationResult:
-    """What one run has given.
+    """The result of one run.
 
     Attributes:
         generator_snapshot: the generator that the run began with; `RandomSimulation` with a copy of it gives the run
@@ -150,7 +148,7 @@ def MonteCarloSimulation(
             there is parallelism), "threads", "dask" or "ray". Ours, not pydrake's.
         file: results are added to this file as they come, one line of JSON each. If it is there already, from a study
             with the same seeds that was cut short, its results are taken over and the rest is run. Ours.
-        failures: gets the runs that raise. If it is None, a run that raises ends the study. Ours.
+        failures: gets the runs that raise. By default a run that raises ends the study. Ours.
 
     Returns:
         The results of the runs that have not failed.
@@ -207,7 +205,7 @@ def _run(task: tuple[Any, ...], index: int, seed: int) -> EndedRun:
 
 @contextlib.contextmanager
 def _progress(count: int) -> Iterator[SimulationProgress]:
-    """One bar for the study; those of its runs, here and in processes to be started, stay away."""
+    """Shows one bar for the study, and none for its runs, here and in processes to be started."""
     progress = SimulationProgress(0.0, count, lambda done, total, rate: f"{done:g}/{total:g} runs, {rate:.3g} a second")
     kept = os.environ.get("MERGANSER_PROGRESS")
     os.environ["MERGANSER_PROGRESS"] = "0"

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.event_schedule import EventList, SimultaneousEvents
     from merganser.analysis.simulation.simulator import Simulator
 
-__all__ = ["BatchWorker"]
-
 Array = NDArray[Any]
 
 
@@ -97,12 +95,12 @@ LOAD, INITIALIZE, ADVANCE = range(3)
 
 _NUM_COUNTS = 4  # of each row: steps, unrestricted and discrete updates, publish events
 _MOST_CLOCKS_AT_ONCE = 16
-_MOST_MENDED = 32  # how often operations may ask for more room, of one worker
+_MOST_MENDED = 32  # how often operations of one worker may grow their capacity
 
 
 @device
 def _load(p: Any, given: Any, row: Any) -> None:
-    """Puts everything at its start: the loop, the integrator and the values of the Context."""
+    """Resets everything: the loop, the integrator and the values of the Context."""
     problem, values, offsets = step_problem_at(p.step), p.values, given.offsets
     p.progress, problem.step = given.progress, given.step
     clear(problem.memory)
@@ -164,9 +162,9 @@ class BatchWorker:
 
     Attributes:
         context: the Context.
-        offsets: where in its flat array the values stand that a simulation starts from, shape [m]; the time first.
-        results_at: where those stand that it changes: time and state, shape [k].
-        settled: numbers of the abstract state variables that it changes; None if it cannot tell.
+        offsets: offsets in its flat array of the values that a simulation starts from, shape [m]; the time first.
+        results_at: offsets of the values that it changes: time and state, shape [k].
+        settled: numbers of the abstract state variables that it changes; None if unknown.
         logs_at: numbers of the cache entries that are logs to which it writes.
         routing: what feeds which input port, see `routing_of`.
         may_read_abstract_values: whether operations may depend on abstract parameters.
@@ -217,7 +215,7 @@ class BatchWorker:
         self._abstract_state: Sequence[Any] = ()  # from which the simulation in progress has started
 
     def _find_settled(self) -> list[int] | None:
-        """The abstract state variables that are brought up to date when Python takes over; None if that is not all."""
+        """The abstract state variables that are updated when Python takes over; None if others are, too."""
         boxes = abstract_state_of(self.context)
         found = []
         for write_back in self._plan._program.write_backs:
@@ -229,7 +227,7 @@ class BatchWorker:
         return found
 
     def is_usable(self) -> bool:
-        """Whether Python has no part in what has been found to happen."""
+        """Whether no event or operation found so far needs Python."""
         plan = self._plan
         program = plan._program
         is_allowed = plan.is_current() and plan._is_allowed and self.settled is not None
@@ -240,7 +238,7 @@ class BatchWorker:
         return bool(self.settled)
 
     def leaves_traces(self) -> bool:
-        """Whether a simulation changes anything beside the numbers of the state: logs, samples, generators."""
+        """Whether a simulation changes more than the numbers of the state: logs, samples, generators."""
         return bool(self.logs_at or self.settled)
 
     def has_generators(self) -> bool:
@@ -254,7 +252,7 @@ class BatchWorker:
         self._rows.row = self._rows.stage = 0
 
     def row(self) -> int:
-        """The row in progress, or the next one."""
+        """The current or the next row."""
         row: int = self._rows.row
         return row
 
@@ -291,7 +289,7 @@ class BatchWorker:
                 return None
 
     def _could_be_mended(self) -> bool:
-        """After an operation has failed: whether it was for want of room, so that the row can begin again."""
+        """After an operation has failed: whether memory was short, so that the row can be repeated."""
         if self._plan.is_current() or self._num_mended >= _MOST_MENDED:
             return False
         self._num_mended += 1
@@ -302,13 +300,13 @@ class BatchWorker:
         return self.is_usable()
 
     def offsets_of_input(self, port: int) -> Array:
-        """Where the value of a free vector input port of the whole stands in the flat array."""
+        """Offsets in the flat array of a free vector input port of the whole."""
         fixed = self.context.sources[port]
         offset: int = self.context.layout.free_offsets[port]  # type: ignore[assignment]
         return np.arange(offset, offset + fixed.value.size())
 
     def offsets_of_parameters(self, group: int) -> Array:
-        """Where a group of numeric parameters of the whole stands in the flat array."""
+        """Offsets in the flat array of a group of numeric parameters of the whole."""
         values = self.context.peek_parameters().get_numeric_parameter(group).value()
         offset = offset_in(self.context.store.flat, values)
         return np.arange(offset, offset + len(values))
@@ -325,12 +323,12 @@ class BatchWorker:
         self._rows.progress.room_in_logs = self._plan.now.room_in_logs
 
     def forget_samples(self) -> None:
-        """Takes out of the logs what a simulation has written that is not complete."""
+        """Removes the samples of an incomplete simulation from the logs."""
         for log, num_before in self._logs:
             log.keep_first(num_before)
 
     def use_abstract_state(self, boxes: Sequence[Any]) -> None:
-        """Lets the next simulation start with the generators of an abstract state, whose boxes it does not change."""
+        """Starts the next simulation with the generators of an abstract state, without changing its boxes."""
         self._abstract_state = boxes
         mine = abstract_state_of(self.context)
         write_backs: list[Any] = self._plan._program.write_backs
@@ -340,7 +338,7 @@ class BatchWorker:
                 mine[n].SetFrom(boxes[n])
 
     def copy_abstract_state_to(self, boxes: Sequence[Any]) -> None:
-        """Gives the boxes of another abstract state what the last row has left: samples, generators."""
+        """Copies samples and generators of the last row to the boxes of another abstract state."""
         store = self.context.store
         store.invalid |= self.context.layout.down["pn"] | self.context.layout.down["xd"]
         for write_back in self._plan._program.write_backs:
@@ -350,7 +348,7 @@ class BatchWorker:
             boxes[n].SetFrom(mine[n])
 
     def copy_generators_to(self, boxes: Sequence[Any]) -> None:
-        """Gives the boxes of another abstract state the generators alone: 10 us, where samples of contacts take 100."""
+        """Copies only the generators to the boxes of another abstract state: 10 us, with samples of contacts 100."""
         mine = abstract_state_of(self.context)
         for write_back, n in zip(self._plan._program.write_backs, self.settled or ()):
             if hasattr(write_back, "box"):

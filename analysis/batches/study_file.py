@@ -8,8 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-__all__ = ["StudyFile"]
-
 
 class StudyFile:
     """Lines of JSON: one with the number of runs and the final time, then one for each run as it ends.

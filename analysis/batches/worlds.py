@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,6 @@ from merganser.framework.core.values.values import BasicVector
 if TYPE_CHECKING:
     from merganser.analysis.batches.rows import BatchWorker
 
-__all__ = ["Worlds"]
-
 Array = NDArray[Any]
 
 
@@ -33,7 +32,7 @@ class Worlds:
     """Many copies of one system, each with its own time, state, parameters, fixed inputs, random numbers and logs.
 
     Make them by `BatchSimulator.make_worlds`, and move them by `BatchSimulator.advance`. A world is a row of numbers:
-    a robot of 18 degrees of freedom takes 10 KB. Logs and the generators of random sources stand beside it. Worlds
+    a robot of 18 degrees of freedom takes 10 KB. Logs and the generators of random sources are kept beside it. Worlds
     that differ from the first one in more than numbers, by other wires or abstract parameters (such as materials in a
     SceneGraph), have a Context each, and are simulated by a Simulator each.
 
@@ -81,6 +80,10 @@ class Worlds:
         if set_up is not None:
             self.renew(range(1, num_worlds))
 
+    def __copy__(self) -> Worlds:
+        copied: Worlds = copy.deepcopy(self)  # of the same system
+        return copied
+
     def __len__(self) -> int:
         return len(self._rows)
 
@@ -93,7 +96,7 @@ class Worlds:
         return system
 
     def renew(self, indices: Iterable[int] | None = None) -> None:
-        """Lets worlds begin anew, as `set_up` says.
+        """Restarts worlds from `set_up`.
 
         Args:
             indices: which; by default all.
@@ -117,7 +120,7 @@ class Worlds:
                 context = None  # else one serves all worlds, in a twentieth of the time
 
     def make_context(self, index: int) -> Context:
-        """A new Context with all that a world has now, to look at; changing it does not change the world.
+        """A new Context with the current values of a world; changing it does not change the world.
 
         Raises:
             IndexError: there is no such world.
@@ -178,7 +181,7 @@ class Worlds:
         return results
 
     def _keep(self, index: int, context: Context) -> bool:
-        """Takes over a world as it stands in a context; returns whether it keeps the context itself."""
+        """Stores the state of a context as a world; returns whether it keeps the context itself."""
         self._own.pop(index, None)
         self._logs.pop(index, None)
         self._abstract_states.pop(index, None)
@@ -211,7 +214,7 @@ class Worlds:
         return context
 
     def take(self, index: int, context: Context, status: SimulatorStatus, num_steps: int) -> None:
-        """A world has been simulated in the context made for it."""
+        """Stores a world that was simulated in the context made for it."""
         if index not in self._own:
             self._keep(index, context)
             storage = {n: slot.value for n, slot in enumerate(context.store.slots) if slot.entry.is_storage}
@@ -220,7 +223,7 @@ class Worlds:
         self.statuses[index], self.num_steps[index] = status, num_steps
 
     def suits(self, worker: BatchWorker) -> bool:
-        """Whether a worker that there is already may run worlds."""
+        """Whether an existing worker may run these worlds."""
         return fits(self.template, worker) and np.array_equal(worker.offsets, self._offsets)
 
     def load(self, worker: BatchWorker, start: int, end: int) -> tuple[list[int], Array]:
@@ -245,7 +248,7 @@ class Worlds:
         return self._abstract_states.get(index) or abstract_state_of(self.template)
 
     def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, end: float) -> None:
-        """A worker has run worlds."""
+        """Stores the results of worlds that a worker has run."""
         self._rows[np.array(indices, np.int64)[:, None], self._results_at] = results
         self.num_steps[indices] = counts[:, 0]
         for index in indices:

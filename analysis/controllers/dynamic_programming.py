@@ -21,19 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.analysis.detached_context import selected_input_port
 from merganser.analysis.simulation.simulator import Simulator
+from merganser.analysis.system_dynamics import selected_input_port
 from merganser.framework import Context, InputPortSelection
 from merganser.framework.common.records import settings
 from merganser.framework.math import BarycentricMesh
 from merganser.framework.primitives import BarycentricMeshSystem
-
-__all__ = [
-    "DynamicProgrammingOptions",
-    "FittedValueIteration",
-    "LinearProgrammingApproximateDynamicProgramming",
-    "PeriodicBoundaryCondition",
-]
 
 Array = NDArray[Any]
 CostFunction = Callable[[Context], float]
@@ -237,7 +230,7 @@ class _Features:
 
 
 class _Step(NamedTuple):
-    """What one time step costs, and the state after it, wrapped."""
+    """The cost of one time step, and the wrapped state after it."""
 
     cost: float
     x: Array

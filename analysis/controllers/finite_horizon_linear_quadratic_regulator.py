@@ -37,27 +37,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.controllers.linear_quadratic_regulator import checked_problem, require_definite
-from merganser.analysis.detached_context import (
+from merganser.analysis.simulation.simulator import Simulator
+from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, SimulatorConfig
+from merganser.analysis.system_dynamics import (
+    SystemDynamics,
     detached_context,
     selected_input_port,
     set_state_values,
     state_values,
 )
-from merganser.analysis.simulation.simulator import Simulator
-from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, SimulatorConfig
-from merganser.analysis.system_dynamics import SystemDynamics
 from merganser.framework import Context, InputPortSelection, LeafSystem, OutputPortSelection, System
 from merganser.framework import SystemScalarConverter as Converter
 from merganser.framework.common.records import settings
+from merganser.framework.core.inside import suggest_name
 from merganser.framework.primitives import AffineSystem, FirstOrderTaylorApproximation
 from merganser.framework.trajectories import DiscreteTimeTrajectory, PiecewisePolynomial, Trajectory
-
-__all__ = [
-    "FiniteHorizonLinearQuadraticRegulator",
-    "FiniteHorizonLinearQuadraticRegulatorOptions",
-    "FiniteHorizonLinearQuadraticRegulatorResult",
-    "MakeFiniteHorizonLinearQuadraticRegulator",
-]
 
 Array = NDArray[Any]
 _LQR = "FiniteHorizonLinearQuadraticRegulator"
@@ -68,7 +62,7 @@ _SAME = 1e-6  # derivatives that are found in two ways
 @settings
 @dataclasses.dataclass(eq=False)
 class FiniteHorizonLinearQuadraticRegulatorOptions:
-    """What may be left open in a finite-horizon problem.
+    """Optional parts of a finite-horizon problem.
 
     Attributes:
         Qf: cost of the final state, shape [n, n]; zero if None.
@@ -172,7 +166,7 @@ class _Regulator(LeafSystem):
 
     def __init__(self, result: FiniteHorizonLinearQuadraticRegulatorResult) -> None:
         super().__init__(converter=Converter())
-        self.set_name("FiniteHorizonLinearQuadraticRegulator")
+        suggest_name(self, "FiniteHorizonLinearQuadraticRegulator")
         self._result = result
         self._state = self.DeclareVectorInputPort("plant_state", result.K.cols())
         needs = {self.time_ticket(), self._state.ticket()}
@@ -245,7 +239,7 @@ class _Problem:
         return FirstOrderTaylorApproximation(self.system, self._context, port, OutputPortSelection.kNoOutput)
 
     def _fast_dynamics(self) -> SystemDynamics | None:
-        """What is quicker for many times, if it finds at some of them what is found with care; None if not."""
+        """The fast dynamics for many times if they agree with the exact ones at some of them; None if not."""
         assert self._port is not None
         if self.period > 0.0 or isinstance(self.system, AffineSystem):
             return None
@@ -262,7 +256,7 @@ class _Problem:
         return dynamics
 
     def _given(self, name: str, rows: int) -> Any:
-        """That of the options, of the right shape; None if there is none."""
+        """The matrix of this name in the options, its shape checked; None if not given."""
         given = getattr(self.options, name)
         if given is None:
             return None
@@ -447,7 +441,7 @@ def _sample_times(p: _Problem) -> list[float]:
     for name, time, number in (("t0", p.t0, numbers[0]), ("tf", p.tf, numbers[1])):
         if abs(number - round(number)) > _TIME_TOLERANCE * max(1.0, abs(number)):
             raise ValueError(
-                f"{_LQR}: {name} = {time} s is no sample time of system '{p.system.GetSystemPathname()}', whose "
+                f"{_LQR}: {name} = {time} s is not a sample time of system '{p.system.GetSystemPathname()}', whose "
                 f"updates have a period of {period} s and an offset of {offset} s."
             )
     return [offset + number * period for number in range(first, last + 1)]

@@ -11,10 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.analysis.controllers.linear_quadratic_regulator import checked_problem, require_definite
 from merganser.analysis.controllers.predicted_motion import along_trajectories, at_operating_point
 from merganser.analysis.controllers.predictive_program import Limits, PredictiveProgram
-from merganser.framework import BasicVector, Context, InputPort, LeafOutputPort, LeafSystem, System, ValueProducer
+from merganser.framework import (
+    BasicVector,
+    Context,
+    InputPort,
+    LeafOutputPort,
+    LeafSystem,
+    System,
+    Value,
+    ValueProducer,
+)
 from merganser.framework.trajectories import PiecewisePolynomial, Trajectory
-
-__all__ = ["LinearModelPredictiveController"]
 
 Array = NDArray[Any]
 _NAME = "LinearModelPredictiveController"
@@ -36,7 +43,7 @@ class LinearModelPredictiveController(LeafSystem):
     Input port 'state', x [n]. Output port 'control', u [m]: for a continuous-time model it is computed by a discrete
     update every `time_period`, from 0 s on, and held between; for a discrete-time one, it is a function of the state
     now, as that model's own update reads it. The program is made once. The last solution is state of the Context, one
-    step later it is the guess; the solvers of quadratic programs that are here make no use of a guess.
+    step later it is the guess, by which a small program is solved faster.
 
     Args:
         model: its state is continuous, or discrete with the period `time_period`; it is not kept.
@@ -102,7 +109,7 @@ class LinearModelPredictiveController(LeafSystem):
         self.DeclareDiscreteState(np.zeros(self._program.num_vars()))
         self._solution = self.DeclareCacheEntry(
             "solution",
-            ValueProducer(functools.partial(np.zeros, self._program.num_vars()), self._calc_solution),
+            ValueProducer(functools.partial(Value, np.zeros(self._program.num_vars())), self._calc_solution),
             {self.all_sources_ticket()},
         )
         self._is_sampled = is_sampled

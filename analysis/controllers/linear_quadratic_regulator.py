@@ -8,15 +8,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.analysis.detached_context import state_values
+from merganser.analysis.system_dynamics import state_values
 from merganser.framework import Context, OutputPortSelection, System
 from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.primitives import AffineSystem, Linearize, LinearSystem
-
-__all__ = [
-    "DiscreteTimeLinearQuadraticRegulator", "LinearQuadraticRegulator", "checked_problem", "is_unstable",
-    "is_unstable_in_discrete_time", "numbers_of", "require_definite", "unreached_modes",
-]  # fmt: skip
 
 Array = NDArray[Any]
 _NONE = np.zeros((0, 0))
@@ -157,7 +152,7 @@ def _gain(linear: LinearSystem, Q: ArrayLike, R: ArrayLike, N: ArrayLike) -> Arr
 
 
 def checked_problem(A: Any, B: Any, Q: Any, R: Any, N: Any) -> tuple[Array, Array, Array, Array, Array]:
-    """A, B, Q, R and N as matrices that fit together; an empty N stands for zeros.
+    """A, B, Q, R and N as matrices of consistent sizes; an empty N means zeros.
 
     Raises:
         TypeError: one does not consist of numbers.
@@ -245,7 +240,7 @@ def unreached_modes(a: Array, b: Array, is_unstable: Callable[[Array], Array]) -
     Args:
         a: shape [n, n].
         b: shape [n, m].
-        is_unstable: tells unstable eigenvalues in an array.
+        is_unstable: returns a mask of the unstable eigenvalues in an array.
     """
     tolerance = _CONTROLLABILITY_TOLERANCE * (1.0 + np.abs(a).max(initial=0.0) + np.abs(b).max(initial=0.0))
     modes = np.linalg.eigvals(a)

@@ -13,10 +13,7 @@ from merganser.framework.core.diagram.diagram import Diagram
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
 from merganser.framework.core.system.system import System
 from merganser.framework.core.values.arguments import bind_overload
-from merganser.framework.primitives.arithmetic import Adder
-from merganser.framework.primitives.saturation import Saturation
-
-__all__ = ["PidControlledSystem"]
+from merganser.framework.primitives.arithmetic import Adder, Saturation
 
 _INDICES = {"state_output_port_index": 0, "plant_input_port_index": 0}
 
@@ -172,5 +169,5 @@ def _connect(
 
 
 def _for_each(gain: ArrayLike, size: int) -> ArrayLike:
-    """A single number stands for as many equal gains as the plant has inputs."""
+    """Expands a single number to equal gains for all inputs of the plant."""
     return np.repeat(gain, size) if np.ndim(gain) == 0 else gain

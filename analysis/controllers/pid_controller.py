@@ -16,9 +16,7 @@ from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_matrix, checked_vector
-from merganser.framework.primitives.linear.linear_system import multiplied
-
-__all__ = ["PidController"]
+from merganser.framework.primitives.linear_system import multiplied
 
 Array = NDArray[Any]
 _GAINS = ("kp", "ki", "kd")

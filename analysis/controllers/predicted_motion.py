@@ -1,4 +1,4 @@
-"""What a model predictive controller knows of the system ahead: its linear model and the reference, step by step."""
+"""Prediction of a model predictive controller: the linear model and the reference, step by step."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.detached_context import set_state_values, state_values
 from merganser.analysis.discrete_time_approximation import DiscreteTimeApproximation
+from merganser.analysis.system_dynamics import set_state_values, state_values
 from merganser.framework import Context, OutputPortSelection, System
 from merganser.framework.primitives import AffineSystem, FirstOrderTaylorApproximation
 from merganser.framework.trajectories import Trajectory
-
-__all__ = ["PredictedMotion", "Step", "along_trajectories", "at_operating_point"]
 
 Array = NDArray[np.float64]
 _NAME = "LinearModelPredictiveController"
@@ -37,7 +35,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class PredictedMotion:
-    """Steps one period apart, from a start time on; before it the first is next, and behind the last one it holds."""
+    """Steps one period apart, from a start time on; the first step is used before it, the last one after the end."""
 
     steps: list[Step]
     start_time: float
@@ -60,7 +58,7 @@ def at_operating_point(model: System, context: Context, period: float, input_por
 def along_trajectories(
     model: System, context: Context, period: float, input_port_index: int, x_ref: Trajectory, u_ref: Trajectory
 ) -> PredictedMotion:
-    """The model about states and inputs of trajectories; behind their end, about those at the end.
+    """The model about states and inputs of trajectories; after their end, about the values there.
 
     Raises:
         ValueError: a trajectory has another size than the state or the input.

@@ -13,20 +13,18 @@ from merganser.analysis.controllers.predicted_motion import Step
 if TYPE_CHECKING:
     from merganser.framework.optimization import Binding, MathematicalProgramResult
 
-__all__ = ["Limits", "PredictiveProgram"]
-
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """lower <= x <= upper, or of u; infinite where there is none."""
+    """lower <= x <= upper, or of u; infinite where unbounded."""
 
     lower: Array
     upper: Array
 
     def are_there(self) -> bool:
-        """Whether one is finite."""
+        """Whether any limit is finite."""
         return bool(np.isfinite(np.concatenate((self.lower, self.upper))).any())
 
 
@@ -40,7 +38,7 @@ class PredictiveProgram:
     """
 
     def __init__(self, steps: list[Step], Q: Array, R: Array, Q_N: Array, of_states: Limits, of_inputs: Limits) -> None:
-        from merganser.framework.optimization import ClarabelSolver, MathematicalProgram
+        from merganser.framework.optimization import ClarabelSolver, DaqpSolver, MathematicalProgram
 
         (n, m), N = steps[0].B.shape, len(steps) - 1
         self._prog = prog = MathematicalProgram()
@@ -58,7 +56,8 @@ class PredictiveProgram:
         self._state_limits = self._add_limits(of_states, x[n:])
         self._held: list[Step] | None = None
         self._hold(steps)
-        self._solver = ClarabelSolver()
+        small = DaqpSolver()
+        self._solver = small if small.available() and small.suits(prog) else ClarabelSolver()
 
     def _add_limits(self, limits: Limits, variables: Any) -> Binding | None:
         if not limits.are_there():

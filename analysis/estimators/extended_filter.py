@@ -25,8 +25,6 @@ from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.framework.native.memory.records_of_arrays import record_at_address
 from merganser.framework.native.memory.tape import FAILED, SUCCEEDED
 
-__all__ = ["ExtendedFilter", "new_record", "update"]
-
 
 class ExtendedFilter(NamedTuple):
     """The arrays of an extended Kalman filter.
@@ -92,7 +90,7 @@ def _find_jacobian(p: Any, function: int, J_out: Any) -> int:
 
 @device
 def _compare_with_difference(p: Any, function: int, J: Any) -> int:
-    """Fails if that is not the Jacobian of the function."""
+    """Compares the Jacobian with differences of the function; fails if they disagree."""
     record = _record_of(p)
     x, moved, direction, above, below = record.common.x, record.moved, record.direction, record.above, record.below
     n = len(x)
@@ -203,7 +201,7 @@ def _store_symmetric(A: Any, S_out: Any) -> None:
 def update(
     p: Any,  # workspace of the filter, or the address of its record
 ) -> int:
-    """Computes the result from time, state, y and u; returns what that has come to, see tape.py."""
+    """Computes the result from time, state, y and u; returns a status, see tape.py."""
     record = _record_of(p)
     common, error = record.common, record.error
     x, y, x_result = common.x, common.y, common.x_result

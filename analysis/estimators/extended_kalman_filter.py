@@ -6,8 +6,6 @@ from typing import Any
 
 from merganser.analysis.estimators.kalman_filter import KalmanFilter
 
-__all__ = ["ExtendedKalmanFilter"]
-
 
 class ExtendedKalmanFilter(KalmanFilter):
     """Estimates the state of a nonlinear system and the covariance of the error (Gelb 1974, chapter 6).
@@ -37,7 +35,7 @@ class ExtendedKalmanFilter(KalmanFilter):
 
     Raises:
         ValueError: sizes do not match, or the system has other ports or state.
-        RuntimeError: a matrix is no covariance.
+        RuntimeError: a matrix is not a covariance.
     """
 
     _is_linearized = True

@@ -7,8 +7,6 @@ from typing import Any
 
 from merganser.framework.native import device
 
-__all__ = ["add_product", "copy_matrix", "factor", "solve", "symmetric"]
-
 
 @device
 def factor(A_inout: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the source of a Kalman filter works on and says: its numbers, and the model with its derivatives.
+"""Workspace of a Kalman filter: its numbers, and the model with its derivatives.
 
 The source of a filter (extended_filter.py, unscented_filter.py) takes one argument p and works on a record of arrays
 that begins with a FilterRecord. Compiled, p is the address of the record; where there is no compiler, it is the
@@ -45,23 +45,18 @@ from merganser.framework.native.operations.operations import CompiledOperation
 if TYPE_CHECKING:
     from merganser.analysis.estimators.observed_model import ObservedModel
 
-__all__ = [
-    "KALMAN_FILTER", "FilterOperation", "FilterRecord", "FilterWorkspace", "careful_slopes", "complex_slopes",
-    "evaluate",
-]  # fmt: skip
-
 Array = NDArray[Any]
 F, G = range(2)  # the functions of the model: dynamics and output
 
 
 class FilterRecord(NamedTuple):
-    """What every filter works on; n state variables, m inputs, p measured outputs.
+    """Workspace of every filter; n state variables, m inputs, p measured outputs.
 
     Attributes:
         is_discrete: whether the model is one in discrete time.
         failure: where an exception goes that Python has raised.
         answer: function of Python that does what operations do not; 0 if it is not to be called.
-        tapes: addresses of the tapes (model_tape.py) of F and G; 0 where there are none.
+        tapes: addresses of the tapes (model_tape.py) of F and G; 0 without one.
         complex_tapes: and of those for complex numbers.
         asked: what Python is asked for: which of _WORDS, of which function.
         time: [s], one element.
@@ -103,11 +98,11 @@ class FilterWorkspace:
         noises: the covariances W, shape [n, n], and V, shape [p, p].
         num_inputs: of the model.
         is_discrete: whether it is a model in discrete time.
-        tapes: of F and G, then both for complex numbers; fewer where there are none.
+        tapes: of F and G, then both for complex numbers; fewer if some do not exist.
 
     Attributes:
         record: the arrays.
-        address: where the record stands for compiled code.
+        address: of the record, for compiled code.
         has_tapes: whether there are any.
         model: gives the model.
     """
@@ -148,7 +143,7 @@ class FilterWorkspace:
         return kernel_address(self._update, self.address)
 
     def run(self, time: float, state: Array, y: Array, u: Array | None) -> Array:
-        """What a filter makes of its state, measurement and input: the next state, or its rate.
+        """Computes the next state of a filter, or its rate, from state, measurement and input.
 
         Args:
             time: [s].
@@ -166,13 +161,13 @@ class FilterWorkspace:
         return c.result
 
     def __call__(self) -> int:
-        """Does what compiled code asks for."""
+        """Runs the function that compiled code requests."""
         c: FilterRecord = self.record.common
         word, function = c.asked.tolist()
         return _WORDS[word](self, function, c.point, c.slopes if word else c.value)
 
     def arguments(self, x: Array) -> tuple[float, Array, Array]:
-        """What the functions of the model take at a state: time, state and input."""
+        """Arguments of the model's functions at a state: time, state and input."""
         c: FilterRecord = self.record.common
         return c.time.item(), x, c.u
 
@@ -182,7 +177,7 @@ _record_at = record_at_address(FilterRecord)
 
 @device
 def _ask_python(p: int, word: int, function: int, x: Any) -> int:
-    """Has Python do it, if that is allowed."""
+    """Calls Python, if allowed."""
     c = _record_at(p)
     if c.answer == 0:
         return FAILED
@@ -204,11 +199,11 @@ def _ask_for_slopes(p: int, word: int, function: int, x: Any, slopes_out: Any) -
     return outcome
 
 
-# ---------------------------------------------------------------------- words: all return what operations come to
+# ---------------------------------------------------------------------- functions of a filter: all return a status
 
 
 def evaluate(p: FilterWorkspace, function: int, x: Array, value_out: Array) -> int:
-    """Puts what a function of the model gives at the state x into the first elements of `value_out`."""
+    """Writes the value of a function of the model at the state x into the first elements of `value_out`."""
     values = p.model().values(function, *p.arguments(x))
     value_out[: len(values)] = values
     return SUCCEEDED
@@ -233,7 +228,7 @@ def _evaluate(p: int, function: int, x: Any, value_out: Any) -> int:
 
 
 def complex_slopes(p: FilterWorkspace, function: int, x: Array, slopes_out: Array) -> int:
-    """Computes the Jacobian of a function at the state x by the complex step; fails if there is none."""
+    """Computes the Jacobian of a function at the state x by the complex step; fails where it does not apply."""
     try:
         slopes = p.model().complex_jacobian(function, *p.arguments(x))
     except Exception:  # some callback takes no complex numbers
@@ -258,7 +253,7 @@ def _complex_slopes(p: int, function: int, x: Any, slopes_out: Any) -> int:
 
 
 def careful_slopes(p: FilterWorkspace, function: int, x: Array, slopes_out: Array) -> int:
-    """Computes the Jacobian of a function that may be none of complex numbers."""
+    """Computes the Jacobian of a function that may not take complex numbers."""
     slopes = p.model().careful_jacobian(function, *p.arguments(x))
     slopes_out[: len(slopes)] = slopes
     return SUCCEEDED
@@ -275,7 +270,7 @@ _WORDS: tuple[Callable[..., int], ...] = evaluate, complex_slopes, careful_slope
 
 
 class FilterOperation(NamedTuple):
-    """What the operation finds in its list of integers, after the address of where it notes a failure.
+    """The operation's list of integers, after the address to which it writes a failure.
 
     Attributes:
         record: address of the record of the filter.
@@ -301,7 +296,7 @@ def _copy(values_in: Any, values_out: Any) -> None:
 
 
 def kalman_filter(values: Any, numbers: Any, integers: Any) -> None:
-    """The next state of a filter, or its rate; integers: where to note a failure, then a FilterOperation."""
+    """The next state of a filter, or its rate; integers: address of a failure, then a FilterOperation."""
     op = _operation_at(values, integers_at(place_at(integers, 1)))
     c = _record_at(op.record)
     time, result = c.time, c.result
@@ -313,7 +308,7 @@ def kalman_filter(values: Any, numbers: Any, integers: Any) -> None:
     if outcome == SUCCEEDED and c.is_discrete != 0:
         for i in range(len(result)):
             total += result[i] * 0.0
-    if outcome != SUCCEEDED or total != 0.0:  # Python finds another way, or says why there is none
+    if outcome != SUCCEEDED or total != 0.0:  # Python tries another method, or raises
         integers_at(integers[0])[0] = FAILED
         return
     _copy(result, op.result)

@@ -19,8 +19,6 @@ from merganser.framework.native.memory.records_of_arrays import Placed, integers
 if TYPE_CHECKING:
     from merganser.analysis.estimators.filter_workspace import FilterWorkspace
 
-__all__ = ["KalmanFilter"]
-
 Array = NDArray[Any]
 
 
@@ -39,7 +37,7 @@ class KalmanFilter(Observer):
 
     Raises:
         ValueError: sizes do not match.
-        RuntimeError: a matrix is no covariance.
+        RuntimeError: a matrix is not a covariance.
     """
 
     _is_linearized: bool  # whether the filter asks for Jacobians of the model
@@ -114,7 +112,7 @@ class KalmanFilter(Observer):
         return f"System '{self.GetSystemPathname()}' has no estimate after time {context.get_time()} s"
 
     def _require_finite(self, context: Context, port: InputPort) -> None:
-        """Refuses what would make all later estimates useless."""
+        """Raises an error for inputs that are not finite, which would spoil all later estimates."""
         value = port.Eval(context)
         if not np.isfinite(value).all():
             remedy = " Hold back what a sensor has not measured." if port is self._y else ""
@@ -138,10 +136,10 @@ class KalmanFilter(Observer):
         raise NotImplementedError
 
     def _put_constants(self, workspace: FilterWorkspace) -> None:
-        """Puts what stays the same into the arrays that a filter has of its own."""
+        """Writes the constants into a filter's own arrays."""
 
     def _new_workspace(self, context: Context, calls_python: bool = True) -> FilterWorkspace | None:
-        """What the source of the filter works on; None if it cannot do without calling Python, where it should."""
+        """The workspace of the filter; None if it would call Python where it must not."""
         from merganser.analysis.estimators.filter_workspace import FilterWorkspace
 
         model, num_inputs = self._model(context), 0 if self._u is None else self._u.size()
@@ -156,7 +154,7 @@ class KalmanFilter(Observer):
         return workspace
 
     def _calc(self, context: Context) -> Array:
-        """The next state, or its rate; good until the next one."""
+        """The next state, or its rate; valid until the next call."""
         model, state = self._model(context), self._state(context)
         workspace = model.workspace
         if workspace is None or (workspace.has_tapes and not model.is_lowered()):

@@ -15,8 +15,6 @@ from merganser.framework.core.context.native_code import FAILURE, InputOf, Nativ
 from merganser.framework.core.scalars.element_functions import left_to_right_product
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
 
-__all__ = ["LuenbergerObserver"]
-
 Array = NDArray[Any]
 
 

@@ -15,13 +15,11 @@ from merganser.framework.core.declarations.events import EventKind, TriggerType
 from merganser.framework.core.declarations.execution import compute_updates, raise_if_failed
 from merganser.framework.core.declarations.native_function import BoundNativeFunction
 from merganser.framework.core.inside import declared_events, input_ports, new_context, slot_of
-from merganser.framework.primitives._updatable_code import UpdatableCode
-from merganser.framework.primitives.linear.linearization import (
+from merganser.framework.primitives.linearization import (
     by_complex_step,
     jacobian_of,
 )
-
-__all__ = ["ObservedModel"]
+from merganser.framework.primitives.native_parts import UpdatableCode
 
 Array = NDArray[Any]
 
@@ -37,7 +35,7 @@ class ObservedModel:
         period: of its discrete updates [s], 0 for continuous time.
 
     Attributes:
-        workspace: room for the observer.
+        workspace: arrays of the observer.
         native_code: the observer as an operation, once it has been lowered in this Context.
     """
 
@@ -45,7 +43,7 @@ class ObservedModel:
         self._system, self._parameters, self._period = system, parameters, period
         self._evaluators: dict[Any, _Evaluator] = {}
         self._tapes: tuple[Any, Any] | None = None
-        self._complex_tapes: Any = None  # () if there are none
+        self._complex_tapes: Any = None  # () if lowering failed
         self._routing = -1  # of the model's Context when it was lowered
         self.workspace: Any = None
         self.native_code: NativeCode | None = None
@@ -62,7 +60,7 @@ class ObservedModel:
         return []
 
     def _set_plain_state(self, state: Any, loading: Any) -> None:
-        """There is nothing to restore."""
+        """Restores nothing."""
 
     def at(self, time: Any, x: Array, u: Array | None) -> _Evaluator:
         """The model at a time [s], state x and input u (None if it has no input), of floats or other scalars."""
@@ -71,7 +69,7 @@ class ObservedModel:
         return evaluator
 
     def can_be_lowered(self, observer_context: Any) -> bool:
-        """Whether f and g are operations throughout; then there are tapes.
+        """Whether f and g consist of operations, so that they have tapes.
 
         Args:
             observer_context: what is lowered there is lowered again when the model gets other coefficients.
@@ -97,7 +95,7 @@ class ObservedModel:
         return True
 
     def is_lowered(self) -> bool:
-        """Whether there are tapes, of the model as it is."""
+        """Whether there are tapes of the current model."""
         is_current = self._tapes is not None and all(tape.is_current() for tape in self._tapes)
         return is_current and self._routing == self._evaluator(np.dtype(np.float64)).context.store.routing
 
@@ -126,7 +124,7 @@ class ObservedModel:
             evaluator = self._evaluators[dtype] = _Evaluator(self._system, self._parameters, self._period, dtype)
         return evaluator
 
-    # ------------------------------------------------------------------ by numbers: 0 stands for f, 1 for g
+    # ------------------------------------------------------------------ by numbers: 0 is f, 1 is g
 
     def values(self, function: int, time: float, x: Array, u: Array) -> Array:
         """f or g at a time [s], state x and input u, shape [n] or [p]; floats."""
@@ -166,7 +164,7 @@ class _Evaluator:
 
     Attributes:
         context: the context.
-        fixed_input: what stands at its input port; None if there is none.
+        fixed_input: value of its input port; None without one.
         is_native: whether f and g may be operations; if not, numba need not even be loaded.
     """
 

@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of, require_definite
-from merganser.analysis.detached_context import detached_context
 from merganser.analysis.estimators.observed_model import ObservedModel
 from merganser.analysis.estimators.observer_code import ObserverCode
+from merganser.analysis.system_dynamics import detached_context
 from merganser.framework import Context, InputPort, LeafSystem, PortDataType, System, SystemScalarConverter, Value
 from merganser.framework.core.context.native_code import CONTINUOUS_STATE, CURRENT_TIME, InputOf, NativeCode
 from merganser.framework.core.inside import declare_storage, use_native_derivatives, use_native_event
-
-__all__ = ["Observer", "checked_covariance", "require_finite"]
 
 Array = NDArray[Any]
 
@@ -97,7 +95,7 @@ class Observer(LeafSystem):
     # ------------------------------------------------------------------ the model
 
     def _model(self, context: Any) -> ObservedModel:
-        """What evaluates the observed system for a context of this observer."""
+        """The evaluator of the observed system for a context of this observer."""
         model: ObservedModel = context.slots[self._model_entry.cache_index()].value.get_mutable_value()
         return model
 
@@ -106,7 +104,7 @@ class Observer(LeafSystem):
         return self._u.Eval(context) if self._u is not None else None
 
     def _use_native(self, code: ObserverCode, of: type[LeafSystem]) -> None:
-        """Says that an operation computes the dynamics of a class too; called when these are declared."""
+        """Registers an operation for the dynamics of a class; called when these are declared."""
         if self._period:
             use_native_event(self, code)
             return

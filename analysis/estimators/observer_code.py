@@ -17,11 +17,8 @@ from merganser.framework.core.context.native_code import (
 if TYPE_CHECKING:
     from merganser.analysis.estimators.observer import Observer
 
-__all__ = ["KeptAlive", "ObserverCode"]
-
-
 class KeptAlive:
-    """Keeps what an operation refers to by its address, as long as the operation is in use.
+    """Keeps objects alive that an operation refers to by address.
 
     Args:
         things: tapes of the model, and anything else.
@@ -31,7 +28,7 @@ class KeptAlive:
         self._things = things
 
     def __call__(self) -> None:
-        """To be called when Python takes over, see NativeCode.on_stop."""
+        """Called when Python takes over, see NativeCode.on_stop."""
         for thing in self._things:
             settle = getattr(thing, "settle", None)
             if settle is not None:
@@ -39,7 +36,7 @@ class KeptAlive:
 
 
 class ObserverCode:
-    """The dynamics of an observer as an operation; there is none where Python has a part in its model.
+    """The dynamics of an observer as an operation, unless its model runs Python.
 
     Derived classes say which one, in `code`.
 
@@ -51,7 +48,7 @@ class ObserverCode:
         self.observer = observer
 
     def resolve(self, context: Any) -> NativeCode | None:
-        """The operation in a Context; None if there is none at the moment."""
+        """The operation in a Context; None if it must run in Python now."""
         observer = self.observer
         if context.store.flat.dtype != np.float64:
             return None
@@ -66,12 +63,12 @@ class ObserverCode:
         return code
 
     def code(self, context: Any, model: Any, result: Any, state: Any) -> NativeCode | None:
-        """The operation; None if there is none.
+        """The operation; None if it must run in Python.
 
         Args:
             context: of the observer.
             model: the ObservedModel there, which has tapes.
-            result: stands for the offset of what it computes.
-            state: stands for the offset of the observer's state.
+            result: placeholder for the offset of the result.
+            state: placeholder for the offset of the observer's state.
         """
         raise NotImplementedError

@@ -11,17 +11,15 @@ from merganser.framework.native.memory.records_of_arrays import record_at
 from merganser.framework.native.memory.tape import FAILED, integers_at
 from merganser.framework.native.operations.operations import CompiledOperation
 
-__all__ = ["LUENBERGER", "Observer"]
-
 
 class Observer(NamedTuple):
-    """What the operation finds in its list of integers, after the address of where it notes a failure.
+    """The operation's list of integers, after the address to which it writes a failure.
 
     Attributes:
         dynamics, output: addresses of two tapes.
-        xhat, y, u, result: in the flat array; u has no elements if there is none.
+        xhat, y, u, result: in the flat array; u is empty without input.
         gain: L.
-        error: room for y - g.
+        error: scratch array for y - g.
     """
 
     dynamics: int
@@ -38,7 +36,7 @@ _observer_at = record_at(Observer)
 
 
 def luenberger(values: Any, numbers: Any, integers: Any) -> None:
-    """f(xhat, u) + L (y - g(xhat, u)); integers: where to note a failure, then an Observer."""
+    """f(xhat, u) + L (y - g(xhat, u)); integers: address of a failure, then an Observer."""
     o = _observer_at(values, integers_at(place_at(integers, 1)))
     dynamics, output = tape_at(o.dynamics), tape_at(o.output)
     y, result, gain, error = o.y, o.result, o.gain, o.error

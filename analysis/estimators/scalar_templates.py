@@ -5,6 +5,4 @@ from __future__ import annotations
 from merganser.analysis.estimators.luenberger_observer import LuenbergerObserver
 from merganser.framework.core.scalars.templates import SystemTemplate
 
-__all__ = ["LuenbergerObserver_"]
-
 LuenbergerObserver_ = SystemTemplate(LuenbergerObserver)

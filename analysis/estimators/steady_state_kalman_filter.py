@@ -1,4 +1,4 @@
-"""Kalman filters whose gain has settled: the duals of linear quadratic regulators (Kalman and Bucy 1961)."""
+"""Kalman filters with the steady-state gain: the duals of linear quadratic regulators (Kalman and Bucy 1961)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from merganser.analysis.estimators.observer import checked_covariance
 from merganser.framework import Context, System
 from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.primitives import Linearize, LinearSystem
-
-__all__ = ["DiscreteTimeSteadyStateKalmanFilter", "SteadyStateKalmanFilter"]
 
 Array = NDArray[Any]
 
@@ -53,7 +51,7 @@ def SteadyStateKalmanFilter(*args: Any, **kwargs: Any) -> Any:
 
     Raises:
         ValueError: sizes do not match.
-        RuntimeError: W or V is no covariance, `context` holds no equilibrium, or outputs do not show an unstable mode.
+        RuntimeError: W or V is not a covariance, `context` holds no equilibrium, or an unstable mode is not observable.
     """
     name = "SteadyStateKalmanFilter"
     first = args[0] if args else kwargs.get("system")
@@ -89,7 +87,7 @@ def DiscreteTimeSteadyStateKalmanFilter(A: ArrayLike, C: ArrayLike, W: ArrayLike
 
     Raises:
         ValueError: sizes do not match.
-        RuntimeError: W or V is no covariance, or outputs do not show an unstable mode.
+        RuntimeError: W or V is not a covariance, or outputs do not show an unstable mode.
     """
     return _gain(True, "DiscreteTimeSteadyStateKalmanFilter", A, C, W, V)
 

@@ -1,6 +1,6 @@
 """The unscented Kalman filter, one source for Python and compiled code, on the record of a FilterWorkspace.
 
-Points, and what the model gives for them, stand one in a row. Equation numbers are those of
+Points, and the model's values at them, are rows. Equation numbers are those of
 estimators/unscented_kalman_filter.py.
 """
 
@@ -17,8 +17,6 @@ from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.framework.native.memory.records_of_arrays import record_at_address
 from merganser.framework.native.memory.tape import SUCCEEDED
-
-__all__ = ["UnscentedFilter", "new_record", "update"]
 
 _MOST_SWEEPS = 50
 _SMALL = 1e-34  # square of the rounding error
@@ -250,7 +248,7 @@ def _evaluate_points(p: Any, function: int, values_out: Any) -> int:
 def update(
     p: Any,  # workspace of the filter, or the address of its record
 ) -> int:
-    """Computes the result from time, state, y and u; returns what that has come to, see tape.py."""
+    """Computes the result from time, state, y and u; returns a status, see tape.py."""
     record = _record_of(p)
     is_discrete = record.common.is_discrete != 0
     _place_points(record)

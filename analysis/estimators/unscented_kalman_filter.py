@@ -14,9 +14,6 @@ from merganser.framework import Context, System
 if TYPE_CHECKING:
     from merganser.analysis.estimators.filter_workspace import FilterWorkspace
 
-__all__ = ["UnscentedKalmanFilter"]
-
-
 class UnscentedKalmanFilter(KalmanFilter):
     """Estimates the state of a nonlinear system (Julier and Uhlmann 1997; Wan and van der Merwe 2000).
 
@@ -48,7 +45,7 @@ class UnscentedKalmanFilter(KalmanFilter):
 
     Raises:
         ValueError: sizes do not match, or the system has other ports or state.
-        RuntimeError: a matrix is no covariance.
+        RuntimeError: a matrix is not a covariance.
     """
 
     _is_linearized = False

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.dense_output import DenseOutput
-from merganser.analysis.integrators.problem import return_to_start
+from merganser.analysis.integrators.problem import return_to_start, time_of
 from merganser.analysis.integrators.settings import IntegratorSettings
 from merganser.analysis.integrators.step_size import RESOLUTION, rounding_at
 from merganser.analysis.integrators.stepping import (
@@ -25,38 +25,46 @@ from merganser.analysis.integrators.stepping import (
     shortest_step_size,
 )
 from merganser.framework import Context, System
-from merganser.framework.background_code import BackgroundCode, note_steps, pays_to_load
+from merganser.framework.core.context.derivatives import Evaluator
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.nonfinite import blame_derivatives, is_finite
-from merganser.framework.core.inside import scalar_of, sources_of_breaks
+from merganser.framework.core.inside import operation_slot, scalar_of, sources_of_breaks
 from merganser.framework.native.compiler.argument_types import type_key
 from merganser.framework.native.memory.records_of_arrays import (
     copy_of_record,
     integers_of,
     is_record_class,
+    numbers_of,
     place_arrays,
     records_behind,
 )
 from merganser.framework.native.memory.tape import SUCCEEDED
+from merganser.framework.when_to_compile import OptionalCode, are_usable
 
 if TYPE_CHECKING:
     from merganser.analysis.integrators.compiled_steps import CompiledSteps
+    from merganser.framework.core.context.store import Store
+    from merganser.framework.trajectories import PiecewisePolynomial
 
-__all__ = ["IntegratorBase", "StepResult"]
-
-_COMPILED_STEPS = BackgroundCode("merganser.analysis.integrators.compiled_steps", "STEPS", "take_step")
+_COMPILED_STEPS = OptionalCode("merganser.analysis.integrators.compiled_steps", "STEPS", "take_step")
 _TYPES_OF_ATTEMPT = (type_key(0),)
 _MAY_COMPILE = may_compile()
+_RECORDS = frozenset({"_problem", "_step", "_step_counts"})
+_MADE_FOR_CONTEXT = frozenset({
+    "_arrays", "_optional_code", "_breaks", "_bulk", "_bulk_before", "_compiled", "_derivatives", "_down",
+    "_evaluators", "_given_breaks", "_is_prepared", "_may_be_compiled", "_memory", "_memory_before", "_quaternions",
+    "_sources_of_breaks", "_store", "_x", "_x_start", "_xdot", "_xdot_end", "_xdot_start",
+})  # fmt: skip
 _FIRST_STEP_SIZE = 1e-3  # where neither the first nor the longest step was asked for [s]
 
 
 @functools.cache
-def _background_code_of(attempt: Any) -> tuple[BackgroundCode, ...]:
+def _optional_code_of(attempt: Any) -> tuple[OptionalCode, ...]:
     """What compiled steps need; the attempts of users' own methods are compiled when they are first made."""
     function = attempt.interpreted
     if not function.__module__.startswith("merganser."):
         return (_COMPILED_STEPS,)
-    return _COMPILED_STEPS, BackgroundCode(function.__module__, function.__name__, function.__name__, _TYPES_OF_ATTEMPT)
+    return _COMPILED_STEPS, OptionalCode(function.__module__, function.__name__, function.__name__, _TYPES_OF_ATTEMPT)
 
 
 class StepResult(enum.Enum):
@@ -89,10 +97,16 @@ class IntegratorBase(IntegratorSettings):
 
     attempt: ClassVar[Any]
     most_compiled: ClassVar[float] = math.inf  # state variables of compiled steps
+    takes_expressions: ClassVar[bool] = False  # as no step size depends on values
     is_compiled_at_once: ClassVar[bool] = False  # whether steps are compiled even if the derivatives are not
+    # What attempts ask systems for by name (inside.declare_operation), and whether time derivatives take its place
+    # where a system declares none. Derivatives are number 0, these follow.
+    operations: ClassVar[dict[str, bool]] = {}
+    made_for_context: ClassVar[frozenset[str]] = _MADE_FOR_CONTEXT  # attributes that `reset_context` sets again
 
+    _store: Store
     _dense_output_: DenseOutput | None
-    _is_prepared: bool  # whether there is room for what is computed in steps
+    _is_prepared: bool  # whether the arrays of steps are allocated
 
     def __init__(self, system: System, context: Context | None = None) -> None:
         if not isinstance(system, System):
@@ -107,6 +121,38 @@ class IntegratorBase(IntegratorSettings):
         if context is not None:
             self.reset_context(context)
 
+    # ------------------------------------------------------------------ copies
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What does not follow from system and context: settings, counts, and what the method keeps between steps."""
+        if self._step.is_stepping:
+            self._refuse_within_a_step("__getstate__ (by copy or pickle)")
+        left_out = _RECORDS if self._context is None else _RECORDS | self.made_for_context
+        state = {name: value for name, value in self.__dict__.items() if name not in left_out}
+        kept = (self._memory.copy(), self._bulk.copy()) if self._is_prepared else None
+        return {**state, "_step": numbers_of(self._step).copy(), "_kept_between_steps": kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        own = dict(state)
+        numbers, kept, is_initialized = own.pop("_step"), own.pop("_kept_between_steps"), own["_is_initialized"]
+        context, recorded = own["_context"], own["_dense_output_"]
+        IntegratorSettings.__init__(self)  # not again what the constructor of a method sets
+        self.__dict__.update(own, _context=None, _given_breaks=[], _breaks=np.zeros(0), _dense_output_=None)
+        if context is not None:
+            self.reset_context(context)
+            if kept is not None:
+                self._prepare_all()
+                self._memory[:], self._bulk[:] = kept
+        numbers_of(self._step)[:] = numbers
+        self._step.is_current = self._step.knows_start = 0
+        self._dense_output, self._is_initialized = recorded, is_initialized
+
+    def __copy__(self) -> Any:
+        raise TypeError(
+            f"A copy of {type(self).__name__} would advance the same context as the original: use "
+            f"copy.deepcopy(integrator), or {type(self).__name__} with context.Clone()."
+        )
+
     # ------------------------------------------------------------------ the method
 
     @abc.abstractmethod
@@ -117,9 +163,15 @@ class IntegratorBase(IntegratorSettings):
     def _make_arrays(self, n: int, dtype: Any) -> Any:
         """The record of arrays of an attempt for a state of size n; may replace `_xdot_start` by one of them."""
 
-    def _update_derivatives(self) -> None:
-        """Computes the derivatives at the present time and state."""
-        self._derivatives.update()
+    def _evaluator_of(self, name: str) -> Evaluator:
+        """What computes an operation of all systems with continuous state, see `operations`."""
+        found = [(operation_slot(slot.context, name), slot) for slot in self._derivatives.slots]
+        slots = [own or slot for own, slot in found if own is not None or self.operations[name]]
+        return Evaluator(self._bound_context(), slots)
+
+    def _update(self, number: int) -> None:
+        """Computes an operation at the present time and state."""
+        self._evaluators[number].update()
         if self._is_searching_for_blame and not is_finite(self._xdot):
             raise RuntimeError(blame_derivatives(self._bound_context()))
 
@@ -141,7 +193,9 @@ class IntegratorBase(IntegratorSettings):
         context.require_root(type(self).__name__)
         if self._step.is_stepping:
             self._refuse_within_a_step("reset_context")
-        if not hasattr(context.store.scalar, "real"):
+        if self._context is not None and self._store.is_advancing and context is not self._context:
+            self._refuse_within_a_simulation("reset_context")
+        if not (self.takes_expressions or hasattr(context.store.scalar, "real")):
             raise TypeError(
                 f"{type(self).__name__}: system '{self._system.GetSystemPathname()}' is one of "
                 f"{scalar_of(self._system).__name__}; only systems of numbers can be simulated."
@@ -157,15 +211,19 @@ class IntegratorBase(IntegratorSettings):
         if self._dense_output_ is not None:
             self._dense_output = None
         self._compiled: CompiledSteps | None = None
-        self._background_code: tuple[BackgroundCode, ...] = ()
+        self._optional_code: tuple[OptionalCode, ...] = ()
         self._sources_of_breaks = sources_of_breaks(context)
 
     def _refuse_within_a_step(self, what: str) -> NoReturn:
         name = type(self).__name__
-        raise RuntimeError(f"{name}.{what} was called by a callback, in the midst of a step of this integrator.")
+        raise RuntimeError(f"{name}.{what} was called by a callback, within a step of this integrator.")
+
+    def _refuse_within_a_simulation(self, what: str) -> NoReturn:
+        name = type(self).__name__
+        raise RuntimeError(f"{name}.{what} was called by a callback or monitor of the simulation that it advances.")
 
     def _prepare_all(self) -> None:
-        """Makes room for what is computed in steps."""
+        """Allocates the arrays of steps."""
         context, n, dtype = self._context, len(self._x), self._x.dtype
         assert context is not None
         self._x_start, self._xdot_start, self._xdot_end = self._x.copy(), self._x.copy(), self._x.copy()
@@ -174,6 +232,7 @@ class IntegratorBase(IntegratorSettings):
         self._bulk: NDArray[Any] = np.zeros(0)
         self._quaternions = np.array(context.layout.root.unit_quaternions, dtype=np.int64)
         self._derivatives = context.derivative_evaluator()
+        self._evaluators = [self._derivatives, *map(self._evaluator_of, self.operations)]
         self._arrays = self._make_arrays(n, dtype)
         if self._sources_of_breaks:
             self._note_breaks()
@@ -182,7 +241,7 @@ class IntegratorBase(IntegratorSettings):
         self._step.error_order = int(self.get_error_estimate_order())
         self._may_be_compiled = _MAY_COMPILE and dtype == np.float64 and 0 < n <= self.most_compiled
         if self._may_be_compiled:
-            self._background_code = () if self.is_compiled_at_once else _background_code_of(type(self).attempt)
+            self._optional_code = () if self.is_compiled_at_once else _optional_code_of(type(self).attempt)
         self._compiled = None  # it knows the arrays by their addresses
         self._is_prepared = True
 
@@ -192,6 +251,8 @@ class IntegratorBase(IntegratorSettings):
             self.Initialize()
         elif self._sources_of_breaks:
             self._note_breaks()
+        if self._compiled is None and self._may_be_compiled and are_usable(*self._optional_code):
+            self._compiled_steps()
 
     def _note_breaks(self) -> None:
         """Notes the times at which steps are to end, as what the derivatives depend on is not smooth there."""
@@ -207,10 +268,10 @@ class IntegratorBase(IntegratorSettings):
         self._given_breaks = given  # last: an interrupt before that leaves nothing half noted
 
     def _integers_of_arrays(self) -> Any:
-        """What compiled code is told of the arrays of an attempt; it cannot see what they are like.
+        """The record of an attempt's arrays for compiled code, which cannot check them.
 
         Raises:
-            TypeError: they are no record, that of another method, or not as it says.
+            TypeError: they are not a record, or that of another method, or do not match it.
         """
         name, record, attempt = type(self).__name__, type(self._arrays), type(self).attempt.interpreted
         wanted = records_behind(attempt)
@@ -226,7 +287,7 @@ class IntegratorBase(IntegratorSettings):
             raise TypeError(f"{name}._make_arrays: {error}") from None
 
     def _compiled_steps(self) -> CompiledSteps | None:
-        """The compiled form of the steps, which goes on where those in Python have stopped; None if there is none."""
+        """The compiled form of the steps, which continues from those in Python; None without one."""
         if self._compiled is None and self._may_be_compiled:
             from merganser.analysis.integrators.compiled_steps import CompiledSteps
 
@@ -266,14 +327,14 @@ class IntegratorBase(IntegratorSettings):
             raise RuntimeError(f"{name}: the system has no continuous state to record.")
         if self._dense_output is not None:
             raise RuntimeError(f"{name} is already recording; call StopDenseIntegration() first.")
-        self._dense_output = DenseOutput(self._store.flat.item(0).real, self._x)
+        self._dense_output = DenseOutput(time_of(self), self._x)
 
     def get_dense_output(self) -> DenseOutput | None:
         """What has been recorded since `StartDenseIntegration`; None if no recording is in progress."""
         return self._dense_output
 
-    def StopDenseIntegration(self) -> DenseOutput:
-        """Ends the recording and returns it.
+    def StopDenseIntegration(self) -> PiecewisePolynomial:
+        """Ends the recording and returns it as a trajectory.
 
         Raises:
             RuntimeError: no recording is in progress.
@@ -281,13 +342,15 @@ class IntegratorBase(IntegratorSettings):
         if self._dense_output is None:
             raise RuntimeError(f"{type(self).__name__} is not recording; call StartDenseIntegration() first.")
         recorded, self._dense_output = self._dense_output, None
-        return recorded
+        return recorded.trajectory()
 
     # ------------------------------------------------------------------ stepping
 
     def Reset(self) -> None:
         """Sets all knobs to their defaults and all counts to zero, and drops what was recorded; call `Initialize`
         before integrating."""
+        if self._context is not None and self._store.is_advancing:
+            self._refuse_within_a_simulation("Reset")
         self._reset_settings()
         self._is_searching_for_blame = False
         self._dense_output = None
@@ -349,11 +412,10 @@ class IntegratorBase(IntegratorSettings):
         if self._step.is_stepping:
             self._refuse_within_a_step("IntegrateNoFurtherThanTime")
         self.begin_advance()
-        time = self._store.flat.item(0).real
+        time = time_of(self)
         for wanted in (publish_time, update_time, boundary_time):
             self._require_future(time, wanted)
         target = min(publish_time, update_time, boundary_time)
-        note_steps(1, len(self._store.slots))
         if not self._step_towards(time, target):
             return StepResult.kTimeHasAdvanced
         if target == update_time:
@@ -394,16 +456,14 @@ class IntegratorBase(IntegratorSettings):
             raise RuntimeError(f"{name} is under error control; call set_fixed_step_mode(True) for a fixed step.")
         if self._step.is_stepping:
             self._refuse_within_a_step("IntegrateWithSingleFixedStepToTime")
-        if not self._is_initialized:
-            self.Initialize()
-        time = self._store.flat.item(0).real
+        self.begin_advance()
+        time = time_of(self)
         self._require_future(time, t_target)
         if len(self._x) == 0 or t_target == time:
             self._bound_context().put_time(t_target)
             return True
         s = self._step
         longest = s.max_step_size
-        note_steps(1, len(self._store.slots))
         try:
             s.max_step_size, s.is_single = math.inf, True
             status = self._take_step(t_target)
@@ -441,11 +501,10 @@ class IntegratorBase(IntegratorSettings):
 
     def _take_step(self, target: float) -> int:
         """Takes a step, compiled or in Python."""
-        operations = None if self._is_searching_for_blame else self._derivatives.operations()
-        if self._may_be_compiled and (self._compiled is not None or pays_to_load(*self._background_code)):
-            compiled = self._compiled_steps()
-            if compiled is not None:
-                return compiled.take_step(target, operations)
+        if self._compiled is not None:
+            must_search = self._is_searching_for_blame
+            tapes = [None if must_search else evaluator.operations() for evaluator in self._evaluators]
+            return self._compiled.take_step(target, tapes)
         status = begin_step(self, target)
         if status != SUCCEEDED:
             return status
@@ -464,7 +523,7 @@ class IntegratorBase(IntegratorSettings):
 
     def _check(self, status: int) -> None:
         """Raises what a step has come to that could not be taken."""
-        time, s = self._store.flat.item(0).real, self._step
+        time, s = time_of(self), self._step
         if status == f.TOO_FINE:
             raise RuntimeError(
                 f"{type(self).__name__} of system '{self._system.GetSystemPathname()}': at time {time} s steps of "
@@ -507,7 +566,7 @@ class IntegratorBase(IntegratorSettings):
             self._is_searching_for_blame = False
             return_to_start(self)
 
-    # ------------------------------------------------------------------ dense output, in the midst of steps
+    # ------------------------------------------------------------------ dense output, within steps
 
     @property
     def _dense_output(self) -> DenseOutput | None:
@@ -520,7 +579,7 @@ class IntegratorBase(IntegratorSettings):
 
     def _record(self) -> int:
         """Records the step that has just been completed."""
-        output, start, end = self._dense_output_, self._step.start, self._store.flat.item(0).real
+        output, start, end = self._dense_output_, self._step.start, time_of(self)
         assert output is not None
         number = output.get_number_of_segments()
         try:

@@ -26,9 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CollocationMethod", "radau_iia"]
-
-# Fractions of the step at which the stages stand: zeros of the right Radau polynomials (IV.5, (5.7)).
+# Fractions of the step at which the stages are: zeros of the right Radau polynomials (IV.5, (5.7)).
 _FRACTIONS = {
     1: (1.0,),
     2: (1 / 3, 1.0),
@@ -41,7 +39,7 @@ class CollocationMethod:
     """A method of equations (1) to (5).
 
     Attributes:
-        c: fractions of the step at which the stages stand, shape [s].
+        c: fractions of the step at the stages, shape [s].
         A: weights, shape [s, s].
         eigenvalues: the lambda of (3), shape [s], complex; conjugates are neighbours.
         T: eigenvectors of A^-1, shape [s, s], complex.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,12 +31,9 @@ from merganser.framework.native.operations.operation_list import run_all
 if TYPE_CHECKING:
     from merganser.analysis.integrators.base import IntegratorBase
 
-__all__ = ["STEPS", "CompiledSteps"]
-
-
 @kernel
 def take_step(p: Problem, target: float) -> int:
-    """Takes a step to this time at the latest [s]; returns what it comes to."""
+    """Takes a step to this time at the latest [s]; returns its status."""
     status = begin_step(p, target)
     if status == SUCCEEDED:
         status = complete_step(p)
@@ -51,15 +49,13 @@ def try_step(p: Problem) -> int:
 
 
 @kernel
-def evaluate_by_operations(operations: int) -> int:
-    """Computes the derivatives by a list of operations."""
-    return run_all(operations)
-
-
-@kernel
-def evaluate_by_python(p: Problem) -> int:
-    """Computes them by the function of Python in `in_python`."""
+def evaluate_here(p: Problem, number: int) -> int:
+    """Computes an operation by the list for it, if there is one, or by the function of Python in `in_python`."""
     problem = step_problem_at(p)
+    operations = problem.operations[number]
+    if operations:
+        return run_all(operations)
+    problem.evaluation.number = number
     return call_python(problem.in_python, problem.evaluation.failure)
 
 
@@ -67,7 +63,7 @@ STEPS = PreparedKernel(take_step, 0, 0.0)
 
 
 class CompiledSteps:
-    """What compiled code has to know of an integrator, whose steps it takes; and the way to call it.
+    """An integrator's data for compiled code that takes its steps, and the way to call it.
 
     A step may be taken by an event handler that the loop of a simulation calls. So the way in which that computes
     derivatives, and where it looks for exceptions, are put back afterwards.
@@ -86,8 +82,7 @@ class CompiledSteps:
         self._callbacks = integrator._record, self._evaluate  # kept, as only their addresses are passed on
         self._place_arrays()
         self._take_step = specialize(take_step, self.address, 0.0)
-        self._by_operations: int | None = None
-        self._by_python: int | None = None
+        self._evaluate_here: int | None = None
         integrator._problem.attempt = kernel_address(type(integrator).attempt, self.address)
 
     def _place_arrays(self) -> None:
@@ -96,60 +91,59 @@ class CompiledSteps:
         problem.record, problem.in_python = map(id, self._callbacks)
         self._arrays: NDArray[np.int64] = np.array(integrator._integers_of_arrays(), dtype=np.int64)
         problem.arrays = address_of_array(self._arrays)
+        self._operations = np.zeros(len(integrator._evaluators), np.int64)
         place_arrays(
             problem, time=integrator._store.flat[:1], state=integrator._x, xdot=integrator._xdot,
             x_start=integrator._x_start, xdot_start=integrator._xdot_start, xdot_end=integrator._xdot_end,
-            quaternions=integrator._quaternions, breaks=integrator._breaks,
+            quaternions=integrator._quaternions, breaks=integrator._breaks, operations=self._operations,
             memory=integrator._memory, memory_before=integrator._memory_before,
             bulk=integrator._bulk, bulk_before=integrator._bulk_before,
         )  # fmt: skip
 
-    def take_step(self, target: float, operations: tuple[int, int] | None) -> int:
-        """Takes a step to this time at the latest [s]; returns what it comes to.
+    def take_step(self, target: float, tapes: Sequence[tuple[int, int] | None]) -> int:
+        """Takes a step to this time at the latest [s]; returns its status.
 
         Args:
             target: the time.
-            operations: computes the derivatives, see Tape.operations(); if it is None, Python does.
+            tapes: what computes each operation of the integrator, see Tape.operations(); None for Python.
         """
         problem = self._integrator._problem
         evaluation = copy_of_record(problem.evaluation)
         try:
-            return self._take(target, operations)
+            return self._take(target, tapes)
         finally:
             self._note_moves()  # an interrupt may have come when compiled code had just returned
             problem.evaluation = evaluation
 
-    def _take(self, target: float, operations: tuple[int, int] | None) -> int:
+    def _take(self, target: float, tapes: Sequence[tuple[int, int] | None]) -> int:
         integrator, s = self._integrator, self._integrator._step
         derivatives, store, down = integrator._derivatives, integrator._store, integrator._down
         with_time, with_state = derivatives.depend_on(down["time"]), derivatives.depend_on(down["xc"])
         integrator._problem.evaluation.changing = f.WITH_TIME * with_time | f.WITH_STATE * with_state
-        s.is_current, s.has_moved = derivatives.are_current(), 0
-        if operations is None:
-            self._compute_in_python()
-        else:
-            self._compute_by(operations[0])
+        s.is_current, s.has_moved, s.evaluated = derivatives.are_current(), 0, 0
+        self._compute_by(tapes)
+        if any(tapes):
             store.invalid |= down["time"] | down["xc"]
-        num_evaluations = s.counts.num_evaluations
         status: int = self._take_step(self.address, target)
-        if operations is not None:
+        if any(tapes):
             if status == FAILED:  # Python says why
                 s.counts = s.before
-                return self._take(target, None)
-            if s.is_current:
-                store.invalid &= ~operations[1]
-            elif s.counts.num_evaluations != num_evaluations:  # by which all that depends on neither has been computed
-                store.invalid &= ~operations[1] | down["time"] | down["xc"]
-            s.has_moved = 0  # as noted above
+                return self._take(target, [None] * len(tapes))
+            self._note_moves()
+            for number, tape in enumerate(tapes):
+                if tape is not None and number == f.DERIVATIVES and s.is_current:
+                    store.invalid &= ~tape[1]
+                elif tape is not None and s.evaluated >> number & 1:  # with all that depends on neither time nor state
+                    store.invalid &= ~tape[1] | down["time"] | down["xc"]
         self._conclude(status)
         return status
 
     def attempt_step(self) -> None:
-        """Tries the step of size h once more, with derivatives computed by Python."""
+        """Tries the step of size h once more, with all operations computed by Python."""
         problem = self._integrator._problem
         evaluation = copy_of_record(problem.evaluation)
         try:
-            self._compute_in_python()
+            self._compute_by([None] * len(self._operations))
             self._conclude(specialize(try_step, self.address)(self.address))
         finally:
             self._note_moves()
@@ -160,19 +154,12 @@ class CompiledSteps:
         if status == RAISED:
             raise_kept(self._failure)
 
-    def _compute_by(self, operations: int) -> None:
-        if self._by_operations is None:
-            self._by_operations = kernel_address(evaluate_by_operations, operations)
-        self._set_evaluation(self._by_operations, operations)
-
-    def _compute_in_python(self) -> None:
-        if self._by_python is None:
-            self._by_python = kernel_address(evaluate_by_python, self.address)
-        self._set_evaluation(self._by_python, self.address)
-
-    def _set_evaluation(self, evaluate: int, argument: int) -> None:
+    def _compute_by(self, tapes: Sequence[tuple[int, int] | None]) -> None:
+        if self._evaluate_here is None:
+            self._evaluate_here = kernel_address(evaluate_here, self.address, 0)
+        self._operations[:] = [0 if tape is None else tape[0] for tape in tapes]
         evaluation = self._integrator._problem.evaluation
-        evaluation.kernel, evaluation.argument = evaluate, argument
+        evaluation.kernel, evaluation.argument = self._evaluate_here, self.address
         evaluation.failure = self._address_of_failure
 
     def _note_moves(self) -> None:
@@ -182,7 +169,7 @@ class CompiledSteps:
             s.has_moved = 0
 
     def _evaluate(self) -> int:
-        """Computes the derivatives for compiled code."""
+        """Computes an operation for compiled code."""
         self._note_moves()
-        self._integrator._update_derivatives()
+        self._integrator._update(self._integrator._problem.evaluation.number)
         return SUCCEEDED

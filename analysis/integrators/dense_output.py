@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DenseOutput"]
+from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial, trajectory_of_powers
 
 Array = NDArray[Any]
+_NUM_CORRECTIONS = 2  # of rounding errors at the ends of cubics
 
 
 class _Piece(NamedTuple):
@@ -60,6 +61,23 @@ class DenseOutput:
     def _drop_from(self, number: int) -> None:
         """Drops the steps of these numbers and beyond."""
         del self._pieces[number:]
+
+    def trajectory(self) -> PiecewisePolynomial:
+        """The recorded states as a trajectory: the cubics (1) in powers of t - t_0; constant if no step was recorded.
+
+        It ends in the last state to the last bit, unless that is a small difference of large numbers.
+        """
+        if not self._pieces:
+            return PiecewisePolynomial(self._x_first[:, np.newaxis])
+        start, end, x_0, x_1, h_xdot_0, h_xdot_1 = (np.array(column) for column in zip(*self._pieces))
+        h = (end - start)[:, np.newaxis]
+        # (1) is x_0 + s h xdot_0 + s^2 (3 d - 2 h xdot_0 - h xdot_1) + s^3 (h xdot_0 + h xdot_1 - 2 d), d = x_1 - x_0.
+        d = x_1 - x_0
+        square, cube = 3.0 * d - 2.0 * h_xdot_0 - h_xdot_1, h_xdot_0 + h_xdot_1 - 2.0 * d
+        powers = [x_0, h_xdot_0 / h, square / h**2, cube / h**3]
+        for _ in range(_NUM_CORRECTIONS):
+            powers[1] = powers[1] + (x_1 - (((powers[3] * h + powers[2]) * h + powers[1]) * h + powers[0])) / h
+        return trajectory_of_powers(self.get_segment_times(), np.stack(powers, axis=1)[..., np.newaxis])
 
     def start_time(self) -> float:
         """Where the recording starts [s]."""

@@ -32,15 +32,6 @@ from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.framework.native.memory.tape import SUCCEEDED
 
-__all__ = [
-    "BogackiShampine3Integrator",
-    "ExplicitEulerIntegrator",
-    "ExplicitRungeKutta",
-    "RungeKutta2Integrator",
-    "RungeKutta3Integrator",
-    "RungeKutta5Integrator",
-]
-
 
 class RungeKuttaArrays(NamedTuple):
     """The arrays of an attempt.
@@ -51,7 +42,7 @@ class RungeKuttaArrays(NamedTuple):
         scaled, scaled_for: the same times h, and that h.
         k: derivatives at the stages.
         change: workspace, for sums of these.
-        ends_in_last_stage: whether the last stage stands at the result.
+        ends_in_last_stage: whether the last stage is at the result.
     """
 
     c: Floats
@@ -102,7 +93,7 @@ def _scale_weights(p: Problem, h: float) -> None:
 
 
 class ExplicitRungeKutta(IntegratorBase):
-    """Steps by the method of a Butcher tableau: a class that is derived from this one names its tableau, and is done.
+    """Steps by the method of a Butcher tableau: a derived class only names its tableau.
 
     Attributes:
         tableau: the method.
@@ -129,7 +120,7 @@ class ExplicitRungeKutta(IntegratorBase):
 
 
 class _FixedStepRungeKutta(ExplicitRungeKutta):
-    """A method without error estimate.
+    """A method without error estimate, for systems of expressions, too.
 
     Args:
         system: the system to integrate.
@@ -139,6 +130,8 @@ class _FixedStepRungeKutta(ExplicitRungeKutta):
     Raises:
         ValueError: the step size is not positive.
     """
+
+    takes_expressions = True
 
     def __init__(self, system: System, max_step_size: float, context: Context | None = None) -> None:
         super().__init__(system, context)

@@ -24,8 +24,6 @@ from merganser.analysis.integrators.newton_arrays import (
 from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
 
-__all__ = ["ImplicitIntegrator", "Shapes"]
-
 Array = NDArray[Any]
 Shapes = list[tuple[tuple[int, ...], Any]]  # of arrays, with their types
 
@@ -50,11 +48,18 @@ class ImplicitIntegrator(IntegratorBase):
     first_step_share = 1.0
     most_compiled = _MOST_COMPILED
     is_compiled_at_once = True  # as LAPACK's results would differ in their last digits
+    made_for_context = IntegratorBase.made_for_context | {"_kept", "_linear_algebra"}
 
     def __init__(self, system: System, context: Context | None = None) -> None:
         self._knobs: Any = np.zeros(1, knobs_dtype)[0]
         self._kept: Any = np.zeros(1, kept_dtype)[0]
         super().__init__(system, context)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._kept = np.zeros(1, kept_dtype)[0]
+        knobs = np.zeros(1, knobs_dtype)
+        knobs[0] = state["_knobs"]
+        super().__setstate__({**state, "_knobs": knobs[0]})
 
     def supports_error_estimation(self) -> bool:
         return True
@@ -67,7 +72,7 @@ class ImplicitIntegrator(IntegratorBase):
         self._drop_jacobian()
 
     def _drop_jacobian(self) -> None:
-        """Lets the next step compute a Jacobian."""
+        """Makes the next step compute a Jacobian."""
         self._kept["has_J"] = False
 
     def set_reuse(self, reuse: bool) -> None:
@@ -115,7 +120,7 @@ class ImplicitIntegrator(IntegratorBase):
         return summary
 
     def _count(self, name: str) -> int:
-        """What has been counted, for the result and for the error estimate."""
+        """The counters, for the result and for the error estimate."""
         count: int = getattr(self._step_counts.of_result, name)
         return count + self._error_count(name)
 

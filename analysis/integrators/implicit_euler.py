@@ -28,8 +28,6 @@ from merganser.analysis.integrators.problem import (
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.tape import SUCCEEDED
 
-__all__ = ["ImplicitEulerIntegrator", "VelocityImplicitEulerIntegrator"]
-
 
 class EulerArrays(NamedTuple):
     """The arrays of an attempt.

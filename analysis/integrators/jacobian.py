@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.common.enumeration import Enumeration
-
-__all__ = ["FullMatrix", "JacobianComputationScheme", "LinearAlgebra", "VelocityMatrix"]
+from merganser.framework.native.compiler.extending import import_whole
 
 Array = NDArray[Any]
 
@@ -28,7 +27,7 @@ class LinearAlgebra(Protocol):
         """Factors the matrix; the factors go to `lu` and `pivots`, of the size of J."""
 
     def solve(self, mu: complex, J: Array, lu: Array, pivots: Array, r: Array) -> Array:
-        """The solution d, with what was factored before."""
+        """The solution d, with the last factors."""
 
 
 class FullMatrix:
@@ -56,8 +55,8 @@ class VelocityMatrix:
         (mu I - J_yy - J_yq N / mu) dy = r_y + J_yq r_q / mu,   dq = (r_q + N dy) / mu    (2)
 
     Args:
-        q: where the positions stand among the n variables.
-        y: where the others stand.
+        q: indices of the positions among the n variables.
+        y: indices of the others.
     """
 
     def __init__(self, q: Array, y: Array) -> None:
@@ -81,14 +80,14 @@ class VelocityMatrix:
 
 def _factor(matrix: Array, lu: Array, pivots: Array) -> None:
     """Factors a matrix; `lu` gets the factors by columns. A singular matrix gives solutions that are not finite."""
-    from scipy.linalg import lapack  # here, since few simulations need it
+    lapack = import_whole("scipy.linalg.lapack")  # here, since few simulations need it
 
     factors, pivots[:], _ = (lapack.zgetrf if np.iscomplexobj(matrix) else lapack.dgetrf)(matrix)
     lu[:] = factors.T
 
 
 def _solve(lu: Array, pivots: Array, r: Array) -> Array:
-    from scipy.linalg import lapack
+    lapack = import_whole("scipy.linalg.lapack")
 
     if np.iscomplexobj(lu):
         return lapack.zgetrs(lu.T, pivots, r)[0]

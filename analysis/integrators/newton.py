@@ -41,8 +41,6 @@ from merganser.analysis.integrators.problem import (
 from merganser.framework.native import device
 from merganser.framework.native.memory.tape import SUCCEEDED
 
-__all__ = ["begin_attempt", "linearize_at_start", "solve"]
-
 _MAX_ITERATIONS = 10
 # A smaller theta is not believed: variables of different sizes may converge at different rates.
 _LEAST_RATE = 0.3
@@ -64,7 +62,7 @@ _SMALL_CENTRAL = 1e-2
 
 @device
 def begin_attempt(p: Problem) -> int:
-    """Looks at the start of the step, once for all attempts, and drops a Jacobian that must or should not be kept."""
+    """Evaluates the start of the step, once for all attempts, and drops an outdated Jacobian."""
     s = step_of(p)
     if s.knows_start:
         return SUCCEEDED
@@ -171,7 +169,7 @@ def _iterate(p: Problem, solver: Any, time: float, h: float, tolerance: float, c
 
 @device
 def _factor_for(p: Problem, solver: Any, h: float, counts: Any) -> None:
-    """Prepares to solve (2) for steps of size h, unless the factors there are serve as well."""
+    """Prepares to solve (2) for steps of size h, unless the current factors are good enough."""
     kept, factored = newton_of(p).kept, solver.factored
     is_same_J = factored["J_number"] == kept["J_number"]
     if not (is_same_J and abs(h - factored["h"]) <= _SAME_STEP_SIZE * h):

@@ -19,8 +19,6 @@ from merganser.framework.native import compiled_form, device
 if TYPE_CHECKING:
     from merganser.analysis.integrators.implicit import ImplicitIntegrator
 
-__all__ = ["difference", "factor", "improve"]
-
 Array = NDArray[Any]
 
 
@@ -76,7 +74,7 @@ def _change(p: ImplicitIntegrator, solver: SolverArrays, xdot: Array, z: Array, 
 
 
 def _parts(solver: SolverArrays) -> list[RealEigenvalue | ConjugatePair]:
-    """The eigenvalues that there are."""
+    """The existing eigenvalues."""
     parts: tuple[RealEigenvalue | ConjugatePair, ...] = solver.real, solver.pair
     return [part for part in parts if part.value[0] != 0.0]
 

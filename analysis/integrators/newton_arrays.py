@@ -10,9 +10,6 @@ from merganser.analysis.integrators.step_state import StepProblem
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.memory.records_of_arrays import COMPLEX, ArrayOf, Complexes, RecordOf, record_behind
 
-__all__ = ["ConjugatePair", "NewtonArrays", "RealEigenvalue", "SolverArrays", "factored_dtype", "kept_dtype",
-           "knobs_dtype", "newton_of"]  # fmt: skip
-
 ComplexTable = Annotated[Any, ArrayOf(COMPLEX, 2)]
 
 # All numbers are floats, as they are kept with others; booleans are 1.0 and 0.0.
@@ -32,7 +29,7 @@ kept_dtype = np.dtype(
 )
 factored_dtype = np.dtype(
     [
-        ("J_number", np.float64),  # of the Jacobian in the factors; -1 while there are none
+        ("J_number", np.float64),  # of the Jacobian in the factors; -1 before the first factorization
         ("h", np.float64),  # and the size of its step
         ("rate", np.float64),  # the last theta of the iterations
     ]
@@ -43,7 +40,7 @@ class RealEigenvalue(NamedTuple):
     """Equation (2) of newton.py for a real eigenvalue.
 
     Attributes:
-        value: lambda, one element; 0 if there is none.
+        value: lambda, one element; 0 elements without one.
         T_inverse: row of T^-1 that belongs to it.
         T_column: column of T.
         lu, pivots: factors.
@@ -57,7 +54,7 @@ class RealEigenvalue(NamedTuple):
 
 
 class ConjugatePair(NamedTuple):
-    """The same for two conjugate eigenvalues, by the upper one of them; its column of T stands for both, doubled."""
+    """The same for two conjugate eigenvalues, by the upper one of them; its column of T is doubled, for both."""
 
     value: Complexes
     T_inverse: Complexes
@@ -67,7 +64,7 @@ class ConjugatePair(NamedTuple):
 
 
 class SolverArrays(NamedTuple):
-    """What solves the equations of one collocation method.
+    """Arrays that solve the equations of one collocation method.
 
     Attributes:
         real, pair: by eigenvalues.
@@ -91,7 +88,7 @@ class SolverArrays(NamedTuple):
 
 
 class NewtonArrays(NamedTuple):
-    """What all solvers of a method share; the arrays of a method begin with these.
+    """Arrays of all solvers of a method; the arrays of a method begin with these.
 
     Attributes:
         knobs: settings.

@@ -23,42 +23,6 @@ from merganser.framework.native.memory.tape import SUCCEEDED, call_kernel, call_
 if TYPE_CHECKING:
     from merganser.analysis.integrators.base import IntegratorBase
 
-__all__ = [
-    "Problem",
-    "add",
-    "arrays_of_method",
-    "attempt",
-    "breaks_of",
-    "clear",
-    "combine",
-    "copy",
-    "derivatives_change",
-    "end_derivatives_of",
-    "evaluate",
-    "evaluate_start",
-    "go_to",
-    "is_finite_start",
-    "largest",
-    "move",
-    "move_back",
-    "multiply",
-    "quaternions_of",
-    "record",
-    "remember",
-    "return_to_start",
-    "save_bulk",
-    "scale",
-    "scale_at",
-    "set_time",
-    "square_root",
-    "state_changes",
-    "state_of",
-    "step_of",
-    "step_problem_at",
-    "subtract",
-    "time_of",
-]
-
 Problem = Any  # an IntegratorBase, or an address
 Array = NDArray[Any]
 
@@ -101,9 +65,13 @@ def arrays_of_method(record: type) -> Any:
 
 
 def time_of(p: IntegratorBase) -> float:
-    """The time in the Context [s]."""
-    time: float = p._store.flat.item(0).real
-    return time
+    """The time in the Context [s]; that of expressions is a constant."""
+    time = p._store.flat.item(0)
+    try:
+        value: float = time.real
+    except AttributeError:
+        value = time.Evaluate()
+    return value
 
 
 @compiled_form(time_of)
@@ -208,7 +176,7 @@ def _move_back(p: int) -> None:
 
 
 def remember(p: IntegratorBase) -> None:
-    """Notes where a step begins: the state, and what the method keeps."""
+    """Saves the start of a step: the state, and what the method keeps."""
     p._x_start[:] = p._x
     if len(p._memory):
         p._memory_before[:] = p._memory
@@ -227,7 +195,7 @@ def _remember(p: int) -> None:
 
 
 def save_bulk(p: IntegratorBase) -> None:
-    """To be called before `_bulk` is changed; only the first time in a step it does something."""
+    """Saves `_bulk` before its first change in a step; later calls do nothing."""
     if not p._step.is_bulk_saved:
         p._bulk_before[:] = p._bulk
         p._step.is_bulk_saved = 1
@@ -242,7 +210,7 @@ def _save_bulk(p: int) -> None:
 
 
 def return_to_start(p: IntegratorBase) -> None:
-    """Undoes a step that is not taken; what has been counted in it goes on to count."""
+    """Undoes a rejected step; its counts are kept."""
     p._step.is_stepping = 0  # where an exception has ended it
     move_back(p)
     p._memory[:] = p._memory_before
@@ -265,24 +233,43 @@ def _return_to_start(p: int) -> None:
 # ---------------------------------------------------------------------- derivatives
 
 
-def evaluate(p: IntegratorBase, xdot_out: Array) -> int:
-    """Computes the derivatives at the present time and state; returns SUCCEEDED, or why the step is not taken."""
-    p._update_derivatives()
+def compute(p: IntegratorBase, number: int) -> int:
+    """Computes an operation at the present time and state, by its number, see IntegratorBase.operations.
+
+    All but derivatives are computed again even if nothing has changed, as there may be other arguments.
+
+    Returns:
+        SUCCEEDED, or why the step is not taken.
+    """
+    if number != f.DERIVATIVES:
+        p._evaluators[number].forget()
+    p._update(number)
     p._step_counts.num_evaluations += 1
-    xdot_out[:] = p._xdot
     return SUCCEEDED
 
 
-@compiled_form(evaluate)
+@compiled_form(compute)
 @device
-def _evaluate(p: int, xdot_out: Array) -> int:
+def _compute(p: int, number: int) -> int:
     problem = step_problem_at(p)
     s, evaluation = problem.step, problem.evaluation
-    status = call_kernel(evaluation.kernel, (evaluation.argument,))
+    if number != f.DERIVATIVES:
+        s.has_moved = 1  # so that Python, if it has a part in that, computes it again
+    status = call_kernel(evaluation.kernel, (evaluation.argument, number))
     if status == SUCCEEDED:
         s.counts.num_evaluations += 1
-        s.is_current = 1
-        _take_derivatives(p, xdot_out)
+        s.evaluated |= 1 << number
+        if number == f.DERIVATIVES:
+            s.is_current = 1
+    return status
+
+
+@device
+def evaluate(p: Problem, xdot_out: Array) -> int:
+    """Computes the derivatives at the present time and state; returns SUCCEEDED, or why the step is not taken."""
+    status: int = compute(p, f.DERIVATIVES)
+    if status == SUCCEEDED:
+        take_derivatives(p, xdot_out)
     return status
 
 
@@ -298,17 +285,6 @@ def evaluate_start(p: Problem, xdot_out: Array) -> int:
             status = evaluate(p, xdot_out)
         s.knows_start = status == SUCCEEDED
     return status
-
-
-def derivatives_change(p: IntegratorBase) -> None:
-    """Notes that the derivatives are others than before, though time and state are the same."""
-    p._derivatives.forget()
-
-
-@compiled_form(derivatives_change)
-def _derivatives_change(p: int) -> None:
-    s = step_problem_at(p).step
-    s.is_current, s.has_moved = 0, 1  # so that Python, if it computes them, does so again
 
 
 def is_current(p: IntegratorBase) -> bool:
@@ -466,7 +442,7 @@ def _scale(out: Array, factor: float, values: Array) -> None:
 
 
 def scale_at(out: Array, places: Array, factor: float, values: Array) -> None:
-    """out = factor * values at some places."""
+    """out = factor * values at some indices."""
     out[places] = factor * values[places]
 
 
@@ -487,7 +463,9 @@ def _square_root(x: float) -> float:
 
 
 def largest(values: Array) -> float:
-    """The largest absolute value; nan if there is a nan."""
+    """The largest absolute value; nan if there is a nan. 0 of expressions, whose values are not known."""
+    if values.dtype.kind == "O" and not hasattr(values.item(0), "real"):
+        return 0.0
     magnitudes = np.abs(values)
     result: float = magnitudes.item(magnitudes.argmax()).real
     return result if magnitudes.dtype.kind != "O" or is_finite(magnitudes) else math.nan

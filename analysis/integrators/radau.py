@@ -31,8 +31,6 @@ from merganser.framework.native import compiled_form, device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.memory.tape import SUCCEEDED
 
-__all__ = ["Radau1Integrator", "Radau3Integrator", "RadauIntegrator", "RadauMethod"]
-
 Array = NDArray[Any]
 
 _FARTHEST_GUESS = 5.0  # a step is continued into the next up to this many times its size
@@ -89,7 +87,7 @@ def try_radau_step(p: Problem) -> int:
 
 @device
 def _note_last_step(p: Problem) -> None:
-    """Notes the stages of the last step, and whether this one goes on from there: the state may have been changed."""
+    """Saves the stages of the last step, and whether this one starts at its end: the state may have been changed."""
     kept, z, z_before = newton_of(p).kept, _arrays_of(p).solver.z, _arrays_of(p).z_before
     if not step_of(p).knows_start:  # the last step tried was accepted
         goes_on = is_near(newton_of(p).x_start, _arrays_of(p).x_tried)

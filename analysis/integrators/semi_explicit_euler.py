@@ -21,14 +21,12 @@ from merganser.framework.native import kernel
 from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.framework.native.memory.tape import SUCCEEDED
 
-__all__ = ["SemiExplicitEulerIntegrator"]
-
 
 class SemiExplicitEulerArrays(NamedTuple):
     """The arrays of an attempt.
 
     Attributes:
-        positions, others: where positions stand in the state, and all else.
+        positions, others: indices of positions in the state, and of all else.
         xdot_start, xdot: derivatives at the start, and with the new velocities.
         change_of_others: 0 for positions.
         change: of the state.

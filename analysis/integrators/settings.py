@@ -9,13 +9,11 @@ from merganser.analysis.integrators.step_state import StepProblem
 from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.native.memory.records_of_arrays import clear_record, new_record
 
-__all__ = ["IntegratorSettings"]
-
 
 class IntegratorSettings(abc.ABC):
-    """What the user sets, and what an integrator counts while it works."""
+    """Settings of the user, and counters of an integrator."""
 
-    # What a concrete integrator is: accuracy when none is asked for, and the loosest that makes sense.
+    # Of a concrete integrator: the default accuracy, and the loosest that makes sense.
     default_accuracy = 1e-3
     loosest_accuracy = 0.1
     # Size of the first step as a share of the longest, where none is asked for.
@@ -64,7 +62,7 @@ class IntegratorSettings(abc.ABC):
         return float(self._step.max_step_size)
 
     def set_requested_minimum_step_size(self, min_step_size: float) -> None:
-        """Takes no step shorter than this [s], save the last one before an event."""
+        """Takes no step shorter than this [s], except the last one before an event."""
         name = type(self).__name__
         size = checked_number(min_step_size, f"{name}: minimum step size [s]")
         if not size >= 0.0:
@@ -139,7 +137,7 @@ class IntegratorSettings(abc.ABC):
         return int(self._step.num_steps)
 
     def get_num_derivative_evaluations(self) -> int:
-        """Number of times that derivatives were asked for."""
+        """Number of evaluations of derivatives."""
         return int(self._step.counts.num_evaluations)
 
     def get_num_step_shrinkages_from_error_control(self) -> int:

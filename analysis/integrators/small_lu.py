@@ -1,6 +1,6 @@
 """LU factors of small matrices, for compiled steps: real or complex, one source.
 
-Matrices stand by columns: a[j, i] is the element in row i and column j. Then the innermost loops run over
+Matrices are stored by columns: a[j, i] is the element in row i and column j. Then the innermost loops run over
 neighbours, without sums that would have to be taken in order, and use the processor's vectors. From some 30 rows on
 LAPACK's blocked algorithms are faster.
 
@@ -14,8 +14,6 @@ import math
 from typing import Any
 
 from merganser.framework.native import device
-
-__all__ = ["factor_shifted", "solve_factored"]
 
 
 @device

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["RESOLUTION", "is_too_fine", "latest_time", "next_step_size", "rounding_at"]
-
 RESOLUTION = 2.0**-52  # of time, about: the distance to the next number, as a share of it
 _LEAST_TIME = 1e-30  # where time is less, this counts [s]
 
@@ -25,7 +23,7 @@ _SHRINK_THRESHOLD = 0.9
 
 
 def next_step_size(h: float, error: float, accuracy: float, order: int) -> float:
-    """The size of the next step, or, if it is less than h, the one with which to repeat the step just tried.
+    """The size of the next step, or, if it is less than h, the size with which to repeat the last step.
 
     Args:
         h: size of the step just tried [s].
@@ -45,7 +43,7 @@ def next_step_size(h: float, error: float, accuracy: float, order: int) -> float
 
 
 def is_too_fine(interval: float, time: float) -> bool:
-    """Whether a period or step [s] is less than what time can resolve: the sum of both is rounded to something else."""
+    """Whether a period or step [s] is less than what time can resolve: adding it to the time rounds it away."""
     return not interval >= RESOLUTION * max(abs(time), _LEAST_TIME)
 
 
@@ -55,5 +53,5 @@ def rounding_at(time: float) -> float:
 
 
 def latest_time(interval: float) -> float:
-    """The latest time [s] at which a period is not too fine; -1 if there is none."""
+    """The latest time [s] at which a period is not too fine; -1 if it is always too fine."""
     return -1.0 if is_too_fine(interval, 0.0) else interval / RESOLUTION

@@ -1,4 +1,4 @@
-"""What an integrator keeps from step to step: records that steps in Python and in compiled code change alike.
+"""State of an integrator between steps: records that Python and compiled code change alike.
 
 So one may go on where the other has stopped.
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from merganser.framework.native.memory.records_of_arrays import Floats, Integers
 from merganser.framework.native.memory.tape import AGAIN
 
-# What a step comes to, beside what operations come to (framework/native/memory/tape.py); it is not taken then.
+# Statuses of rejected steps, beside those of operations (framework/native/memory/tape.py).
 (
     SHORTER,  # a shorter one is to be tried
     NOT_FINITE,  # a value is not finite, or the equations of the shortest step could not be solved
@@ -21,10 +21,11 @@ from merganser.framework.native.memory.tape import AGAIN
 ) = range(AGAIN + 1, AGAIN + 7)
 
 WITH_TIME, WITH_STATE = 1, 2
+DERIVATIVES = 0  # number of the time derivatives among what attempts ask for, see IntegratorBase.operations
 
 
 class NewtonCounts(NamedTuple):
-    """What an implicit method counts; evaluations are those of derivatives."""
+    """Counters of an implicit method; evaluations are those of derivatives."""
 
     evaluations: int
     jacobians: int
@@ -34,7 +35,7 @@ class NewtonCounts(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What is counted in a step, also in one that is not taken.
+    """Counters of a step, also of a rejected one.
 
     Attributes:
         num_evaluations: of derivatives.
@@ -69,11 +70,12 @@ class Step(NamedTuple):
         is_bulk_saved: whether `bulk_before` is what `bulk` was at the start of the step.
         counts: what has been counted.
         before: the same at the start of the step.
+        evaluated: which operations have been computed since this was last set to 0, as bits.
         num_quaternions: of length 1 in the state.
         num_breaks: times where what the derivatives depend on is not smooth.
         start: time at the start of the step [s].
         target: where it is to end at the latest [s].
-        end: the time that `target` stands for: where that is just before a break, the break [s].
+        end: the break [s] if `target` is just before one, else `target`.
         room: longest step that may be taken now [s].
         h: size of the step in progress [s].
         error: largest estimated error of a state variable; nan: not finite, inf: equations were not solved.
@@ -97,6 +99,7 @@ class Step(NamedTuple):
     num_steps: int
     counts: Counts
     before: Counts
+    evaluated: int
     num_quaternions: int
     num_breaks: int
     error_order: int
@@ -119,16 +122,18 @@ class Step(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """How compiled steps compute derivatives.
+    """How compiled steps compute derivatives, and other operations that attempts ask for.
 
     Attributes:
-        kernel: computes them, of the one argument `argument`.
+        kernel: computes them, of `argument` and the number of an operation.
+        number: that of the operation for which Python is called.
         failure: address of where an exception of functions of Python goes.
-        changing: what they depend on: bits WITH_TIME, WITH_STATE.
+        changing: what the derivatives depend on: bits WITH_TIME, WITH_STATE.
     """
 
     kernel: int
     argument: int
+    number: int
     failure: int
     changing: int
 
@@ -140,10 +145,11 @@ class StepProblem(NamedTuple):
         evaluation: how to compute the derivatives.
         attempt: kernel that tries a step, of the address of this record.
         record: function of Python that records dense output.
-        in_python: function of Python that computes the derivatives.
+        in_python: function of Python that computes operations.
+        operations: address of a list that computes each of them; 0 if Python does.
         time, state, xdot: in the flat array of the Context.
         x_start, xdot_start: state and derivatives at the start of the step.
-        xdot_end: room for the derivatives at the end of the step.
+        xdot_end: scratch array for the derivatives at the end of the step.
         quaternions: where they start in the state.
         breaks: each break, in increasing order, and a time just before it [s].
         memory: numbers that the method keeps from step to step.
@@ -157,6 +163,7 @@ class StepProblem(NamedTuple):
     attempt: int
     record: int
     in_python: int
+    operations: Integers
     time: Floats
     state: Floats
     xdot: Floats

@@ -35,15 +35,6 @@ from merganser.analysis.integrators.step_size import is_too_fine, next_step_size
 from merganser.framework.native import device
 from merganser.framework.native.memory.tape import SUCCEEDED
 
-__all__ = [
-    "begin_step",
-    "complete_step",
-    "first_step_size",
-    "note_step",
-    "scale_quaternions",
-    "shortest_step_size",
-]
-
 # A step may be this much longer than the maximum, or than wanted, so that no sliver is left before an event;
 # one that an event cuts to less than this share of its size does not count for the choice of the next.
 _STRETCH = 1.01
@@ -124,7 +115,7 @@ def _stop_before_break(p: Problem, time: float, target: float) -> float:
 
 @device
 def complete_step(p: Problem) -> int:
-    """Tries steps, ever shorter ones, until one is good enough; if there is none, nothing is changed."""
+    """Tries ever shorter steps until one is accurate enough; changes nothing if all fail."""
     s = step_of(p)
     s.is_stepping = 1
     status = f.SHORTER
@@ -147,7 +138,7 @@ def complete_step(p: Problem) -> int:
 
 @device
 def _judge(p: Problem, s: Any) -> int:
-    """What becomes of an attempt; if a shorter one is to be tried, chooses its size."""
+    """Accepts or rejects an attempt; if rejected, chooses the size of the next one."""
     h, error = s.h, s.error
     minimum = shortest_step_size(p)
     if s.is_fixed_step:
@@ -176,7 +167,7 @@ def _judge(p: Problem, s: Any) -> int:
 
 @device
 def _judge_fixed_step(p: Problem, s: Any, half: float, minimum: float) -> int:
-    """A step without error control is taken, or half of it if its equations cannot be solved."""
+    """Accepts a step without error control, or halves it if its equations were not solved."""
     if not math.isinf(s.error):
         return SUCCEEDED if math.isfinite(largest(state_of(p))) else f.NOT_FINITE
     if not is_finite_start(p):

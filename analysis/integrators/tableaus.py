@@ -13,21 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BOGACKI_SHAMPINE3", "DORMAND_PRINCE5", "EULER", "HEUN2", "RK3", "ButcherTableau"]
-
-
 _TOLERANCE = 1e-10  # coefficients may be given with ten digits
 _Tree = tuple[Any, ...]  # a rooted tree: its branches, which are trees
 
 
 def _trees(num_nodes: int) -> list[_Tree]:
-    """All rooted trees with so many nodes: one for each order condition (Butcher 2016, 300)."""
+    """All rooted trees with this number of nodes: one for each order condition (Butcher 2016, 300)."""
     return _forests(num_nodes - 1, num_nodes - 1)
 
 
 @functools.cache
 def _forests(num_nodes: int, largest: int) -> list[_Tree]:
-    """All multisets of trees with so many nodes together, none of more than `largest`; the larger ones come first."""
+    """All multisets of trees with this total number of nodes, none of more than `largest`; largest first."""
     if num_nodes == 0:
         return [()]
     found: list[_Tree] = []
@@ -67,10 +64,10 @@ class ButcherTableau:
         a: rows of the strictly lower triangle; row i has i elements.
         b: weights of the result, one for each of the s stages.
         c: the times of the stages as fractions of the step: c_i = sum_j a_ij.
-        b_hat: weights of the embedded method; empty if there is none.
+        b_hat: weights of the embedded method; empty without one.
         order: order p of the result; the weights obey all order conditions up to p (Butcher 2016, 31).
-        error_order: the error estimate is O(h^error_order), as the embedded method has order error_order - 1; 0 if
-            there is none.
+        error_order: the error estimate is O(h^error_order), as the embedded method has order error_order - 1; 0
+            without one.
 
     Raises:
         ValueError: sizes do not match, the rows of a do not sum to c, or the weights do not have the order that is
@@ -151,7 +148,7 @@ class ButcherTableau:
 
     @property
     def ends_in_last_stage(self) -> bool:
-        """Whether the last stage stands at the result: its derivatives serve the next step too."""
+        """Whether the last stage is at the result, so that its derivatives serve the next step too."""
         return len(self.b) > 1 and self.c[-1] == 1.0 and self.b[-1] == 0.0 and self.a[-1] == self.b[:-1]
 
 

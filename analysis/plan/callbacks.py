@@ -1,4 +1,4 @@
-"""What a compiled loop leaves to Python: operations that call back (`call_back` of framework/native/operations).
+"""Calls of a compiled loop to Python: operations that call back (`call_back` of framework/native/operations).
 
 Each brings what the Context knows up to date, does its work, and notes what that has changed. An exception ends the
 loop.
@@ -13,6 +13,7 @@ import numpy as np
 from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.step_parts import note_end
 from merganser.framework.core.context.derivatives import compute_for
+from merganser.framework.core.context.store import must_repeat
 from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, EventKind
 from merganser.framework.core.declarations.execution import call_handler, compute_updates
 from merganser.framework.native.memory.tape import AGAIN, SUCCEEDED
@@ -25,11 +26,8 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.witness_isolation import WitnessWatch
     from merganser.framework.core.context.store import CacheSlot
 
-__all__ = ["DisturbanceError", "Handler", "SlotComputation", "WatchedStep", "key_of"]
-
-
 class DisturbanceError(Exception):
-    """A computation has changed what the loop may have computed from: from now on, Python takes the steps."""
+    """A computation changed inputs of the loop: from now on, Python takes the steps."""
 
 
 class SlotComputation:
@@ -76,7 +74,7 @@ class Handler:
         number: of its operation.
         comes_before_operations: whether other events of the group come after it that are compiled.
         demand: whether a publish event is wanted; None if it always is.
-        left_out: 1 if the loop has left it out, as nobody wanted it, shape [1].
+        left_out: 1 if the loop skipped it because it was not wanted, shape [1].
     """
 
     __slots__ = (
@@ -106,7 +104,7 @@ class Handler:
         self.left_out = np.zeros(1, dtype=np.int64)
 
     def __call__(self) -> int:
-        """Calls the handlers; the results of updates stay where the loop finds them."""
+        """Calls the handlers; leaves results of updates for the loop."""
         plan = self._plan
         now = plan.now
         plan.note_changes(self._valid)
@@ -121,7 +119,7 @@ class Handler:
                 status = call_handler(context, self._first, self._room)
             else:
                 status = compute_updates(self.events)[0]
-            # No signal is looked at from the return of a handler until its status is noted.
+            # Signals are not handled from the return of a handler until its status is noted.
             now.returned = self.number
             if status is DID_ITS_WORK:
                 now.has_effect = 1
@@ -130,8 +128,9 @@ class Handler:
             if store.reads & ~self._reads:
                 self._reads |= store.reads
                 plan.note_reads(self._key, self._reads)
-        except Exception:
-            plan.drops_publishes = True
+        except Exception as error:
+            if self._kind is EventKind.PUBLISH and not must_repeat(error):
+                now.returned = self.number  # it has happened, see `publish` of step_parts.py
             raise
         finally:
             store.reads, store.reader = outer_reads, outer_reader
@@ -143,7 +142,7 @@ class Handler:
             now.is_out_of_date = 1
             if self.comes_before_operations:
                 return AGAIN
-        return codes.READ_ANEW if store.invalid & self._inputs else SUCCEEDED
+        return codes.READ_AGAIN if store.invalid & self._inputs else SUCCEEDED
 
 
 class WatchedStep:

@@ -2,7 +2,7 @@
 
 What happens in a step, and in what order, is written in simulation/steps.py; here is what that consists of, in compiled
 form. Steps of the integrator are those of integrators/stepping.py. What is left to Python is an operation like others,
-see callbacks.py. All functions return SUCCEEDED, or why the loop is to end; what it knows then stands in the records of
+see callbacks.py. All functions return SUCCEEDED, or why the loop is to end; its data are in the records of
 loop_state.py: `p` is the Problem, `now` its Progress.
 """
 
@@ -34,8 +34,7 @@ from merganser.framework.native.memory.tape import (
     integers_at,
 )
 from merganser.framework.native.operations.operation_list import operations_at
-
-__all__ = ["LOOP", "advance", "group_place"]
+from merganser.framework.native.operations.operations import address_of
 
 _SPREAD = 0x1E3779B97F4A7C15  # its product with small numbers has bits all over; beyond 64 bits they do not count
 
@@ -80,7 +79,7 @@ def _handle(p: Any, now: Any, inputs_begin: int, inputs_end: int, begin: int, en
             return outcome
         at = operations_at(p.operations).at
         now.handled = at - begin + (1 if now.returned == at else 0)
-        if outcome != codes.READ_ANEW:
+        if outcome != codes.READ_AGAIN:
             return outcome
         outcome = run(p, inputs_begin, inputs_end)
     return outcome
@@ -152,13 +151,13 @@ def _publish(p: Any, now: Any) -> int:
 
 @device
 def group_place(clocks: int, last_place: int) -> int:
-    """Where to begin to look for a group of clocks; if another one stands there, the next places follow."""
+    """Where to begin to look for a group of clocks; if it is taken, the next places follow."""
     return ((clocks * _SPREAD) >> 40) & last_place
 
 
 @device
 def _find_group(p: Any, due: int) -> int:
-    """The number of the group of these clocks; -1 if there is none."""
+    """The number of the group of these clocks; -1 without one."""
     places = p.places_of_groups
     last_place = len(places) - 1
     place = group_place(due, last_place)
@@ -231,12 +230,15 @@ class _Loop:
     """The loop, with what its first steps need."""
 
     _loop = PreparedKernel(advance, 0)
-    _parts = STEPS, PreparedKernel(evaluate, 0), PreparedKernel(try_runge_kutta_step, 0)
+    _parts = STEPS, PreparedKernel(evaluate, 0, 0), PreparedKernel(try_runge_kutta_step, 0)
+    _operations = "copy", "call_back", "call_back_on_demand"
 
     def address(self) -> int:
         """Where it stands; all is compiled, or taken from the disk, when first asked for."""
         for part in self._parts:
             part.address()
+        for operation in self._operations:
+            address_of(operation)
         return self._loop.address()
 
 

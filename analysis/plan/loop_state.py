@@ -1,4 +1,4 @@
-"""What the loop of a plan keeps between calls: records that Python and compiled code read and change by name."""
+"""State of a plan's loop between calls: records that Python and compiled code read and change by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from merganser.framework.native.memory.records_of_arrays import (
 
 
 class Progress(NamedTuple):
-    """What changes as the loop runs; all is 0 when it is entered.
+    """Variables of the loop; all are 0 when it is entered.
 
     Attributes:
         stage: where the step is, see step_codes.py.
@@ -26,7 +26,7 @@ class Progress(NamedTuple):
         handled: how many operations of the events in progress need not be done again.
         returned: number of the operation of the handler that has returned last; -1 if none has.
         pending: group of the last events that were due.
-        flags: of those of its updates that have not been made; 0 if there are none.
+        flags: of those of its updates that have not been made; 0 if all have been made.
         due: which events are due at `next_time`, see EventSchedule.step_events.
         next_time: when clocks strike next, or a witness function has triggered [s].
         boundary: time where the advance ends [s].
@@ -37,7 +37,7 @@ class Progress(NamedTuple):
         has_effect: whether an event of the group in progress had something to do.
         must_stop: whether to stop once the events in progress are done.
         steps_left: until the loop pauses.
-        room_in_logs: samples for which every log has room.
+        room_in_logs: samples for which every log has capacity.
         is_out_of_date: whether the program is to be made again after the events in progress.
         num_steps, num_state_updates, num_updates, num_publishes: counts.
     """
@@ -67,15 +67,16 @@ class Progress(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What the loop works on; Python changes it between calls, or when the program grows.
+    """Inputs of the loop; Python changes them between calls, or when the program grows.
 
     Attributes:
         progress: what changes as the loop runs.
         patience: address of a Patience.
         step: address of the integrator's StepProblem (integrators/step_state.py).
         take_step: kernel that takes its steps.
-        all_begin, all_end: operations that compute the derivatives.
-        stage_begin, stage_end: those that depend on time or continuous state.
+        constants_begin, constants_end: operations that compute what the integrator asks for, as far as neither time nor
+            continuous state changes it.
+        ranges: where the others begin and end, for each of what it asks for.
         num_clocks, clocks: their number, and what is known of them, see clocks.py.
         notifications: of what arrives from outside, see ArrivalWatch.
         values: the flat array of the Context: time, continuous state, its derivatives, ...
@@ -86,19 +87,18 @@ class Problem(NamedTuple):
             a power of 2.
         look: function of Python that looks for signals and shows progress.
         add_group: adds the group of the clocks in `due`.
-        make_room: makes room in logs.
+        make_room: grows the capacity of logs.
         update_in_python: makes the updates of a group that is left to Python.
-        take_watched_step: takes a step and watches witness functions; 0 if there are none.
+        take_watched_step: takes a step and watches witness functions; 0 without witness functions.
     """
 
     progress: Progress
     patience: int
     step: int
     take_step: int
-    all_begin: int
-    all_end: int
-    stage_begin: int
-    stage_end: int
+    constants_begin: int
+    constants_end: int
+    ranges: Annotated[NDArray[Any], ArrayOf(INTEGER, 2)]
     num_clocks: int
     clocks: Floats
     notifications: Annotated[NDArray[Any], ArrayOf(INTEGER, 2)]
@@ -119,11 +119,11 @@ class Patience(NamedTuple):
 
     Attributes:
         seconds, nanoseconds: what the clock of the C library shows.
-        get_time: address of that clock; 0 if there is none.
+        get_time: address of that clock; 0 without it.
         which_clock: its number there.
         passes: how many times to pass by without a look at the clock.
         passes_left: how many of them are left.
-        last_look: when it was last looked at [ns].
+        last_look: when it was last read [ns].
         slice_end: when to look for signals [ns]; 0: count from now on.
     """
 

@@ -1,6 +1,6 @@
 """ModelTape: what one system computes, as operations that other compiled code runs for states that it tries out.
 
-A tape is lowered once, like a plan: operations on the flat array of a Context of the system alone. Whoever runs it puts
+A tape is lowered once, like a plan: operations on the flat array of a Context of the system alone. The caller puts
 time, state and input into that array first, and afterwards takes the results from it. Batches (columns.py) do so, and
 blocks that contain a model, such as observers.
 """
@@ -29,19 +29,7 @@ from merganser.framework.native.memory.tape import SUCCEEDED, complexes_at, doub
 from merganser.framework.native.operations.assembly import Assembly, offset_in, order_of_computation
 from merganser.framework.native.operations.operation_list import run_all
 
-__all__ = [
-    "ModelTape",
-    "complex_tape_at",
-    "move_complex_model",
-    "move_model",
-    "run_model",
-    "take_real_results",
-    "take_results",
-    "take_slopes",
-    "tape_at",
-]
-
-_FIRST_STATE = 1  # in the flat array; the time stands before
+_FIRST_STATE = 1  # in the flat array; the time is before it
 
 
 class Tape(NamedTuple):
@@ -49,7 +37,7 @@ class Tape(NamedTuple):
 
     Attributes:
         operations: address of the list of operations.
-        values: address of the flat array, from which results may stand before and behind, too.
+        values: address of the flat array; results may be before and behind it, too.
         time, state, input: of the model.
         results: the offsets of the results.
     """
@@ -89,7 +77,7 @@ def move_model(tape: Any, time: float, state_in: Any, input_in: Any) -> None:
 
 @device
 def run_model(tape: Any) -> bool:
-    """Runs a tape; returns whether all of its operations could do their work."""
+    """Runs a tape; returns whether all of its operations succeeded."""
     return run_all(tape.operations) == SUCCEEDED
 
 
@@ -125,7 +113,7 @@ def take_real_results(tape: Any, results_out: Any) -> None:
 
 @device
 def take_slopes(tape: Any, slopes_out: Any, j: int) -> None:
-    """Puts the derivatives of the results by that element into column j."""
+    """Writes the derivatives of the results by that element into column j."""
     values, offsets = complexes_at(tape.values), tape.results
     for i in range(len(offsets)):
         slopes_out[i, j] = values[offsets[i]].imag / COMPLEX_STEP
@@ -138,7 +126,7 @@ class ModelTape:
 
     Args:
         context: of a system alone, with floats or complex numbers; its state is continuous only, or one discrete group.
-        fixed_input: what stands at the input port that changes; None if there is none.
+        fixed_input: value of the input port that changes; None without such a port.
         is_discrete: whether its dynamics are a periodic discrete update, or time derivatives.
         output: the output port that is wanted; None for the dynamics.
 
@@ -174,11 +162,11 @@ class ModelTape:
             place_arrays(record, input=fixed_input.value.value())
 
     def is_current(self) -> bool:
-        """Whether all operations are still right, see NativeCode.is_current."""
-        return all(check() for check in self._assembly.checks)
+        """Whether all operations are still valid, see NativeCode.is_current."""
+        return self._assembly.is_current()
 
     def settle(self) -> None:
-        """To be called when Python takes over, see NativeCode.on_stop."""
+        """Called when Python takes over, see NativeCode.on_stop."""
         for write_back in self._assembly.write_backs:
             write_back()
 

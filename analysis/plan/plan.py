@@ -39,17 +39,20 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.witness_isolation import WitnessWatch
     from merganser.framework import Context
 
-__all__ = ["Plan", "make_plan"]
-
 _PLENTY = 1 << 62
 _CALLS_BETWEEN_LOOKS = 256  # how often it is asked whether what was not worth while to compile has become so
 _MOST_CLOCKS = 60  # they are bits of an integer
-_MOST_WATCHED_CLOCKS = 31  # the other bits tell which witness functions have triggered, and what has come
+_MOST_WATCHED_CLOCKS = 31  # the other bits are for witness functions that have triggered, and for arrivals
 _OUT_OF_DATE = -1  # no version of what is known about dependencies
+_UNKNOWN = -1  # no number of edits of logs
 
 
 def make_plan(
-    context: Context, schedule: EventSchedule, integrator: IntegratorBase, is_watched: bool = False
+    context: Context,
+    schedule: EventSchedule,
+    integrator: IntegratorBase,
+    is_watched: bool = False,
+    is_patient: bool = False,
 ) -> Plan | None:
     """A plan for a Context of floats, if the integrator's steps can be compiled.
 
@@ -58,13 +61,14 @@ def make_plan(
         schedule: of its events.
         integrator: advances it.
         is_watched: whether there may be witness functions.
+        is_patient: whether Python may do for a while what would have to be compiled.
     """
     most_clocks = _MOST_WATCHED_CLOCKS if is_watched or schedule.arrivals is not None else _MOST_CLOCKS
     if context.store.flat.dtype != np.float64 or schedule.num_clocks() > most_clocks:
         return None
     if context.num_continuous_states() and integrator._compiled_steps() is None:
         return None
-    return Plan(context, schedule, integrator)
+    return Plan(context, schedule, integrator, is_patient)
 
 
 class Plan:
@@ -80,16 +84,19 @@ class Plan:
         context: the root context.
         schedule: of its events.
         integrator: whose steps are compiled, unless there is no continuous state.
+        is_patient: see Assembly.
 
     Attributes:
         statuses: of handlers that end the simulation, as long as the loop runs.
         now, problem: what the loop knows, see loop_state.py.
         address: of the problem.
-        left_out: publish events that nobody wanted at their time, to happen where the advance ends.
+        left_out: publish events that were not wanted at their time, to happen where the advance ends.
     """
 
-    def __init__(self, context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> None:
-        self._context = context
+    def __init__(
+        self, context: Context, schedule: EventSchedule, integrator: IntegratorBase, is_patient: bool = False
+    ) -> None:
+        self._context, self._is_patient = context, is_patient
         self._store = context.store
         self._schedule = schedule
         self._integrator, self._step = integrator, integrator._step
@@ -102,7 +109,7 @@ class Plan:
         self._clocks = np.array(schedule.clocks(), dtype=float)
         self._num_calls = 0
         self._room_in_logs = _PLENTY
-        self._is_running = self._has_failed = self.drops_publishes = False
+        self._is_running = self._has_failed = False
         self._outcome = SUCCEEDED  # of the loop
         self._has_new_reads = False  # whether it has become known that event handlers read more
         self._show: Callable[[float], None] = _show_nothing
@@ -130,10 +137,10 @@ class Plan:
             place_arrays(problem, notifications=self._schedule.arrivals.notifications)
         problem.step = address_of_record(self._integrator._problem)
         problem.take_step = STEPS.address()
-        self._evaluate = kernel_address(evaluate, self.address)
+        self._evaluate = kernel_address(evaluate, self.address, 0)
 
     def _lower(self) -> None:
-        """Makes the program again, for the dependencies, connections and groups of events known by now."""
+        """Makes the program again, for the dependencies, connections and groups of events known so far."""
         self._version = _OUT_OF_DATE
         self._has_new_reads = False
         version, routing = self._store.layout.version, self._store.routing
@@ -142,46 +149,52 @@ class Plan:
         if hasattr(self, "_program"):
             known_groups = list(self._program.group_numbers)
             self._note_left_out()
-        self._program = Program(self, self._context, self._schedule, known_groups, self._reads)
-        self._is_allowed = all(slot.clearing != -1 for slot in self._store.slots)
+        computed = [evaluator.slots for evaluator in self._integrator._evaluators]
+        self._program = Program(
+            self, self._context, self._schedule, computed, known_groups, self._reads, self._is_patient
+        )
+        # Making it may have changed the arrays that operations made before work on: then it must not run.
+        self._is_allowed = all(slot.clearing != -1 for slot in self._store.slots) and self._program.is_current()
         self.now.needs_all, self.now.is_out_of_date = 1, 0
         self._routing = routing
         self._point_to_program(version)
         self._place_logs()
 
+    def _make_current(self) -> None:
+        """Makes the program again if making it has replaced arrays of its own; if it does again, Python takes over."""
+        if not self._program.is_current():
+            self._lower()
+            if not self._is_allowed:
+                raise DisturbanceError
+
     def _add_group(self, clocks: int) -> None:
         """Adds simultaneous events, by the bits of their clocks."""
         version, self._version = self._version, _OUT_OF_DATE
-        program = self._program
-        logs_before = len(program.logs), program.most_samples
-        program.add_group(clocks)
+        self._program.add_group(clocks)
         self._point_to_program(version)
-        if (len(program.logs), program.most_samples) != logs_before:
-            self._place_logs()
+        self._place_logs()
 
     def _point_to_program(self, version: int) -> None:
         """Gives the loop the program, which is complete, and made for a version of what is known of dependencies."""
         problem, program = self.problem, self._program
         problem.operations, problem.groups = program.operations.address, address_of_array(program.groups)
-        place_arrays(problem, places_of_groups=program.places_of_groups)
+        place_arrays(problem, places_of_groups=program.places_of_groups, ranges=program.ranges)
         evaluation = self._integrator._problem.evaluation
         problem.failure = evaluation.failure = address_of_array(program.operations.failure)
-        problem.all_begin, problem.all_end = program.all_range
-        problem.stage_begin, problem.stage_end = program.stage_range
+        problem.constants_begin, problem.constants_end = program.constant_range
         down = self._context.layout.down
         reads_time, reads_state = bool(down["time"] & program.derivatives), bool(down["xc"] & program.derivatives)
         self._changing = evaluation.changing = WITH_TIME * reads_time | WITH_STATE * reads_state
         self._mask_of_changes: dict[int, int] = {}
+        self._log_edits = _UNKNOWN  # of its logs, until they are placed
         self._version = version
 
     def _place_logs(self) -> None:
-        """Tells the operations where their logs are, and makes and notes room in them.
+        """Passes the logs to the operations, and allocates and notes capacity in them.
 
         A log of other numbers than floats is left to Python, by a new program.
         """
-        self._log_edits = VectorLog.num_edits
-        if not self._program.logs:
-            return
+        num_edits, self._log_edits = VectorLog.num_edits, _UNKNOWN  # until all is noted
         room, most = _PLENTY, self._program.most_samples
         flat, integers = self._store.flat, self._program.operations.integers
         for place in self._program.logs:
@@ -197,8 +210,18 @@ class Plan:
                 arrays = log.native_arrays()
             times, data, count = arrays
             integers[first : first + 4] = (len(times), *place.offsets_in(flat, (count, times, data)))
-            room = min(room, (len(times) - log.num_samples()) // most - 1)
+            room = min(room, place.capacity_left() // most - 1)
         self._room_in_logs = self.now.room_in_logs = room
+        self._log_edits = num_edits
+
+    def _look_at_logs(self) -> bool:
+        """Notes the room in logs; returns whether all are for the loop."""
+        if self._log_edits != VectorLog.num_edits:
+            self._place_logs()
+        elif self._program.logs:
+            most = self._program.most_samples
+            self._room_in_logs = min(place.capacity_left() // most - 1 for place in self._program.logs)
+        return self._version != _OUT_OF_DATE
 
     # ------------------------------------------------------------------ running
 
@@ -215,7 +238,7 @@ class Plan:
 
         Args:
             due: where the simulation is, and the events that are due there.
-            watch: watches witness functions; None if there are none.
+            watch: watches witness functions; None without them.
             progress: what shows it.
             is_single_step: whether to stop after one step in any case.
 
@@ -230,14 +253,12 @@ class Plan:
             self._watched_step = None
         elif self._watched_step is None or self._watched_step.watch is not watch:
             self._watched_step = WatchedStep(self, self._schedule, watch)
-        self._has_failed = self.drops_publishes = False
+        self._has_failed = False
         self._num_calls += 1
         is_time_to_look = self._num_calls % _CALLS_BETWEEN_LOOKS == 0
-        is_current = self.is_current() and not self._has_new_reads
-        if is_current:
-            self._place_logs()  # which may find one that is not for the loop
-            is_current = self._version != _OUT_OF_DATE
-        if not is_current or (is_time_to_look and self._program.may_be_lowered_further()):
+        may_add_more = is_time_to_look and self._program.may_be_lowered_further()  # which may change what it works on
+        is_current = self.is_current() and not self._has_new_reads and self._look_at_logs()
+        if may_add_more or not is_current:
             self._lower()
         store = self._store
         if not self._is_allowed or store.computing or store.num_disturbances:
@@ -256,7 +277,7 @@ class Plan:
 
     def is_current(self) -> bool:
         """Whether the program is that of the dependencies, connections and model as they are."""
-        return self._knows_dependencies() and (not self._program.checks or self._program.is_current())
+        return self._knows_dependencies() and self._program.is_current()
 
     def _knows_dependencies(self) -> bool:
         """Whether the program is that of the dependencies, connections and arrays as they are."""
@@ -269,6 +290,7 @@ class Plan:
         pending = due.pending.number if due.flags else 0
         if pending not in self._program.group_numbers:
             self._add_group(pending)
+            self._make_current()
         group = self._program.group_numbers[pending]
         flags = self._program.records[group].flags if due.flags else 0
         self.statuses, self._outcome = [], SUCCEEDED
@@ -322,9 +344,7 @@ class Plan:
             stage, pending, state_is_updated = due.stage, due.pending if due.flags else NOTHING, due.state_is_updated
         elif stage == codes.WATCHING:
             stage = codes.STEPPING
-        elif stage == codes.PUBLISHING and self.drops_publishes:
-            stage = codes.UPDATING
-        self._schedule.step_events(now.due)  # among those known by now
+        self._schedule.step_events(now.due)  # among those known so far
         num_publishes = now.num_publishes
         num_publishes -= self._has_failed and now.stage != codes.PUBLISHING  # publish events that fail do not count
         # No signal is looked at.
@@ -348,7 +368,7 @@ class Plan:
         now, place = self.now, self.now.stage
         if place == codes.UPDATING_IN_PYTHON:
             return self._due.statuses, self._due.begun
-        if place == codes.PUBLISHING and not self.drops_publishes:
+        if place == codes.PUBLISHING:
             others = DID_ITS_WORK if now.has_effect else DID_NOTHING
             return [*self.statuses, *[others] * (now.handled - len(self.statuses))], NOTHING_BEGUN
         if self._outcome == RAISED and place == codes.UPDATING:  # these updates have not been made, and happen again
@@ -382,19 +402,20 @@ class Plan:
             mask = self._mask_of_changes.get(changed)
             store.invalid |= self._downstream(changed) if mask is None else mask
             now.changed = 0
-        if self._step.is_current:
+        if program.derivatives and self._step.is_current:
             valid |= program.derivatives
-        if not now.needs_all:
+        if program.constants and not now.needs_all:
             valid |= program.constants
         if valid:
             store.invalid &= ~valid
 
     def note_what_is_known(self) -> None:
         """After Python has had its turn: what is valid of that which the loop computes?"""
-        now, invalid, program = self.now, self._store.invalid, self._program
-        self._step.is_current = not invalid & program.derivatives
+        invalid, program = self._store.invalid, self._program
+        if program.derivatives:
+            self._step.is_current = not invalid & program.derivatives
         if invalid & program.constants:
-            now.needs_all = 1
+            self.now.needs_all = 1
 
     def time(self) -> float:
         """The time in the Context [s]."""
@@ -415,6 +436,7 @@ class Plan:
         while self._outcome == AGAIN:
             self.note_changes()
             self._lower()
+            self._make_current()
             self._outcome = advance_loop(address)
         self.raise_what_was_kept(self._outcome)
         return self._outcome
@@ -427,15 +449,18 @@ class Plan:
     # ------------------------------------------------------------------ called by the loop
 
     def _look(self) -> int:
-        """Lets Python look for signals, which it does by itself, shows progress, and lets the loop run on."""
+        """Lets Python look for signals, which it does by itself, shows progress, and lets the loop run on.
+
+        Asking what may be an operation by now may change the arrays that others work on: is_current() is asked last.
+        """
         self._show(self._store.flat.item(0))
         self._begin_slice()
-        return AGAIN if self._program.may_be_lowered_further() else SUCCEEDED
+        return AGAIN if self._program.may_be_lowered_further() or not self._program.is_current() else SUCCEEDED
 
     def _add_group_in_loop(self) -> int:
         """Adds the group of events that the loop needs."""
         self._add_group(self.now.due)
-        return SUCCEEDED
+        return SUCCEEDED if self._program.is_current() else AGAIN
 
     def _make_room(self) -> int:
         """Makes room in logs."""
@@ -452,7 +477,7 @@ class Plan:
         due.make_pending(self._program.events[now.pending].number)
         now.stage = codes.UPDATING_IN_PYTHON
         now.must_stop = make_updates(self, due) == codes.STOPPED
-        if not (self.note_callback() and self.is_current()):
+        if not self.note_callback() or not self._program.is_current():
             now.is_out_of_date = 1
         return SUCCEEDED
 
@@ -465,12 +490,12 @@ class Plan:
         Returns:
             Whether the program is that of the dependencies, connections and arrays as they are.
         """
-        now = self.now
-        if self._store.num_disturbances:  # by what a handler has asked for: the loop ends with this step
-            now.needs_all, now.steps_left = 1, 0
-        if has_effect and now.stage != codes.STEPPING:
+        store = self._store
+        if store.num_disturbances:  # by what a handler has asked for: the loop ends with this step
+            self.now.needs_all, self.now.steps_left = 1, 0
+        if has_effect and self.now.stage != codes.STEPPING:
             self.note_what_is_known()
-        if self._log_edits != VectorLog.num_edits:  # somebody has added to a log, cleared it or made room
+        if self._log_edits != VectorLog.num_edits:  # a log was changed or grown by others
             self._place_logs()
         return self._knows_dependencies()
 

@@ -1,4 +1,4 @@
-"""The program of a plan: lists of operations for the derivatives and for each group of simultaneous events."""
+"""The program of a plan: operations for what the integrator asks for, and for each group of simultaneous events."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.event_schedule import EventList, EventSchedule, SimultaneousEvents
     from merganser.framework import Context
 
-__all__ = ["Program"]
-
 _FIRST_PLACES = 64  # for groups; a power of 2
 
 
@@ -39,8 +37,10 @@ class Program:
         plan: whose loop runs it.
         context: the root context.
         schedule: of its events.
+        computed: what the integrator asks for, see IntegratorBase.operations.
         known_groups: bits of the clocks of the groups that are known to occur, in the order of their numbers.
         reads: what event handlers are known to read, see `key_of`.
+        is_patient: see Assembly.
 
     Attributes:
         num_callbacks: how much is left to Python.
@@ -50,11 +50,14 @@ class Program:
         events: those of each group.
         changes: for each bit of CHANGED the mask of the cache entries that depend on what has changed.
         derivatives: mask of the time derivatives.
-        constants: mask of the operations among what these depend on that neither time nor continuous state changes.
+        constants: mask of the operations among what is computed for the integrator that neither time nor continuous
+            state changes.
+        constant_range: where what these compute begins and ends.
+        ranges: where the rest does, for each of what the integrator asks for, shape [num, 2].
         most_samples: how many samples may be added to a log at once.
         logs: the logs that operations write to.
         update_handlers: those of discrete updates.
-        on_demand: handlers of publish events that the loop leaves out while nobody wants them.
+        on_demand: handlers of publish events that the loop skips while they are not wanted.
         operations, write_backs, checks, reads_abstract_state: see Assembly.
     """
 
@@ -63,14 +66,16 @@ class Program:
         plan: Plan,
         context: Context,
         schedule: EventSchedule,
+        computed: Sequence[Sequence[CacheSlot]],
         known_groups: Sequence[int],
         reads: dict[int, int],
+        is_patient: bool,
     ) -> None:
         self._plan = plan
         self._store = context.store
         self._schedule = schedule
         self._reads = reads
-        self._assembly = Assembly(self._store)
+        self._assembly = Assembly(self._store, is_patient)
         self.num_callbacks = 0
         self.group_numbers: dict[int, int] = {}
         self.events: list[SimultaneousEvents] = []
@@ -83,7 +88,7 @@ class Program:
         self.most_samples = 1
         self.on_demand: list[Handler] = []
         self.update_handlers: list[Handler] = []
-        self._add_derivatives(context)
+        self._add_computed(context, computed)
         for clocks in known_groups:
             self._add_group(clocks)
         self._finish()
@@ -95,11 +100,11 @@ class Program:
 
     def may_be_lowered_further(self) -> bool:
         """Whether something that was left to Python is an operation by now."""
-        return any(native.resolve(context) is not None for native, context in self._assembly.waiting)
+        return self._assembly.may_add_more()
 
     def is_current(self) -> bool:
         """Whether all operations are still right."""
-        return not self.checks or all(check() for check in self.checks)
+        return not self.checks or self._assembly.is_current()
 
     def _finish(self) -> None:
         self.operations = self._assembly.finish()
@@ -109,20 +114,22 @@ class Program:
         self.checks = self._assembly.checks
         self.reads_abstract_state = self._assembly.reads_abstract_state
 
-    # ------------------------------------------------------------------ derivatives
+    # ------------------------------------------------------------------ derivatives, and what else integrators ask for
 
-    def _add_derivatives(self, context: Context) -> None:
-        down = context.layout.down
-        targets = [slot for slot in context.derivative_slots if slot.entry.vector_size]
-        order, needed_by = order_of_computation(self._assembly, targets)
-        self.all_range, valid = self._add_entries(order, needed_by)
-        changing = [slot for slot in order if slot.bit & (down["time"] | down["xc"])]
-        for slot in changing:
-            valid &= ~slot.bit
-        self.stage_range, _ = self._add_entries(changing, needed_by, valid)
-        self.constants, self.derivatives = valid, 0
-        for slot in targets:
-            self.derivatives |= slot.bit
+    def _add_computed(self, context: Context, computed: Sequence[Sequence[CacheSlot]]) -> None:
+        """Adds what neither time nor continuous state changes, once for all, then the rest for each number."""
+        changing = context.layout.down["time"] | context.layout.down["xc"]
+        orders = [order_of_computation(self._assembly, slots) for slots in computed]
+        constant = dict.fromkeys(slot for order, _ in orders for slot in order if not slot.bit & changing)
+        of_all = {key: by for _, needed_by in orders for key, by in needed_by.items()}
+        self.constant_range, self.constants = self._add_entries(list(constant), of_all)
+        ranges = []
+        for order, needed_by in orders:
+            rest = [slot for slot in order if slot.bit & changing]
+            ranges.append(self._add_entries(rest, needed_by, self.constants)[0])
+        self.ranges = np.array(ranges, np.int64)
+        self.derivatives = sum(slot.bit for slot in computed[0])
+        self._of_integrator = sum({slot.bit for slots in computed for slot in slots})
 
     def _add_entries(
         self, order: Sequence[CacheSlot], needed_by: dict[int, CacheSlot], valid: int = 0
@@ -169,7 +176,7 @@ class Program:
                 changes |= self._add_updates(row, events.discrete)
         if events.publish:
             self._add_publishes(row, events.publish)
-        if changes & self.derivatives:
+        if changes & self._of_integrator:
             row.flags |= codes.CHANGES_DERIVATIVES
         number = len(self.events)
         self.changes[min(f.FIRST_GROUP_BIT + number, f.LAST_GROUP_BIT)] |= changes

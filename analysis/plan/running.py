@@ -11,12 +11,10 @@ from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.tape import SUCCEEDED, call_clock, call_python
 from merganser.framework.native.operations.operation_list import run_part
 
-__all__ = ["evaluate", "look_now_and_then", "note_move", "run"]
-
 
 @device
 def look_now_and_then(p: Any) -> int:
-    """Lets Python look for signals when the loop has run for long enough."""
+    """Calls Python to check for signals when the loop has run for long enough."""
     patience = patience_of(p)
     patience.passes_left -= 1
     if patience.passes_left > 0:
@@ -41,13 +39,13 @@ def look_now_and_then(p: Any) -> int:
 
 @device
 def run(p: Any, begin: int, end: int) -> int:
-    """Runs operations, up to one that does not succeed: returns what that has come to."""
+    """Runs operations until one fails; returns its status."""
     return run_part(p.operations, begin, end)
 
 
 @kernel
-def evaluate(problem: int) -> int:
-    """Computes the derivatives, for a step of the integrator."""
+def evaluate(problem: int, number: int) -> int:
+    """Computes what an attempt of the integrator asks for, by its number."""
     p = problem_at(problem)
     now = p.progress
     status = look_now_and_then(p)
@@ -55,9 +53,9 @@ def evaluate(problem: int) -> int:
         return status
     note_move(p, now)
     if now.needs_all:
-        status = run(p, p.all_begin, p.all_end)
-    else:
-        status = run(p, p.stage_begin, p.stage_end)
+        status = run(p, p.constants_begin, p.constants_end)
+    if status == SUCCEEDED:
+        status = run(p, p.ranges[number, 0], p.ranges[number, 1])
     if status == SUCCEEDED:
         now.needs_all = 0
     return status
@@ -65,7 +63,7 @@ def evaluate(problem: int) -> int:
 
 @device
 def note_move(p: Any, now: Any) -> None:
-    """Notes for Python that time or continuous state have changed, if they have."""
+    """Notes for Python whether time or continuous state have changed."""
     s = step_of(p.step)
     if s.has_moved:
         now.changed |= 1

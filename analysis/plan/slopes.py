@@ -17,8 +17,6 @@ from merganser.analysis.plan.model_tape import (
 )
 from merganser.framework.native import kernel, specialize
 
-__all__ = ["Slopes"]
-
 Array = NDArray[Any]
 
 
@@ -33,7 +31,7 @@ def run_slopes(
     values_out: Any,  # shape [N, n]
     slopes_out: Any,  # by state and input, shape [N, n, n + m]
 ) -> int:
-    """By the complex step; returns for how many points all operations could do their work."""
+    """By the complex step; returns the number of points at which all operations succeeded."""
     tape = complex_tape_at(address)
     n, m = len(tape.state), len(tape.input)
     for k in range(points_in.shape[0]):
@@ -53,7 +51,7 @@ class Slopes:
 
     Args:
         context: of a system alone, with complex numbers; its state is continuous only, or one discrete group.
-        fixed_input: what stands at the input port that changes; None if there is none.
+        fixed_input: value of the input port that changes; None without such a port.
         is_discrete: whether to compute the periodic discrete update, or the time derivatives.
 
     Raises:
@@ -67,7 +65,7 @@ class Slopes:
         self._run = specialize(run_slopes, self._tape.address, 0.0, row, row, row[None])
 
     def at(self, time: float, points: Array, num_states: int) -> tuple[Array, Array] | None:
-        """Values, shape [N, n], and slopes, shape [N, n, n + m]; None if Python has to find them, or what is wrong.
+        """Values, shape [N, n], and slopes, shape [N, n, n + m]; None if they need Python, or failed.
 
         Args:
             time: [s].

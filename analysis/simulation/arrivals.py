@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.leaf_context import LeafContext
     from merganser.framework.core.declarations.events import DeclaredEvent
 
-__all__ = ["ArrivalWatch"]
-
 _CELL, _SEEN = range(2)
 _NEVER = -1  # before any is sent
 
 
 class ArrivalWatch:
-    """The events of a simulation that happen when something comes from outside.
+    """The events of a simulation that happen when values arrive from outside.
 
     Simulations in Python ask each system after the updates of every step; compiled ones leave their loop where a
     notification has been sent since they last asked. So nothing is missed, and both see it at the same step.
@@ -45,13 +43,13 @@ class ArrivalWatch:
         self.notifications[:, _CELL] = [address_of_array(notification.cell) for notification in self._notifications]
 
     def look(self) -> None:
-        """Has a compiled loop that begins stop for what waits already, though it may have been announced before."""
+        """Makes a compiled loop stop for arrivals that already wait."""
         for number, ((context, _), each) in enumerate(zip(self._events, self._arrivals)):
             if each.has_come(context):
                 self.notifications[number, _SEEN] = _NEVER
 
     def take_in(self) -> list[tuple[LeafContext, DeclaredEvent]]:
-        """Takes in what has come; returns the events that are to happen now."""
+        """Reads the arrivals; returns the events to happen now."""
         # First the numbers: what comes after that sends another notification.
         for number, notification in enumerate(self._notifications):
             self.notifications[number, _SEEN] = notification.cell[0]

@@ -1,6 +1,6 @@
 """When periodic events happen: at offset + k period, k = 0, 1, 2, ..., as rational numbers, rounded once.
 
-Periodic events that share period and offset share a clock. Since period and offset stand for rational numbers
+Periodic events that share period and offset share a clock. Since period and offset are taken as rational numbers
 (../exact_periods.py), and each time is the float next to the exact one, 7 periods of 0.01 s are one of 0.07 s after any
 number of them. Sums are taken with twice the digits (Dekker 1971, A floating-point technique for extending the
 available precision).
@@ -9,8 +9,8 @@ Times that differ by no more than a few roundings are the same: k * 0.01 as a bo
 and multiples of pi / 100 and of 7 * (pi / 100) meet. As the share of time that these are off does not grow, that holds
 at all times. Where a period is hardly more than such a margin, the simulation is refused.
 
-Clocks are numbers in a row: when each strikes next [s], and after those what is known of each, see below. Which of them
-strike together is told by bits of an integer. One source serves the schedule of events in Python and the compiled loop.
+Clocks are numbers in a row: when each strikes next [s], and after those what is known of each, see below. Bits of an
+integer say which strike together. One source serves the schedule of events in Python and the compiled loop.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ from merganser.analysis.integrators.step_size import RESOLUTION, latest_time
 from merganser.analysis.simulation.exact_periods import exact_seconds
 from merganser.framework.native import device
 
-__all__ = ["FINEST_PERIOD", "clocks_at", "forget_strikes", "make_clocks", "strike_after"]
-
-# What is known of a clock: its period as a sum of two numbers of 26 bits and the rest, and its offset as one of two
+# Record of a clock: its period as a sum of two numbers of 26 bits and the rest, and its offset as one of two
 # numbers [s]; the latest time at which the period is not too fine [s]; and which strike is the next one, from 0.
 _PERIOD, _SECOND_PART, _REST, _OFFSET, _REST_OF_OFFSET, _LATEST, _COUNT, _SIZE = range(8)
 
@@ -72,7 +70,7 @@ def _strike(clocks: Any, at: int, count: float) -> float:
 
 @device
 def _late_strike(clocks: Any, at: int, count: float) -> float:
-    """The same for any number of periods, whose first and last bits are multiplied apart."""
+    """The same for any number of periods, whose first and last bits are multiplied separately."""
     last = count % _MOST_EXACT
     high, low = clocks[at + _OFFSET], clocks[at + _REST_OF_OFFSET] + count * clocks[at + _REST]
     high, low = _add(high, low, (count - last) * clocks[at + _PERIOD])
@@ -92,7 +90,7 @@ def _add(high: float, low: float, x: float) -> tuple[float, float]:
 
 @device
 def _count_from(clocks: Any, at: int, time: float) -> float:
-    """Which strike of a clock is the first one at `time` or later."""
+    """The number of a clock's first strike at `time` or later."""
     if time <= clocks[at + _OFFSET]:
         return 0.0
     period = clocks[at + _PERIOD] + clocks[at + _SECOND_PART]
@@ -162,6 +160,6 @@ def clocks_at(clocks: Any, num_clocks: int, time: float) -> int:
 
 @device
 def forget_strikes(clocks: Any, num_clocks: int) -> None:
-    """Makes ready for any time, also one that is earlier than the last."""
+    """Allows any next time, also one earlier than the last."""
     for n in range(num_clocks):
         clocks[n] = -math.inf

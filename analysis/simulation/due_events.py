@@ -1,4 +1,4 @@
-"""The events of a simulation that are due, and what has been done of them: nothing of it is lost by an interrupt."""
+"""The events of a simulation that are due, and what has been done of them: no exception or interrupt loses any."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from merganser.analysis.simulation.step_codes import PUBLISHING, UPDATING
 from merganser.framework.core.declarations.events import DID_NOTHING, EventStatus, most_severe
 from merganser.framework.core.declarations.execution import NOTHING_BEGUN, UpdateList
 
-__all__ = ["DueEvents"]
-
 
 class DueEvents:
     """Where a simulation is in a step (steps.py), which events are due there, and how many there have been.
 
-    An interrupt (Ctrl-C) may come at any moment; the next advance goes on from what stands here.
+    An exception or interrupt (Ctrl-C) may come at any moment; the next advance goes on from what is noted here.
 
     Args:
         time: of the first step [s]; nan before the first initialization.
@@ -25,22 +23,24 @@ class DueEvents:
     Attributes:
         stage, time, pending, due, next_time, boundary, state_is_updated, has_updated, has_effect, must_stop, num_steps,
         num_state_updates, num_updates, num_publishes: as in the Progress of a compiled loop; but `pending` are events.
-        flags: of the events that are pending; 0 if there are none.
+        flags: of the events that are pending; 0 without pending events.
         events: as given.
-        statuses: what the first publish events of a step have come to; and then what all events of this time have come
-            to, until an advance has ended with it.
+        statuses: of the first publish events of a step; and then of all events of this time, until an advance has
+            ended with it.
         updates: what has been computed of those pending, to be made.
         begun: what has been computed of discrete updates before a compiled loop has left the others to Python.
         ending: the status of the first events that have ended the advance.
         status: of the advance.
-        last_time: where an advance was to end that was interrupted after some steps [s]; nan if there is none. Asked
-            for again, it only makes up for what is owed if it is there, and ends.
+        last_time: target time [s] of an advance that was interrupted after some steps; nan without one. Repeating
+            that advance only finishes pending publishes.
+        num_shown, num_monitored: for how many of the steps `num_steps` the publishing and the monitor that the user
+            has asked for after each step are done.
     """
 
     __slots__ = (
         "begun", "boundary", "due", "ending", "events", "flags", "has_effect", "has_updated", "last_time", "must_stop",
-        "next_time", "num_publishes", "num_state_updates", "num_steps", "num_updates", "pending", "stage",
-        "state_is_updated", "status", "statuses", "time", "updates",
+        "next_time", "num_monitored", "num_publishes", "num_shown", "num_state_updates", "num_steps", "num_updates",
+        "pending", "stage", "state_is_updated", "status", "statuses", "time", "updates",
     )  # fmt: skip
 
     def __init__(self, time: float, events: dict[int, SimultaneousEvents]) -> None:
@@ -56,6 +56,7 @@ class DueEvents:
         self.ending: EventStatus = DID_NOTHING
         self.last_time = math.nan
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
+        self.num_shown = self.num_monitored = 0
 
     @property
     def owed(self) -> EventList:
@@ -63,11 +64,11 @@ class DueEvents:
         return self.events[self.due].publish if self.stage == PUBLISHING else []
 
     def begin_advance(self, status: SimulatorStatus) -> None:
-        """Updates that have been computed before, and not been made, happen again, as all that are pending."""
+        """Starts an advance; updates that were computed but not made are pending again."""
         self.status, self.boundary, self.must_stop, self.begun = status, status._boundary_time, 0, NOTHING_BEGUN
 
     def end_advance(self) -> None:
-        """Who has asked for the advance learns what the events have come to."""
+        """Returns the status of the events to the caller of the advance."""
         self.statuses, self.last_time = [], math.nan
 
     def make_pending(self, number: int) -> None:
@@ -76,7 +77,7 @@ class DueEvents:
         self.flags = self.pending.flags
 
     def note_outcome(self, outcome: EventStatus) -> bool:
-        """Whether events have had something to do; if what they came to is the end of the simulation, it will stop.
+        """Notes whether events had an effect, and whether their status ends the simulation.
 
         Raises:
             RuntimeError: an event handler reported failure.
@@ -87,5 +88,5 @@ class DueEvents:
         return has_effect
 
     def note_statuses(self) -> None:
-        """Ends the advance if what has happened is the end of the simulation."""
+        """Ends the advance if a status ends the simulation."""
         self.status._note_outcome(most_severe(self.statuses), self.time)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.leaf_context import LeafContext
     from merganser.framework.core.declarations.events import DeclaredEvent
 
-__all__ = ["NOTHING", "EventList", "EventSchedule", "SimultaneousEvents", "find_next_events"]
-
 EventList = list[tuple["LeafContext", "DeclaredEvent"]]
 
 # Among simultaneous events of one leaf system, those of lower rank come first.
@@ -92,7 +90,7 @@ class EventSchedule:
         self.must_ask = self.arrivals is not None and self.arrivals.are_unannounced
 
     def refuse(self, time: float) -> NoReturn:
-        """Says which event happens more often than time can tell."""
+        """Raises an error that names the event that is too frequent for the resolution of time."""
         period, context, event = min(
             ((event.period, context, event) for context, event in self._ordered if event.period),
             key=operator.itemgetter(0),
@@ -111,10 +109,6 @@ class EventSchedule:
     def num_clocks(self) -> int:
         """Number of clocks."""
         return len(self._periods)
-
-    def shortest_period(self) -> float:
-        """The shortest time between the strikes of a clock [s]; infinity without clocks."""
-        return min((period for period, _ in self._periods), default=math.inf)
 
     def clocks(self) -> list[float]:
         """The clocks, see clocks.py."""
@@ -171,9 +165,9 @@ class EventSchedule:
 
 
 def find_next_events(p: Simulator, now: DueEvents) -> int:
-    """Finds out when periodic events happen next (infinity: there are none) and the number of all that is due then.
+    """Finds the next time of periodic events (infinity without any) and the number of all that are due then.
 
-    What has come from outside by now is taken in; it is due at once, with the per-step events. What is due at the
+    Arrivals so far are read and due at once, with the per-step events. What is due at the
     boundary time but for rounding, as that may be k * period, is due there.
     """
     schedule, time, boundary_time = p._schedule, now.time, now.boundary

@@ -1,4 +1,4 @@
-"""The rational number that a period or an offset given as a float stands for.
+"""The rational number that is meant by a period or an offset given as a float.
 
 A float such as 0.01 or 1/3 is the number next to the one that was meant; its multiples stray from those of that
 number, and k 0.07 from 7 k 0.01. What was meant is a guess, the first of these that fits:
@@ -17,16 +17,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-__all__ = ["exact_seconds"]
-
 _SHORT_DECIMAL = 12  # digits
-_LONG_DECIMAL = 15  # every decimal of so many digits is told from its neighbours by its float (IEEE 754)
+_LONG_DECIMAL = 15  # decimals of so many digits have distinct floats (IEEE 754)
 _LARGEST_PRODUCT = 10**12
 _TWO_ROUNDINGS = Fraction(1, 2**51)  # as a share of the number
 
 
 def exact_seconds(seconds: float) -> Fraction:
-    """The rational number [s] that a finite float >= 0 stands for."""
+    """The rational number [s] that is meant by a finite float >= 0."""
     text, value = repr(seconds), Fraction(seconds)
     num_digits = len(text.partition("e")[0].replace(".", "").strip("0"))
     if num_digits <= _SHORT_DECIMAL:

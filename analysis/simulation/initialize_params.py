@@ -6,8 +6,6 @@ import dataclasses
 
 from merganser.framework.common.records import settings
 
-__all__ = ["InitializeParams"]
-
 
 @settings
 @dataclasses.dataclass

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Callable
 
+import merganser
 from merganser.analysis.integrators import (
     BogackiShampine3Integrator,
     ExplicitEulerIntegrator,
@@ -21,8 +23,6 @@ from merganser.analysis.integrators import (
 from merganser.analysis.simulation.simulator import Simulator
 from merganser.framework import Context, System
 
-__all__ = ["GetIntegrationSchemes", "ResetIntegratorFromFlags", "scheme_of"]
-
 _FIXED_STEP: dict[str, Callable[[System, float, Context], IntegratorBase]] = {
     "explicit_euler": ExplicitEulerIntegrator,
     "runge_kutta2": RungeKutta2Integrator,
@@ -37,26 +37,30 @@ _ERROR_CONTROLLED: dict[str, Callable[[System, Context], IntegratorBase]] = {
     "runge_kutta5": RungeKutta5Integrator,
     "velocity_implicit_euler": VelocityImplicitEulerIntegrator,
 }
-# Those of packages above this one: where they are defined, and their names there.
-_ELSEWHERE: dict[str, tuple[str, str]] = {"cenic": ("merganser.multibody.cenic", "CenicIntegrator")}
 
 
 def GetIntegrationSchemes() -> list[str]:
     """The names that `ResetIntegratorFromFlags` knows, in alphabetical order."""
-    return sorted([*_FIXED_STEP, *_ERROR_CONTROLLED, *_ELSEWHERE])
+    return sorted([*_FIXED_STEP, *_ERROR_CONTROLLED, *_of_packages()])
+
+
+def _of_packages() -> dict[str, str]:
+    """Schemes with error control that packages above this one list: where their classes are, by name."""
+    packages = [importlib.import_module(f"merganser.{name}") for name in merganser.PACKAGES]
+    return {name: place for each in packages for name, place in vars(each).get("INTEGRATION_SCHEMES", {}).items()}
 
 
 def scheme_of(integrator: IntegratorBase) -> str:
     """The name of an integrator's scheme.
 
     Raises:
-        ValueError: it is none of those that have a name.
+        ValueError: the integrator's class is not a named scheme.
     """
     for name, kind in {**_FIXED_STEP, **_ERROR_CONTROLLED}.items():
         if type(integrator) is kind:
             return name
-    for name, place in _ELSEWHERE.items():
-        if (type(integrator).__module__.rpartition(".")[0], type(integrator).__name__) == place:
+    for name, place in _of_packages().items():
+        if type(integrator) is pkgutil.resolve_name(place):
             return name
     raise ValueError(f"{type(integrator).__name__} is none of the integrators that have a scheme name.")
 
@@ -81,18 +85,10 @@ def ResetIntegratorFromFlags(simulator: Simulator, scheme: str, max_step_size: f
     integrator: IntegratorBase
     if scheme in _FIXED_STEP:
         integrator = _FIXED_STEP[scheme](system, max_step_size, context)
-    elif scheme in _ERROR_CONTROLLED or scheme in _ELSEWHERE:
-        integrator = _class_of(scheme)(system, context)
-        integrator.set_maximum_step_size(max_step_size)
     else:
-        raise ValueError(f"Unknown integration scheme '{scheme}'. Known are {', '.join(GetIntegrationSchemes())}.")
+        kind = _ERROR_CONTROLLED.get(scheme) or _of_packages().get(scheme)
+        if kind is None:
+            raise ValueError(f"Unknown integration scheme '{scheme}'. Known are {', '.join(GetIntegrationSchemes())}.")
+        integrator = (pkgutil.resolve_name(kind) if isinstance(kind, str) else kind)(system, context)
+        integrator.set_maximum_step_size(max_step_size)
     return simulator.reset_integrator(integrator)
-
-
-def _class_of(scheme: str) -> Callable[[System, Context], IntegratorBase]:
-    """The class of a method with error control."""
-    if scheme in _ERROR_CONTROLLED:
-        return _ERROR_CONTROLLED[scheme]
-    module, name = _ELSEWHERE[scheme]
-    found: Callable[[System, Context], IntegratorBase] = getattr(importlib.import_module(module), name)
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import os
 from collections.abc import Callable
@@ -21,31 +22,40 @@ from merganser.analysis.simulation.step_parts import commit, note_end
 from merganser.analysis.simulation.steps import end_step, make_updates, take_step
 from merganser.analysis.simulation.witness_isolation import WitnessWatch
 from merganser.framework import Context, EventStatus, System
-from merganser.framework.background_code import BackgroundCode, note_steps, pays_to_load, want, work_of_steps
 from merganser.framework.common.errors import note_place
 from merganser.framework.common.running_time import running_time, sleep_until
 from merganser.framework.core.context.checkpoint import Checkpoint
 from merganser.framework.core.context.native_code import may_compile
-from merganser.framework.core.declarations.events import EventKind
-from merganser.framework.core.declarations.execution import execute
+from merganser.framework.core.context.store import must_repeat
+from merganser.framework.core.declarations.events import most_severe
+from merganser.framework.core.declarations.execution import call_handler
 from merganser.framework.core.inside import may_have_witnesses
+from merganser.framework.core.scalars.copying import note_copies
 from merganser.framework.core.values.arguments import checked_number
+from merganser.framework.when_to_compile import OptionalCode, are_usable, want
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
-
-__all__ = ["InitializeParams", "Simulator"]
 
 _ACCURACY = 1e-4  # of the default integrator
 _INITIAL_STEP_SIZE = 1e-4  # of it, too [s]
 _MAX_STEP_SIZE = 0.1  # [s]
 
-_STEPS_BETWEEN_LOOKS = 64  # in Python, until it is asked again whether the compiled loop pays
-_MOST_STEPS = 1e6  # to come, of which there may be any number
+_INTERVAL = 0.03  # between looks whether the compiled loop is to be used by now [s]
 _LONGEST_REST = 64  # steps in Python before the plan is asked again
-_LOOP = BackgroundCode("merganser.analysis.plan.loop", "LOOP", "advance")
+_LOOP = OptionalCode("merganser.analysis.plan.loop", "LOOP", "advance")
 
 _ENDS = codes.DONE, codes.STOPPED
+
+# Copies of a Simulator have these attributes, and these of its events.
+_KEPT_IN_COPIES = (
+    "_system", "_context", "_integrator", "_monitor", "_target_rate", "_publishes_every_step",
+    "_publishes_at_initialization", "_uses_native_plan", "_usual_time_to_plan", "_when_to_plan",
+)  # fmt: skip
+_KEPT_OF_EVENTS = (
+    "flags", "state_is_updated", "has_updated", "last_time", "num_steps", "num_state_updates", "num_updates",
+    "num_publishes", "num_shown", "num_monitored",
+)  # fmt: skip
 
 # Why an advance ends, as long as nothing else has happened.
 _NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
@@ -81,6 +91,8 @@ class Simulator(SimulatorSettings):
         RuntimeError: the context is part of the context of a larger diagram.
     """
 
+    _schedule: Any  # of the events, made by Initialize
+
     def __init__(self, system: System, context: Context | None = None) -> None:
         if not isinstance(system, System):
             what = "the class itself" if isinstance(system, type) else type(system).__name__
@@ -88,7 +100,6 @@ class Simulator(SimulatorSettings):
         self._system = system
         self._monitor: Callable[[Context], EventStatus | None] | None = None
         self._target_rate, self._publishes_every_step = 0.0, False
-        self._is_advancing = False
         self._publishes_at_initialization = False
         self._uses_native_plan = True
         self._usual_time_to_plan = os.environ.get("MERGANSER_PLAN", "") if may_compile() else "never"
@@ -100,8 +111,50 @@ class Simulator(SimulatorSettings):
         self._integrator.set_target_accuracy(_ACCURACY)
         self._wall_start, self._time_start = running_time(), self._time()
 
+    # ------------------------------------------------------------------ copies
+
+    def __copy__(self) -> Simulator:
+        """Returns a Simulator of the same system that goes on from here, with a context of its own."""
+        memo: dict[int, Any] = {id(self._monitor): self._monitor}
+        note_copies(self._system, self._system, memo)
+        copied: Simulator = copy.deepcopy(self, memo)
+        return copied
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What does not follow from system and context."""
+        self._refuse_while_advancing("__getstate__ (by copy or pickle)")
+        due, state = self._due, {name: self.__dict__[name] for name in _KEPT_IN_COPIES}
+        state["rate"] = running_time() - self._wall_start, self._time_start
+        if self._is_initialized:
+            if due.stage != codes.UPDATING or due.statuses or (due.flags and due.pending.number < 0):
+                raise RuntimeError(
+                    f"The simulator of system '{self._system.GetSystemPathname()}' cannot be copied at time {due.time} "
+                    "s, as its last advance was cut short; call AdvanceTo first."
+                )
+            state["due"] = due.pending.number, {name: getattr(due, name) for name in _KEPT_OF_EVENTS}
+            state["witnesses"] = None if self._watch is None else self._watch.memory()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update((name, state[name]) for name in _KEPT_IN_COPIES)
+        self._set_context(self._context)
+        elapsed, self._time_start = state["rate"]
+        self._wall_start = running_time() - elapsed
+        if "due" in state:
+            self._schedule = EventSchedule(self._system, self._context)
+            number, counts = state["due"]
+            self._due = due = DueEvents(self._time(), self._schedule.events)
+            due.pending = self._schedule.step_events(number)
+            for name, value in counts.items():
+                setattr(due, name, value)
+            witnesses, self._watch = state["witnesses"], None
+            if witnesses is not None:
+                self._watch = WitnessWatch(self._system, self._context, self._integrator)
+                self._watch.remember(witnesses)
+            self._is_initialized = True
+
     def _refuse_while_advancing(self, what: str) -> None:
-        if self._is_advancing:
+        if self._store.is_advancing:
             raise RuntimeError(f"Simulator.{what} was called by a callback or monitor of this simulation itself.")
 
     def _set_context(self, context: Context) -> None:
@@ -113,7 +166,7 @@ class Simulator(SimulatorSettings):
         self._has_continuous_state = end > start
         self._is_initialized = False
         self._due = DueEvents(math.nan, {})
-        self._schedule: Any = None  # of the events, made by Initialize
+        self._schedule = None
         self._drop_plan()
 
     def _drop_plan(self) -> None:
@@ -174,6 +227,7 @@ class Simulator(SimulatorSettings):
         """Sets all counts to zero and starts the clock for the real-time rate."""
         due = self._due
         due.num_steps = due.num_state_updates = due.num_updates = due.num_publishes = 0
+        due.num_shown = due.num_monitored = 0
         self._wall_start, self._time_start = running_time(), self._time()
         self._integrator.ResetStatistics()
 
@@ -217,6 +271,8 @@ class Simulator(SimulatorSettings):
         """
         if params is not None and not isinstance(params, InitializeParams):
             raise TypeError(f"Simulator.Initialize takes InitializeParams, got {type(params).__name__}.")
+        if self._store.is_advancing:
+            self._refuse_while_advancing("Initialize")
         with_initialization = not (params is not None and params.suppress_initialization_events)
         self._is_initialized = False
         time = self._time()
@@ -230,12 +286,15 @@ class Simulator(SimulatorSettings):
             want(_LOOP)
         changes_all = with_initialization and bool(self._schedule.initialization.unrestricted)
         mark, checkpoint = self._store.mark(), Checkpoint(self._context, changes_all)
+        self._store.is_advancing = True
         try:
             return self._initialize(with_initialization)
         except BaseException:
             self._store.return_to(mark)
             checkpoint.restore()
             raise
+        finally:
+            self._store.is_advancing = False
 
     def _initialize(self, with_initialization: bool) -> SimulatorStatus:
         """Carries out the events of the initialization."""
@@ -259,7 +318,8 @@ class Simulator(SimulatorSettings):
                 take_step(self, due)
             if self._publishes_at_initialization:
                 self._force_publish()
-            self._consult_monitor(status)
+            if self._monitor is not None:
+                self._consult_monitor(status)
         due.end_advance()
         self._schedule.step_events(clocks)
         due.make_pending(clocks)
@@ -271,6 +331,8 @@ class Simulator(SimulatorSettings):
 
         If the computation of derivatives fails or is interrupted, the exception names the system and the time, and the
         context is left as it was at the beginning of the step, after the updates there; the same call goes on from it.
+        So it does after an exception in an event handler: updates happen again, as do publish events that lacked a
+        value; one that raised itself has happened. What else was due at the same time is not lost.
 
         Args:
             boundary_time: time at which to stop [s], not before the current time.
@@ -298,20 +360,20 @@ class Simulator(SimulatorSettings):
             self._watch.is_stale = True
         status, progress = SimulatorStatus(boundary_time), SimulationProgress(time, boundary_time)
         due.begin_advance(status)
-        mark, num_steps, self._is_advancing = self._store.mark(), due.num_steps, True
+        mark, num_steps, self._store.is_advancing = self._store.mark(), due.num_steps, True
         try:
             self._advance(status, progress)
-        except (KeyboardInterrupt, MemoryError):  # which may come at any moment
-            self._store.return_to(mark)
-            self._note_what_is_done()
+        except BaseException as error:
+            if isinstance(error, MemoryError) or not isinstance(error, Exception):  # it may come at any moment
+                self._store.return_to(mark)
+                self._note_what_is_done()
+            elif most_severe(due.statuses).failed() and due.stage != codes.PUBLISHING:
+                due.end_advance()  # with this exception, which says so
             if due.num_steps != num_steps:
                 due.last_time = boundary_time
             raise
-        except Exception:
-            due.end_advance()
-            raise
         finally:
-            self._is_advancing = False
+            self._store.is_advancing = False
             progress.close()
         due.end_advance()
         return status
@@ -338,11 +400,14 @@ class Simulator(SimulatorSettings):
         due, watch, boundary_time = self._due, self._watch, status.boundary_time()
         if due.stage == codes.PUBLISHING:
             take_step(self, due)
-        elif due.statuses:  # an interrupt has come before anybody looked at them
+        elif due.statuses:  # the last advance has not come to look at them
             due.note_statuses()
+        if not due.num_shown == due.num_monitored == due.num_steps:
+            self._look(status)
         if status._reason is not _NONE_SO_FAR or due.last_time == due.time == boundary_time:
             return
-        plan, rest, next_rest, num_in_python = self._usable_plan(boundary_time - due.time), 0, 1, 0
+        plan = self._usable_plan() if boundary_time > due.time else self._plan
+        rest, next_rest, next_look = 0, 1, min(progress.next_update, perf_counter() + _INTERVAL)
         while True:
             if self._target_rate > 0.0:
                 self._wait(due.time)
@@ -361,40 +426,30 @@ class Simulator(SimulatorSettings):
             if due.num_steps != num_steps:
                 if self._publishes_every_step or self._monitor is not None:
                     self._look(status)
+                due.num_shown = due.num_monitored = due.num_steps
                 if watch is not None and watch.triggered:
                     watch.end_if_accumulating(status)
-            is_over = outcome in _ENDS or status._reason is not _NONE_SO_FAR
-            if plan is None:
-                num_in_python += 1
-                if is_over or num_in_python == _STEPS_BETWEEN_LOOKS:
-                    note_steps(num_in_python, len(self._store.slots))
-                    plan, num_in_python = None if is_over else self._usable_plan(boundary_time - due.time), 0
-            if is_over:
+            if outcome in _ENDS or status._reason is not _NONE_SO_FAR:
                 return
-            if perf_counter() >= progress.next_update:
+            if perf_counter() >= next_look:
                 progress.update(due.time)
+                plan, next_look = self._usable_plan(), min(progress.next_update, perf_counter() + _INTERVAL)
 
-    def _usable_plan(self, duration: float) -> Plan | None:
-        """The compiled way to advance, if there is one and it pays to load it for so many seconds to come."""
+    def _usable_plan(self) -> Plan | None:
+        """The compiled way to advance, if there is one, and it is compiled."""
         may_have_one = self._uses_native_plan and self._may_have_plan
-        if may_have_one and self._plan is None and self._pays_to_have_plan(duration):
+        if may_have_one and self._plan is None and self._may_load_plan():
             from merganser.analysis.plan.plan import make_plan
 
-            self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch is not None)
+            is_patient = self._when_to_plan != "always"
+            self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch is not None, is_patient)
             self._may_have_plan = self._plan is not None
         return self._plan if may_have_one else None
 
-    def _pays_to_have_plan(self, duration: float = 0.0) -> bool:
-        when, integrator = self._when_to_plan, self._integrator
-        if when in ("always", "never"):
-            return when == "always"
-        num_steps = 0
-        if duration > 0.0:  # there are as many steps at least, however far the integrator gets in each
-            longest = integrator.get_maximum_step_size() if self._has_continuous_state else math.inf
-            shortest = min(longest, self._schedule.shortest_period())
-            num_steps = 0 if math.isinf(shortest) else int(min(duration / shortest, _MOST_STEPS))
-        work = work_of_steps(num_steps, len(self._store.slots))
-        return pays_to_load(_LOOP, *integrator._background_code, work_to_come=work)
+    def _may_load_plan(self) -> bool:
+        if self._when_to_plan in ("always", "never"):
+            return self._when_to_plan == "always"
+        return are_usable(_LOOP, *self._integrator._optional_code)
 
     def _advance_by_plan(self, plan: Plan, status: SimulatorStatus, progress: SimulationProgress) -> int:
         """Advances as far as the plan gets; returns why it ends, see step_codes.py."""
@@ -411,16 +466,22 @@ class Simulator(SimulatorSettings):
         return outcome
 
     def _look(self, status: SimulatorStatus) -> None:
-        """What the user has asked for after every step."""
-        if self._publishes_every_step:
-            self._force_publish()
-        self._consult_monitor(status)
+        """What the user has asked for after every step, unless it is done."""
+        due = self._due
+        if due.num_shown != due.num_steps:
+            due.num_shown = due.num_steps
+            if self._publishes_every_step:
+                self._force_publish()
+        if due.num_monitored != due.num_steps:
+            self._consult_monitor(status)
+            due.num_monitored = due.num_steps
 
     def _publish_what_was_left_out(self, plan: Plan, status: SimulatorStatus) -> None:
-        """Carries out, as things are now, publish events that nobody wanted at their time; they have been counted."""
-        if plan.left_out:
-            left_out, plan.left_out = plan.left_out, []
-            status._note_outcome(execute(left_out, EventKind.PUBLISH), self._time())
+        """Carries out, as things are now, publish events that were not wanted at their time; they have been counted."""
+        while plan.left_out:
+            outcome = call_handler(*plan.left_out[0])
+            plan.left_out = plan.left_out[1:]
+            status._note_outcome(outcome, self._time())
 
     def _force_publish(self) -> None:
         self._system.ForcedPublish(self._context)
@@ -429,9 +490,12 @@ class Simulator(SimulatorSettings):
     def _consult_monitor(self, status: SimulatorStatus) -> None:
         if self._monitor is None:
             return
+        due = self._due
         try:
-            outcome = self._monitor(self._context)
+            outcome, due.num_monitored = self._monitor(self._context), due.num_steps
         except Exception as error:
+            if not must_repeat(error):
+                due.num_monitored = due.num_steps
             note_place(error, f"while calling the simulator's monitor at time {self._time()} s")
             raise
         if isinstance(outcome, EventStatus):

@@ -9,8 +9,6 @@ from merganser.analysis.simulation.integration_schemes import ResetIntegratorFro
 from merganser.analysis.simulation.simulator import Simulator
 from merganser.framework.common.records import settings
 
-__all__ = ["ApplySimulatorConfig", "ExtractSimulatorConfig", "SimulatorConfig"]
-
 
 @settings
 @dataclasses.dataclass(kw_only=True)

@@ -10,8 +10,6 @@ from merganser.framework.common.deprecation import deprecated_method
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.values.arguments import checked_number
 
-__all__ = ["SimulatorSettings"]
-
 _PUBLISH_FROM_SYSTEM = "Declare per-step or initialization publish events in the LeafSystem."
 
 
@@ -70,9 +68,9 @@ class SimulatorSettings:
 
         Args:
             use: whether they may.
-            at_once: from the first step on, even if the compiled loop has to be loaded or compiled for it; otherwise
-                when it pays (framework/background_code.py). The environment variable MERGANSER_PLAN, which is "always"
-                or "never", says so for new simulators.
+            at_once: from the first step on, even if the compiled loop has to be compiled for it; otherwise as soon as
+                it is compiled (framework/when_to_compile.py). The environment variable MERGANSER_PLAN, which is
+                "always" or "never", says so for new simulators.
         """
         self._uses_native_plan = bool(use)
         self._when_to_plan = "always" if at_once and may_compile() else self._usual_time_to_plan

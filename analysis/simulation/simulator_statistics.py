@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 from merganser.analysis.simulation.simulator import Simulator
-
-__all__ = ["PrintSimulatorStatistics"]
+from merganser.framework import LeafContext
+from merganser.framework.core.inside import cache_entries, declared_events
 
 
 def PrintSimulatorStatistics(simulator: Simulator) -> None:
-    """Prints how many steps, events and derivatives a simulation took, to standard output."""
+    """Prints how many steps, events and derivatives a simulation took, to standard output.
+
+    Of plants it says how many of these Python has computed, and why compiled code did not.
+    """
     integrator = simulator.get_integrator()
     control = "at fixed steps" if integrator.get_fixed_step_mode() else "with error control"
     summary = dict(integrator.GetStatisticsSummary())
@@ -27,5 +31,22 @@ def PrintSimulatorStatistics(simulator: Simulator) -> None:
         for name, value in summary.items():
             label = name.removeprefix("integrator_").removeprefix("num_").replace("_", " ")
             print(f"  {label}: {value:g}{' s' if name.endswith(('size_taken', 'time_taken')) else ''}")
+    for line in _calls_in_python(simulator):
+        print(line)
     print("JSON:")
     print(json.dumps({name: value if math.isfinite(value) else None for name, value in summary.items()}, indent=2))
+
+
+def _calls_in_python(simulator: Simulator) -> list[str]:
+    """What blocks with compiled code say of what Python has computed of it."""
+    lines: dict[str, None] = {}
+    for context in simulator.get_context().parts():
+        if not isinstance(context, LeafContext):
+            continue
+        leaf: Any = context.system
+        codes = [entry.native for entry in cache_entries(leaf)]
+        for code in [*codes, *(event.native for _, event in declared_events(leaf, context))]:
+            describe = getattr(code, "describe_calls", None)
+            if describe is not None and (text := describe(context)):
+                lines[f"{leaf.GetSystemPathname()}: {text}."] = None
+    return list(lines)

@@ -10,9 +10,6 @@ from merganser.framework.core.declarations.events import EventStatus
 if TYPE_CHECKING:
     from merganser.framework import System
 
-__all__ = ["SimulatorStatus"]
-
-
 class SimulatorStatus:
     """Where `AdvanceTo` or `Initialize` stopped, and why."""
 
@@ -39,7 +36,7 @@ class SimulatorStatus:
         self._reason, self._return_time, self._system, self._message = reason, return_time, system, message
 
     def _note_outcome(self, outcome: EventStatus, time: float) -> bool:
-        """Whether events at some time [s] had something to do; their outcome may be the end of the advance.
+        """Notes the status of events at a time [s], which may end the advance; returns whether they had an effect.
 
         Raises:
             RuntimeError: an event handler reported failure.
@@ -57,7 +54,7 @@ class SimulatorStatus:
         return True
 
     def boundary_time(self) -> float:
-        """The time that was asked for [s]."""
+        """The target time of the advance [s]."""
         return self._boundary_time
 
     def return_time(self) -> float:
@@ -73,7 +70,7 @@ class SimulatorStatus:
         return self._system
 
     def message(self) -> str:
-        """What that system had to say."""
+        """The message of that system."""
         return self._message
 
     def succeeded(self) -> bool:

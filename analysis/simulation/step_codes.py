@@ -1,10 +1,10 @@
-"""Stages of a step, what it comes to, and flags of simultaneous events: for Python and for compiled loops."""
+"""Stages and statuses of a step, and flags of simultaneous events: for Python and for compiled loops."""
 
 from __future__ import annotations
 
 from merganser.framework.native.memory.tape import AGAIN
 
-# Why no step follows, or a compiled loop ends: what operations come to (framework/native/memory/tape.py), then:
+# Why no step follows, or a compiled loop ends: statuses of operations (framework/native/memory/tape.py), then:
 (
     DONE,  # the boundary time is reached
     PAUSE,  # as many steps as were asked for are done
@@ -13,7 +13,7 @@ from merganser.framework.native.memory.tape import AGAIN
     PYTHON_UPDATES,  # the rest of the updates that are due is left to Python
     PYTHON_PUBLISH,  # the rest of the publish events at the end of the step that has just been taken is left to Python
 ) = range(AGAIN + 1, AGAIN + 7)
-READ_ANEW = AGAIN + 7  # what a handler comes to that has changed what the events after it read
+READ_AGAIN = AGAIN + 7  # of a handler that has changed what the events after it read
 
 # Where a step is, see simulation/steps.py.
 (

@@ -1,11 +1,12 @@
-"""What steps of a simulation consist of, in Python: steps.py has the order, plan/loop.py the compiled forms."""
+"""The parts of a simulation step, in Python: steps.py has the order, plan/loop.py the compiled forms."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from merganser.analysis.simulation.step_codes import ENDING, UPDATING
-from merganser.framework.core.declarations.events import DID_ITS_WORK, most_severe
+from merganser.framework.core.context.store import must_repeat
+from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, most_severe
 from merganser.framework.core.declarations.execution import (
     NOTHING_BEGUN,
     call_handler,
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.simulator import Simulator
     from merganser.analysis.simulation.witness_isolation import WitnessWatch
 
-__all__ = ["commit", "compute", "note_end", "publish", "step_towards"]
-
-
 def compute(p: Simulator, now: DueEvents, of_state: bool) -> int:
     """Computes the updates that are pending: unrestricted ones of the state, or discrete ones and what joins them."""
     begun, now.begun = now.begun, NOTHING_BEGUN
@@ -31,7 +29,7 @@ def compute(p: Simulator, now: DueEvents, of_state: bool) -> int:
 
 
 def commit(p: Any, now: DueEvents, of_state: bool) -> None:
-    """Makes the updates that have been computed; twice is the same as once."""
+    """Makes the computed updates; calling it twice is safe."""
     if now.must_stop:
         now.statuses = [now.ending]
     for context, values in now.updates:
@@ -39,7 +37,7 @@ def commit(p: Any, now: DueEvents, of_state: bool) -> None:
 
 
 def step_towards(p: Simulator, now: DueEvents, target: float) -> int:
-    """Lets time pass up to `target` [s], or as far as one step gets; notes where it has ended."""
+    """Advances to `target` [s], or by one step; notes its end."""
     time, watch = now.time, p._watch
     if watch is not None:
         watch.step_towards(time, target, now)
@@ -70,24 +68,30 @@ def note_end(now: Any, time: float, schedule: EventSchedule, watch: WitnessWatch
     if watch is not None and watch.triggered:
         due = schedule.with_others(due if time >= next_time else 0, watch.triggered_events())
         next_time, must_stop = time, must_stop or watch.is_accumulating()
-    # One statement, in which no signal is looked at: half of it, noted again, would be another end.
+    # One statement, which signals cannot interrupt: half of it, repeated, would give another end.
     now.due, now.next_time, now.must_stop, now.time, now.stage = due, next_time, must_stop, time, ENDING
 
 
 def publish(p: Any, now: DueEvents) -> int:
-    """Makes the events pending that are due, and carries out those that publish; after an interrupt, the rest of them.
+    """Makes due events pending, and runs those that publish; a repeated call runs the rest of them.
 
-    An event whose handler was interrupted happens again; after one whose handler raised an exception, none does.
+    An event whose handler was interrupted happens again, as does one that lacked a value which could not be computed.
+    One whose handler raised another exception has happened.
     """
     now.pending = pending = now.events[now.due]
     now.flags, events, done, now.has_effect = pending.flags, pending.publish, now.statuses, False
     if not events:
         return SUCCEEDED
-    try:
-        for context, event in events[len(done) :] if done else events:
-            # No signal is looked at between the return of a handler and the end of this line.
+    for context, event in events[len(done) :] if done else events:
+        try:
+            # Signals are not handled between the return of a handler and the end of this line.
             done += [call_handler(context, event)]
-        outcome = done[0] if len(done) == 1 else most_severe(done)  # nearly always; 6 % of an event
+        except Exception as error:
+            if not must_repeat(error):
+                done += [DID_NOTHING]
+            raise
+    outcome = done[0] if len(done) == 1 else most_severe(done)  # nearly always; 6 % of an event
+    try:
         now.has_effect = outcome is DID_ITS_WORK or now.note_outcome(outcome)
     except Exception:
         now.stage = UPDATING

@@ -26,8 +26,6 @@ from merganser.analysis.simulation.step_parts import commit, compute, publish, s
 from merganser.framework.native import device
 from merganser.framework.native.memory.tape import SUCCEEDED
 
-__all__ = ["end_step", "make_updates", "take_step"]
-
 _ANY_UPDATES = codes.HAS_STATE_UPDATES | codes.HAS_UPDATES
 
 

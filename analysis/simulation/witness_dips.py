@@ -10,8 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 
-__all__ = ["CurvePoint", "lower_bound", "lowest_time"]
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CurvePoint:
@@ -45,7 +43,7 @@ def lowest_time(first: CurvePoint, last: CurvePoint) -> float | None:
 
 
 def lower_bound(first: CurvePoint, last: CurvePoint) -> float:
-    """What a convex function through two points cannot fall below (2); minus infinity if it says nothing."""
+    """Lower bound (2) of a convex function through two points; minus infinity if there is no bound."""
     if not first.slope < 0.0 < last.slope:
         return -math.inf
     h = last.time - first.time

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.event_schedule import EventList
     from merganser.analysis.simulation.simulator_status import SimulatorStatus
 
-__all__ = ["WatchedWitness", "WitnessWatch"]
-
 # Length of the final bracket as a share of the time scale: well above rounding errors, well below what anyone asks.
 _RESOLUTION = 1e-13
 _SEARCH_FACTOR = 0.125  # (2)
@@ -56,8 +54,8 @@ _TRUNCATION = 0.2  # kappa_1 of ITP, for a bracket of length 1
 _ZENO_SHARE = 1e-9
 _NUM_TIMES_KEPT = 50
 _SLOPE_SHARE = 2.0**-20  # of a step, over which slopes are measured: rounding and curvature spoil six digits or less
-_STOPPED = 1e-9  # a function whose slope an update has reduced to this share stands still
-_TINY = 1e-300  # stands for "just beyond zero"
+_STOPPED = 1e-9  # a function whose slope an update has reduced to this share is at rest
+_TINY = 1e-300  # means "just beyond zero"
 _MOST_GUESSES = 3  # trials where nothing but the cubic speaks for a minimum
 _MOST_DIP_TRIALS = 12  # a minimum is found to half of all digits in four or five
 
@@ -69,7 +67,7 @@ _NO_GRADIENT_OF_TIME = (
 
 @dataclasses.dataclass(eq=False, slots=True)
 class WatchedWitness:
-    """A witness function, and what is known about it in the simulation.
+    """A witness function, and its data in the simulation.
 
     Attributes:
         context: of its leaf system.
@@ -115,7 +113,7 @@ class WatchedWitness:
         return declared is not None and declared.kind is not EventKind.PUBLISH
 
     def accumulation_time(self, scale: float) -> float | None:
-        """The time [s] before which it will trigger without end; None if there is no sign of that.
+        """The time [s] at which its triggers accumulate; None if they do not seem to.
 
         Either the last two intervals d1 > d2 between triggers are terms of a geometric series whose rest
         d2 r / (1 - r), r = d2 / d1, is too short to be resolved, or many triggers have come in as short a time.
@@ -150,6 +148,18 @@ class WitnessWatch:
         self._slopes_at_end: tuple[float, np.ndarray, dict[WatchedWitness, float]] | None = None
         self.is_stale = True  # whether other witness functions may have come into effect
         self.triggered: list[WatchedWitness] = []  # those that have triggered where the last step ended
+
+    def memory(self) -> tuple[float, list[tuple[float, deque[float], float]]]:
+        """The data of each active function between steps, for the watch of a copy of the system."""
+        self._determine_active()
+        return self._time_start, [(w.zero_band, w.times, w.slope_before) for w in self._active]
+
+    def remember(self, memory: tuple[float, list[tuple[float, deque[float], float]]]) -> None:
+        """Takes over the memory of another watch."""
+        self._determine_active()
+        self._time_start, kept = memory
+        for w, (zero_band, times, slope_before) in zip(self._active, kept, strict=True):
+            w.zero_band, w.times, w.slope_before = zero_band, times.copy(), slope_before
 
     def is_accumulating(self) -> bool:
         """Whether a witness function has triggered that would trigger without end."""
@@ -281,8 +291,8 @@ class WitnessWatch:
         return False
 
     def _comes_back_at_once(self, w: WatchedWitness, at_start: float, at_end: float, time: float, end: float) -> bool:
-        """Whether w leaves zero to the other side than where it is at the end, by too little to be seen, or whether
-        the update that it has just triggered stopped it at zero in vain."""
+        """Whether an update that was just triggered left w at zero, or w leaves zero by too little to be seen towards
+        the side opposite to that at the end."""
         self._return_to(*self._start)
         slope = self._slopes([w], [at_start], _SLOPE_SHARE * (end - time))[w]
         if slope * at_end < 0.0:
@@ -481,4 +491,5 @@ class WitnessWatch:
         self._integrator.IntegrateWithMultipleStepsToTime(time)
 
     def _return_to(self, time: float, x: np.ndarray) -> None:
-        self._context.SetTimeAndContinuousState(time, x)
+        self._context.put_time(time)
+        self._context.SetContinuousState(x)

@@ -29,8 +29,6 @@ from merganser.framework.optimization.arrays import objects
 from merganser.framework.optimization.evaluators.closed_form import StackedEvaluator
 from merganser.framework.trajectories import PiecewisePolynomial
 
-__all__ = ["AddDirectCollocationConstraint", "DirectCollocation", "DirectCollocationConstraint"]
-
 Array = NDArray[np.float64]
 
 

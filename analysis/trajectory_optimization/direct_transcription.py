@@ -19,8 +19,6 @@ from merganser.framework.optimization.evaluators.closed_form import StackedEvalu
 from merganser.framework.primitives import AffineSystem
 from merganser.framework.trajectories import PiecewisePolynomial
 
-__all__ = ["DirectTranscription"]
-
 Array = NDArray[np.float64]
 
 
@@ -38,7 +36,7 @@ class _TranscriptionConstraint(StackedEvaluator, Constraint):
         Constraint.__init__(self, 2 * n + dynamics.num_inputs, zeros, zeros, "dynamics")
 
     def at_zero(self) -> tuple[Array, Array]:
-        """Value and Jacobian where all variables are 0: all there is to know of an affine system."""
+        """Value and Jacobian where all variables are 0, which define an affine system."""
         values, jacobians = self._stacked(np.zeros((1, self.num_vars())))
         return values[0], jacobians[0]
 

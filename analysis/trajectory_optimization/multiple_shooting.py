@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.common.keywords import also_named
 from merganser.framework.optimization import Binding, Constraint, MathematicalProgram, MathematicalProgramResult
 from merganser.framework.optimization.arrays import objects
 from merganser.framework.symbolic import Expression, Formula, MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial, Trajectory
-
-__all__ = ["MultipleShooting"]
 
 Array = NDArray[np.float64]
 Objects = NDArray[Any]
@@ -55,7 +54,7 @@ class MultipleShooting:
         self._h = self._prog.NewContinuousVariables(n - 1, "h") if self._are_steps_free else np.zeros(0, object)
         if self._are_steps_free:
             self._prog.AddBoundingBoxConstraint(*bounds, self._h)
-        # Placeholders, and what stands for them at each break point.
+        # Placeholders, and the variables that replace them at each break point.
         self._time = objects(MakeVectorContinuousVariable(1, "t"))
         self._state = objects(MakeVectorContinuousVariable(num_states, "x"))
         self._input = objects(MakeVectorContinuousVariable(num_inputs, "u"))
@@ -132,10 +131,12 @@ class MultipleShooting:
         """Adds the integral of an expression g(t, x, u) of placeholders over the time, by the rule of the subclass."""
         self._add_running_cost(_single(g, "AddRunningCost"))
 
+    @also_named(matrix="e")
     def AddFinalCost(self, e: Any) -> Binding:
         """Adds an expression of placeholders, at the last break point, to the cost."""
         return self._prog.AddCost(self._substituted(_single(e, "AddFinalCost"), self._num_samples - 1))
 
+    @also_named(constraint="f")
     def AddConstraintToAllKnotPoints(self, f: Any, vars: Any = None) -> list[Binding]:
         """Adds a constraint at each break point.
 
@@ -282,7 +283,7 @@ class MultipleShooting:
         return e.Substitute(self._at(index)) if isinstance(e, (Expression, Formula)) else e
 
     def _at(self, index: int) -> dict[Any, Any]:
-        """What stands for each placeholder at a break point."""
+        """The variables that replace each placeholder at a break point."""
         time = sum(self._h[1:index], Expression(self._h[0])) if self._are_steps_free and index else Expression(0.0)
         pairs = {self._time[0]: time if self._are_steps_free else Expression(index * self._fixed_step)}
         for placeholders, variables in ((self._state, self._x), (self._input, self._u), *self._sequential.values()):
@@ -290,7 +291,7 @@ class MultipleShooting:
         return pairs
 
     def _variable_at(self, variable: Any, index: int) -> Any:
-        """The variable that stands for a placeholder at a break point; any other stays what it is."""
+        """The variable that replaces a placeholder at a break point; other variables are unchanged."""
         for placeholders, variables in ((self._state, self._x), (self._input, self._u), *self._sequential.values()):
             for p, v in zip(placeholders, variables[index]):
                 if p.EqualTo(variable):

@@ -35,8 +35,6 @@ from numpy.typing import NDArray
 from merganser.analysis.controllers import LinearQuadraticRegulator
 from merganser.framework.trajectories import ExponentialPlusPiecewisePolynomial, PiecewisePolynomial, Polynomial
 
-__all__ = ["ZmpPlanner"]
-
 Array = NDArray[np.float64]
 
 

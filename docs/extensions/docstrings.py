@@ -38,7 +38,7 @@ def to_rst(docstring: str | None) -> list[str]:
 
 
 def first_sentence(docstring: str | None) -> str:
-    """What a docstring says first: its first paragraph, on one line, as reStructuredText."""
+    """The first paragraph of a docstring, on one line, as reStructuredText."""
     paragraph = inspect.cleandoc(docstring or "").split("\n\n")[0]
     return escaped(" ".join(line.strip() for line in paragraph.splitlines()))
 
@@ -72,7 +72,7 @@ def _items(lines: list[str]) -> list[tuple[list[str], list[str]]]:
 
 
 def _text(lines: list[str]) -> list[str]:
-    """Paragraphs, lists, and blocks of code, which are indented more than what stands around them."""
+    """Paragraphs, lists, and blocks of code, which are indented more than the text around them."""
     result: list[str] = []
     index = 0
     while index < len(lines):

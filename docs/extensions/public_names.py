@@ -52,12 +52,12 @@ def _has_identity(thing: Any) -> bool:
 
 
 def _own_name(thing: Any) -> str:
-    """What a class, a function or a template calls itself."""
+    """The name of a class, a function or a template."""
     return getattr(thing, "__name__", getattr(thing, "name", ""))
 
 
 def _is_member(cls: type, name: str, thing: Any) -> bool:
-    """Whether something that stands in a class is described with it; values of attributes are told by its docstring."""
+    """Whether a member of a class is described with it; the class docstring describes attribute values."""
     if name.startswith("_"):
         return False
     if isinstance(thing, (property, staticmethod, classmethod, type)) or type(thing).__name__ == "ScalarMethod":
@@ -66,7 +66,7 @@ def _is_member(cls: type, name: str, thing: Any) -> bool:
 
 
 class PublicNames:
-    """What the packages of merganser export.
+    """The public names of the packages of merganser.
 
     Attributes:
         packages: the modules that export names, by their own.
@@ -119,7 +119,7 @@ class PublicNames:
         return [part for part in cls.__mro__ if part not in others and part.__module__.startswith("merganser")]
 
     def topics(self, cls: type) -> list[tuple[type, dict[str, Any]]]:
-        """What is described with a class, by the classes of which it is made: names, and what they are in the class."""
+        """The members described with a class, grouped by its base classes: names and objects."""
         found, seen = [], set()
         for part in self.own_parts(cls):
             own = {name: thing for name, thing in vars(part).items() if name not in seen}
@@ -136,7 +136,7 @@ class PublicNames:
 
     @functools.cache  # noqa: B019  there is one
     def meaning(self, text: str, scope: str | None = None) -> str | None:
-        """What a text in code type means, under the name where it is described; None if it is no public name.
+        """The public name that a text in code type means, as it is described; None if it is not public.
 
         Args:
             text: as `Simulator`, `simulator.AdvanceTo(1.0)`, `merganser.geometry.Box`, `Gain_[AutoDiffXd]`.
@@ -167,7 +167,7 @@ class PublicNames:
         return self._only(self._by_last_part.get(name)) or self._only(self._owners.get(name))
 
     def _by_place(self, name: str) -> str | None:
-        """What is defined in a module inside of a package, as annotations have it."""
+        """The names defined in a module inside a package, as annotations write them."""
         module, _, last = name.rpartition(".")
         thing = getattr(sys.modules.get(module), last, None)
         return self.home_of(thing)

@@ -2,16 +2,15 @@
 
 A page says
 
-    ```{readme} multibody/kernels
-    :section: A joint of your own
-    ```
+    [A joint of your own](../../multibody/kernels/README.md#a-joint-of-your-own)<!-- include -->
 
-and has the text of that section there, without its heading; with `:run:`, programs in it are cells of the page. Links
-to other READMEs become links to their pages.
+and has the text of that section there, without its heading; elsewhere this is a link to it. With
+`<!-- include, run -->`, programs in it are cells of the page. Links to other READMEs become links to their pages.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from pathlib import Path
@@ -22,7 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 PACKAGES = ("framework", "geometry", "analysis", "multibody")
-_PLACE = re.compile(r"^```\{readme\} (\S+)\n((?::\w+:.*\n)*)```$", re.MULTILINE)
+_PLACE = re.compile(r"^\[([^\]]+)\]\((\S+/README\.md)#(\S+)\)<!-- include(, run)? -->$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)\)")
 _MENTION = re.compile(r"`((?:[\w./]+/)?README\.md)`")
 _CELL = "```{code-cell} ipython3\n:tags: [remove-output]\n"  # what they show is asserted in them
@@ -40,10 +39,27 @@ def write_pages(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     pages = readmes()
     for name, path in pages.items():
-        _write(folder / f"{name}.md", _linked(path.read_text(), path.parent, folder))
+        text = _with_files(_linked(path.read_text(), path.parent, folder), path.parent)
+        _write(folder / f"{name}.md", text)
     lines = ["# Packages", "", "What is in each folder, and the way data takes through it: their READMEs.", ""]
     entries = [f"{name.replace('.', '/')} <{name}>" for name in pages]
     _write(folder / "index.md", "\n".join([*lines, "```{toctree}", ":maxdepth: 1", "", *entries, "```", ""]))
+
+
+def _with_files(text: str, folder: Path) -> str:
+    """A README with a table of the folder's files and what their docstrings begin with, before its first section."""
+    inner = [face.parent for face in sorted(folder.glob("*/__init__.py"))]
+    rooms = [folder, *(room for room in inner if not (room / "README.md").exists())]
+    files = [path for room in rooms for path in sorted(room.glob("*.py")) if path.name != "__init__.py"]
+    rows = [f"| `{path.relative_to(folder)}` | {_first_sentence(path)} |" for path in files]
+    intro, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    table = "\n".join(["| file | what is in it |", "|---|---|", *rows, "", ""]) if rows else ""
+    return "".join([intro.rstrip() + "\n\n", table, *sections])
+
+
+def _first_sentence(path: Path) -> str:
+    docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
+    return re.split(r"(?<=\.)\s", " ".join(docstring.split("\n\n")[0].split()))[0].replace("|", "\\|")
 
 
 def _write(path: Path, text: str) -> None:
@@ -56,21 +72,21 @@ def expand(app: Sphinx, docname: str, source: list[str]) -> None:
     page = Path(app.env.doc2path(docname)).parent
 
     def text(match: re.Match[str]) -> str:
-        options = dict(re.findall(r"^:(\w+): *(.*)$", match.group(2), re.MULTILINE))
-        path = ROOT / match.group(1) / "README.md"
+        title, address, anchor, is_run = match.groups()
+        path = Path(os.path.normpath(page / address))
         app.env.note_dependency(str(path))
-        found = _section(path.read_text(), options.get("section"), f"{match.group(1)}/README.md")
-        found = _linked(found, path.parent, page)
-        return _PROGRAM.sub(_CELL, found) if "run" in options else found
+        place = path.relative_to(ROOT).as_posix()
+        if anchor != re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")):
+            raise ExtensionError(f"{place}: the link to section '{title}' leads to '#{anchor}'.")
+        found = _linked(_section(path.read_text(), title, place), path.parent, page)
+        return _PROGRAM.sub(_CELL, found) if is_run else found
 
     source[0] = _PLACE.sub(text, source[0])
 
 
-def _section(text: str, title: str | None, place: str) -> str:
-    """The text below a heading, or all of it below the first one."""
+def _section(text: str, title: str, place: str) -> str:
+    """The text below a heading."""
     parts = re.split(r"^(#+ .*)$", text, flags=re.MULTILINE)
-    if title is None:
-        return "".join(parts[2:]).strip()
     headings = [heading.lstrip("# ") for heading in parts[1::2]]
     if title not in headings:
         raise ExtensionError(f"{place} has no section '{title}'. It has: {', '.join(headings)}.")
@@ -92,7 +108,7 @@ def _linked(text: str, folder: Path, page: Path) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Tells Sphinx about all this."""
+    """Registers the extension with Sphinx."""
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "packages"), priority=100)
     app.connect("source-read", expand)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

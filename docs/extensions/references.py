@@ -1,4 +1,4 @@
-"""What Sphinx is told about merganser: its pages of reference, its docstrings, and what names in texts refer to.
+"""Reference pages for Sphinx: which pages there are, their docstrings, and links from names in texts.
 
 Code in texts that is a public name becomes a link to its description, in pages as in docstrings. A link of which the
 target is missing is a warning, and so an error of a build with -W.
@@ -7,6 +7,8 @@ target is missing is a warning, and so an error of a build with -W.
 from __future__ import annotations
 
 import builtins
+import contextlib
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from public_names import public_names
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
+from sphinx.util.inspect import stringify_signature
 from sphinx.util.typing import stringify_annotation
 
 _NO_LINKS_IN = (nodes.reference, addnodes.pending_xref, addnodes.desc_signature, nodes.title)
@@ -33,6 +36,9 @@ _LIBRARIES = {
 
 _ARRAY_LIKE = stringify_annotation(ArrayLike, "smart")  # the types of which it is made
 _ARRAY = re.compile(r"(~?numpy\.ndarray)\[tuple\[[^\[\]]*\], ~?numpy\.dtype\[[^\[\]]*\]\]")
+
+
+_ANY_ARGUMENTS = re.compile(r"\(\*args: (?:~?typing\.)?Any, \*\*kwargs: (?:~?typing\.)?Any\)(?: -> .*)?")
 
 
 class LinkPublicNames(SphinxTransform):
@@ -75,7 +81,7 @@ def _scope(node: nodes.Node) -> str | None:
 
 
 def find_reference(app: Sphinx, env: Any, node: addnodes.pending_xref, content: nodes.Node) -> nodes.Node | None:
-    """What a reference means that Sphinx did not find: another name of ours, or one of a library."""
+    """Resolves a reference that Sphinx did not find: another name of ours, or one of a library."""
     if node["refdomain"] != "py":
         return None
     target = node["reftarget"]
@@ -108,7 +114,14 @@ def rewrite_docstring(app: Sphinx, what: str, name: str, thing: Any, options: An
 def name_arrays(
     app: Sphinx, what: str, name: str, thing: Any, options: Any, signature: str | None, result: str | None
 ) -> tuple[str | None, str | None]:
-    """Calls arrays in signatures by their names; docstrings say their shapes."""
+    """Calls arrays in signatures by their names; docstrings say their shapes.
+
+    A class that takes any arguments in `__new__` has the signature of its constructor, which `inspect` knows.
+    """
+    if what in ("class", "exception") and signature and _ANY_ARGUMENTS.fullmatch(signature):
+        with contextlib.suppress(ValueError, TypeError):
+            constructor = inspect.signature(thing).replace(return_annotation=inspect.Signature.empty)
+            signature = stringify_signature(constructor, unqualified_typehints=True)
     return _with_names(signature), _with_names(result)
 
 
@@ -122,7 +135,7 @@ def public_bases(app: Sphinx, name: str, cls: type, options: Any, bases: list[An
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Tells Sphinx about all this."""
+    """Registers the extension with Sphinx."""
     app.add_transform(LinkPublicNames)
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "api"), priority=100)
     app.connect("missing-reference", find_reference)

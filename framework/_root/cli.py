@@ -1,7 +1,8 @@
 """The command line: look at, read and make models, let them drop and swing, compile kernels, run programs for pydrake.
 
 merganser info MODEL
-merganser simulate MODEL [--duration 5] [--time-step S] [--fix-base] [--plot out.png] [--html out.html]
+merganser simulate MODEL [--duration 5] [--time-step S] [--fix-base] [--tilt RAD] [--plot out.png] [--html out.html]
+merganser simulate MODEL --video out.mp4
 merganser simulate MODEL --view [-w]
 merganser view MODEL ... [-w] [--visualize_frames] [-q Q ...]
 merganser mesh_to_model MESH [--scale FACTOR] [--mass KG | --density KG/M3] [-o FILE] ...
@@ -13,11 +14,14 @@ merganser check PROGRAM [PROGRAM ...]
 merganser --version
 
 `python -m merganser` does the same.
+
+`python -m merganser view`: model files in the browser; its options are those of pydrake's model_visualizer.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import time
 from collections.abc import Sequence
@@ -27,9 +31,54 @@ from merganser import __version__
 from merganser.compiling import TOPICS, compile_topics
 from merganser.multibody import fix_inertia, mesh_to_model
 from merganser.simulate_command import add_simulate_arguments, simulate_model
-from merganser.view_command import add_view_arguments, view_models
 
-__all__ = ["main"]
+
+def add_view_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of the command."""
+    parser.add_argument(
+        "models", metavar="MODEL", nargs="+",
+        help="URDF, SDFormat, MJCF, model directives, .obj or glTF file, or its package:// address",
+    )  # fmt: skip
+    add = parser.add_argument
+    add("-w", "--open-window", dest="browser_new", action="store_true", help="open a window of the browser")
+    add("-q", "--position", type=float, nargs="+", default=[], metavar="Q", help="where joints are at first")
+    add("--visualize_frames", action="store_true", help="show all frames at first, as triads")
+    add("--triad_length", type=float, metavar="M", help="of their axes [m], default 0.3, or what fits the model")
+    add("--triad_radius", type=float, metavar="M", help="of their axes [m], default 1/60 of the length")
+    add("--triad_opacity", type=float, default=0.9, metavar="A", help="from 0 to 1, default 0.9")
+    add("--compliance_type", default="undefined", choices=("undefined", "rigid", "compliant"),
+        help="hydroelastic contact of geometries whose files do not say: rigid or compliant")  # fmt: skip
+    add("--environment_map", type=Path, default=Path(), metavar="FILE", help="picture that shiny surfaces reflect")
+    add("--no_lights", action="store_true", help="without lights, to see the environment map alone")
+    add("--pyplot", action="store_true", help="show a figure of matplotlib, too")
+    add("--show_rgbd_sensor", action="store_true", help="show what a camera sees from where the page's is")
+    add("--loop_once", action="store_true", help="end as soon as all is shown")
+
+
+def view_models(options: argparse.Namespace) -> None:
+    """Shows models until a button in the page, its Escape key or Ctrl-C ends it.
+
+    Raises:
+        RuntimeError: a model cannot be read.
+        ValueError: there are not as many positions as joints have.
+    """
+    from merganser.multibody.visualization import ModelVisualizer
+
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("merganser").setLevel(logging.INFO)
+    names = (
+        "browser_new", "visualize_frames", "triad_length", "triad_radius", "triad_opacity", "compliance_type",
+        "environment_map", "no_lights", "pyplot", "show_rgbd_sensor",
+    )  # fmt: skip
+    visualizer = ModelVisualizer(**{name: getattr(options, name) for name in names})
+    visualizer.package_map().PopulateFromRosPackagePath()
+    for model in options.models:
+        if model.startswith(("package://", "model://")):
+            visualizer.AddModels(url=model)
+        else:
+            visualizer.AddModels(model)
+    visualizer.Run(position=options.position, loop_once=options.loop_once)
+
 
 _PROGRAM = "a file of Python, a folder with a __main__.py, or a notebook"
 
@@ -39,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="merganser", description="Look into model files and simulate them.")
     parser.add_argument("--version", action="version", version=f"merganser {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    info = commands.add_parser("info", help="tell what a model has, and what was approximated or left out")
+    info = commands.add_parser("info", help="print what a model has, and what was approximated or left out")
     simulate = commands.add_parser(
         "simulate", help="let a model drop and swing under gravity; with --view live in the browser"
     )
@@ -91,7 +140,7 @@ def _compile(options: argparse.Namespace) -> int:
 
 
 def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Our arguments, and those of a program that is to be run."""
+    """Splits our arguments from those of a program to run."""
     if arguments[:1] != ["run"]:
         return arguments, []
     end = 3 if arguments[1:2] == ["-m"] else 2
@@ -99,7 +148,7 @@ def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _run(options: argparse.Namespace, arguments: list[str]) -> int:
-    """Runs a program as Python does; what it raises is its own."""
+    """Runs a program as Python does; its exceptions are passed on."""
     from merganser.drake.running import run_module, run_program
 
     if options.module:

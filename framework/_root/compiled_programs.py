@@ -61,13 +61,17 @@ def blocks() -> list[Any]:
 def loop() -> None:
     """the loop of the simulator"""
     from merganser.analysis import Simulator
-    from merganser.analysis.integrators.compiled_steps import STEPS
+    from merganser.analysis.integrators.compiled_steps import STEPS, evaluate_here
     from merganser.analysis.plan.loop import LOOP
     from merganser.framework import DiagramBuilder
+    from merganser.framework.native.compiler.kernels import kernel_address
+    from merganser.framework.native.operations.operation_list import RUN
     from merganser.framework.primitives import Integrator, Sine
 
     LOOP.address()
     STEPS.address()
+    RUN.address()
+    kernel_address(evaluate_here, 0, 0)  # by the address of an integrator's problem
     builder = DiagramBuilder()
     sine, integrator = builder.AddSystem(Sine([1.0], [1.0], [0.0])), builder.AddSystem(Integrator(1))
     builder.Connect(sine.get_output_port(0), integrator.get_input_port())
@@ -123,8 +127,7 @@ def simulate_arm(time_step: float, limit: float = math.inf) -> None:
 def discrete_arms() -> None:
     """robots in discrete time"""
     from merganser.multibody.contact.step_operation import STEP
-    from merganser.multibody.kernels.controller_operations import CONTROLLER
-    from merganser.multibody.kernels.operations import GATHER
+    from merganser.multibody.kernels.operations import CONTROLLER, GATHER
 
     simulate_arm(TIME_STEP)
     for operation in (STEP, CONTROLLER, GATHER):
@@ -164,6 +167,29 @@ def controlled_arm() -> None:
     plant.get_net_actuation_output_port().Eval(context)
 
 
+def logged_ports() -> None:
+    """logs of all that a robot gives out"""
+    import numpy as np
+
+    from merganser.analysis import Simulator
+    from merganser.framework import DiagramBuilder, OutputPortIndex, PortDataType
+    from merganser.framework.primitives import LogVectorOutput
+    from merganser.multibody.plant import MultibodyPlant
+
+    for time_step in (TIME_STEP, 0.0):
+        builder = DiagramBuilder()
+        plant = builder.AddSystem(MultibodyPlant(time_step))
+        add_arm(plant)
+        ports = [plant.get_output_port(OutputPortIndex(n)) for n in range(plant.num_output_ports())]
+        for port in ports:
+            if port.get_data_type() is PortDataType.kVectorValued:
+                LogVectorOutput(port, builder, publish_period=TIME_STEP)
+        simulator = Simulator(builder.Build())
+        own = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+        plant.get_actuation_input_port().FixValue(own, np.zeros(2))
+        simulator.AdvanceTo(10 * TIME_STEP)
+
+
 def kinematics_and_dynamics() -> None:
     """kinematics and dynamics of robots"""
     import numpy as np
@@ -192,9 +218,9 @@ def gradients() -> None:
     import numpy as np
 
     from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
-    from merganser.framework.background_code import missing
+    from merganser.framework.when_to_compile import missing
     from merganser.multibody.plant import MultibodyPlant
-    from merganser.multibody.tree import MultibodyForces_, SpatialInertia
+    from merganser.multibody.tree import MultibodyForces_, RevoluteJoint, RevoluteSpring, SpatialInertia
 
     for is_alone in (True, False):  # coordinates of floating bodies have kernels of their own
         plant = MultibodyPlant(0.0)
@@ -206,14 +232,32 @@ def gradients() -> None:
         only_q = np.array([*InitializeAutoDiff(x[:n]).ravel(), *map(AutoDiffXd, x[n:])])
         for state in (InitializeAutoDiff(x).ravel(), only_q):  # some kernels are for derivatives by positions alone
             ask_all(with_derivatives, state, MultibodyForces_[AutoDiffXd](with_derivatives))
+        derive_dynamics(plant)
+    springy = MultibodyPlant(0.0)
+    body = springy.AddRigidBody("body", SpatialInertia.SolidCubeWithMass(1.0, 0.1))
+    hinge = RevoluteJoint("hinge", springy.world_frame(), body.body_frame(), np.array([1.0, 0.0, 0.0]))
+    springy.AddForceElement(RevoluteSpring(springy.AddJoint(hinge), 0.0, 1.0))
+    springy.Finalize()
+    derive_dynamics(springy)
     for code in missing():
         code.load().address()
+
+
+def derive_dynamics(plant: Any) -> None:
+    import numpy as np
+
+    from merganser.multibody.algorithms import forward_dynamics_derivatives, inverse_dynamics_derivatives
+
+    context, vdot = plant.CreateDefaultContext(), np.zeros(plant.num_velocities())
+    for along in (False, True):
+        inverse_dynamics_derivatives(plant, context, vdot, along_velocities=along)
+        forward_dynamics_derivatives(plant, context, along_velocities=along)
 
 
 def gradients_of_contact() -> None:
     """derivatives of contact"""
     from merganser.framework.autodiff import ExtractValue, InitializeAutoDiff
-    from merganser.framework.background_code import missing
+    from merganser.framework.when_to_compile import missing
     from merganser.geometry import Box
 
     diagram = scene_of_two(Box(0.1, 0.1, 0.1), "sap", TIME_STEP)
@@ -384,10 +428,11 @@ def contact_under_error_control() -> None:
     from merganser.framework.native import PreparedKernel
     from merganser.geometry import Sphere
     from merganser.multibody.cenic.attempt import try_contact_step
-    from merganser.multibody.contact.step_operation import MOTION
+    from merganser.multibody.contact.step_operation import INPUTS, SLOPES
 
     simulate_contact(Sphere(0.05), "lagged", 0.0)
-    MOTION.address()
+    for operation in (SLOPES, INPUTS):
+        operation.address()
     PreparedKernel(try_contact_step, 0).address()
 
 
@@ -430,7 +475,7 @@ def soft_ball() -> None:
         ProximityProperties,
         Sphere,
     )
-    from merganser.multibody.contact.deformable_operation import STEP_OF_ALL
+    from merganser.multibody.contact.step_operation import STEP_WITH_DEFORMABLES
     from merganser.multibody.fem import DeformableBodyConfig
     from merganser.multibody.plant import AddMultibodyPlant, CoulombFriction, MultibodyPlantConfig
     from merganser.multibody.tree import SpatialInertia
@@ -446,14 +491,17 @@ def soft_ball() -> None:
     plant, _ = AddMultibodyPlant(config, builder)
     body = plant.AddRigidBody("plate", SpatialInertia.SolidBoxWithMass(1.0, 0.4, 0.4, 0.1))
     plant.RegisterCollisionGeometry(body, RigidTransform(), Box(0.4, 0.4, 0.1), "plate", hard)
-    ball = GeometryInstance(RigidTransform(np.array([0.0, 0.0, 0.0995 + 0.05])), Sphere(0.1), "ball")
+    hand = plant.AddRigidBody("hand", SpatialInertia.SolidBoxWithMass(0.1, 0.1, 0.1, 0.1))
+    X_WBall = RigidTransform(np.array([0.0, 0.0, 0.0995 + 0.05]))
+    ball = GeometryInstance(X_WBall, Sphere(0.1), "ball")
     ball.set_proximity_properties(touch())
     model = plant.mutable_deformable_model()
     soft = model.GetBody(model.RegisterDeformableBody(ball, DeformableBodyConfig(), 0.1))
+    soft.AddFixedConstraint(hand, X_WBall, Box(0.1, 0.1, 0.05), RigidTransform(np.array([0.0, 0.0, 0.2495])))
     plant.Finalize()
     Simulator(builder.Build()).AdvanceTo(50 * TIME_STEP)
     soft.fem_body().deformed_points(soft.reference_positions())
-    STEP_OF_ALL.address()
+    STEP_WITH_DEFORMABLES.address()
 
 
 def soft_material() -> None:
@@ -536,8 +584,10 @@ def slopes() -> None:
     import numpy as np
 
     from merganser.analysis.system_dynamics import SystemDynamics
-    from merganser.examples.acrobot import AcrobotPlant
+    from merganser.examples.pendulums import AcrobotPlant, PendulumPlant
 
-    model = AcrobotPlant()
-    dynamics = SystemDynamics(model, model.CreateDefaultContext(), 0, "compile")
-    dynamics.at(np.zeros((2_000, 5)))  # as many as a transcription asks for until it pays to compile
+    for model in (AcrobotPlant(), PendulumPlant()):
+        context: Any = model.CreateDefaultContext()
+        dynamics = SystemDynamics(model, context, 0, "compile")
+        size = 1 + context.num_continuous_states()
+        dynamics.at(np.zeros((2_000, size)))  # as many as a transcription asks for until it pays to compile

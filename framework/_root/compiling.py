@@ -14,8 +14,6 @@ from contextlib import contextmanager
 
 from merganser import compiled_programs as programs
 
-__all__ = ["TOPICS", "compile_topics"]
-
 
 def compile_topics(topics: Sequence[str]) -> int:
     """Compiles what belongs to some topics, all of them if none is given; returns how many programs were run.
@@ -37,7 +35,7 @@ def compile_topics(topics: Sequence[str]) -> int:
 
 @contextmanager
 def _environment(**defaults: str) -> Iterator[None]:
-    """Variables for the time being, where they are not set."""
+    """Sets environment variables that are unset, for the duration of the context."""
     added = defaults.keys() - os.environ.keys()
     os.environ.update((name, defaults[name]) for name in added)
     try:
@@ -49,7 +47,7 @@ def _environment(**defaults: str) -> Iterator[None]:
 
 @contextmanager
 def _shown(total: int) -> Iterator[Callable[[str], None]]:
-    """A bar on a terminal, otherwise a line for each program."""
+    """Shows a bar on a terminal, otherwise a line for each program."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -67,7 +65,8 @@ def _shown(total: int) -> Iterator[Callable[[str], None]]:
 TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
     "blocks": (programs.operations_of_blocks, programs.loop),
     "robots": (
-        programs.discrete_arms, programs.controlled_arm, programs.continuous_arms, programs.kinematics_and_dynamics,
+        programs.discrete_arms, programs.controlled_arm, programs.continuous_arms, programs.logged_ports,
+        programs.kinematics_and_dynamics,
     ),
     "gradients": (programs.gradients, programs.gradients_of_contact),
     "contact": (

@@ -1,8 +1,6 @@
-"""What a model file has, on one page: bodies, joints, actuators and the rest, and what was approximated or left out."""
+"""A summary of a model file on one page: its elements, and what was approximated or left out."""
 
 from __future__ import annotations
-
-__all__ = ["print_model_info", "weld_loose_bodies"]
 
 import logging
 import math
@@ -61,7 +59,7 @@ def print_model_info(path: str, fix_base: bool = False) -> None:
 
 @contextmanager
 def _gathered_warnings() -> Iterator[list[str]]:
-    """What the parser warns of goes into a list, and nowhere else."""
+    """Collects the parser's warnings in a list, and prints none."""
     warnings: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: warnings.append(record.getMessage())  # type: ignore[method-assign]
@@ -192,7 +190,7 @@ def _numbers(values: Iterable[float]) -> str:
 
 
 def _named(names: Sequence[str]) -> str:
-    """Some names, and how many there are besides."""
+    """Some names, and the number of others."""
     others = len(names) - _NUM_NAMES
     return ", ".join(names[:_NUM_NAMES]) + (f" and {others} others" if others > 0 else "")
 

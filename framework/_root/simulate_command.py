@@ -1,10 +1,11 @@
-"""`python -m merganser simulate`: a model drops and swings; as numbers, a picture, a page, or live in the browser."""
+"""`python -m merganser simulate`: a model drops and swings; as numbers, a picture, a page, a video, or live."""
 
 from __future__ import annotations
 
 import argparse
 import logging
 import math
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,19 +18,18 @@ if TYPE_CHECKING:
     from merganser.multibody.parsing import Parser
     from merganser.multibody.plant import MultibodyPlant
 
-__all__ = ["add_simulate_arguments", "simulate_model"]
-
-_OFFSET = 0.3  # of every hinge from its default angle at the start of a simulation [rad]
 _TIME_STEP = 0.001  # of models whose format has none [s]
 _LONGEST_STEP = 0.1  # where an accuracy is given [s]
 _DURATION = 5.0  # [s]
 _SAMPLES = 500  # of a plot
 _FRAMES = 64.0  # of a page [1/s]
 _MOST_NAMED = 12  # lines of a plot
+_MOST_SHOWN = 6  # of a plot in the page, at first
+_PERIOD = 1 / 20  # between two looks for a page [s]
 
 
 class _Model(NamedTuple):
-    """What is simulated."""
+    """The model to simulate."""
 
     builder: DiagramBuilder
     parser: Parser
@@ -49,8 +49,11 @@ def add_simulate_arguments(parser: argparse.ArgumentParser) -> None:
         "--accuracy", type=float, metavar="A",
         help="contact under error control: a continuous plant whose steps follow from this accuracy, such as 1e-3",
     )  # fmt: skip
+    add("--tilt", type=float, default=0.0, metavar="RAD",
+        help="turn every hinge from the model's own pose by this angle at the start, within its limits")  # fmt: skip
     add("--plot", metavar="FILE", help="save positions and energy over time as a picture")
     add("--html", metavar="FILE", help="save a page that plays the simulation back")
+    add("--video", metavar="FILE", help="save a video, such as out.mp4; needs the extra `video`")
     add("--view", action="store_true",
         help="simulate in real time in the browser: pause, step, reset, drag bodies (Ctrl), set actuators")  # fmt: skip
     add("-w", "--open-window", action="store_true", help="with --view: open a window of the browser")
@@ -69,8 +72,10 @@ def simulate_model(options: argparse.Namespace) -> None:
         raise ValueError(f"--accuracy must be positive, got {options.accuracy}.")
     if options.accuracy is not None and options.time_step:
         raise ValueError("--accuracy chooses the steps itself; leave out --time-step.")
-    if options.view and (options.plot or options.html):
-        raise ValueError("--view simulates until it is stopped; leave out --plot and --html.")
+    if not math.isfinite(options.tilt):
+        raise ValueError(f"--tilt must be finite, got {options.tilt}.")
+    if options.view and (options.plot or options.html or options.video):
+        raise ValueError("--view simulates until it is stopped; leave out --plot, --html and --video.")
     if options.open_window and not options.view:
         raise ValueError("-w opens a window for --view; give that, too.")
     model = _read(options)
@@ -100,7 +105,7 @@ def _read(options: argparse.Namespace) -> _Model:
 
 
 def _run(model: _Model, options: argparse.Namespace) -> None:
-    """Simulates as fast as possible, tells how fast that was, and saves what is wanted."""
+    """Simulates as fast as possible, prints the speed, and saves the requested files."""
     from merganser.analysis import Simulator
     from merganser.framework.common.running_time import running_time, time_compiling
     from merganser.framework.primitives import LogVectorOutput
@@ -108,16 +113,24 @@ def _run(model: _Model, options: argparse.Namespace) -> None:
     plant, duration = model.plant, _DURATION if options.duration is None else options.duration
     log = LogVectorOutput(plant.get_state_output_port(), model.builder, publish_period=duration / _SAMPLES)
     meshcat = _add_viewers(model) if options.html else None
+    video = None
+    if options.video:
+        from merganser.simulation_video import SimulationVideo
+
+        video = SimulationVideo(options.video, model.builder, plant)
     simulator = Simulator(model.builder.Build())
     context: Any = _start(model, simulator, options)
     plant.get_actuation_input_port().FixValue(context, np.zeros(plant.num_actuated_dofs()))
     if meshcat is not None:
-        simulator.Initialize()  # what stands in the page when it does not play
+        simulator.Initialize()  # what the page shows when it does not play
         meshcat.StartRecording(_FRAMES, set_visualizations_while_recording=False)
         simulator.get_system().ForcedPublish(simulator.get_context())
     energy = plant.CalcKineticEnergy(context) + plant.CalcPotentialEnergy(context)
     start, compiling = running_time(), time_compiling()
-    simulator.AdvanceTo(duration)
+    if video is not None:
+        video.advance(simulator, duration)
+    else:
+        simulator.AdvanceTo(duration)
     wall_time, compiling = running_time() - start, time_compiling() - compiling
     final_energy = plant.CalcKineticEnergy(context) + plant.CalcPotentialEnergy(context)
     kind = _describe_steps(model, simulator, options)
@@ -135,10 +148,13 @@ def _run(model: _Model, options: argparse.Namespace) -> None:
         meshcat.PublishRecording()
         Path(options.html).write_text(meshcat.StaticHtml(), encoding="utf-8")
         print(f"page: {options.html}")
+    if video is not None:
+        video.save(simulator.get_mutable_context())
+        print(f"video: {options.video}")
 
 
 def _view(model: _Model, options: argparse.Namespace) -> None:
-    """Simulates in real time in the browser, until the user has had enough."""
+    """Simulates in real time in the browser, until the user ends it."""
     from merganser.analysis import Simulator
     from merganser.multibody.visualization import ActuatorSliders, DragSpring, SimulationControls
 
@@ -146,22 +162,46 @@ def _view(model: _Model, options: argparse.Namespace) -> None:
     logging.getLogger("merganser").setLevel(logging.INFO)
     meshcat = _add_viewers(model)
     DragSpring.AddToBuilder(model.builder, model.plant, meshcat)
+    _add_plots(model, meshcat)
     ActuatorSliders.AddToBuilder(model.builder, model.plant, meshcat)
     simulator = Simulator(model.builder.Build())
     _start(model, simulator, options)
     simulator.Initialize()
     controls = SimulationControls(meshcat, simulator)
-    print("Drag bodies with Ctrl held down. Press the square in the page, or Ctrl-C here, to end.", flush=True)
+    print("It begins when the page is open, and ends by the square in the page, or Ctrl-C here.", flush=True)
     if options.open_window:
         import webbrowser
 
         webbrowser.open(meshcat.web_url(), new=1)
     try:
+        while meshcat.GetNumActiveConnections() == 0:
+            time.sleep(_PERIOD)
+        meshcat.Flush()
         controls.AdvanceTo(math.inf if options.duration is None else options.duration)
     except KeyboardInterrupt:
         print()
     finally:
         controls.Delete()
+
+
+def _add_plots(model: _Model, meshcat: Meshcat) -> None:
+    """Adds plots of positions and velocities to the page, at first of joints of one degree of freedom, or of places."""
+    from merganser.geometry.visualizers import MeshcatSignalPlot
+
+    plant = model.plant
+    joints = [joint for joint in _joints(plant) if joint.num_velocities() == 1]
+    positions, velocities = _position_names(plant), _velocity_names(plant)
+    parts = (
+        ("Positions [rad, m]", positions, 0, [positions[joint.position_start()] for joint in joints]),
+        ("Velocities [rad/s, m/s]", velocities, len(positions), [velocities[each.velocity_start()] for each in joints]),
+    )
+    for title, names, start, shown in parts:
+        places = [name for name in names if name.endswith(("_x", "_y", "_z", "_vx", "_vy", "_vz"))]
+        MeshcatSignalPlot.AddToBuilder(
+            model.builder, plant.get_state_output_port(), meshcat, title, names,
+            elements=range(start, start + len(names)), shown=(shown or places)[:_MOST_SHOWN] or None,
+            is_folded=start > 0,
+        )  # fmt: skip
 
 
 def _add_viewers(model: _Model) -> Meshcat:
@@ -172,7 +212,7 @@ def _add_viewers(model: _Model) -> Meshcat:
 
     meshcat = StartMeshcat()
     show_sky(model.parser, meshcat)
-    # What users have shown or hidden stays so when they reset the simulation.
+    # Visibility that users have set is kept when they reset the simulation.
     config = VisualizationConfig(publish_period=1.0 / _FRAMES, delete_on_initialization_event=False)
     ApplyVisualizationConfig(config, model.builder, plant=model.plant, meshcat=meshcat)
     meshcat.add_toggle("contact forces", "contact_forces")
@@ -190,7 +230,7 @@ def _start(model: _Model, simulator: Simulator, options: argparse.Namespace) -> 
         integrator.set_target_accuracy(options.accuracy)
         simulator.reset_integrator(integrator)
     context = model.plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
-    model.plant.SetPositions(context, _start_positions(model.plant))
+    _tilt(model.plant, context, options.tilt)
     return context
 
 
@@ -202,7 +242,7 @@ def _describe_steps(model: _Model, simulator: Simulator, options: argparse.Names
 
 
 def _time_step(options: argparse.Namespace) -> float:
-    """That which the user gives, or the file, if it is one of MuJoCo's [s]."""
+    """The time step of the user, or of a MuJoCo file [s]."""
     if options.accuracy is not None:
         return 0.0
     if options.time_step is None and Path(options.model).suffix.lower() == ".xml":
@@ -212,15 +252,18 @@ def _time_step(options: argparse.Namespace) -> float:
     return _TIME_STEP if options.time_step is None else float(options.time_step)
 
 
-def _start_positions(plant: MultibodyPlant) -> Any:
-    """Default positions, with every hinge moved off, within its limits, so that something happens."""
-    q = plant.GetDefaultPositions()
-    for joint in (plant.get_joint(index) for index in plant.GetJointIndices()):
-        if joint.num_positions() == 1 and joint.can_rotate():
-            start = joint.position_start()
+def _tilt(plant: MultibodyPlant, context: Any, angle: float) -> None:
+    """Turns every hinge by an angle [rad], within its limits."""
+    q = plant.GetPositions(context)
+    for joint in _joints(plant):
+        if angle and joint.num_positions() == 1 and joint.can_rotate():
             upper, lower = joint.position_upper_limits()[0], joint.position_lower_limits()[0]
-            q[start] = min(max(q[start] + _OFFSET, lower), upper)
-    return q
+            q[joint.position_start()] = min(max(q[joint.position_start()] + angle, lower), upper)
+    plant.SetPositions(context, q)
+
+
+def _joints(plant: MultibodyPlant) -> list[Any]:
+    return [plant.get_joint(index) for index in plant.GetJointIndices()]
 
 
 # ------------------------------------------------------------------ plots
@@ -246,7 +289,7 @@ def _plot(plant: MultibodyPlant, times: Any, states: Any, path: str, title: str)
 
 
 def _plot_positions(axes: Any, times: Any, positions: Any, names: list[str]) -> None:
-    """Draws lines with names; of more than can be told apart those that move most, and the others in gray."""
+    """Draws named lines; colors only for the joints that move most, gray for the others."""
     travel = np.ptp(positions, axis=1)
     named = set(np.argsort(-travel, kind="stable")[:_MOST_NAMED].tolist())
     colors = [f"C{i}" for i in range(10)]
@@ -264,7 +307,7 @@ def _plot_positions(axes: Any, times: Any, positions: Any, names: list[str]) -> 
 
 
 def _put_legend(axes: Any, *entries: Any) -> None:
-    """Beside the lines, not upon them."""
+    """Puts the legend beside the lines."""
     axes.legend(*entries, fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
@@ -279,10 +322,18 @@ def _position_names(plant: MultibodyPlant) -> list[str]:
     return found
 
 
+def _velocity_names(plant: MultibodyPlant) -> list[str]:
+    """As of positions."""
+    names = plant.GetVelocityNames(add_model_instance_prefix=False)
+    if len(set(names)) < len(names):
+        names = plant.GetVelocityNames(add_model_instance_prefix=True)
+    return [name.removesuffix("_w").removesuffix("_v") for name in names]
+
+
 def _joints_of_positions(plant: MultibodyPlant) -> list[int]:
     """For each position, how many its joint has."""
     sizes = np.zeros(plant.num_positions(), dtype=int)
-    for joint in (plant.get_joint(index) for index in plant.GetJointIndices()):
+    for joint in _joints(plant):
         sizes[joint.position_start() : joint.position_start() + joint.num_positions()] = joint.num_positions()
     return sizes.tolist()
 

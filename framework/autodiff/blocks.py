@@ -1,14 +1,12 @@
-"""Scalars made together, which remember where they stand in one array of values and one matrix of derivatives.
+"""Scalars made together, which know their index in one array of values and one matrix of derivatives.
 
-The scalars of a *block* are numbered in order; no two blocks share a number. So whoever is given an array of scalars
-sees by their numbers whether they are those of a block, or a part of it, in order, and then has all values and
+The scalars of a *block* are numbered in order; no two blocks share a number. So a function that gets an array of
+scalars sees by their numbers whether they are those of a block, or a part of it, in order, and then has all values and
 derivatives at once. Scalars never change, so nothing can come between. Scalars that were computed one by one, or that
 come from different blocks, are taken apart one by one.
 """
 
 from __future__ import annotations
-
-__all__ = ["find_block", "gradient_of", "make_block", "pack", "refuse_counts", "values_and_gradient", "values_of"]
 
 import itertools
 import operator
@@ -51,8 +49,8 @@ def make_block(values: Array, gradient: Array | None) -> list[AutoDiffXd]:
     """Scalars from their values and derivatives.
 
     Args:
-        values: floats, shape [n]. Nobody may write them any more.
-        gradient: one row a scalar, shape [n, num_derivatives], C-contiguous, the same; None stands for no derivatives.
+        values: floats, shape [n]. They must not be written later.
+        gradient: one row a scalar, shape [n, num_derivatives], C-contiguous, the same; None means no derivatives.
     """
     scalars: list[AutoDiffXd] = []
     if gradient is None:
@@ -83,11 +81,11 @@ def values_and_gradient(items: list[Any]) -> tuple[Array, Array | None]:
         items: AutoDiffXd or plain numbers, which count as constants.
 
     Returns:
-        None for the derivatives if there are none.
+        None for the derivatives if all are zero.
 
     Raises:
         ValueError: two scalars have different numbers of derivatives, and both some.
-        TypeError: an element is no number.
+        TypeError: an element is not a number.
     """
     found = find_block(items)
     return _one_by_one(items) if found is None else found
@@ -116,7 +114,7 @@ def values_of(scalars: Array) -> Array:
     """The values of an array of AutoDiffXd or plain numbers, in its shape.
 
     Raises:
-        TypeError: an element is no number.
+        TypeError: an element is not a number.
     """
     items = scalars.ravel().tolist()
     try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["derivative", "gradient", "jacobian"]
-
 from collections.abc import Callable
 from typing import Any
 
@@ -14,11 +12,15 @@ from merganser.framework.autodiff.matrices import ExtractGradient, InitializeAut
 from merganser.framework.autodiff.scalar import AutoDiffXd
 
 
+class ShapeError(ValueError, AssertionError):
+    """An argument or a result has another shape than that of a vector or a scalar; pydrake asserts it."""
+
+
 def derivative(function: Callable[[AutoDiffXd], AutoDiffXd], x: float) -> float:
     """Derivative at x of a function of one scalar with a scalar result; 0 if it returns a constant."""
     result = np.asarray(function(AutoDiffXd(x, 1, 0)))
     if result.size != 1:
-        raise ValueError(f"derivative: the function must return a scalar, got shape {result.shape}.")
+        raise ShapeError(f"derivative: the function must return a scalar, got shape {result.shape}.")
     return float(_rows(result, 1)[0, 0])
 
 
@@ -26,12 +28,12 @@ def gradient(function: Callable[[npt.NDArray[Any]], Any], x: npt.ArrayLike) -> n
     """Gradient at x, shape [n], of a function of a vector that returns a scalar or a vector of size 1.
 
     Raises:
-        ValueError: x is no vector, or the function returns something of another size.
+        ValueError: x is not a vector, or the function returns something of another size.
     """
     variables = _variables(x, "gradient")
     result = np.asarray(function(variables))
     if result.size != 1 or result.ndim > 1:
-        raise ValueError(
+        raise ShapeError(
             f"gradient: the function must return a scalar or a vector of size 1, got shape {result.shape}. "
             "Use jacobian for others."
         )
@@ -42,7 +44,7 @@ def jacobian(function: Callable[[npt.NDArray[Any]], Any], x: npt.ArrayLike) -> n
     """Jacobian at x, shape [*shape of the result, n], of a function of a vector that returns an array.
 
     Raises:
-        ValueError: x is no vector.
+        ValueError: x is not a vector.
     """
     variables = _variables(x, "jacobian")
     result = np.asarray(function(variables))
@@ -53,7 +55,7 @@ def _variables(x: npt.ArrayLike, where: str) -> npt.NDArray[Any]:
     """The entries of x as variables, shape [n]."""
     values = np.asarray(x, dtype=np.float64)
     if values.ndim != 1:
-        raise ValueError(f"{where}: x must be a vector, got an array of shape {values.shape}.")
+        raise ShapeError(f"{where}: x must be a vector, got an array of shape {values.shape}.")
     return InitializeAutoDiff(values).ravel()
 
 

@@ -6,8 +6,6 @@ column by column.
 
 from __future__ import annotations
 
-__all__ = ["ExtractGradient", "ExtractValue", "InitializeAutoDiff", "InitializeAutoDiffTuple", "autodiff_equal_to"]
-
 import itertools
 from typing import Any
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["NO_DERIVATIVES", "AutoDiffXd"]
-
 import math
 from collections.abc import Callable
 from typing import Any, NoReturn, overload
@@ -24,11 +22,14 @@ _exp, _log, _sqrt = ELEMENTARY["exp"], ELEMENTARY["log"], ELEMENTARY["sqrt"]
 
 
 def _chained(a: float, da: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """a da; 0 where da is 0, even if the slope a is infinite, as that of a root at 0."""
+    if math.isinf(a):
+        return np.where(da == 0.0, 0.0, a * np.where(da == 0.0, 1.0, da))
     return a * da if da.size else da
 
 
 def _mixed(a: float, dx: npt.NDArray[np.float64], b: float, dy: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """a dx + b dy, where an empty vector stands for zeros.
+    """a dx + b dy, where an empty vector means zeros.
 
     Raises:
         ValueError: both have derivatives, and not equally many.
@@ -54,7 +55,8 @@ class AutoDiffXd:
 
     An empty derivative vector means a constant and fits operands with any number of derivatives. Comparisons
     look at values only. Values follow IEEE 754, as in Drake: sqrt(-1) is NaN, 1 / 0 infinite. At the kink of
-    abs, max and min the derivative is one-sided, of the first operand for max and min.
+    abs, max and min the derivative is one-sided, of the first operand for max and min. Where a slope is infinite, as
+    that of sqrt at 0, it does not act on derivatives that are 0: the norm of a vector has the derivative 0 at 0.
 
     Objects do not change; derivative vectors are shared between them. There is no conversion to float, which
     would drop the derivatives without a word: use value(). Beyond pydrake there are `+x`, `x.real`, exponents
@@ -84,7 +86,7 @@ class AutoDiffXd:
             size, offset: instead: `size` derivatives, all 0 but that at index `offset`, which is 1.
 
         Raises:
-            TypeError: the value is no number, or other arguments than these.
+            TypeError: the value is not a number, or other arguments than these.
             ValueError: derivatives that are no vector, or an offset outside of 0 ... size - 1.
         """
         if not isinstance(value, _NUMBER):
@@ -94,7 +96,7 @@ class AutoDiffXd:
 
     @classmethod
     def _make(cls, value: float, derivatives: npt.NDArray[np.float64]) -> AutoDiffXd:
-        """Trusted: a Python float, and a float vector that nobody writes any more."""
+        """Wraps a Python float and a float vector, unchecked; the caller must not write the vector later."""
         self = cls.__new__(cls)
         self._value = value
         self._derivatives = derivatives
@@ -115,7 +117,7 @@ class AutoDiffXd:
         if len(flat) <= _FEW:
             return np.fromiter(map(AutoDiffXd, flat.tolist()), object, len(flat)).reshape(constants.shape)
         result = np.full(flat.shape, _ZERO, object)
-        bits = flat.view(np.int64)  # which tell -0 from 0
+        bits = flat.view(np.int64)  # which differ for -0 and 0
         places = bits.nonzero()[0]
         all_bits = bits[places].tolist()
         lifted = {bits: AutoDiffXd(x) for bits, x in dict(zip(all_bits, flat[places].tolist())).items()}
@@ -128,7 +130,7 @@ class AutoDiffXd:
 
     @property
     def real(self) -> float:
-        """The value, under the name that it has for complex numbers: what is compared where both may come."""
+        """The value, under the name of the real part of complex numbers, for code that compares both."""
         return self._value
 
     def derivatives(self) -> npt.NDArray[np.float64]:
@@ -201,7 +203,9 @@ class AutoDiffXd:
                 return self**other._value
             y, result = other._value, power(x, other._value)
             by_exponent = 0.0 if result == 0.0 else result * _log(x)
-            return self._make(result, _mixed(y * power(x, y - 1.0), self._derivatives, by_exponent, other._derivatives))
+            by_base = 0.0 if y == 0.0 else y * power(x, y - 1.0)
+            change = _mixed(1.0, _chained(by_base, self._derivatives), 1.0, _chained(by_exponent, other._derivatives))
+            return self._make(result, change)
         return NotImplemented
 
     def __rpow__(self, other: Any) -> AutoDiffXd:
@@ -317,7 +321,7 @@ class AutoDiffXd:
         return self._like(other) if self._value <= other._value else other._like(self)
 
     def _like(self, other: AutoDiffXd) -> AutoDiffXd:
-        """This scalar with as many derivatives as the operand that lost against it."""
+        """This scalar, with zero derivatives if it has none and the other operand has."""
         return self._make(self._value, _mixed(1.0, self._derivatives, 0.0, other._derivatives))
 
     def floor(self) -> float:

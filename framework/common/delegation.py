@@ -1,4 +1,4 @@
-"""Functions of an object that are functions of its parts: signature and docstring stand in the part alone.
+"""Functions of an object that are functions of its parts: signature and docstring are written in the part alone.
 
     class DynamicsFace:
         _computations: PlantComputations
@@ -19,11 +19,9 @@ import functools
 import inspect
 from typing import Any
 
-__all__ = ["Delegated", "written_out"]
-
 
 class Delegated:
-    """In a class body, what is to call a part; the class replaces it by a function.
+    """A placeholder in a class body; the class replaces it by a function that calls a part.
 
     Args:
         method: of the part's class.

@@ -7,8 +7,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-__all__ = ["DrakeDeprecationWarning", "deprecated_method", "warn_deprecated"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 

@@ -1,8 +1,6 @@
-"""The text of files in whatever encoding people have written them."""
+"""The text of files in any encoding."""
 
 from __future__ import annotations
-
-__all__ = ["decode"]
 
 import codecs
 import re
@@ -17,7 +15,7 @@ def decode(data: bytes, declared: str = "") -> str:
     """Returns the text of a file, which is in UTF-8, mostly.
 
     Args:
-        data: what is in the file. A byte-order mark tells UTF-16.
+        data: what is in the file. A byte-order mark identifies UTF-16.
         declared: the encoding that the file names; it counts where the file is not in UTF-8. If it does not fit,
             either, the file is taken for Latin-1, in which every byte is a character.
     """

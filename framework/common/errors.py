@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "AlgebraicLoopError",
-    "UnconnectedInputError",
-    "Where",
-    "log_once",
-    "name_owner",
-    "nearest_names",
-    "note_place",
-]
-
 import difflib
 import functools
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 _MOST_NOTES = 8  # of an exception that passes through a long chain of blocks
 
 
 class AlgebraicLoopError(RuntimeError):
     """A value would have to be known in order to be computed."""
+
+
+class DiagramError(ValueError, RuntimeError):
+    """Systems cannot be added to a diagram, or wired, in this way; programs for Drake catch a RuntimeError."""
 
 
 class UnconnectedInputError(RuntimeError):
@@ -48,7 +44,7 @@ class Where:
 
 
 def name_owner(context: Any, system: Any) -> str:
-    """Whose context this is, for a message that it is not that of `system`, which may have a twin of the same path."""
+    """Names the owner of a context, which is not `system` but may have the same path."""
     path = context.system.GetSystemPathname()
     twin = ", another one of the same path" if path == system.GetSystemPathname() else ""
     return f"system '{path}'{twin}"
@@ -61,15 +57,95 @@ def log_once(logger: logging.Logger, message: str) -> None:
 
 
 def nearest_names(name: str, known: Iterable[str]) -> str:
-    """A sentence that helps somebody who mistyped `name`: the near misses, or all names there are."""
+    """A sentence for a mistyped `name`: similar names, or all names."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3)
     if near:
         return "Did you mean " + " or ".join(f"'{n}'" for n in near) + "?"
     if not names:
-        return "There are none."
+        return "None is defined."
     shown = ", ".join(f"'{n}'" for n in names[:20])
     return f"There are: {shown}{', ...' if len(names) > 20 else ''}."
+
+
+def describe_function(function: Any) -> str:
+    """Names a function of the user, with file and line."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    event = getattr(function, "__self__", None)  # an Event calls the user's function for the framework
+    function = getattr(event, "_system_callback", None) or getattr(event, "_callback", None) or function
+    name = getattr(function, "__qualname__", type(function).__name__).rpartition("<locals>.")[2]
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def call_to_write(where: Any, function: Callable[..., Any], *arguments: Any) -> None:
+    """Calls a function of the user that writes its result into the last argument, and refuses one that returns it.
+
+    Args:
+        where: the beginning of a message.
+        function: called with the arguments.
+        arguments: the last one takes the result.
+    """
+    result = function(*arguments)
+    if result is not None:
+        refuse_result(where, function, result, arguments[-1])
+
+
+def refuse_result(where: Any, function: Any, result: Any, target: Any) -> None:
+    """Raises an error about a function of the user that returned its result and did not write it where it should.
+
+    Whatever else it returns, such as the tuple that a lambda makes to do two things, means nothing.
+
+    Args:
+        where: the beginning of the message.
+        function: of the user.
+        result: what it returned.
+        target: what it was to write into.
+    """
+    written, returned = _content_of(target), _content_of(result)
+    takes_numbers = written is target or _are_numbers(written)  # an array, a State, Parameters; or what is in a box
+    is_like_it = isinstance(returned, type(written)) or (takes_numbers and _are_numbers(returned))
+    if not is_like_it or result is target or returned is written or _are_equal(returned, written):
+        return
+    if hasattr(target, "SetFromVector"):
+        remedy = ", as in output.SetFromVector(...)"
+    elif isinstance(target, np.ndarray):
+        remedy = ", as in output[:] = ..."
+    else:
+        remedy = ", as in output.set_value(...)" if hasattr(target, "set_value") else f", a {type(target).__name__}"
+    raise TypeError(
+        f"{where}: {describe_function(function)} returned {_short(returned)}, which is not used; what it was to fill "
+        f"in is {_short(written)}. Write the result into its argument{remedy}, and return None."
+    )
+
+
+def _content_of(value: Any) -> Any:
+    """The numbers of a vector, or what is in a box; other values themselves."""
+    for name in ("CopyToVector", "get_value"):
+        if hasattr(value, name):
+            return getattr(value, name)()
+    return value
+
+
+def _are_numbers(value: Any) -> bool:
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        return False
+    return array.dtype.kind in "iufc" or (array.dtype == object and all(hasattr(x, "__sub__") for x in array.flat))
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(np.array_equal(np.ravel(one), np.ravel(other)))
+    except Exception:  # objects that cannot be compared
+        return False
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def note_place(error: Exception, place: str) -> None:

@@ -6,14 +6,12 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
-__all__ = ["garbage_waits"]
-
 
 @contextlib.contextmanager
 def garbage_waits() -> Iterator[None]:
-    """Has Python not look for garbage while many objects are made that stay.
+    """Stops garbage collection while many lasting objects are made.
 
-    It would do so again and again, and look through all of them each time, in vain.
+    Python would run it again and again, through all of these objects each time, and free nothing.
     """
     was_enabled = gc.isenabled()
     try:

@@ -8,28 +8,6 @@ from typing import Any, ClassVar, Self, SupportsIndex
 
 from merganser.framework.common.enumeration import Enumeration
 
-__all__ = [
-    "AbstractParameterIndex",
-    "AbstractStateIndex",
-    "CacheIndex",
-    "ContinuousStateIndex",
-    "DependencyTicket",
-    "DiscreteStateIndex",
-    "InputPortIndex",
-    "InputPortSelection",
-    "NumericParameterIndex",
-    "OutputPortIndex",
-    "OutputPortSelection",
-    "PortDataType",
-    "SubsystemIndex",
-    "SystemConstraintIndex",
-    "TypedIndex",
-    "UseDefaultName",
-    "kAbstractValued",
-    "kUseDefaultName",
-    "kVectorValued",
-]
-
 _MOST_INDICES = 1 << 31
 _NUM_SHARED = 128  # of each kind of index
 
@@ -38,7 +16,7 @@ class TypedIndex(int):
     """An integer that says what it counts.
 
     Raises:
-        TypeError: the value is no integer of 32 bits.
+        TypeError: the value is not an integer of 32 bits.
     """
 
     __slots__ = ()
@@ -135,7 +113,7 @@ class DependencyTicket(TypedIndex):
 
 
 class PortDataType(Enumeration):
-    """What a port carries: a vector of numbers or any Python value."""
+    """The kind of value of a port: a vector of numbers or any Python value."""
 
     kVectorValued = 0
     kAbstractValued = 1

@@ -7,8 +7,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["also_named"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -46,7 +44,7 @@ def _signature_with(function: Callable[..., Any], names: dict[str, str]) -> insp
         parameters.append(parameter)
     is_required = [p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters]
     last = max((i for i, required in enumerate(is_required) if required), default=-1)
-    # What stands before a required argument cannot have a default in a signature.
+    # Parameters before a required one cannot have a default in a signature.
     parameters[:last] = [
         p.replace(default=p.empty) if p.default is None and p.name in names.values() else p for p in parameters[:last]
     ]

@@ -6,11 +6,10 @@ import ast
 import functools
 import importlib.util
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-__all__ = ["lazy_names"]
 
 
 def lazy_names(package: str, *packages: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -40,14 +39,22 @@ def lazy_names(package: str, *packages: str) -> tuple[Callable[[str], Any], Call
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(module), *packages, *_homes(package)})
+        shown = {name for name, value in vars(module).items() if _is_shown(name, value)}
+        return sorted({*shown, *packages, *_homes(package)})
 
     return load, names
 
 
+def _is_shown(name: str, value: Any) -> bool:
+    """Whether a name of a package is for its users; so are, of the modules in it, packages with names of their own."""
+    if isinstance(value, types.ModuleType):
+        return bool(getattr(value, "__all__", ())) and hasattr(value, "__path__")
+    return not name.startswith("_") or name.startswith("__")
+
+
 @functools.cache
 def _homes(package: str) -> dict[str, str]:
-    """Where the names are at home, as the source of the package says."""
+    """The module of each name, from the source of the package."""
     return {
         name: str(statement.module)
         for block in _statements(package)

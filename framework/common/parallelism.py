@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Parallelism"]
-
 
 class Parallelism:
     """How many threads a function may use; one by default.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-__all__ = ["PickleSystem"]
-
 
 def PickleSystem(*objects: Any) -> bytes:
     """Returns one object, or a tuple of several, as bytes for `pickle.loads`.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["copyable", "set_known", "settings"]
-
 import dataclasses
 import functools
 import inspect
+import warnings
 from typing import Any, TypeVar
 
 from merganser.framework.common.errors import nearest_names
@@ -17,19 +16,40 @@ _Record = TypeVar("_Record")
 def settings(cls: type[_Record]) -> type[_Record]:
     """Completes a dataclass of settings.
 
-    What is no field cannot be assigned, so that mistyped names do not go unnoticed. Fields are found at the class, too,
-    also where they have no plain default. If records compare by their values, they have a hash all the same, so that
-    they may be defaults of other dataclasses' fields: one for all of a type, as values may change.
+    What is no field cannot be assigned, so that mistyped names do not go unnoticed; the constructor leaves it out with
+    a warning, as Drake's takes any name. Fields are found at the class, too, also where they have no plain default. If
+    records compare by their values, they have a hash all the same, so that they may be defaults of other dataclasses'
+    fields: one for all of a type, as values may change.
     """
     record: Any = cls
     for field in dataclasses.fields(record):
         if not hasattr(record, field.name):
             setattr(record, field.name, _Field(field.name))
+    if "__init__" in vars(record):
+        record.__init__ = _leaving_out_unknown(record)
     if record.__hash__ is None:
         record.__hash__ = _hash_of_type
     if record.__setattr__ is object.__setattr__ and "__slots__" not in vars(record):
         record.__setattr__ = set_known
     return cls
+
+
+def _leaving_out_unknown(record: Any) -> Any:
+    """The constructor of a class of settings, which warns of names that are no fields."""
+    make = record.__init__
+    names = set(inspect.signature(make).parameters) - {"self"}
+
+    @functools.wraps(make)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        unknown = kwargs.keys() - names
+        if unknown:
+            for name in sorted(unknown):
+                text = f"{record.__name__} has no setting '{name}', which is left out. {nearest_names(name, names)}"
+                warnings.warn(text, UserWarning, stacklevel=2)
+            kwargs = {name: value for name, value in kwargs.items() if name in names}
+        make(self, *args, **kwargs)
+
+    return __init__
 
 
 def copyable(cls: type[_Record]) -> type[_Record]:

@@ -1,10 +1,8 @@
-"""A clock that stands still while kernels are compiled: rates that users read are those of their simulations."""
+"""A clock that stops while kernels are compiled, so that rates are those of the simulation alone."""
 
 from __future__ import annotations
 
 import time
-
-__all__ = ["note_compilation", "running_time", "sleep_until", "time_compiling"]
 
 _compiling = 0.0  # what compilation has taken so far in this process [s]
 

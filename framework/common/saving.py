@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["save_bytes", "save_text", "saved", "scratch_folder"]
-
 import contextlib
 import hashlib
 import os
@@ -16,10 +14,10 @@ from typing import BinaryIO
 
 @contextlib.contextmanager
 def saved(path: str | os.PathLike[str], survives_power_failure: bool = False) -> Iterator[BinaryIO]:
-    """Gives a file to write to, which takes the place of the one at `path` when all is written.
+    """Gives a file to write to, which replaces the one at `path` when all is written.
 
-    Until then it stands beside it, under the name `NAME.HOST-PROCESS-RANDOM.part`; what killed processes of this host
-    have left there under such names is removed. The file keeps its permissions. What is no file, such as a pipe, is
+    Until then it is a file beside it, `NAME.HOST-PROCESS-RANDOM.part`; what killed processes of this host
+    have left there under such names is removed. The file keeps its permissions. What is not a file, such as a pipe, is
     written to directly.
 
     Args:
@@ -79,7 +77,7 @@ def _place_beside(target: Path) -> Path:
 
 
 def _host() -> str:
-    """A short name of this machine, as folders may be shared with others, whose processes nobody here knows."""
+    """A short name of this machine: other machines with other processes may share the folder."""
     import socket
 
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
@@ -97,11 +95,11 @@ def _remove_leftovers(target: Path) -> None:
 
 def _is_running(process: int) -> bool:
     if os.name != "posix":
-        return True  # nobody can ask without ending it
+        return True  # os.kill would end it
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        pass  # it belongs to somebody else
+        pass  # it belongs to another user
     return True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ParsingError", "SourceLocation", "located", "warn_of_file"]
-
 import functools
 import logging
 from collections.abc import Hashable, Iterator
@@ -29,7 +27,7 @@ class SourceLocation:
 
 
 class ParsingError(RuntimeError):
-    """A file does not say what it is to say; the message starts with `file:line`.
+    """A file is wrong; the message starts with `file:line`.
 
     Attributes:
         location: the file and line of the offending element.
@@ -63,7 +61,7 @@ def warn_of_file(logger: logging.Logger, message: str, contents: Hashable = None
 
 @contextmanager
 def located(location: SourceLocation) -> Iterator[None]:
-    """Turns what goes wrong inside, because of what a file says, into a ParsingError at a place in that file.
+    """Turns errors inside into a ParsingError at a location in a file.
 
     Numbers may be too large to compute with, names too long for the file system, chains of references too long for the
     stack. A ParsingError, which knows a better place, passes.

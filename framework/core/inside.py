@@ -26,32 +26,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.system.system import System
     from merganser.framework.core.values.values import BasicVector
 
-__all__ = [
-    "active_witnesses",
-    "cache_entries",
-    "declare_arrivals",
-    "declare_breaks",
-    "declare_derivatives",
-    "declare_storage",
-    "declare_vector_entry",
-    "declared_events",
-    "derivatives_entry",
-    "diagram_around",
-    "input_ports",
-    "join_discrete_updates",
-    "linearized_dynamics",
-    "may_have_witnesses",
-    "new_context",
-    "next_output_name",
-    "publish_on_demand",
-    "scalar_of",
-    "slot_of",
-    "sources_of_breaks",
-    "state_node",
-    "use_native_derivatives",
-    "use_native_event",
-]
-
 # ---------------------------------------------------------------------- what a system is made of
 
 
@@ -61,8 +35,14 @@ def scalar_of(system: Any) -> type[Any]:
     return scalar
 
 
+def in_scalar_of(builder: Any, system: Any) -> Any:
+    """A system of the scalar type of a DiagramBuilder: the system itself, or what it converts to."""
+    scalar = scalar_of(builder)
+    return system if scalar_of(system) is scalar else system.ToScalarType[scalar]()
+
+
 def diagram_around(system: System) -> Any:
-    """The Diagram of which a system is a direct part; None if there is none."""
+    """The Diagram of which a system is a direct part; None if it is in none."""
     return system._sys_parent
 
 
@@ -103,6 +83,11 @@ def linearized_dynamics(system: System, context: Context, port: InputPort | None
 def state_node(system: LeafSystem, group: int) -> int:
     """The number of the node that stands for a group of the discrete state, see dependencies.py."""
     return system._sys_dependency_table.group_nodes["xd"][group]
+
+
+def suggest_name(system: System, name: str) -> None:
+    """Names a system; in a diagram that has a system of that name it gets a number, too."""
+    system._suggest_name(name)
 
 
 def declared_events(
@@ -149,8 +134,13 @@ def slot_of(port: OutputPort, context: Context) -> CacheSlot:
     return context.store.slots[layout.first_bit + leaf_port._entry_number]  # type: ignore[attr-defined]
 
 
+def operation_slot(context: LeafContext, name: str) -> CacheSlot | None:
+    """Where a context of a leaf system keeps the result of an operation that it declares by this name; None without."""
+    return next((slot for slot in context.slots if slot.entry.operation == name), None)
+
+
 def sources_of_breaks(context: Context) -> list[Callable[[], Sequence[float]]]:
-    """What tells when outputs of the systems around a context are not smooth, see `declare_breaks`."""
+    """What says when outputs of the systems around a context are not smooth, see `declare_breaks`."""
     return context.layout.root.sources_of_breaks
 
 
@@ -182,6 +172,30 @@ def declare_vector_entry(
         tickets: what it reads.
     """
     return system._declare_entry(description, model, calc, tickets)
+
+
+def declare_operation(
+    system: LeafSystem,
+    name: str,
+    result: BasicVector,
+    arguments: BasicVector,
+    calc: Callable[[Any, BasicVector], None],
+    code: ContextualCode | None,
+    tickets: Iterable[DependencyTicket],
+) -> None:
+    """Declares what integrators ask a system for by name (`operation_slot`), beside its time derivatives.
+
+    Args as of declare_vector_entry, and:
+        arguments: says how many there are: numbers in the Context, in the entry `arguments` of the result's entry.
+            Integrators set them, and have the result computed again (`compute` of analysis/integrators/problem.py).
+        code: computes the same; None without.
+    """
+    from merganser.framework.core.declarations.cache import ValueProducer
+
+    keep, nothing = ValueProducer.NoopCalc, {system.nothing_ticket()}
+    kept = declare_vector_entry(system, f"arguments of {name}", arguments, keep, nothing)
+    entry = declare_vector_entry(system, name, result, calc, [*tickets, kept.ticket()])
+    entry.operation, entry.arguments, entry.native = name, kept, code
 
 
 def declare_derivatives(system: LeafSystem, calc: NativeFunction, of: type[LeafSystem]) -> None:
@@ -245,6 +259,6 @@ def declare_arrivals(system: LeafSystem, kind: EventKind, handler: Callable[...,
         system: to which things come.
         kind: of the event.
         handler: see DeclaredEvent.
-        arrivals: tells when it happens.
+        arrivals: says when it happens.
     """
     system._declare_arrivals(kind, handler, arrivals)

@@ -2,7 +2,7 @@
 
 A string is its length with the final zero, 4 bytes, then its bytes in UTF-8 and a zero. An array is its elements, row
 by row; its lengths are members of their own that have come before. What is decoded may be damaged or forged: nothing
-is allocated that the bytes at hand do not account for.
+is allocated beyond what the received bytes account for.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from merganser.framework.lcm.definitions import FieldDefinition, StructDefinition
-
-__all__ = ["Codec", "Reader", "StructCodec", "primitive_codec"]
 
 _FORMATS = {
     "int8_t": "b", "int16_t": "h", "int32_t": "i", "int64_t": "q",
@@ -59,7 +57,7 @@ class Reader:
 
 
 class Codec(Protocol):
-    """What values of one type are as bytes.
+    """Encodes and decodes values of one type.
 
     Attributes:
         least_size: of a value [bytes].
@@ -77,10 +75,10 @@ class Codec(Protocol):
         """Reads a value; raises ValueError where the bytes are not one."""
 
     def encode_row(self, values: Any, parts: list[bytes]) -> None:
-        """Appends the bytes of values that stand in a row."""
+        """Appends the bytes of a row of values."""
 
     def decode_row(self, reader: Reader, length: int) -> Any:
-        """Reads values that stand in a row; it is known that there are enough bytes for the smallest ones."""
+        """Reads a row of values; the caller has checked that there are enough bytes for the smallest ones."""
 
     def default_row(self, length: int) -> Any:
         """A row of values in new messages."""
@@ -139,7 +137,7 @@ class _Bytes(_Numbers):
 
 
 class _Rows:
-    """What codecs have in common whose values are of different sizes."""
+    """Base of codecs whose values have different sizes."""
 
     def encode_row(self: Any, values: Any, parts: list[bytes]) -> None:
         for value in values:
@@ -179,7 +177,7 @@ _PRIMITIVES: dict[str, Codec] = {name: _Numbers(name) for name in _FORMATS} | {
 
 
 def primitive_codec(type_name: str) -> Codec | None:
-    """The codec of a type that is no struct; None if it is one."""
+    """The codec of a type that is not a struct; None if it is one."""
     return _PRIMITIVES.get(type_name)
 
 

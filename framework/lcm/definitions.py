@@ -17,8 +17,6 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 
-__all__ = ["INTEGERS", "PRIMITIVES", "FieldDefinition", "StructDefinition", "fingerprint", "parse_structs"]
-
 INTEGERS = ("int8_t", "int16_t", "int32_t", "int64_t")
 PRIMITIVES = (*INTEGERS, "float", "double", "byte", "boolean", "string")
 
@@ -146,7 +144,7 @@ class _Tokens:
         )
 
     def separated(self) -> Iterator[None]:
-        """Once for each of the items that commas separate, up to a semicolon."""
+        """Yields once for each item of a list with commas, up to a semicolon."""
         yield
         while self.take_if(","):
             yield

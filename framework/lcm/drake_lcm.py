@@ -15,8 +15,6 @@ from merganser.framework.core.declarations.events import Notification
 from merganser.framework.core.values.arguments import require_types
 from merganser.framework.lcm.transports import Subscription, make_transport
 
-__all__ = ["DrakeLcm", "DrakeLcmInterface", "DrakeLcmParams", "interface_of"]
-
 _DEFAULT_URL = "udpm://239.255.76.67:7667?ttl=0"
 _ALL_CHANNELS = ".*"
 
@@ -146,7 +144,7 @@ class DrakeLcm(DrakeLcmInterface):
             pattern = re.compile(f"(?:{regex}){re.escape(suffix)}" if suffix else regex)
         except re.error as error:
             raise RuntimeError(
-                f"DrakeLcm.SubscribeMultichannel: '{regex}' is no regular expression: {error}."
+                f"DrakeLcm.SubscribeMultichannel: '{regex}' is not a regular expression: {error}."
             ) from None
         self._subscribe(Subscription(pattern, handle))
 
@@ -194,7 +192,7 @@ class DrakeLcm(DrakeLcmInterface):
 
 
 def interface_of(lcm: Any, caller: str) -> DrakeLcm:
-    """What sends and receives messages for an argument `lcm`: itself, or that of an LcmInterfaceSystem.
+    """The bus for an argument `lcm`: itself, or that of an LcmInterfaceSystem.
 
     Args:
         lcm: the argument; None for a new DrakeLcm with the default URL.

@@ -11,9 +11,7 @@ from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
 from merganser.framework.core.values.arguments import require_types
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, DrakeLcmParams
 from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
-from merganser.framework.primitives.shared_pointer_system import SharedPointerSystem
-
-__all__ = ["ApplyLcmBusConfig", "LcmBuses", "find_bus"]
+from merganser.framework.primitives.sources import SharedPointerSystem
 
 _logger = logging.getLogger("merganser.lcm")
 
@@ -24,7 +22,7 @@ class LcmBuses:
     """Buses by name.
 
     Attributes:
-        kLcmUrlMemqNull: the URL of a bus that nobody listens to.
+        kLcmUrlMemqNull: the URL of a bus without subscribers.
     """
 
     kLcmUrlMemqNull: ClassVar[str] = "memq://null"
@@ -44,7 +42,7 @@ class LcmBuses:
             bus_name: the name.
 
         Raises:
-            RuntimeError: there is none.
+            RuntimeError: no bus has this name.
         """
         if bus_name not in self._buses:
             raise RuntimeError(
@@ -62,7 +60,7 @@ class LcmBuses:
 
         Raises:
             RuntimeError: there is one of this name already.
-            TypeError: it is no bus.
+            TypeError: it is not a bus.
         """
         if not isinstance(bus, Bus):
             raise TypeError(f"LcmBuses.Add takes a DrakeLcm or an LcmInterfaceSystem; given {bus!r}.")
@@ -103,7 +101,7 @@ def ApplyLcmBusConfig(lcm_buses: Mapping[str, DrakeLcmParams | None], builder: D
 
 
 def find_bus(lcm: Bus | None, lcm_buses: LcmBuses | None, caller: str, bus_name: str) -> Bus | None:
-    """The bus that a function is to use which takes both a bus and buses; None if it leads nowhere, or is none.
+    """The bus for a function that takes a bus or buses; None without one, or if it is the null bus.
 
     Args:
         lcm: the bus, if it is given.

@@ -9,13 +9,11 @@ from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, interface_of
 
-__all__ = ["LcmInterfaceSystem"]
-
 
 class LcmInterfaceSystem(LeafSystem):
     """Calls `HandleSubscriptions` of a DrakeLcm between the steps of a simulation.
 
-    Where messages have come, time stands still until those systems that they are for have taken them in. Without this
+    After messages have come, time does not advance until their subscribers have read them. Without this
     system, `HandleSubscriptions` must be called by the program, in any thread.
 
     It may be given instead of the DrakeLcm to whatever sends or receives messages.

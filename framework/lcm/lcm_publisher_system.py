@@ -7,14 +7,13 @@ from typing import Any
 
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.events import TriggerType
+from merganser.framework.core.inside import suggest_name
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.lcm.drake_lcm import DrakeLcmInterface, interface_of
 from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
 from merganser.framework.lcm.serializers import SerializerInterface, serializer_for
-
-__all__ = ["LcmPublisherSystem"]
 
 _SUPPORTED = {TriggerType.kForced, TriggerType.kPeriodic, TriggerType.kPerStep}
 
@@ -30,7 +29,7 @@ class LcmPublisherSystem(LeafSystem):
         serializer: makes messages of values.
         lcm: sends them; None for a new DrakeLcm with the default URL.
         publish_triggers: when to publish, a set of kForced, kPeriodic and kPerStep; by default on forced publishes and,
-            if there is a period, periodically, otherwise in every step. The period, and after it the offset, may stand
+            if there is a period, periodically, otherwise in every step. The period, and then the offset, may be given
             here.
         publish_period: time between two messages [s]; positive if and only if the triggers include kPeriodic.
         publish_offset: time of the first one [s].
@@ -69,7 +68,7 @@ class LcmPublisherSystem(LeafSystem):
             self.DeclarePeriodicPublishEvent(period, offset, self._publish)
         if TriggerType.kPerStep in triggers:
             self.DeclarePerStepPublishEvent(self._publish)
-        self.set_name(f"LcmPublisherSystem({channel})")
+        suggest_name(self, f"LcmPublisherSystem({channel})")
 
     @staticmethod
     def Make(

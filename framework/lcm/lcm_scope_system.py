@@ -18,8 +18,6 @@ from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem
 from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.signals import lcmt_scope
 
-__all__ = ["LcmScopeSystem"]
-
 
 class LcmScopeSystem(LeafSystem):
     """Gives the vector at its input with the time, as an lcmt_scope.
@@ -61,7 +59,7 @@ class LcmScopeSystem(LeafSystem):
             The LcmScopeSystem and the LcmPublisherSystem.
 
         Raises:
-            TypeError: `signal` is no vector output port, or another argument is of another type.
+            TypeError: `signal` is not a vector output port, or another argument is of another type.
         """
         if not isinstance(signal, OutputPort) or signal.get_data_type() != PortDataType.kVectorValued:
             raise TypeError(f"LcmScopeSystem.AddToBuilder takes a vector output port; given {signal!r}.")

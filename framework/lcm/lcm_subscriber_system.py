@@ -9,7 +9,7 @@ from typing import Any
 from merganser.framework.common.indices import AbstractStateIndex, kUseDefaultName
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, Arrivals, EventKind, EventStatus
-from merganser.framework.core.inside import declare_arrivals
+from merganser.framework.core.inside import declare_arrivals, suggest_name
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values.state import State
@@ -19,12 +19,10 @@ from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
 from merganser.framework.lcm.serializers import SerializerInterface, serializer_for
 from merganser.framework.lcm.subscriber import Mailbox
 
-__all__ = ["LcmSubscriberSystem"]
-
 _logger = logging.getLogger("merganser.lcm")
 
 _MESSAGE, _COUNT = 0, 1  # of the abstract state
-_LONGEST_WAIT = 0.1  # [s] until signals are looked at
+_LONGEST_WAIT = 0.1  # [s] between checks for signals
 
 
 class LcmSubscriberSystem(LeafSystem):
@@ -43,8 +41,8 @@ class LcmSubscriberSystem(LeafSystem):
     Args:
         channel: its name.
         serializer: makes values of messages.
-        lcm: receives the messages; a simulation needs an LcmInterfaceSystem with it, if nobody else calls
-            `HandleSubscriptions`.
+        lcm: receives the messages; a simulation needs an LcmInterfaceSystem with it, unless the program calls
+            `HandleSubscriptions` itself.
         wait_for_message_on_initialization_timeout: how long the initialization of a simulation waits for a first
             message [s]; infinity for as long as it takes, 0 or less for not at all.
 
@@ -74,7 +72,7 @@ class LcmSubscriberSystem(LeafSystem):
         self.DeclareInitializationUnrestrictedUpdateEvent(self._initialize)
         arrivals = Arrivals(self._has_come, self._has_come, self._mailbox.notification)
         declare_arrivals(self, EventKind.UNRESTRICTED_UPDATE, self._take_in, arrivals)
-        self.set_name(f"LcmSubscriberSystem({channel})")
+        suggest_name(self, f"LcmSubscriberSystem({channel})")
 
     @staticmethod
     def Make(
@@ -105,7 +103,7 @@ class LcmSubscriberSystem(LeafSystem):
 
         Args:
             old_message_count: the number.
-            message: is set to the last message, unless there is none yet.
+            message: is set to the last message, if one has come.
             timeout: how long to wait at most [s]; 0 or less for as long as it takes.
 
         Returns:

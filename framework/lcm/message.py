@@ -10,16 +10,14 @@ from merganser.framework.core.values.plain_values import declare_plain
 from merganser.framework.lcm.codec import Codec, Reader, StructCodec, primitive_codec
 from merganser.framework.lcm.definitions import FieldDefinition, StructDefinition, fingerprint, parse_structs
 
-__all__ = ["Message", "define_messages", "microseconds"]
-
 _FINGERPRINT = struct.Struct(">Q")
 
 
 class Message:
     """A message: its members are attributes, numbers zero and arrays empty at first.
 
-    Arrays are sent as far as the member tells that is their length; they may be any sequence. Messages from bytes have
-    tuples of numbers, `bytes`, or lists. The methods with underscores are those of classes that LCM's own compiler
+    The member that is an array's length says how many elements are sent; arrays may be any sequence. Messages from
+    bytes have tuples of numbers, `bytes`, or lists. The methods with underscores are those that LCM's own compiler
     writes, so that either may contain the other.
     """
 
@@ -108,7 +106,7 @@ def define_messages(module: str, text: str, *known: type[Message], package: str 
     """Makes message types.
 
     Args:
-        module: name of the module where they will stand, for `pickle`.
+        module: name of the module that will define them, for `pickle`.
         text: their definitions, see `definitions.py`; a struct may contain those above it.
         known: other types that may occur in them.
         package: of the types.
@@ -117,7 +115,7 @@ def define_messages(module: str, text: str, *known: type[Message], package: str 
         The types, in the order of their definitions.
 
     Raises:
-        ValueError: the text is no definition, or names a type that is not known.
+        ValueError: the text is not a definition, or names a type that is not known.
     """
     types = {each._codec.name: each for each in known}
     made = []
@@ -129,7 +127,7 @@ def define_messages(module: str, text: str, *known: type[Message], package: str 
 
 
 def microseconds(time: float) -> int:
-    """A time [s] as messages have it."""
+    """A time [s] in microseconds, as in messages."""
     return int(1e6 * time)
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.lcm.message import Message
 
-__all__ = ["PySerializer", "SerializerInterface", "serializer_for"]
-
 
 class SerializerInterface:
     """Abstract: how a publisher or subscriber turns values into bytes, or bytes into values."""
@@ -70,7 +68,7 @@ def serializer_for(lcm_type: Any, use_cpp_serializer: bool) -> PySerializer:
             messages of that name: that of this package, or that of an installed drake.
 
     Raises:
-        TypeError: it is no type of messages.
+        TypeError: it is not a type of messages.
         RuntimeError: this package's blocks have no such messages.
     """
     serializer = PySerializer(lcm_type)

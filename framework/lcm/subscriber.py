@@ -9,8 +9,6 @@ from typing import Any
 from merganser.framework.core.declarations.events import Notification
 from merganser.framework.lcm.drake_lcm import DrakeLcm, interface_of
 
-__all__ = ["Mailbox", "Subscriber"]
-
 
 class Subscriber:
     """Keeps the last message that has come on a channel, for programs without simulation.
@@ -81,7 +79,7 @@ class Mailbox:
         return self._count
 
     def read(self) -> tuple[bytes | None, int]:
-        """The last message, None if there is none or it has been discarded; and how many have come."""
+        """The last message, None before the first one or after it was discarded; and how many have come."""
         with self._has_come:
             return self._data, self._count
 

@@ -1,6 +1,6 @@
 """How messages get from one program, or part of a program, to another: in memory, or by a network.
 
-Both kinds keep what has come until somebody handles it, and may be used from any thread.
+Both kinds keep received messages until they are handled, and may be used from any thread.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from typing import Any
 
 from merganser.framework.core.declarations.events import Notification
 
-__all__ = ["MemoryTransport", "NetworkTransport", "Subscription", "make_transport"]
-
 _LONGEST_CHANNEL = 63  # bytes
 _NOTHING_MORE = "lcm_handle_timeout()"  # what the package lcm raises says at the end of a log
 
@@ -24,7 +22,7 @@ MultichannelHandler = Callable[[str, bytes], None]
 
 
 class Subscription:
-    """What is called with messages on some channels.
+    """A handler for messages on some channels.
 
     Args:
         pattern: regular expression that the whole name of a channel is to match.
@@ -40,7 +38,7 @@ class Subscription:
 class MemoryTransport:
     """Messages within the program: `memq://`.
 
-    A message that nobody has subscribed to when it is published is gone. All others wait, however many they are.
+    A message without subscribers when it is published is lost. All others wait, however many they are.
 
     Attributes:
         notification: sent whenever a message comes in.
@@ -53,7 +51,7 @@ class MemoryTransport:
         self._has_come = threading.Condition()
 
     def publish(self, channel: str, data: bytes) -> None:
-        """Keeps a message for those who have subscribed to its channel."""
+        """Queues a message for the subscribers of its channel."""
         if any(each.pattern.fullmatch(channel) for each in list(self._subscriptions)):
             with self._has_come:
                 self._waiting.append((channel, data))
@@ -61,11 +59,11 @@ class MemoryTransport:
             self.notification.send()
 
     def subscribe(self, subscription: Subscription) -> None:
-        """From now on the handler gets messages."""
+        """Adds a handler for messages."""
         self._subscriptions[subscription] = None
 
     def unsubscribe(self, subscription: Subscription) -> None:
-        """From now on the handler gets no messages; nothing happens if it got none before."""
+        """Removes a handler, if it is subscribed."""
         self._subscriptions.pop(subscription, None)
 
     def has_waiting(self) -> bool:
@@ -73,7 +71,7 @@ class MemoryTransport:
         return bool(self._waiting)
 
     def handle_one(self, timeout: float) -> bool:
-        """Hands the next message to those who have subscribed; returns whether there is one.
+        """Passes the next message to its subscribers; returns whether there was one.
 
         Args:
             timeout: how long to wait for it at most [s].
@@ -93,7 +91,7 @@ class MemoryTransport:
 class NetworkTransport:
     """Messages between programs, by the package lcm (extra `lcm`).
 
-    Messages that come while nobody handles any are kept up to the number for which that package has room.
+    Unhandled messages are kept up to the capacity of that package.
 
     Args:
         url: of a provider of LCM, such as "udpm://239.255.76.67:7667?ttl=0".
@@ -137,12 +135,12 @@ class NetworkTransport:
         self._lcm.publish(channel, data)
 
     def subscribe(self, subscription: Subscription) -> None:
-        """From now on the handler gets messages."""
+        """Adds a handler for messages."""
         pattern = f"(?:{subscription.pattern.pattern})"
         self._lcm_subscriptions[subscription] = self._lcm.subscribe(pattern, subscription.handler)
 
     def unsubscribe(self, subscription: Subscription) -> None:
-        """From now on the handler gets no messages; nothing happens if it got none before."""
+        """Removes a handler, if it is subscribed."""
         known = self._lcm_subscriptions.pop(subscription, None)
         if known is not None:
             self._ended.append(known)
@@ -153,7 +151,7 @@ class NetworkTransport:
         return bool(select.select([self._lcm.fileno()], [], [], 0.0)[0])
 
     def handle_one(self, timeout: float) -> bool:
-        """Hands the next message to those who have subscribed; returns whether there is one.
+        """Passes the next message to its subscribers; returns whether there was one.
 
         Args:
             timeout: how long to wait for it at most [s].
@@ -172,7 +170,7 @@ def make_transport(url: str) -> MemoryTransport | NetworkTransport:
 
     Raises:
         ImportError: it needs the package lcm, which is not installed.
-        RuntimeError: there is none for it, or the environment variable DRAKE_ALLOW_NETWORK, a list with colons
+        RuntimeError: no transport knows the URL, or the environment variable DRAKE_ALLOW_NETWORK, a list with colons
             between, has no "lcm" and so allows none but memq://.
     """
     if url.startswith("memq://"):

@@ -5,8 +5,6 @@ A formula is an object with methods `logical_and` and `if_then_else`; its class 
 
 from __future__ import annotations
 
-__all__ = ["all_equal", "all_hold", "choice", "has_symbols", "largest_difference"]
-
 import functools
 from collections.abc import Iterable
 from typing import Any

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ELEMENTARY", "divide", "power"]
-
 import math
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What the geometry classes need to know about their scalar type and their arguments.
+"""Scalar types and argument checks of the geometry classes.
 
 Numbers come as float64 arrays in the common case, as complex128 arrays when derivatives are taken by the
 complex step, and as object arrays when the entries are symbolic expressions (or anything else that adds,
@@ -7,21 +7,6 @@ other two must pass through every formula without a branch on a scalar value.
 """
 
 from __future__ import annotations
-
-__all__ = [
-    "Array",
-    "cast_entries",
-    "cos",
-    "expect_instance",
-    "is_finite",
-    "owned_array",
-    "owned_vector",
-    "real_part",
-    "refuse_complex",
-    "require_float",
-    "sin",
-    "sqrt",
-]
 
 import cmath
 import math
@@ -114,7 +99,7 @@ def is_finite(array: Array) -> bool:
 
 
 def real_part(array: Array, what: str) -> Array:
-    """The float64 array on whose values `what` may branch.
+    """The values as a float64 array, on which `what` may branch.
 
     Raises:
         TypeError: entries are expressions, on whose values nothing may branch.

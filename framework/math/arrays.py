@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["eq", "ge", "gt", "inv", "le", "lt", "matmul", "ne"]
-
 import operator
 from collections.abc import Callable
 from typing import Any

@@ -7,8 +7,6 @@ each simplex.
 
 from __future__ import annotations
 
-__all__ = ["BarycentricMesh", "find_points", "first_not_below"]
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ C. de Boor, 1978, "A Practical Guide to Splines"; L. Piegl and W. Tiller, 1997, 
 
 from __future__ import annotations
 
-__all__ = ["BsplineBasis", "KnotVectorType"]
-
 import bisect
 import itertools
 from collections.abc import Sequence

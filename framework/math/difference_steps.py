@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["COMPLEX_STEP", "DIFFERENCE_STEP", "NOISE_OF_SLOPE", "SHARE_OF_SLOPE"]
-
 COMPLEX_STEP = 1e-100
 DIFFERENCE_STEP = 6e-6  # cube root of the rounding error, relative to the size of the variable
 

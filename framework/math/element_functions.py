@@ -12,9 +12,6 @@ from merganser.framework.math._ieee import ELEMENTARY
 
 _TRUTHS = (bool, np.bool_)  # of numbers and derivatives; a comparison of symbols is a formula
 
-__all__ = ["clamp", "cos", "exp", "floor", "sin", "tanh"]
-
-
 def _of_elements(name: str) -> Callable[[Any], Any]:
     of_float, of_complex, of_object = ELEMENTARY[name], getattr(np, name), getattr(elementwise, name)
 

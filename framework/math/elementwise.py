@@ -7,33 +7,6 @@ there are numpy's functions, which call the same methods.
 
 from __future__ import annotations
 
-__all__ = [
-    "abs",
-    "acos",
-    "arccos",
-    "arcsin",
-    "arctan",
-    "arctan2",
-    "asin",
-    "atan",
-    "atan2",
-    "ceil",
-    "cos",
-    "cosh",
-    "exp",
-    "floor",
-    "isnan",
-    "log",
-    "max",
-    "min",
-    "pow",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-]
-
 import builtins
 import math
 from collections.abc import Callable

@@ -7,13 +7,6 @@ first call, so that importing this package stays quick.
 
 from __future__ import annotations
 
-__all__ = [
-    "ContinuousAlgebraicRiccatiEquation",
-    "DiscreteAlgebraicRiccatiEquation",
-    "RealContinuousLyapunovEquation",
-    "RealDiscreteLyapunovEquation",
-]
-
 from typing import Any
 
 import numpy as np
@@ -148,7 +141,7 @@ def _checked_plant(where: str, A: Any, B: Any, Q: Any, R: Any) -> tuple[Array, A
 def _real_matrix(where: str, name: str, value: Any, shape: tuple[int, ...] | None = None) -> Array:
     """`value` as a float matrix of the expected shape; square and not empty when none is given.
 
-    A vector stands for a column, so that 1 x 1 matrices may be given as vectors of length 1.
+    A vector is taken as a column, so 1 x 1 matrices may be given as vectors of length 1.
     """
     try:
         M = np.asarray(value, dtype=np.float64)

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "DecomposePSDmatrixIntoXtransposeTimesX",
-    "IsPositiveDefinite",
-    "IsSymmetric",
-    "VectorToSkewSymmetric",
-    "wrap_to",
-]
-
 import math
 from typing import Any
 
@@ -28,7 +20,7 @@ def wrap_to(value: Any, low: float, high: float) -> Any:
         high: end of the interval, not in it.
 
     Raises:
-        TypeError: `value` is no scalar.
+        TypeError: `value` is not a scalar.
         ValueError: `low` is not below `high`, or anything is not finite. Of scalars that are objects (`value` or the
             interval) this is not checked.
     """

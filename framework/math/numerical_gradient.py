@@ -5,8 +5,6 @@ For functions that take AutoDiffXd, `framework.autodiff.jacobian` is exact.
 
 from __future__ import annotations
 
-__all__ = ["ComputeNumericalGradient", "NumericalGradientMethod", "NumericalGradientOption"]
-
 from collections.abc import Callable
 from typing import Any
 

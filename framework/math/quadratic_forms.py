@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["BalanceQuadraticForms", "DecomposePositiveQuadraticForm"]
-
 import numpy as np
 import numpy.typing as npt
 

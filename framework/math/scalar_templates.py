@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "AngleAxis_",
-    "BsplineBasis_",
-    "Isometry3_",
-    "Quaternion_",
-    "RigidTransform_",
-    "RollPitchYaw_",
-    "RotationMatrix_",
-]
-
 from typing import Any
 
 import numpy as np

@@ -11,8 +11,6 @@ that they do not overflow.
 
 from __future__ import annotations
 
-__all__ = ["SoftOverMax", "SoftOverMin", "SoftUnderMax", "SoftUnderMin"]
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "ExtractPrincipalSubmatrix",
-    "ToLowerTriangularColumnsFromMatrix",
-    "ToSymmetricMatrixFromLowerTriangularColumns",
-]
-
 import math
 from collections.abc import Iterable
 

@@ -13,7 +13,7 @@ from merganser.framework.core.scalars.element_functions import (
 from merganser.framework.math.element_functions import clamp, cos, exp, floor, sin, tanh
 from merganser.framework.native.compiler.code_files import cache_directory, source_hash
 from merganser.framework.native.compiler.entry_points import Given, Result, bind
-from merganser.framework.native.compiler.extending import tell_compiler, tell_module
+from merganser.framework.native.compiler.extending import register_all, register_module
 from merganser.framework.native.compiler.kernels import (
     PreparedKernel,
     compiled_form,
@@ -57,11 +57,11 @@ __all__ = [
     "native",
     "product",
     "put",
+    "register_all",
     "sin",
     "source_hash",
     "specialize",
     "tanh",
-    "tell_compiler",
 ]
 
-tell_module("merganser.framework.native.operations.element_functions")
+register_module("merganser.framework.native.operations.element_functions")

@@ -77,8 +77,10 @@ from merganser.framework.optimization.solvers.choose import (
     MakeFirstAvailableSolver,
     MakeSolver,
     Solve,
+    SolveInParallel,
 )
 from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver, ClarabelSolverDetails
+from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver, DaqpSolverDetails
 from merganser.framework.optimization.solvers.equality_solvers import EqualityConstrainedQPSolver, LinearSystemSolver
 from merganser.framework.optimization.solvers.highs_solver import HighsSolver, HighsSolverDetails
 from merganser.framework.optimization.solvers.interior_point_solver import (
@@ -101,7 +103,6 @@ from merganser.framework.optimization.solvers.outer_approximation_solver import 
     OuterApproximationSolver,
     OuterApproximationSolverDetails,
 )
-from merganser.framework.optimization.solvers.parallel import SolveInParallel
 from merganser.framework.optimization.solvers.projected_gradient_solver import ProjectedGradientDescentSolver
 from merganser.framework.optimization.solvers.slsqp_solver import SlsqpSolver, SlsqpSolverDetails
 from merganser.framework.optimization.solvers.solver import SolverInterface
@@ -138,6 +139,8 @@ __all__ = [
     "Cost",
     "CsdpSolver",
     "CsdpSolverDetails",
+    "DaqpSolver",
+    "DaqpSolverDetails",
     "EqualityConstrainedQPSolver",
     "EvaluatorBase",
     "ExponentialConeConstraint",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Array", "Objects", "finite", "is_sparse", "is_symbolic", "matrix", "objects", "scalar", "vector"]
-
 import math
 from typing import Any
 
@@ -19,7 +17,7 @@ def vector(values: Any, where: str, name: str, size: int | None = None) -> Array
 
     Raises:
         ValueError: a value is NaN, or there are not `size` values.
-        TypeError: something is no number.
+        TypeError: something is not a number.
     """
     result = _numbers(values, where, name)
     if result.ndim != 1:
@@ -36,7 +34,7 @@ def matrix(values: Any, where: str, name: str, rows: int | None = None, columns:
 
     Raises:
         ValueError: a value is not finite, or the shape is not as expected.
-        TypeError: something is no number.
+        TypeError: something is not a number.
     """
     result = _numbers(values, where, name)
     if result.ndim < 2:
@@ -64,7 +62,7 @@ def finite(values: Array, where: str, name: str) -> Array:
 
 def scalar(value: Any, where: str, name: str) -> float:
     """A float that is not NaN."""
-    return float(vector([value], where, name, 1)[0])
+    return value if type(value) is float and value == value else float(vector([value], where, name, 1)[0])
 
 
 def is_sparse(values: Any) -> bool:
@@ -75,6 +73,11 @@ def is_sparse(values: Any) -> bool:
 def is_symbolic(value: Any) -> bool:
     """Whether this is a variable or an expression."""
     return hasattr(value, "Differentiate") or hasattr(value, "get_type")
+
+
+def number_of(value: Any) -> int:
+    """The number of a variable, by which it is known; -1 of anything else."""
+    return getattr(value, "_index", -1)
 
 
 def objects(values: Any) -> Objects:

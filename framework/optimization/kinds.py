@@ -1,8 +1,6 @@
-"""What programs are made of, what solvers are called, and how a solution ends."""
+"""Parts of programs, names of solvers, and statuses of solutions."""
 
 from __future__ import annotations
-
-__all__ = ["CommonSolverOption", "ProgramAttribute", "ProgramType", "SolutionResult", "SolverId", "SolverType"]
 
 from merganser.framework.common.enumeration import Enumeration
 
@@ -22,7 +20,7 @@ class SolutionResult(Enumeration):
 
 
 class ProgramAttribute(Enumeration):
-    """What a program has, and what a solver takes."""
+    """Kinds of costs and constraints that a program has, or a solver takes."""
 
     kGenericCost = 0
     kGenericConstraint = 1

@@ -5,49 +5,49 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
 if _TYPE_CHECKING:
-    from merganser.framework.primitives.arithmetic import Adder, Gain
-    from merganser.framework.primitives.beam_model import BeamModel, BeamModelParams
+    from merganser.framework.primitives.arithmetic import Adder, Gain, Saturation, WrapToSystem
+    from merganser.framework.primitives.barycentric_mesh_system import BarycentricMeshSystem
     from merganser.framework.primitives.bus import BusCreator, BusSelector
-    from merganser.framework.primitives.discrete_derivative import (
+    from merganser.framework.primitives.continuous import FirstOrderLowPassFilter, Integrator
+    from merganser.framework.primitives.discrete import (
         DiscreteDerivative,
+        DiscreteTimeDelay,
+        DiscreteTimeIntegrator,
         StateInterpolatorWithDiscreteDerivative,
+        ZeroOrderHold,
     )
-    from merganser.framework.primitives.discrete_time import DiscreteTimeDelay, DiscreteTimeIntegrator
-    from merganser.framework.primitives.functions.barycentric_mesh_system import BarycentricMeshSystem
-    from merganser.framework.primitives.functions.multilayer_perceptron import (
-        MultilayerPerceptron,
-        PerceptronActivationType,
-    )
-    from merganser.framework.primitives.functions.symbolic_vector_system import SymbolicVectorSystem
-    from merganser.framework.primitives.integrator import Integrator
-    from merganser.framework.primitives.linear.controllability import (
+    from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem, MatrixGain, SparseMatrixGain
+    from merganser.framework.primitives.linearization import (
         ControllabilityMatrix,
+        FirstOrderTaylorApproximation,
         IsControllable,
         IsDetectable,
         IsObservable,
         IsStabilizable,
+        Linearize,
         ObservabilityMatrix,
     )
-    from merganser.framework.primitives.linear.linear_system import AffineSystem, LinearSystem
-    from merganser.framework.primitives.linear.linearization import (
-        FirstOrderTaylorApproximation,
-        Linearize,
+    from merganser.framework.primitives.logs import (
+        AbstractLog,
+        AbstractLogSink,
+        LogOutput,
+        LogVectorOutput,
+        VectorLog,
+        VectorLogSink,
     )
-    from merganser.framework.primitives.linear.matrix_gain import MatrixGain, SparseMatrixGain
-    from merganser.framework.primitives.linear.trajectory_affine_system import (
-        TrajectoryAffineSystem,
-        TrajectoryLinearSystem,
+    from merganser.framework.primitives.multilayer_perceptron import (
+        MultilayerPerceptron,
+        PerceptronActivationType,
     )
-    from merganser.framework.primitives.linear_transform_density import LinearTransformDensity
-    from merganser.framework.primitives.logs.abstract_log import AbstractLog
-    from merganser.framework.primitives.logs.abstract_log_sink import AbstractLogSink, LogOutput
-    from merganser.framework.primitives.logs.vector_log import VectorLog
-    from merganser.framework.primitives.logs.vector_log_sink import LogVectorOutput, VectorLogSink
-    from merganser.framework.primitives.low_pass_filter import FirstOrderLowPassFilter
-    from merganser.framework.primitives.port_switch import PortSwitch
-    from merganser.framework.primitives.rotary_encoders import RotaryEncoders
-    from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough
-    from merganser.framework.primitives.saturation import Saturation
+    from merganser.framework.primitives.random_numbers import AddRandomInputs, LinearTransformDensity, RandomSource
+    from merganser.framework.primitives.routing import (
+        Demultiplexer,
+        Multiplexer,
+        PassThrough,
+        PortSwitch,
+        Selector,
+        SelectorParams,
+    )
     from merganser.framework.primitives.scalar_templates import (
         Adder_,
         AffineSystem_,
@@ -86,14 +86,19 @@ if _TYPE_CHECKING:
         WrapToSystem_,
         ZeroOrderHold_,
     )
-    from merganser.framework.primitives.selector import Selector, SelectorParams
-    from merganser.framework.primitives.shared_pointer_system import SharedPointerSystem
-    from merganser.framework.primitives.sources.random_source import AddRandomInputs, RandomSource
-    from merganser.framework.primitives.sources.sine import Sine
-    from merganser.framework.primitives.sources.sources import ConstantValueSource, ConstantVectorSource
-    from merganser.framework.primitives.sources.trajectory_source import TrajectorySource
-    from merganser.framework.primitives.wrap_to_system import WrapToSystem
-    from merganser.framework.primitives.zero_order_hold import ZeroOrderHold
+    from merganser.framework.primitives.sensors import BeamModel, BeamModelParams, RotaryEncoders
+    from merganser.framework.primitives.sources import (
+        ConstantValueSource,
+        ConstantVectorSource,
+        SharedPointerSystem,
+        Sine,
+        TrajectorySource,
+    )
+    from merganser.framework.primitives.symbolic_vector_system import SymbolicVectorSystem
+    from merganser.framework.primitives.trajectory_affine_system import (
+        TrajectoryAffineSystem,
+        TrajectoryLinearSystem,
+    )
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 

@@ -52,7 +52,7 @@ def checked_vector(value: ArrayLike, what: str) -> Array:
 
 
 def checked_matrix(value: ArrayLike, rows: int, columns: int, what: str) -> Array:
-    """A copy of `value` as a matrix of shape [rows, columns]; a vector stands for a column, an empty one for zeros.
+    """A copy of `value` as a matrix of shape [rows, columns]; a vector is taken as a column, an empty one as zeros.
 
     Raises:
         TypeError: `value` does not consist of numbers.
@@ -61,6 +61,8 @@ def checked_matrix(value: ArrayLike, rows: int, columns: int, what: str) -> Arra
     array = checked_numbers(value, what)
     if array.size == 0:
         return np.zeros((rows, columns))
+    if array.ndim == 0:
+        raise ValueError(f"{what}: expected a matrix, got the number {value!r}; write [[{value!r}]].")
     if array.ndim == 1:
         array = array[:, np.newaxis]
     if array.shape != (rows, columns):

@@ -17,14 +17,12 @@ from merganser.framework.core.values.bus_value import BusValue
 from merganser.framework.core.values.values import AbstractValue, BasicVector, Value
 from merganser.framework.primitives._arguments import checked_size
 
-__all__ = ["BusCreator", "BusSelector"]
-
 
 class BusCreator(LeafSystem):
     """Packs the values of its inputs into a BusValue, under the names of the ports.
 
     `DeclareVectorInputPort(name, size)` and `DeclareAbstractInputPort(name, model_value)` add inputs. An input that is
-    not connected is left out of the bus. The value of a vector port stands there as a BasicVector.
+    not connected is left out of the bus. The value of a vector port is stored there as a BasicVector.
 
     Args:
         output_port_name: of the output port.
@@ -131,7 +129,7 @@ class _CodeOfSignal:
         self._name, self._size = name, size
 
     def resolve(self, context: Context) -> NativeCode | None:
-        """The operation; None if there is none."""
+        """The operation; None if it must run in Python."""
         bus = context.sources[0]
         creator = bus.context.system if isinstance(bus, CacheSlot) else None
         if not isinstance(creator, BusCreator) or not creator.HasInputPort(self._name):

@@ -6,77 +6,34 @@ from typing import Any
 
 from merganser.framework.core.scalars.scalars import cast_array, scalar_of_array
 from merganser.framework.core.scalars.templates import SystemTemplate, ValueTemplate
-from merganser.framework.primitives.arithmetic import Adder, Gain
-from merganser.framework.primitives.beam_model import BeamModel
+from merganser.framework.primitives.arithmetic import Adder, Gain, Saturation, WrapToSystem
 from merganser.framework.primitives.bus import BusCreator, BusSelector
-from merganser.framework.primitives.discrete_derivative import (
+from merganser.framework.primitives.continuous import FirstOrderLowPassFilter, Integrator
+from merganser.framework.primitives.discrete import (
     DiscreteDerivative,
+    DiscreteTimeDelay,
+    DiscreteTimeIntegrator,
     StateInterpolatorWithDiscreteDerivative,
+    ZeroOrderHold,
 )
-from merganser.framework.primitives.discrete_time import DiscreteTimeDelay, DiscreteTimeIntegrator
-from merganser.framework.primitives.functions.multilayer_perceptron import MultilayerPerceptron
-from merganser.framework.primitives.functions.symbolic_vector_system import SymbolicVectorSystem
-from merganser.framework.primitives.integrator import Integrator
-from merganser.framework.primitives.linear.linear_system import AffineSystem, LinearSystem
-from merganser.framework.primitives.linear.matrix_gain import MatrixGain, SparseMatrixGain
-from merganser.framework.primitives.linear.trajectory_affine_system import (
+from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem, MatrixGain, SparseMatrixGain
+from merganser.framework.primitives.logs import VectorLog, VectorLogSink
+from merganser.framework.primitives.multilayer_perceptron import MultilayerPerceptron
+from merganser.framework.primitives.random_numbers import LinearTransformDensity
+from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough, PortSwitch, Selector
+from merganser.framework.primitives.sensors import BeamModel, RotaryEncoders
+from merganser.framework.primitives.sources import (
+    ConstantValueSource,
+    ConstantVectorSource,
+    SharedPointerSystem,
+    Sine,
+    TrajectorySource,
+)
+from merganser.framework.primitives.symbolic_vector_system import SymbolicVectorSystem
+from merganser.framework.primitives.trajectory_affine_system import (
     TrajectoryAffineSystem,
     TrajectoryLinearSystem,
 )
-from merganser.framework.primitives.linear_transform_density import LinearTransformDensity
-from merganser.framework.primitives.logs.vector_log import VectorLog
-from merganser.framework.primitives.logs.vector_log_sink import VectorLogSink
-from merganser.framework.primitives.low_pass_filter import FirstOrderLowPassFilter
-from merganser.framework.primitives.port_switch import PortSwitch
-from merganser.framework.primitives.rotary_encoders import RotaryEncoders
-from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough
-from merganser.framework.primitives.saturation import Saturation
-from merganser.framework.primitives.selector import Selector
-from merganser.framework.primitives.shared_pointer_system import SharedPointerSystem
-from merganser.framework.primitives.sources.sine import Sine
-from merganser.framework.primitives.sources.sources import ConstantValueSource, ConstantVectorSource
-from merganser.framework.primitives.sources.trajectory_source import TrajectorySource
-from merganser.framework.primitives.wrap_to_system import WrapToSystem
-from merganser.framework.primitives.zero_order_hold import ZeroOrderHold
-
-__all__ = [
-    "Adder_",
-    "AffineSystem_",
-    "BeamModel_",
-    "BusCreator_",
-    "BusSelector_",
-    "ConstantValueSource_",
-    "ConstantVectorSource_",
-    "Demultiplexer_",
-    "DiscreteDerivative_",
-    "DiscreteTimeDelay_",
-    "DiscreteTimeIntegrator_",
-    "FirstOrderLowPassFilter_",
-    "Gain_",
-    "Integrator_",
-    "LinearSystem_",
-    "LinearTransformDensity_",
-    "MatrixGain_",
-    "MultilayerPerceptron_",
-    "Multiplexer_",
-    "PassThrough_",
-    "PortSwitch_",
-    "RotaryEncoders_",
-    "Saturation_",
-    "Selector_",
-    "SharedPointerSystem_",
-    "Sine_",
-    "SparseMatrixGain_",
-    "StateInterpolatorWithDiscreteDerivative_",
-    "SymbolicVectorSystem_",
-    "TrajectoryAffineSystem_",
-    "TrajectoryLinearSystem_",
-    "TrajectorySource_",
-    "VectorLogSink_",
-    "VectorLog_",
-    "WrapToSystem_",
-    "ZeroOrderHold_",
-]
 
 Adder_ = SystemTemplate(Adder)
 AffineSystem_ = SystemTemplate(AffineSystem)

@@ -14,9 +14,6 @@ from merganser.framework.core.system.random_values import RandomDistribution, Ra
 if TYPE_CHECKING:
     from merganser.framework.symbolic import Expression
 
-__all__ = ["Deterministic", "Distribution", "Gaussian", "Uniform", "UniformDiscrete", "random_variable"]
-
-
 @dataclass(eq=False)
 class Distribution(abc.ABC):
     """How a number is distributed."""
@@ -131,7 +128,7 @@ class UniformDiscrete(Distribution):
         """Draws one of the numbers.
 
         Raises:
-            RuntimeError: there are none.
+            RuntimeError: it has no values.
         """
         values = self._required("Sample")
         chances = np.cumsum(np.full(len(values), 1.0 / len(values)))
@@ -142,7 +139,7 @@ class UniformDiscrete(Distribution):
         """The mean of the numbers.
 
         Raises:
-            RuntimeError: there are none.
+            RuntimeError: it has no values.
         """
         values = self._required("Mean")
         return sum(values) / len(values)

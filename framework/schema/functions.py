@@ -1,4 +1,4 @@
-"""What a setting that may be random stands for, whether or not it is: a number, a vector, or a distribution of them."""
+"""Reads settings that may be random: a number, a vector, or a distribution of them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,6 @@ from merganser.framework.schema.vectors import (
 if TYPE_CHECKING:
     from merganser.framework.symbolic import Expression
 
-__all__ = [
-    "GetDeterministicValue",
-    "IsDeterministic",
-    "Mean",
-    "Sample",
-    "ToDistribution",
-    "ToDistributionVector",
-    "ToSymbolic",
-]
-
-
 def ToDistribution(var: float | Distribution) -> Distribution:
     """A number, or a distribution, as a distribution.
 
@@ -45,7 +34,7 @@ def ToDistribution(var: float | Distribution) -> Distribution:
 
 
 def ToDistributionVector(vec: Any) -> DistributionVector:
-    """A vector, or a distribution, as a distribution of vectors; one of numbers stands for a vector of size 1.
+    """A vector, or a distribution, as a distribution of vectors; distributions of numbers give vectors of size 1.
 
     Raises:
         TypeError: it is neither.

@@ -18,8 +18,6 @@ from merganser.framework.schema.distributions import Deterministic, Distribution
 from merganser.framework.schema.functions import ToDistribution, ToDistributionVector
 from merganser.framework.schema.vectors import DeterministicVector, DistributionVector, GaussianVector, UniformVector
 
-__all__ = ["Number", "Reading", "Rotation", "RotationKind", "Vector3"]
-
 # A number, and a vector of three, that may be random, as settings files say them.
 Number = float | Deterministic | Gaussian | Uniform | UniformDiscrete
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ else:
 
 @dataclass(frozen=True)
 class Reading:
-    """What is made of what may be random: a sample, the mean, an expression, or the only value.
+    """How random numbers are resolved: by a sample, the mean, an expression, or the only value.
 
     Attributes:
         number: called with a distribution of a number.
@@ -42,7 +40,7 @@ class Reading:
 
     @staticmethod
     def sample(generator: RandomGenerator) -> Reading:
-        """What is random is drawn; numbers that can have one value only have it without a draw."""
+        """Draws random numbers; those with one possible value need no draw."""
 
         def drawn(x: Distribution) -> float:
             value = x._only_value()
@@ -52,12 +50,12 @@ class Reading:
 
     @staticmethod
     def mean() -> Reading:
-        """What is random is at its mean."""
+        """Takes the mean of random numbers."""
         return Reading(lambda x: x.Mean(), lambda x: x.Mean())
 
     @staticmethod
     def symbolic() -> Reading:
-        """What is random are new variables."""
+        """Makes new variables for random numbers."""
         return Reading(lambda x: x.ToSymbolic(), lambda x: x.ToSymbolic())
 
     @staticmethod

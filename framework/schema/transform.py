@@ -15,8 +15,6 @@ from merganser.framework.schema.functions import ToDistributionVector
 from merganser.framework.schema.rotation import Reading, Rotation, Vector3
 from merganser.framework.schema.vectors import DistributionVector
 
-__all__ = ["Transform"]
-
 
 @dataclass(kw_only=True, eq=False, init=False)
 class Transform:

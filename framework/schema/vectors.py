@@ -13,16 +13,6 @@ from merganser.framework.common.records import copyable
 from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform
 
-__all__ = [
-    "DeterministicVector",
-    "DeterministicVectorX",
-    "DistributionVector",
-    "GaussianVector",
-    "GaussianVectorX",
-    "UniformVector",
-    "UniformVectorX",
-]
-
 Vector = NDArray[np.float64]
 _LARGEST_SIZE = 6
 

@@ -1,4 +1,4 @@
-"""Symbolic expressions, formulas and variables (pydrake.symbolic), with sympy inside."""
+"""Symbolic expressions, formulas and variables (pydrake.symbolic); to sympy and back by `to_sympy` and `from_sympy`."""
 
 from merganser.framework.math.arrays import inv
 from merganser.framework.symbolic.decompositions import (
@@ -43,7 +43,6 @@ from merganser.framework.symbolic.functions import (
     tanh,
     uninterpreted_function,
 )
-from merganser.framework.symbolic.gram import CalcPolynomialWLowerTriangularPart
 from merganser.framework.symbolic.kinds import ExpressionKind, FormulaKind
 from merganser.framework.symbolic.matrices import (
     Evaluate,
@@ -61,10 +60,13 @@ from merganser.framework.symbolic.monomial import (
     MonomialBasis,
     OddDegreeMonomialBasis,
 )
-from merganser.framework.symbolic.polynomial import Polynomial, SubstituteAndExpandCacheData
-from merganser.framework.symbolic.rational_function import RationalFunction
+from merganser.framework.symbolic.polynomial import (
+    CalcPolynomialWLowerTriangularPart,
+    Polynomial,
+    SubstituteAndExpandCacheData,
+)
+from merganser.framework.symbolic.rational_function import RationalFunction, SubstituteStereographicProjection
 from merganser.framework.symbolic.sin_cos import SinCos, SinCosSubstitutionType
-from merganser.framework.symbolic.stereographic import SubstituteStereographicProjection
 from merganser.framework.symbolic.sympy_conversion import from_sympy, to_sympy
 from merganser.framework.symbolic.variable import (
     MakeMatrixBinaryVariable,

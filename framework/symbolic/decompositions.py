@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "DecomposeAffineExpression",
-    "DecomposeAffineExpressions",
-    "DecomposeL2NormExpression",
-    "DecomposeLinearExpressions",
-    "DecomposeLumpedParameters",
-    "DecomposeQuadraticPolynomial",
-    "ExtractVariablesFromExpression",
-    "ReplaceBilinearTerms",
-]
-
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.common.keywords import also_named
-from merganser.framework.symbolic._sympy import sympy
+from merganser.framework.symbolic import nodes as n
 from merganser.framework.symbolic.expression import Expression, symbol_of
-from merganser.framework.symbolic.matrices import Evaluate, GetVariableVector, IsAffine, Jacobian, nodes_of
+from merganser.framework.symbolic.matrices import nodes_of
 from merganser.framework.symbolic.monomial import Monomial
-from merganser.framework.symbolic.nodes import is_zero
 from merganser.framework.symbolic.polynomial import Polynomial
-from merganser.framework.symbolic.printing import place
-from merganser.framework.symbolic.trees import postorder, printable, symbols_of
+from merganser.framework.symbolic.printing import place, printable
+from merganser.framework.symbolic.trees import expanded
 from merganser.framework.symbolic.variable import Variable
 
 Array = npt.NDArray[np.float64]
+
+_ROUNDING = 1e-10  # of numbers of size 1, after an elimination
 
 
 @also_named(v="expressions")
@@ -41,7 +31,7 @@ def DecomposeAffineExpressions(expressions: npt.ArrayLike, vars: npt.ArrayLike |
 
     Args:
         expressions: shape [m]; by the name `v`, where vars are left out.
-        vars: variables, shape [n]; by default all that occur.
+        vars: variables, shape [n]; by default all that occur, those of the first expression first.
 
     Returns:
         A, shape [m, n], and b, shape [m]; and the variables, if they were left out.
@@ -49,18 +39,72 @@ def DecomposeAffineExpressions(expressions: npt.ArrayLike, vars: npt.ArrayLike |
     Raises:
         RuntimeError: the expressions are not affine in vars, or have other variables.
     """
-    variables = GetVariableVector(expressions) if vars is None else np.ravel(np.asarray(vars, dtype=object))
     nodes = nodes_of(expressions, "DecomposeAffineExpressions").ravel()
-    others = set(symbols_of(*nodes)) - {symbol_of(v, "DecomposeAffineExpressions") for v in variables}
-    if others or not IsAffine(expressions):
+    variables = _as_met(nodes) if vars is None else np.ravel(np.asarray(vars, dtype=object))
+    places = {symbol_of(v, "DecomposeAffineExpressions"): j for j, v in enumerate(variables)}
+    forms = [affine_form(node) for node in nodes]
+    if None in forms or any(symbol not in places for _, slopes in filter(None, forms) for symbol in slopes):
+        others = set(n.symbols_of(*nodes)) - places.keys()
         raise RuntimeError(
             f"DecomposeAffineExpressions: the expressions are not affine in {[str(v) for v in variables]} alone. "
             f"Other variables: {sorted(symbol.name for symbol in others)}."
         )
-    origin = dict.fromkeys(variables, 0.0)
-    A = Evaluate(Jacobian(expressions, variables), origin) if len(variables) else np.zeros((len(nodes), 0))
-    b = Evaluate(expressions, origin).ravel()
+    A, b = np.zeros((len(nodes), len(variables))), np.zeros(len(nodes))
+    for i, (constant, slopes) in enumerate(filter(None, forms)):
+        b[i] = constant
+        for symbol, slope in slopes.items():
+            A[i, places[symbol]] = slope
     return (A, b, variables) if vars is None else (A, b)
+
+
+def affine_form(node: Any) -> tuple[Any, Mapping[n.Symbol, Any]] | None:
+    """The constant of an affine tree and its slopes by symbols; None of others."""
+    if not is_affine(node):
+        node = expanded(node)
+        if not is_affine(node):
+            return None
+    return n.terms_of(node)
+
+
+def is_affine(node: Any) -> bool:
+    """Whether a tree is written as a sum of multiples of symbols."""
+    return set(map(type, n.terms_of(node)[1])) <= {n.Symbol}
+
+
+def quadratic_form(node: Any, places: Mapping[Any, int], size: int) -> tuple[Array, Array, float] | None:
+    """Q, b and c of a tree 0.5 x'Q x + b'x + c, given the place of each symbol in x; None of others."""
+    constant, terms = n.terms_of(node)
+    Q, b, c = np.zeros((size, size)), np.zeros(size), float(constant)
+    for term, factor in terms.items():
+        if term in places:
+            b[places[term]] += factor
+        elif type(term) is n.Product and term.degree == 2 and term.factors.keys() <= places.keys():
+            i, *others = map(places.__getitem__, term.factors)
+            j = others[0] if others else i
+            Q[i, j] += factor
+            Q[j, i] += factor
+        else:
+            forms = [_vector(base, places, size) for base, power in n.factors_of(term).items() for _ in range(power)]
+            if len(forms) != 2 or any(form is None for form in forms):
+                whole = expanded(node)
+                return None if whole is node else quadratic_form(whole, places, size)
+            # (c_u + u'x) (c_v + v'x)
+            (c_u, u), (c_v, v) = filter(None, forms)
+            Q += float(factor) * (np.outer(u, v) + np.outer(v, u))
+            b += float(factor) * (c_u * v + c_v * u)
+            c += float(factor) * c_u * c_v
+    return Q, b, c
+
+
+def _vector(node: Any, places: Mapping[Any, int], size: int) -> tuple[float, Array] | None:
+    """The constant and the slopes of a tree that is written as an affine one; None of others."""
+    constant, terms = n.terms_of(node)
+    if not terms.keys() <= places.keys():
+        return None
+    slopes = np.zeros(size)
+    for symbol, slope in terms.items():
+        slopes[places[symbol]] = slope
+    return float(constant), slopes
 
 
 def DecomposeLinearExpressions(expressions: npt.ArrayLike, vars: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -82,11 +126,18 @@ def DecomposeLinearExpressions(expressions: npt.ArrayLike, vars: npt.ArrayLike) 
 def ExtractVariablesFromExpression(e: Any) -> tuple[npt.NDArray[Any], dict[int, int]]:
     """The variables of an expression, or of an array of them, and the place of each by its number.
 
+    Those of one expression are in the order of their numbers, and those of the first expression come first.
+
     Returns:
         Variables, shape [n], and {variable.get_id(): index}.
     """
-    variables = GetVariableVector(e if np.ndim(e) else [e])
+    variables = _as_met(nodes_of(e if np.ndim(e) else [e], "ExtractVariablesFromExpression").ravel("F"))
     return variables, {variable.get_id(): i for i, variable in enumerate(variables)}
+
+
+def _as_met(nodes: Iterable[Any]) -> npt.NDArray[Any]:
+    symbols = dict.fromkeys(symbol for node in nodes for symbol in n.symbols_of(node))
+    return np.array([symbol.variable for symbol in symbols], dtype=object)
 
 
 def DecomposeAffineExpression(e: Any, map_var_to_index: Mapping[int, int]) -> tuple[Array, float]:
@@ -103,16 +154,15 @@ def DecomposeAffineExpression(e: Any, map_var_to_index: Mapping[int, int]) -> tu
         RuntimeError: it is not affine.
         KeyError: a variable has no place.
     """
-    variables = GetVariableVector([e])
-    A, b = DecomposeAffineExpressions([e], variables)
+    form = affine_form(Expression(e)._node)
+    if form is None:
+        raise RuntimeError(f"DecomposeAffineExpression: {e} is not affine.")
     slopes = np.zeros(len(map_var_to_index))
-    for variable, slope in zip(variables, A[0]):
-        if slope == 0.0:
-            continue
-        if variable.get_id() not in map_var_to_index:
-            raise KeyError(f"DecomposeAffineExpression: map_var_to_index has no place for {variable}.")
-        slopes[map_var_to_index[variable.get_id()]] += slope
-    return slopes, float(b[0])
+    for symbol, slope in form[1].items():
+        if symbol.variable.get_id() not in map_var_to_index:
+            raise KeyError(f"DecomposeAffineExpression: map_var_to_index has no place for {symbol.name}.")
+        slopes[map_var_to_index[symbol.variable.get_id()]] += slope
+    return slopes, float(form[0])
 
 
 def DecomposeQuadraticPolynomial(poly: Polynomial, map_var_to_index: Mapping[int, int]) -> tuple[Array, Array, float]:
@@ -126,27 +176,16 @@ def DecomposeQuadraticPolynomial(poly: Polynomial, map_var_to_index: Mapping[int
         Q, shape [n, n], symmetric; b, shape [n]; c.
 
     Raises:
-        RuntimeError: the degree is higher, or a coefficient is no number.
+        RuntimeError: the degree is higher, or a coefficient is not a number.
     """
-    n = len(map_var_to_index)
-    Q, b, c = np.zeros((n, n)), np.zeros(n), 0.0
-    for monomial, coefficient in poly.monomial_to_coefficient_map().items():
-        if monomial.total_degree() > 2 or not coefficient._node.is_Number:
-            raise RuntimeError(
-                f"DecomposeQuadraticPolynomial: {coefficient}*{monomial} is no number times a product of at most two "
-                "variables."
-            )
-        value = float(coefficient._node)
-        places = [map_var_to_index[v.get_id()] for v, power in monomial.get_powers().items() for _ in range(power)]
-        if len(places) == 2:
-            i, j = places
-            Q[i, j] += value
-            Q[j, i] += value
-        elif places:
-            b[places[0]] += value
-        else:
-            c += value
-    return Q, b, c
+    places = {v._node: map_var_to_index[v.get_id()] for v in poly.indeterminates()}
+    form = quadratic_form(poly.ToExpression()._node, places, len(map_var_to_index))
+    if form is None:
+        raise RuntimeError(
+            f"DecomposeQuadraticPolynomial: {poly} has a coefficient that is not a number, or a monomial that is not a "
+            "product of at most two variables."
+        )
+    return form
 
 
 def DecomposeL2NormExpression(
@@ -164,15 +203,13 @@ def DecomposeL2NormExpression(
     """
     nothing = (False, np.zeros((0, 0)), np.zeros(0), np.empty(0, dtype=object))
     node = Expression(e)._node
-    if not (node.is_Pow and node.exp == sympy.S.Half):
+    if not (isinstance(node, n.Sqrt) or (isinstance(node, n.Power) and node.parts[1] == n.Number(0.5))):
         return nothing
-    radicand = Expression._of(node.base)
-    try:
-        polynomial = Polynomial(radicand)
-        variables, places = ExtractVariablesFromExpression(radicand)
-        Q, slope, constant = DecomposeQuadraticPolynomial(polynomial, places)
-    except RuntimeError:
+    symbols = n.symbols_of(node.parts[0])
+    form = quadratic_form(node.parts[0], {symbol: i for i, symbol in enumerate(symbols)}, len(symbols))
+    if form is None:
         return nothing
+    Q, slope, constant = form
     # |A x + b|^2 = x'A'A x + 2 b'A x + b'b
     eigenvalues, vectors = np.linalg.eigh(Q / 2.0)
     if eigenvalues.min(initial=0.0) < -psd_tol or not (eigenvalues > psd_tol).any():
@@ -182,7 +219,7 @@ def DecomposeL2NormExpression(
     deviations = (A.T @ A - Q / 2.0, 2.0 * A.T @ b - slope, b @ b - constant)
     if max(np.abs(deviation).max() for deviation in deviations) > coefficient_tol:
         return nothing
-    return True, A, b, variables
+    return True, A, b, _as_met(node.parts[:1])
 
 
 def _rows(form: Array, eigenvalues: Array, vectors: Array, tolerance: float) -> Array:
@@ -198,6 +235,8 @@ def DecomposeLumpedParameters(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
     """W, alpha and w0 of expressions f = W(n) alpha(parameters) + w0(n), where n are all other variables.
 
+    No column of W is a sum of multiples of others: parameters that act only together, as in (m1 + m2) n, are one lump.
+
     Args:
         f: expressions, shape [m].
         parameters: variables.
@@ -211,32 +250,63 @@ def DecomposeLumpedParameters(
     symbols = {symbol_of(parameter, "DecomposeLumpedParameters") for parameter in np.ravel(np.asarray(parameters))}
     memo: dict[Any, Any] = {}
     rows = [_lumps(node, symbols, memo) for node in nodes_of(f, "DecomposeLumpedParameters").ravel()]
-    lumps = sorted({lump for row in rows for lump in row} - {sympy.S.One}, key=place)
-    W = np.empty((len(rows), len(lumps)), dtype=object)
+    lumps = sorted({lump for row in rows for lump in row} - {n.ONE}, key=place)
+    pivots, multiples = _independent(rows, lumps)
+    W = np.empty((len(rows), len(pivots)), dtype=object)
     for i, row in enumerate(rows):
-        W[i, :] = [Expression._of(row.get(lump, sympy.S.Zero)) for lump in lumps]
-    alpha = np.array([Expression._of(lump) for lump in lumps], dtype=object)
-    w0 = np.array([Expression._of(row.get(sympy.S.One, sympy.S.Zero)) for row in rows], dtype=object)
+        W[i, :] = [Expression._of(row.get(lumps[j], n.ZERO)) for j in pivots]
+    parts = [[Expression._of(lump) * c for c, lump in zip(each, lumps) if c] for each in multiples]
+    alpha = np.array([sum(terms[1:], start=terms[0]) for terms in parts], dtype=object)
+    w0 = np.array([Expression._of(row.get(n.ONE, n.ZERO)) for row in rows], dtype=object)
     return W, alpha, w0
 
 
+def _independent(rows: list[dict[Any, Any]], lumps: list[Any]) -> tuple[list[int], Array]:
+    """Lumps whose coefficients are independent functions, and the multiples of all lumps that act with each of them.
+
+    With T[k, j], the number of times that lump j has the coefficient function k, its reduced row echelon form R has
+    T = T[:, pivots] R, so that f = W[:, pivots] (R lumps).
+    """
+    places: dict[tuple[int, Any], int] = {}
+    entries = []
+    for i, row in enumerate(rows):
+        for j, lump in enumerate(lumps):
+            constant, terms = n.terms_of(expanded(row.get(lump, n.ZERO)))
+            for function, factor in [*terms.items(), *([(n.ONE, constant)] if constant else [])]:
+                entries.append((places.setdefault((i, function), len(places)), j, float(factor)))
+    T = np.zeros((len(places), len(lumps)))
+    for k, j, factor in entries:
+        T[k, j] += factor
+    T /= np.maximum(np.abs(T).max(axis=1, initial=0.0, keepdims=True), np.finfo(float).tiny)
+    pivots: list[int] = []
+    for j in range(len(lumps)):
+        rest = T[len(pivots) :]
+        if np.abs(rest[:, j]).max(initial=0.0) <= _ROUNDING:
+            continue
+        k, top = len(pivots) + int(np.abs(rest[:, j]).argmax()), len(pivots)
+        T[[top, k]] = T[[k, top]]
+        T[top] /= T[top, j]
+        others = np.arange(len(T)) != top
+        T[others] -= np.outer(T[others, j], T[top])
+        pivots.append(j)
+    R = T[: len(pivots)]
+    return pivots, np.where(np.abs(R) <= _ROUNDING, 0.0, R)
+
+
 def _lumps(root: Any, parameters: set[Any], memo: dict[Any, Any]) -> dict[Any, Any]:
-    """What is multiplied with each product of parameters, or with 1."""
-    for node in postorder(root, memo, lazy=False):
-        inside = set(symbols_of(node))
+    """The factor of each product of parameters, or of 1."""
+    for node in n.postorder(root, memo, lazy=False):
+        inside = set(n.symbols_of(node))
         if not inside & parameters:
-            memo[node] = {sympy.S.One: node}
+            memo[node] = {n.ONE: node}
+        elif type(node) is n.Sum:
+            terms = [{lump: n.scaled(data, c) for lump, data in memo[term].items()} for term, c in node.terms.items()]
+            memo[node] = _added([*terms, {n.ONE: n.Number(node.constant)}])
+        elif type(node) is n.Product:
+            memo[node] = _multiplied([memo[base] for base, power in node.factors.items() for _ in range(power)])
         elif inside <= parameters:
-            factor, lump = node.as_coeff_Mul()
-            memo[node] = {lump: factor}
-        elif node.func is sympy.Add:
-            memo[node] = _added([memo[term] for term in node.args])
-        elif node.func is sympy.Mul or (node.is_Pow and node.exp.is_Integer and node.exp > 0):
-            factors = [memo[node.base]] * int(node.exp) if node.is_Pow else [memo[factor] for factor in node.args]
-            memo[node] = _multiplied(factors)
+            memo[node] = {node: n.ONE}
         else:
-            memo[node] = None
-        if memo[node] is None:
             raise RuntimeError(
                 f"DecomposeLumpedParameters: {printable(node)} depends on parameters and on other variables, and is "
                 "neither a sum nor a product."
@@ -248,15 +318,17 @@ def _added(parts: list[dict[Any, Any]]) -> dict[Any, Any]:
     total: dict[Any, Any] = {}
     for part in parts:
         for lump, data in part.items():
-            total[lump] = sympy.Add(total.get(lump, sympy.S.Zero), data)
-    return {lump: data for lump, data in total.items() if not is_zero(data)}
+            total[lump] = n.added(total.get(lump, n.ZERO), data)
+    return {lump: data for lump, data in total.items() if not n.is_zero(data)}
 
 
 def _multiplied(factors: list[dict[Any, Any]]) -> dict[Any, Any]:
-    result = {sympy.S.One: sympy.S.One}
+    result: dict[Any, Any] = {n.ONE: n.ONE}
     for factor in factors:
         pairs = itertools.product(result.items(), factor.items())
-        result = _added([{sympy.Mul(lump, other): sympy.Mul(data, more)} for (lump, data), (other, more) in pairs])
+        result = _added(
+            [{n.multiplied(lump, other): n.multiplied(data, more)} for (lump, data), (other, more) in pairs]
+        )
     return result
 
 
@@ -305,4 +377,4 @@ def _replaced(monomial: Monomial, columns: list[list[Variable]], entries: npt.ND
         for first, second in (factors, factors[::-1]):
             if first in rows and second in columns_of:
                 return entries[rows[first], columns_of[second]]
-    raise RuntimeError(f"ReplaceBilinearTerms: {monomial} is no product of a variable of x and one of y.")
+    raise RuntimeError(f"ReplaceBilinearTerms: {monomial} is not a product of a variable of x and one of y.")

@@ -6,44 +6,42 @@ there is NaN, and evaluating it raises an error, as in Drake.
 
 from __future__ import annotations
 
-__all__ = ["differentiated"]
-
 from collections.abc import Callable
 from typing import Any
 
-from merganser.framework.symbolic._sympy import sympy
-from merganser.framework.symbolic.nodes import IfThenElse, Maximum, Minimum, Symbol, is_uninterpreted, is_zero
-from merganser.framework.symbolic.trees import RELATIONS, decided, postorder
-
-_ZERO, _ONE = sympy.S.Zero, sympy.S.One
-
-
-def _over(denominator: Any) -> Any:
-    return sympy.Pow(denominator, -1)
+from merganser.framework.symbolic import nodes as n
+from merganser.framework.symbolic.trees import applied, chosen, from_above, powered
 
 
 def _step_slope(u: Any) -> Any:
     """Slope of floor and ceil: 0 between integers."""
-    return IfThenElse(decided(sympy.Eq, sympy.floor(u), sympy.ceiling(u)), sympy.nan, _ZERO)
+    return chosen(n.decided(n.Eq, applied(n.Floor, u), applied(n.Ceil, u)), n.NAN, n.ZERO)
+
+
+def _one_and(u: Any, factor: int) -> Any:
+    """1 + factor u^2."""
+    return n.added(n.ONE, n.integer_power(u, 2), factor)
 
 
 #: f'(u) of each function f.
 _SLOPES: dict[Any, Callable[[Any], Any]] = {
-    sympy.sin: sympy.cos,
-    sympy.cos: lambda u: -sympy.sin(u),
-    sympy.tan: lambda u: 1 + sympy.tan(u) ** 2,
-    sympy.asin: lambda u: _over(sympy.sqrt(1 - u**2)),
-    sympy.acos: lambda u: -_over(sympy.sqrt(1 - u**2)),
-    sympy.atan: lambda u: _over(1 + u**2),
-    sympy.sinh: sympy.cosh,
-    sympy.cosh: sympy.sinh,
-    sympy.tanh: lambda u: 1 - sympy.tanh(u) ** 2,
-    sympy.exp: sympy.exp,
-    sympy.log: _over,
-    sympy.Abs: lambda u: _by_order(u, _ZERO, _ONE, -_ONE),
-    sympy.sign: lambda u: _by_order(u, _ZERO, _ZERO, _ZERO),
-    sympy.floor: _step_slope,
-    sympy.ceiling: _step_slope,
+    n.Sin: lambda u: applied(n.Cos, u),
+    n.Cos: lambda u: n.scaled(applied(n.Sin, u), -1),
+    n.Tan: lambda u: _one_and(applied(n.Tan, u), 1),
+    n.Asin: lambda u: n.reciprocal(applied(n.Sqrt, _one_and(u, -1))),
+    n.Acos: lambda u: n.scaled(n.reciprocal(applied(n.Sqrt, _one_and(u, -1))), -1),
+    n.Atan: lambda u: n.reciprocal(_one_and(u, 1)),
+    n.Sinh: lambda u: applied(n.Cosh, u),
+    n.Cosh: lambda u: applied(n.Sinh, u),
+    n.Tanh: lambda u: _one_and(applied(n.Tanh, u), -1),
+    n.Exp: lambda u: applied(n.Exp, u),
+    n.Log: n.reciprocal,
+    n.Sqrt: lambda u: n.scaled(n.reciprocal(applied(n.Sqrt, u)), n.inverse(2)),
+    n.Reciprocal: lambda u: n.scaled(n.integer_power(n.reciprocal(u), 2), -1),
+    n.Abs: lambda u: _by_order(u, n.ZERO, n.ONE, n.scaled(n.ONE, -1)),
+    n.Sign: lambda u: _by_order(u, n.ZERO, n.ZERO, n.ZERO),
+    n.Floor: _step_slope,
+    n.Ceil: _step_slope,
 }
 
 
@@ -51,11 +49,11 @@ def _by_order(a: Any, b: Any, if_greater: Any, if_less: Any) -> Any:
     """One of two expressions, by which of a and b is greater; NaN if they are equal."""
     if if_greater == if_less:
         return if_greater
-    tie = IfThenElse(decided(sympy.Eq, a, b), sympy.nan, if_less)
-    return IfThenElse(decided(sympy.Gt, a, b), if_greater, tie)
+    tie = chosen(n.decided(n.Eq, a, b), n.NAN, if_less)
+    return chosen(n.decided(n.Gt, a, b), if_greater, tie)
 
 
-def differentiated(root: Any, symbol: Symbol, memo: dict[Any, Any]) -> Any:
+def differentiated(root: Any, symbol: n.Symbol, memo: dict[Any, Any]) -> Any:
     """Partial derivative of a tree by a symbol.
 
     Args:
@@ -63,62 +61,83 @@ def differentiated(root: Any, symbol: Symbol, memo: dict[Any, Any]) -> Any:
         symbol: the variable.
         memo: derivatives of subtrees by the same symbol known so far; grows.
     """
-    for node in postorder(root, memo, lazy=False):
-        if node.args and not isinstance(node, sympy.logic.boolalg.Boolean):
-            memo[node] = _derivative(node, memo.__getitem__)
-        else:
-            memo[node] = _ONE if node == symbol else _ZERO
-    return memo[root]
+
+    def slope(node: Any) -> Any:
+        if type(node) is n.Symbol:
+            return n.ONE if node is symbol else n.ZERO
+        if type(node) is n.Number or isinstance(node, n.Condition):
+            return n.ZERO
+        found = memo.get(node)
+        if found is None:
+            found = memo[node] = _derivative(node, slope)
+        return found
+
+    return from_above(slope, root, memo, lazy=False)
 
 
 def _derivative(node: Any, d: Callable[[Any], Any]) -> Any:
-    """The rule for a node, given the derivative of its arguments."""
-    kind = node.func
-    if kind is sympy.Add:
-        return sympy.Add(*(d(term) for term in node.args))
-    if kind is sympy.Mul:
-        return _product_rule(node.args, d)
-    if kind is sympy.Pow:
+    """The rule for a node, given the derivative of its parts."""
+    kind = type(node)
+    if kind is n.Sum:
+        return n.summed([(d(term), factor) for term, factor in node.terms.items()])
+    if kind is n.Product:
+        return _product_rule(node.factors, d)
+    if kind is n.Power:
         return _power_rule(node, d)
     if kind in _SLOPES:
-        (u,) = node.args
+        (u,) = node.parts
         du = d(u)
-        return _ZERO if is_zero(du) else sympy.Mul(_SLOPES[kind](u), du)
-    if kind is sympy.atan2:
-        y, x = node.args
-        return (x * d(y) - y * d(x)) * _over(x**2 + y**2)
-    if kind in (Maximum, Minimum):
-        a, b = node.args
-        return _by_order(a, b, d(a), d(b)) if kind is Maximum else _by_order(a, b, d(b), d(a))
-    if kind is IfThenElse:
+        return n.ZERO if n.is_zero(du) else n.multiplied(_SLOPES[kind](u), du)
+    if kind is n.Atan2:
+        y, x = node.parts
+        above = n.added(n.multiplied(x, d(y)), n.multiplied(y, d(x)), -1)
+        return n.multiplied(above, n.reciprocal(n.added(n.integer_power(x, 2), n.integer_power(y, 2))))
+    if kind in (n.Maximum, n.Minimum):
+        a, b = node.parts
+        return _by_order(a, b, d(a), d(b)) if kind is n.Maximum else _by_order(a, b, d(b), d(a))
+    if kind is n.IfThenElse:
         return _choice_rule(node, d)
-    if is_uninterpreted(node):
-        if all(is_zero(d(argument)) for argument in node.args):
-            return _ZERO
-        raise RuntimeError(f"Differentiate: nothing is known of the function {kind.__name__} but its name.")
+    if kind is n.Uninterpreted:
+        if all(n.is_zero(d(part)) for part in node.parts):
+            return n.ZERO
+        raise RuntimeError(f"Differentiate: nothing is known of the function {node.data} but its name.")
     raise TypeError(f"Differentiate: no rule for {kind.__name__}.")
 
 
-def _product_rule(factors: tuple[Any, ...], d: Callable[[Any], Any]) -> Any:
+def _product_rule(factors: dict[Any, int], d: Callable[[Any], Any]) -> Any:
     terms = []
-    for i, factor in enumerate(factors):
-        slope = d(factor)
-        if not is_zero(slope):
-            terms.append(sympy.Mul(slope, *factors[:i], *factors[i + 1 :]))
-    return sympy.Add(*terms)
+    for base, exponent in factors.items():
+        slope = d(base)
+        if not n.is_zero(slope):
+            rest = dict(factors)
+            if exponent > 1:
+                rest[base] = exponent - 1
+            else:
+                del rest[base]
+            product = n.product_of(rest)
+            is_number = type(slope) is n.Number
+            terms.append((product, exponent * slope.value) if is_number else (n.multiplied(product, slope), exponent))
+    return n.summed(terms)
 
 
 def _power_rule(node: Any, d: Callable[[Any], Any]) -> Any:
-    base, exponent = node.args
+    base, exponent = node.parts
     d_base, d_exponent = d(base), d(exponent)
-    by_base = exponent * sympy.Pow(base, exponent - 1) * d_base if not is_zero(d_base) else _ZERO
-    by_exponent = node * sympy.log(base) * d_exponent if not is_zero(d_exponent) else _ZERO
-    return by_base + by_exponent
+    by_base = by_exponent = n.ZERO
+    if not n.is_zero(d_base):
+        by_base = n.multiplied(n.multiplied(exponent, powered(base, n.added(exponent, n.ONE, -1))), d_base)
+    if not n.is_zero(d_exponent):
+        by_exponent = n.multiplied(n.multiplied(node, applied(n.Log, base)), d_exponent)
+    return n.added(by_base, by_exponent)
 
 
 def _choice_rule(node: Any, d: Callable[[Any], Any]) -> Any:
-    condition, then, otherwise = node.args
-    slope = IfThenElse(condition, d(then), d(otherwise))
-    if condition.func in RELATIONS and slope.args:
-        return IfThenElse(decided(sympy.Eq, *condition.args), sympy.nan, slope)
+    condition, then, otherwise = node.parts
+    slopes = d(then), d(otherwise)
+    if slopes[0] == slopes[1]:
+        return slopes[0]
+    slope = chosen(condition, *slopes)
+    relation = condition.parts[0] if type(condition) is n.Not else condition
+    if isinstance(relation, n.Relation):
+        return chosen(n.decided(n.Eq, *relation.parts), n.NAN, slope)
     return slope

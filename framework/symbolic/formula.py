@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["Formula", "logical_and", "logical_not", "logical_or", "replacements_of", "values_of"]
-
-import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from merganser.framework.common.keywords import also_named
 from merganser.framework.core.system.random_values import RandomDistribution, RandomGenerator, draw
+from merganser.framework.symbolic import nodes as n
 from merganser.framework.symbolic import printing
-from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.kinds import FormulaKind, formula_kind, taken_apart
-from merganser.framework.symbolic.nodes import Symbol, is_number, number
-from merganser.framework.symbolic.trees import (
-    evaluated,
-    negated,
-    number_normalized,
-    substituted,
-    symbols_of,
-)
+from merganser.framework.symbolic.trees import evaluated, substituted
 from merganser.framework.symbolic.variables import Variables
 
 _DISTRIBUTIONS = {  # by the names of the types of variables
@@ -32,11 +22,60 @@ _DISTRIBUTIONS = {  # by the names of the types of variables
 }
 
 
-class Formula:
+class Tree:
+    """What expressions and formulas have in common: they wrap a tree of nodes, and do not change."""
+
+    __slots__ = ()
+    _node: Any
+
+    @classmethod
+    def _of(cls, node: Any) -> Self:
+        """Wraps a tree."""
+        self = cls.__new__(cls)
+        self._node = node
+        return self
+
+    def GetFreeVariables(self) -> Variables:
+        """The variables in it, without those that are bound."""
+        return Variables(symbol.variable for symbol in n.symbols_of(self._node))
+
+    @also_named(s="var")
+    def Substitute(self, var: Any, e: Any = None) -> Self:
+        """The same with e for the variable `var`; or with all of a dict {Variable: expression}, at once.
+
+        Raises:
+            TypeError: `var` is not a variable, or `e` not an expression.
+            RuntimeError: the result divides by zero.
+        """
+        return self._of(substituted(self._node, replacements_of(var, e), {}))
+
+    def Unapply(self) -> tuple[Any, list[Any]]:
+        """A function and the list of arguments that give this: of a sum, its constant and its terms."""
+        return taken_apart(self)
+
+    def to_string(self) -> str:
+        """The text."""
+        return printing.text(self._node)
+
+    __str__ = to_string
+
+    def __repr__(self) -> str:
+        return f'<{type(self).__name__} "{self}">'
+
+    def __copy__(self, memo: Any = None) -> Self:
+        return self
+
+    __deepcopy__ = __copy__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._of, (self._node,)
+
+
+class Formula(Tree):
     """A condition: a relation of expressions, or formulas joined by logical_and, logical_or and logical_not.
 
-    What is decided whatever the values, such as x < x, is True_() or False_(). A formula has no truth value in
-    Python, not even these two: `if x < y` raises.
+    What is decided whatever the values, such as x < x, is True_() or False_(). Only these have a truth value in
+    Python: `if x < y` raises.
     """
 
     __slots__ = ("_node",)
@@ -50,16 +89,9 @@ class Formula:
             TypeError: value is neither a bool nor such a variable.
         """
         symbol = getattr(value, "_node", None)
-        if not isinstance(value, bool) and not (isinstance(symbol, Symbol) and symbol.is_truth()):
+        if not isinstance(value, bool) and not (isinstance(symbol, n.Symbol) and symbol.is_truth()):
             raise TypeError(f"Formula: expected a bool or a variable of type BOOLEAN, got {value!r}.")
-        self._node = sympy.S(value) if isinstance(value, bool) else symbol
-
-    @classmethod
-    def _of(cls, node: Any) -> Formula:
-        """Wraps a sympy condition."""
-        self = cls.__new__(cls)
-        self._node = node
-        return self
+        self._node = n.truth(value) if isinstance(value, bool) else symbol
 
     @staticmethod
     def True_() -> Formula:
@@ -80,15 +112,6 @@ class Formula:
         """
         return bool(evaluated(self._node, values_of(env), {}))
 
-    def GetFreeVariables(self) -> Variables:
-        """The variables in the formula."""
-        return Variables(symbol.variable for symbol in symbols_of(self._node))
-
-    @also_named(s="var")
-    def Substitute(self, var: Any, e: Any = None) -> Formula:
-        """The formula with e for the variable `var`; or with all of a dict {Variable: expression}, at once."""
-        return Formula._of(substituted(self._node, replacements_of(var, e), {}))
-
     def logical_and(self, *others: Formula) -> Formula:
         """The formula that holds if this one and the others do; what math calls, which does not know the class."""
         return logical_and(self, *others)
@@ -103,15 +126,17 @@ class Formula:
         """Whether both formulas have the same structure."""
         if not isinstance(other, Formula):
             raise TypeError(f"Formula.EqualTo: expected a Formula, got {type(other).__name__}.")
-        return number_normalized(self._node) == number_normalized(other._node)
+        return bool(self._node == other._node)
 
     def __eq__(self, other: object) -> bool:
         return self.EqualTo(other) if isinstance(other, Formula) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(number_normalized(self._node))
+        return hash(self._node)
 
     def __bool__(self) -> bool:
+        if self._node is n.TRUE or self._node is n.FALSE:
+            return self._node is n.TRUE
         raise RuntimeError(
             f"The truth of the formula {self} is not known: it depends on values. Use Formula.Evaluate(env), "
             "if_then_else or logical_and/or/not; EqualTo to compare structure; and numpy.less(a, b, dtype=object) "
@@ -119,35 +144,13 @@ class Formula:
         )
 
     def get_kind(self) -> FormulaKind:
-        """What this is at its top: a relation, a conjunction, ..."""
+        """The kind of the top node: a relation, a conjunction, ..."""
         return formula_kind(self._node)
-
-    def Unapply(self) -> tuple[Any, list[Any]]:
-        """A function and the list of arguments that give this formula."""
-        return taken_apart(self)
-
-    def to_string(self) -> str:
-        """The formula as text."""
-        return printing.text(self._node)
-
-    __str__ = to_string
-
-    def __repr__(self) -> str:
-        return f'<Formula "{self}">'
-
-    def __copy__(self) -> Formula:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Formula:
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Formula._of, (self._node,)
 
 
 def values_of(
     env: Mapping[Any, float] | None, generator: RandomGenerator | None = None, nodes: Iterable[Any] = ()
-) -> dict[Symbol, float]:
+) -> dict[n.Symbol, float]:
     """Values by symbols, of an environment given by variables.
 
     Args:
@@ -159,26 +162,32 @@ def values_of(
         TypeError: a key is no Variable, or a value no number.
         RuntimeError: a value is NaN.
     """
-    values: dict[Symbol, float] = {}
+    values: dict[n.Symbol, float] = {}
     for variable, value in (env or {}).items():
         symbol = getattr(variable, "_node", None)
-        if not isinstance(symbol, Symbol) or not is_number(value):
+        if not isinstance(symbol, n.Symbol) or not n.is_number(value):
             raise TypeError(
                 f"Environment: expected {{Variable: number}}, got {type(variable).__name__}: {type(value).__name__}."
             )
-        if math.isnan(value):
-            raise RuntimeError(f"Environment: the value of variable {symbol.name} is NaN.")
         values[symbol] = float(value)
+    refuse_nan(env or {})
     if generator is None:
         return values
-    for symbol in symbols_of(*nodes):
+    for symbol in n.symbols_of(*nodes):
         distribution = _DISTRIBUTIONS.get(symbol.variable.get_type().name)
         if distribution is not None and symbol not in values:
             values[symbol] = float(draw(distribution, 1, generator)[0])
     return values
 
 
-def replacements_of(var: Any, e: Any) -> dict[Symbol, Any]:
+def refuse_nan(env: Mapping[Any, float]) -> None:
+    """Raises a RuntimeError if a value of an environment {Variable: number} is NaN."""
+    for variable, value in env.items():
+        if value != value:
+            raise RuntimeError(f"Environment: the value of variable {variable} is NaN.")
+
+
+def replacements_of(var: Any, e: Any) -> dict[n.Symbol, Any]:
     """Trees by symbols, of the arguments of a Substitute method; variables of type BOOLEAN stay what they are.
 
     Raises:
@@ -188,8 +197,8 @@ def replacements_of(var: Any, e: Any) -> dict[Symbol, Any]:
     result = {}
     for variable, replacement in pairs.items():
         symbol, node = getattr(variable, "_node", None), getattr(replacement, "_node", None)
-        node = number(replacement) if is_number(replacement) else node
-        if not isinstance(symbol, Symbol) or not isinstance(node, sympy.Expr):
+        node = n.number(replacement) if n.is_number(replacement) else node
+        if not isinstance(symbol, n.Symbol) or node is None or isinstance(node, n.Condition):
             raise TypeError(
                 "Substitute: expected a Variable and an Expression, or a dict of them, got "
                 f"{type(variable).__name__} and {type(replacement).__name__}."
@@ -199,25 +208,33 @@ def replacements_of(var: Any, e: Any) -> dict[Symbol, Any]:
     return result
 
 
+def condition_of(formula: Any, where: str) -> Any:
+    """The tree of a formula or a truth value.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if not isinstance(formula, (Formula, bool, np.bool_)):
+        raise TypeError(f"{where}: expected formulas, got {type(formula).__name__}.")
+    return formula._node if isinstance(formula, Formula) else n.truth(formula)
+
+
 def _nodes(formulas: tuple[Any, ...], where: str) -> list[Any]:
-    for formula in formulas:
-        if not isinstance(formula, (Formula, bool, np.bool_)):
-            raise TypeError(f"{where}: expected formulas, got {type(formula).__name__}.")
     if not formulas:
         raise TypeError(f"{where}: expected at least one formula.")
-    return [each._node if isinstance(each, Formula) else sympy.S(bool(each)) for each in formulas]
+    return [condition_of(formula, where) for formula in formulas]
 
 
 def logical_and(*formulas: Formula) -> Formula:
     """The formula that holds if all of the given ones do."""
-    return Formula._of(sympy.And(*_nodes(formulas, "logical_and")))
+    return Formula._of(n.joined(n.And, _nodes(formulas, "logical_and")))
 
 
 def logical_or(*formulas: Formula) -> Formula:
     """The formula that holds if any of the given ones does."""
-    return Formula._of(sympy.Or(*_nodes(formulas, "logical_or")))
+    return Formula._of(n.joined(n.Or, _nodes(formulas, "logical_or")))
 
 
 def logical_not(formula: Formula) -> Formula:
     """The formula that holds if the given one does not."""
-    return Formula._of(negated(_nodes((formula,), "logical_not")[0]))
+    return Formula._of(n.negated(_nodes((formula,), "logical_not")[0]))

@@ -1,29 +1,18 @@
-"""What an expression or a formula is at its top, and what it is put together from."""
+"""The kind of the top node of an expression or formula, and its arguments."""
 
 from __future__ import annotations
 
-__all__ = ["ExpressionKind", "FormulaKind", "divided", "expression_kind", "formula_kind", "taken_apart"]
-
 import functools
 import operator
+from fractions import Fraction
 from typing import Any
 
 from merganser.framework.common.enumeration import Enumeration
-from merganser.framework.symbolic._sympy import sympy
-from merganser.framework.symbolic.nodes import (
-    ForAll,
-    IfThenElse,
-    IsNan,
-    Maximum,
-    Minimum,
-    PositiveSemidefinite,
-    Symbol,
-    is_uninterpreted,
-)
+from merganser.framework.symbolic import nodes
 
 
 class ExpressionKind(Enumeration):
-    """What an expression is at its top."""
+    """The kind of an expression's top node."""
 
     Constant = 0
     Var = 1
@@ -55,7 +44,7 @@ class ExpressionKind(Enumeration):
 
 
 class FormulaKind(Enumeration):
-    """What a formula is at its top."""
+    """The kind of a formula's top node."""
 
     False_ = 0
     True_ = 1
@@ -75,23 +64,14 @@ class FormulaKind(Enumeration):
 
 
 _FUNCTIONS = {
-    sympy.log: ExpressionKind.Log, sympy.Abs: ExpressionKind.Abs, sympy.exp: ExpressionKind.Exp,
-    sympy.sin: ExpressionKind.Sin, sympy.cos: ExpressionKind.Cos, sympy.tan: ExpressionKind.Tan,
-    sympy.asin: ExpressionKind.Asin, sympy.acos: ExpressionKind.Acos, sympy.atan: ExpressionKind.Atan,
-    sympy.atan2: ExpressionKind.Atan2, sympy.sinh: ExpressionKind.Sinh, sympy.cosh: ExpressionKind.Cosh,
-    sympy.tanh: ExpressionKind.Tanh, Minimum: ExpressionKind.Min, Maximum: ExpressionKind.Max,
-    sympy.ceiling: ExpressionKind.Ceil, sympy.floor: ExpressionKind.Floor, IfThenElse: ExpressionKind.IfThenElse,
-}  # fmt: skip
+    nodes.Maximum: ExpressionKind.Max, nodes.Minimum: ExpressionKind.Min, nodes.Power: ExpressionKind.Pow,
+    nodes.Reciprocal: ExpressionKind.Div, nodes.Uninterpreted: ExpressionKind.UninterpretedFunction,
+    nodes.Symbol: ExpressionKind.Var,
+} | {getattr(nodes, name, None): kind for name, kind in ExpressionKind.__members__.items()}  # fmt: skip
 _CONDITIONS = {
-    sympy.Eq: FormulaKind.Eq, sympy.Ne: FormulaKind.Neq, sympy.Gt: FormulaKind.Gt, sympy.Ge: FormulaKind.Geq,
-    sympy.Lt: FormulaKind.Lt, sympy.Le: FormulaKind.Leq, sympy.And: FormulaKind.And, sympy.Or: FormulaKind.Or,
-    sympy.Not: FormulaKind.Not, ForAll: FormulaKind.Forall, IsNan: FormulaKind.Isnan,
-    PositiveSemidefinite: FormulaKind.PositiveSemidefinite,
-}  # fmt: skip
-_METHODS = {
-    ExpressionKind.Abs: abs, ExpressionKind.Asin: "arcsin", ExpressionKind.Acos: "arccos",
-    ExpressionKind.Atan: "arctan", ExpressionKind.Atan2: "arctan2",
-}  # fmt: skip
+    nodes.Ne: FormulaKind.Neq, nodes.Ge: FormulaKind.Geq, nodes.Le: FormulaKind.Leq, nodes.ForAll: FormulaKind.Forall,
+    nodes.IsNan: FormulaKind.Isnan, nodes.Symbol: FormulaKind.Var,
+} | {getattr(nodes, name, None): kind for name, kind in FormulaKind.__members__.items()}  # fmt: skip
 _RELATIONS = {
     FormulaKind.Eq: operator.eq, FormulaKind.Neq: operator.ne, FormulaKind.Gt: operator.gt,
     FormulaKind.Geq: operator.ge, FormulaKind.Lt: operator.lt, FormulaKind.Leq: operator.le,
@@ -99,94 +79,89 @@ _RELATIONS = {
 
 
 def expression_kind(node: Any) -> ExpressionKind:
-    """What a tree is at its top."""
-    if isinstance(node, Symbol):
-        return ExpressionKind.Var
-    if node is sympy.nan:
-        return ExpressionKind.NaN
-    if node.is_Number or node.is_NumberSymbol or node.is_infinite:
-        return ExpressionKind.Constant
-    if node.func is sympy.Add:
+    """The kind of a tree's top node."""
+    kind = type(node)
+    if kind is nodes.Number:
+        return ExpressionKind.NaN if node is nodes.NAN else ExpressionKind.Constant
+    if kind is nodes.Sum and nodes.split(node)[1] is node:
         return ExpressionKind.Add
-    if node.func in (sympy.Mul, sympy.Pow):
-        return _kind_of_product(node)
-    return ExpressionKind.UninterpretedFunction if is_uninterpreted(node) else _FUNCTIONS[node.func]
-
-
-def _kind_of_product(node: Any) -> ExpressionKind:
-    if node.func is sympy.Mul:
-        return ExpressionKind.Mul if divided(node)[1] == 1 else ExpressionKind.Div
-    if node.exp == sympy.S.Half:
-        return ExpressionKind.Sqrt
-    return ExpressionKind.Div if divided(node)[1] != 1 else ExpressionKind.Pow
+    if kind not in (nodes.Sum, nodes.Product):
+        return _FUNCTIONS[kind]
+    if divided(node)[1] is not nodes.ONE:
+        return ExpressionKind.Div
+    return ExpressionKind.Pow if kind is nodes.Product and len(node.factors) == 1 else ExpressionKind.Mul
 
 
 def formula_kind(node: Any) -> FormulaKind:
-    """What a condition is at its top."""
-    if node in (sympy.true, sympy.false):
-        return FormulaKind.True_ if node == sympy.true else FormulaKind.False_
-    return FormulaKind.Var if isinstance(node, Symbol) else _CONDITIONS[node.func]
+    """The kind of a condition's top node."""
+    if type(node) is nodes.Truth:
+        return FormulaKind.True_ if node.value else FormulaKind.False_
+    return _CONDITIONS[type(node)]
+
+
+def arguments_of(node: Any) -> Any:
+    """The arguments of a function; of a power, its base and its exponent."""
+    if type(node) is not nodes.Product:
+        return node.parts
+    ((base, exponent),) = node.factors.items()
+    return base, nodes.Number(exponent)
 
 
 def divided(node: Any) -> tuple[Any, Any]:
-    """Numerator and denominator of a product or power as it stands; nothing is brought to a common denominator."""
-    above, below = [], []
-    for factor in sympy.Mul.make_args(node):
-        if factor.is_Rational and factor.q != 1:
-            above.append(sympy.Integer(factor.p))
-            below.append(sympy.Integer(factor.q))
-        elif factor.is_Pow and factor.exp.is_Number and factor.exp < 0:
-            below.append(factor.base**-factor.exp)
+    """Numerator and denominator of a product or power as written; no common denominator is formed."""
+    factor, rest = nodes.split(node)
+    above, below, divisor = {}, {}, 1
+    if isinstance(factor, Fraction):
+        factor, divisor = factor.numerator, factor.denominator
+    for base, exponent in nodes.factors_of(rest).items():
+        if type(base) is nodes.Reciprocal:
+            below[base.parts[0]] = exponent
         else:
-            above.append(factor)
-    return sympy.Mul(*above), sympy.Mul(*below)
+            above[base] = exponent
+    if not below and divisor == 1:
+        return node, nodes.ONE
+    denominator = nodes.power_product(below.items())  # what is under a quotient may be a product again
+    return nodes.scaled(nodes.product_of(above), factor), nodes.scaled(denominator, divisor)
 
 
 def taken_apart(whole: Any) -> tuple[Any, list[Any]]:
     """A function and arguments that give an Expression or a Formula again."""
+    from merganser.framework.symbolic import formula, functions
     from merganser.framework.symbolic.expression import Expression
+    from merganser.framework.symbolic.printing import sorted_factors, sorted_terms
 
     node = whole._node
     if not isinstance(whole, Expression):
         return _formula_apart(node)
     kind = expression_kind(node)
     if kind in (ExpressionKind.Constant, ExpressionKind.NaN):
-        return Expression, [float(node)]
+        return Expression, [float(node.value)]
     if kind is ExpressionKind.Var:
         return Expression, [node.variable]
-    parts = [Expression._of(argument) for argument in node.args]
     if kind is ExpressionKind.Add:
-        constant, rest = node.as_coeff_Add()
-        return _summed, [float(constant), *map(Expression._of, sympy.Add.make_args(rest))]
+        terms = [Expression._of(nodes.scaled(*each)) for each in sorted_terms(node)]
+        return functools.partial(_joined, operator.add), [float(node.constant), *terms]
     if kind is ExpressionKind.Mul:
-        constant, rest = node.as_coeff_Mul()
-        return _multiplied, [float(constant), *map(Expression._of, sympy.Mul.make_args(rest))]
+        factor, rest = nodes.split(node)
+        return functools.partial(_joined, operator.mul), [float(factor), *map(Expression._of, sorted_factors(rest))]
     if kind is ExpressionKind.Div:
         return operator.truediv, [Expression._of(part) for part in divided(node)]
+    parts = [Expression._of(part) for part in arguments_of(node)]
     if kind is ExpressionKind.Pow:
         return operator.pow, parts
-    if kind is ExpressionKind.Sqrt:
-        return Expression.sqrt, parts[:1]
-    return _function_apart(kind, node, parts)
-
-
-def _function_apart(kind: ExpressionKind, node: Any, parts: list[Any]) -> tuple[Any, list[Any]]:
-    from merganser.framework.symbolic import functions
-    from merganser.framework.symbolic.expression import Expression
-    from merganser.framework.symbolic.formula import Formula
-
     if kind is ExpressionKind.IfThenElse:
-        return functions.if_then_else, [Formula._of(node.args[0]), *parts[1:]]
+        return functions.if_then_else, [formula.Formula._of(node.parts[0]), *parts[1:]]
     if kind is ExpressionKind.UninterpretedFunction:
-        return functions.uninterpreted_function, [node.func.__name__, parts]
-    method = _METHODS.get(kind, kind.name.lower())
-    return (getattr(Expression, method) if isinstance(method, str) else method), parts
+        return functions.uninterpreted_function, [node.data, parts]
+    return getattr(functions, kind.name.lower()), parts
 
 
 def _formula_apart(node: Any) -> tuple[Any, list[Any]]:
     from merganser.framework.symbolic import formula
     from merganser.framework.symbolic.expression import Expression
     from merganser.framework.symbolic.functions import forall, isnan, positive_semidefinite
+    from merganser.framework.symbolic.printing import operands
+    from merganser.framework.symbolic.trees import substituted
     from merganser.framework.symbolic.variables import Variables
 
     kind = formula_kind(node)
@@ -195,20 +170,17 @@ def _formula_apart(node: Any) -> tuple[Any, list[Any]]:
     if kind is FormulaKind.Var:
         return formula.Formula, [node.variable]
     if kind is FormulaKind.Forall:
-        symbols = {bound: bound.variable._node for bound in node.args[1:]}
+        symbols = {bound: bound.data for bound in node.parts[1:]}
         variables = Variables(symbol.variable for symbol in symbols.values())
-        return forall, [variables, formula.Formula._of(node.args[0].xreplace(symbols))]
+        return forall, [variables, formula.Formula._of(substituted(node.parts[0], symbols, {}))]
     if kind is FormulaKind.PositiveSemidefinite:
         return positive_semidefinite, [node.matrix(Expression._of)]
     if kind in _RELATIONS or kind is FormulaKind.Isnan:
-        return _RELATIONS.get(kind, isnan), [Expression._of(argument) for argument in node.args]
+        return _RELATIONS.get(kind, isnan), [Expression._of(argument) for argument in node.parts]
     function = {FormulaKind.And: formula.logical_and, FormulaKind.Or: formula.logical_or}.get(kind, formula.logical_not)
-    return function, [formula.Formula._of(argument) for argument in node.args]
+    arguments = node.parts if kind is FormulaKind.Not else operands(node)
+    return function, [formula.Formula._of(argument) for argument in arguments]
 
 
-def _summed(*terms: Any) -> Any:
-    return functools.reduce(operator.add, terms)
-
-
-def _multiplied(*factors: Any) -> Any:
-    return functools.reduce(operator.mul, factors)
+def _joined(function: Any, *parts: Any) -> Any:
+    return functools.reduce(function, parts)

@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "Evaluate",
-    "GetVariableVector",
-    "IsAffine",
-    "Jacobian",
-    "Substitute",
-    "TaylorExpand",
-    "ToLatex",
-    "nodes_of",
-]
-
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -24,11 +14,11 @@ from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.symbolic.derivatives import differentiated
 from merganser.framework.symbolic.expression import Expression, Term, node_of, symbol_of
 from merganser.framework.symbolic.formula import Formula, replacements_of, values_of
-from merganser.framework.symbolic.latex import latex
-from merganser.framework.symbolic.nodes import is_number, number
+from merganser.framework.symbolic.latex import Latex
+from merganser.framework.symbolic.nodes import added, factors_of, is_number, number, symbols_of, terms_of
 from merganser.framework.symbolic.polynomial import Polynomial, as_polynomial
 from merganser.framework.symbolic.sin_cos import SinCos, substitute_sin_cos
-from merganser.framework.symbolic.trees import evaluated, substituted, symbols_of
+from merganser.framework.symbolic.trees import evaluated, expanded, substituted
 from merganser.framework.symbolic.variables import Variables
 
 
@@ -41,7 +31,7 @@ def nodes_of(matrix: npt.ArrayLike, where: str) -> npt.NDArray[Any]:
     for index, entry in np.ndenumerate(entries):
         nodes[index] = node_of(entry)
         if nodes[index] is None:
-            raise TypeError(f"{where}: entry {index} is no expression but {type(entry).__name__}.")
+            raise TypeError(f"{where}: entry {index} is not an expression but {type(entry).__name__}.")
     return nodes.reshape(-1, 1) if nodes.ndim == 1 else nodes
 
 
@@ -51,13 +41,6 @@ def _of_polynomials(matrix: Any, function: Callable[[Polynomial], Any]) -> Any:
     if not any(isinstance(entry, Polynomial) for entry in entries.flat):
         return matrix
     return np.vectorize(lambda x: function(x) if isinstance(x, Polynomial) else x, otypes=[object])(entries)
-
-
-def _expressions(nodes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    result = np.empty(nodes.shape, dtype=object)
-    for index, node in np.ndenumerate(nodes):
-        result[index] = Expression._of(node)
-    return result
 
 
 def Evaluate(
@@ -77,7 +60,8 @@ def Evaluate(
         RuntimeError: a variable without a value, a NaN, or a division by zero.
         ValueError: an argument outside of the domain of a function.
     """
-    nodes, memo = nodes_of(_of_polynomials(m, Polynomial.ToExpression), "Evaluate"), {}  # type: ignore[var-annotated]
+    nodes = nodes_of(_of_polynomials(m, Polynomial.ToExpression), "Evaluate")
+    memo: dict[Any, Any] = {}
     values = values_of(env, generator, nodes.flat)
     result = np.empty(nodes.shape)
     for index, node in np.ndenumerate(nodes):
@@ -85,18 +69,20 @@ def Evaluate(
     return result
 
 
-@also_named(var="subst", subs="subst")
-def Substitute(m: Any, subst: Any, e: Any = None) -> Any:
+def Substitute(m: Any = None, subst: Any = None, e: Any = None, *, var: Any = None, subs: Any = None) -> Any:
     """A matrix of expressions with others for variables.
 
     Args:
         m: expressions, shape [m, n] or [m]; or one expression.
         subst: {Variable: expression}, or one variable and then e; or {Variable: SinCos}, for sines and cosines.
-        e: the expression for that one variable.
+        e: the expression for that one variable; without m, the one expression in which is substituted.
+        var, subs: other names of subst.
 
     Returns:
         Objects, shape [m, n] ([m, 1] for a vector); or one expression.
     """
+    m, e = (e, None) if m is None else (m, e)
+    subst = next((each for each in (subst, var, subs) if each is not None), {})
     memo: dict[Any, Any] = {}
     replaced: Callable[..., Any] = substituted
     if isinstance(subst, Mapping) and any(isinstance(value, SinCos) for value in subst.values()):
@@ -108,8 +94,8 @@ def Substitute(m: Any, subst: Any, e: Any = None) -> Any:
         return Expression._of(replaced(m._node, replacements, memo))
     nodes = nodes_of(m, "Substitute")
     for index, node in np.ndenumerate(nodes):
-        nodes[index] = replaced(node, replacements, memo)
-    return _expressions(nodes)
+        nodes[index] = Expression._of(replaced(node, replacements, memo))
+    return nodes
 
 
 def Jacobian(f: npt.ArrayLike, vars: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -135,10 +121,11 @@ def IsAffine(m: npt.ArrayLike, vars: Iterable[Any] | None = None) -> bool:
     """Whether all entries are affine in `vars`; by default, in all variables that occur."""
     nodes = nodes_of(m, "IsAffine").ravel()
     symbols = set(symbols_of(*nodes)) if vars is None else {v._node for v in Variables(vars)}
-    for symbol in symbols:
-        for node in nodes:
-            slope = differentiated(node, symbol, {}).expand()
-            if symbols & set(symbols_of(slope)):
+    memo: dict[Any, Any] = {}
+    for node in nodes:
+        for term in terms_of(expanded(node, memo))[1]:
+            inside = [(base, power) for base, power in factors_of(term).items() if symbols & set(symbols_of(base))]
+            if inside and (len(inside) > 1 or inside[0][0] not in symbols or inside[0][1] > 1):
                 return False
     return True
 
@@ -153,38 +140,25 @@ def TaylorExpand(f: Expression, a: Mapping[Any, float], order: int) -> Expressio
         raise ValueError(f"TaylorExpand: expected an order >= 0, got {order}.")
     point = {symbol: number(value) for symbol, value in values_of(a).items()}
     total = Expression()
-    # Terms of one order, {how often each variable was differentiated by: derivative}.
-    derivatives: dict[tuple[int, ...], Any] = {(0,) * len(point): f._node}
+    derivatives: dict[tuple[Any, ...], Any] = {(): f._node}  # by the symbols that f was differentiated by
     for degree in range(order + 1):
-        for powers, derivative in derivatives.items():
-            term = Expression._of(substituted(derivative, point, {}))
-            for (symbol, origin), power in zip(point.items(), powers):
-                for k in range(power):
-                    term = term * Expression._of(symbol - origin) / (k + 1)
+        for chosen in itertools.combinations_with_replacement(point, degree):
+            if chosen:
+                derivatives[chosen] = differentiated(derivatives[chosen[:-1]], chosen[-1], {})
+            term = Expression._of(substituted(derivatives[chosen], point, {}))
+            for k, symbol in enumerate(chosen):
+                term = term * Expression._of(added(symbol, point[symbol], -1)) / chosen[: k + 1].count(symbol)
             total = total + term
-        if degree < order:
-            derivatives = _next_derivatives(derivatives, list(point))
     return total
-
-
-def _next_derivatives(derivatives: dict[tuple[int, ...], Any], symbols: list[Any]) -> dict[Any, Any]:
-    """All partial derivatives of one order more."""
-    result = {}
-    for powers, node in derivatives.items():
-        for i, symbol in enumerate(symbols):
-            raised = (*powers[:i], powers[i] + 1, *powers[i + 1 :])
-            if raised not in result:
-                result[raised] = differentiated(node, symbol, {})
-    return result
 
 
 @also_named(f="e", M="e")
 def ToLatex(e: Any, precision: int = 3) -> str:
     """An expression, a formula, a number or a matrix as LaTeX; numbers that are not whole with `precision` decimals."""
+    text = Latex(precision).of
     if isinstance(e, (Term, Formula)):
-        return latex(e._node, precision)
+        return text(e._node)
     if is_number(e):
-        return latex(number(e), precision)
-    rows = nodes_of(e, "ToLatex")
-    lines = (" & ".join(latex(node, precision) for node in row) for row in rows)
+        return text(number(e))
+    lines = (" & ".join(map(text, row)) for row in nodes_of(e, "ToLatex"))
     return r"\begin{bmatrix} " + r" \\ ".join(lines) + r" \end{bmatrix}"

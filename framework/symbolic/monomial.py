@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "CalcMonomialBasisOrderUpToOne",
-    "EvenDegreeMonomialBasis",
-    "Monomial",
-    "MonomialBasis",
-    "OddDegreeMonomialBasis",
-    "in_order",
-]
-
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.common.keywords import also_named
-from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.expression import Expression, Term
-from merganser.framework.symbolic.nodes import is_number
+from merganser.framework.symbolic.formula import refuse_nan
+from merganser.framework.symbolic.nodes import (
+    Node,
+    factors_of,
+    integer_power,
+    is_number,
+    multiplied,
+    product_of,
+    symbols_of,
+)
 from merganser.framework.symbolic.variable import Variable
 from merganser.framework.symbolic.variables import Variables
 
 if TYPE_CHECKING:
     from merganser.framework.symbolic.polynomial import Polynomial
+
+
+def _operator(function: Callable[[Any, Any], Any]) -> Any:
+    """A function of a monomial and of an expression, a variable or a number, as a method; it makes an expression."""
+
+    def method(self: Monomial, other: Any) -> Any:
+        return function(self.ToExpression(), other) if isinstance(other, Term) or is_number(other) else NotImplemented
+
+    return method
 
 
 class Monomial:
@@ -41,9 +51,8 @@ class Monomial:
         ValueError: an exponent is negative, or no integer.
     """
 
-    __slots__ = ("_key", "_powers")
-    _powers: dict[Variable, int]  # by number of the variable, none of them 0
-    _key: tuple[tuple[int, int], ...]  # numbers of variables and their exponents
+    __slots__ = ("_product",)
+    _product: Node  # of symbols
 
     @also_named(powers="var", vars="var", exponents="exponent")
     def __init__(self, var: Any = None, exponent: Any = None) -> None:
@@ -63,35 +72,31 @@ class Monomial:
                 raise TypeError(f"Monomial: expected variables, got {type(variable).__name__} {variable}.")
             if power != int(power) or power < 0:
                 raise ValueError(f"Monomial: the exponent of {variable} is {power}; it must be 0, 1, 2, ...")
-        self._set({variable: int(power) for variable, power in powers.items()})
+        self._product = product_of({variable._node: int(power) for variable, power in powers.items() if power})
 
     @classmethod
-    def _of(cls, powers: Mapping[Variable, int]) -> Monomial:
-        """Unchecked."""
+    def _of(cls, product: Node) -> Monomial:
+        """That of a product of symbols."""
         self = cls.__new__(cls)
-        self._set(powers)
+        self._product = product
         return self
-
-    def _set(self, powers: Mapping[Variable, int]) -> None:
-        present = sorted(((v.get_id(), v, power) for v, power in powers.items() if power), key=lambda item: item[0])
-        self._powers = {variable: power for _, variable, power in present}
-        self._key = tuple((number, power) for number, _, power in present)
 
     def degree(self, v: Variable) -> int:
         """The exponent of a variable."""
-        return self._powers.get(v, 0)
+        return factors_of(self._product).get(v._node, 0)
 
     def total_degree(self) -> int:
         """The sum of all exponents."""
-        return sum(self._powers.values())
+        return sum(factors_of(self._product).values())
 
     def GetVariables(self) -> Variables:
         """The variables in the monomial."""
-        return Variables(self._powers)
+        return Variables(self.get_powers())
 
     def get_powers(self) -> dict[Variable, int]:
         """The exponents by variable."""
-        return dict(self._powers)
+        powers: Mapping[Any, int] = factors_of(self._product)
+        return {symbol.variable: powers[symbol] for symbol in symbols_of(*powers)}
 
     def Evaluate(self, *args: Any, **kwargs: Any) -> Any:
         """Its value for the values in `env`, {variable: number}.
@@ -99,32 +104,34 @@ class Monomial:
         Or `Evaluate(vars, vars_values)`: its values for each column of an array, shape [len(vars), n]; shape [n].
 
         Raises:
-            RuntimeError: a variable has no value.
+            RuntimeError: a variable has no value, or one is NaN in `env`.
         """
         if len(args) + len(kwargs) == 1:
             (env,) = (*args, *kwargs.values())
+            refuse_nan(env)
             self._require(env, "the environment")
-            return math.prod(float(env[variable]) ** power for variable, power in self._powers.items())
+            return math.prod(float(env[variable]) ** power for variable, power in self.get_powers().items())
         variables, values = (*args, *(kwargs[name] for name in ("vars", "vars_values") if name in kwargs))
         rows = dict(zip(np.ravel(variables).tolist(), np.atleast_2d(np.asarray(values, dtype=np.float64))))
         self._require(rows, "`vars`")
         columns = np.asarray(values).shape[-1]
-        return math.prod((rows[v] ** power for v, power in self._powers.items()), start=np.ones(columns))
+        return math.prod((rows[v] ** power for v, power in self.get_powers().items()), start=np.ones(columns))
 
     def _require(self, known: Any, what: str) -> None:
-        missing = [str(variable) for variable in self._powers if variable not in known]
+        missing = [str(variable) for variable in self.get_powers() if variable not in known]
         if missing:
             raise RuntimeError(f"Monomial.Evaluate: {what} has no value for {', '.join(missing)} of {self}.")
 
     def EvaluatePartial(self, env: Mapping[Variable, float]) -> tuple[float, Monomial]:
         """A coefficient and what is left of the monomial, for values of some variables."""
-        coefficient = math.prod(float(env[v]) ** power for v, power in self._powers.items() if v in env)
-        rest = {variable: power for variable, power in self._powers.items() if variable not in env}
-        return float(coefficient), Monomial._of(rest)
+        refuse_nan(env)
+        powers = self.get_powers()
+        coefficient = math.prod(float(env[v]) ** power for v, power in powers.items() if v in env)
+        return float(coefficient), Monomial({v: power for v, power in powers.items() if v not in env})
 
     def ToExpression(self) -> Expression:
         """The monomial as an expression."""
-        return Expression._of(sympy.Mul(*(variable._node**power for variable, power in self._powers.items())))
+        return Expression._of(self._product)
 
     def EqualTo(self, other: Monomial) -> bool:
         """Whether both are the same product."""
@@ -136,33 +143,26 @@ class Monomial:
         Raises:
             RuntimeError: the exponent is negative.
         """
-        self._set((self**p)._powers)
+        self._product = (self**p)._product
         return self
 
     def __pow__(self, p: int) -> Monomial:
         if p < 0:
             raise RuntimeError(f"Monomial: {self} to the power of {p} is not a monomial, as the exponent is negative.")
-        return Monomial._of({variable: power * p for variable, power in self._powers.items()})
+        return Monomial._of(integer_power(self._product, p))
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Monomial):
-            powers = dict(self._powers)
-            for variable, power in other._powers.items():
-                powers[variable] = powers.get(variable, 0) + power
-            return Monomial._of(powers)
+            return Monomial._of(multiplied(self._product, other._product))
         if is_number(other):
             return self._as_polynomial() * other
         return self.ToExpression() * other if isinstance(other, Term) else NotImplemented
 
     __rmul__ = __mul__
 
-    def __add__(self, other: Any) -> Any:
-        return self.ToExpression() + other if isinstance(other, Term) or is_number(other) else NotImplemented
-
-    __radd__ = __add__
-
-    def __truediv__(self, other: Any) -> Any:
-        return self.ToExpression() / other if isinstance(other, Term) or is_number(other) else NotImplemented
+    __add__ = __radd__ = _operator(operator.add)
+    __sub__, __rsub__ = _operator(operator.sub), _operator(lambda x, y: y - x)
+    __truediv__, __rtruediv__ = _operator(operator.truediv), _operator(lambda x, y: y / x)
 
     def _as_polynomial(self) -> Polynomial:
         from merganser.framework.symbolic.polynomial import Polynomial
@@ -170,39 +170,35 @@ class Monomial:
         return Polynomial(self)
 
     def __eq__(self, other: object) -> bool:
-        return self._key == other._key if isinstance(other, Monomial) else NotImplemented
+        return self._product == other._product if isinstance(other, Monomial) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        return hash(self._product)
 
-    def __copy__(self) -> Monomial:
-        return Monomial._of(self._powers)
+    def __copy__(self, memo: Any = None) -> Monomial:
+        return Monomial._of(self._product)
 
-    def __deepcopy__(self, memo: Any) -> Monomial:
-        return Monomial._of(self._powers)
+    __deepcopy__ = __copy__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Monomial._of, (self._powers,)
+        return Monomial._of, (self._product,)
 
     def __str__(self) -> str:
-        factors = (str(v) if power == 1 else f"{v}^{power}" for v, power in self._powers.items())
+        factors = (str(v) if power == 1 else f"{v}^{power}" for v, power in self.get_powers().items())
         return " * ".join(factors) or "1"
 
     def __repr__(self) -> str:
         return f'<Monomial "{self}">'
 
 
-def in_order(monomials: Iterable[Monomial]) -> list[Monomial]:
-    """Sorted by degree, highest first, and those of one degree in the reverse lexicographic order.
+def in_order(products: Iterable[Node]) -> list[Any]:
+    """Products of symbols in the lexicographic order of exponents; those of older variables decide."""
+    listed = list(products)
+    symbols = symbols_of(*listed)
 
-    A variable that was made later is greater.
-    """
-    listed = list(monomials)
-    numbers = sorted({number for monomial in listed for number, _ in monomial._key})
-
-    def place(monomial: Monomial) -> Any:
-        powers = dict(monomial._key)
-        return -monomial.total_degree(), [powers.get(number, 0) for number in numbers]
+    def place(product: Node) -> Any:
+        powers = factors_of(product)
+        return [powers.get(symbol, 0) for symbol in symbols]
 
     return sorted(listed, key=place)
 
@@ -240,14 +236,12 @@ def OddDegreeMonomialBasis(vars: Any, degree: int) -> npt.NDArray[Any]:
 def CalcMonomialBasisOrderUpToOne(x: Variables, sort_monomial: bool = False) -> npt.NDArray[Any]:
     """All monomials in which no variable has a power beyond 1; objects, shape [2^len(x)].
 
-    They are in the graded reverse lexicographic order, whether or not that is asked for.
+    They are in the graded reverse lexicographic order, or counted up like binary numbers: 1, y, x, x y.
     """
     variables = _checked(x)
-    return _array(
-        Monomial._of(dict.fromkeys(chosen, 1))
-        for count in range(len(variables) + 1)
-        for chosen in itertools.combinations(variables, count)
-    )
+    chosen = itertools.product((0, 1), repeat=len(variables))
+    monomials = [Monomial(dict(zip(variables, powers))) for powers in chosen]
+    return _array(monomials) if sort_monomial else np.array(monomials, dtype=object)
 
 
 def _checked(variables: Any) -> list[Variable]:
@@ -260,13 +254,13 @@ def _checked(variables: Any) -> list[Variable]:
 def _up_to(variables: list[Variable], degree: int) -> Iterator[Monomial]:
     if degree < 0:
         raise ValueError(f"A basis of monomials has a degree of at least 0, got {degree}.")
+    symbols: list[Node] = [variable._node for variable in variables]
     for total in range(degree + 1):
-        for chosen in itertools.combinations_with_replacement(variables, total):
-            powers: dict[Variable, int] = {}
-            for variable in chosen:
-                powers[variable] = powers.get(variable, 0) + 1
-            yield Monomial._of(powers)
+        for chosen in itertools.combinations_with_replacement(symbols, total):
+            yield Monomial._of(product_of(dict(Counter(chosen))))
 
 
 def _array(monomials: Iterable[Monomial]) -> npt.NDArray[Any]:
-    return np.array(in_order(monomials), dtype=object)
+    """Sorted by degree, highest first, and those of one degree in the reverse lexicographic order."""
+    ordered = map(Monomial._of, in_order(monomial._product for monomial in monomials))
+    return np.array(sorted(ordered, key=Monomial.total_degree, reverse=True), dtype=object)

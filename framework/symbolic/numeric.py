@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["numeric_function"]
-
-from collections.abc import Callable
+import builtins
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.symbolic._sympy import sympy
+from merganser.framework.symbolic import nodes as n
 from merganser.framework.symbolic.matrices import Evaluate, nodes_of
 
 Array = npt.NDArray[np.float64]
@@ -29,18 +29,60 @@ def numeric_function(expressions: npt.NDArray[Any], variables: npt.NDArray[Any])
 
     if not len(expressions):
         return lambda x: np.zeros(0)
-    nodes = list(nodes_of(expressions, "numeric_function").ravel())
-    symbols = list(nodes_of(variables, "numeric_function").ravel()) if known else []
-    try:
-        function = sympy.lambdify(symbols, nodes, modules="math", cse=True)
-    except NotImplementedError:
+    roots, symbols = (nodes_of(each, "numeric_function").ravel().tolist() for each in (expressions, variables))
+    function = python_function(roots, symbols)
+    if function is None:
         return walk
 
     def compute(x: Array) -> Array:
         try:
             values = np.array(function(*x.tolist()), dtype=np.float64)
-        except (ArithmeticError, ValueError, NameError, TypeError):
+        except (ArithmeticError, ValueError):
             return walk(x)
         return walk(x) if np.isnan(values).any() else values
 
     return compute
+
+
+_CALLS = {
+    kind: kind.__name__.lower()
+    for kind in (n.Sin, n.Cos, n.Tan, n.Asin, n.Acos, n.Atan, n.Sinh, n.Cosh, n.Tanh, n.Exp, n.Log, n.Sqrt, n.Atan2)
+} | {n.Power: "pow", n.Abs: "abs", n.Maximum: "max", n.Minimum: "min"}
+_GLOBALS = {name: getattr(math, name, None) or getattr(builtins, name) for name in _CALLS.values()}
+
+
+def python_function(roots: Sequence[Any], symbols: Sequence[Any]) -> Any:
+    """A function of the values of symbols that returns a tuple of the values of trees; None where it cannot be."""
+    names: dict[Any, str] = {symbol: f"x{i}" for i, symbol in enumerate(symbols)}
+    lines: list[str] = []
+    for root in roots:
+        for node in n.postorder(root, names, lazy=False):
+            text = _written(node, names)
+            if text is None:
+                return None
+            if node.parts:
+                lines.append(f" v{len(lines)} = {text}")
+                text = f"v{len(lines) - 1}"
+            names[node] = text
+    arguments, results = ", ".join(f"x{i}" for i in range(len(symbols))), "".join(f"{names[root]}, " for root in roots)
+    found: dict[str, Any] = {}
+    exec("\n".join([f"def function({arguments}):", *lines, f" return ({results})"]), dict(_GLOBALS), found)
+    return found["function"]
+
+
+def _written(node: Any, names: dict[Any, str]) -> str | None:
+    """The text of a node whose parts have names; None if it has no value that could be computed so."""
+    kind = type(node)
+    if kind is n.Number:
+        return repr(float(node.value)) if math.isfinite(node.value) else None
+    if kind is n.Sum:
+        if not all(math.isfinite(c) for c in node.terms.values()):
+            return None
+        terms = [names[term] if c == 1 else f"{float(c)!r}*{names[term]}" for term, c in node.terms.items()]
+        return " + ".join([repr(float(node.constant)), *terms] if node.constant else terms)
+    if kind is n.Product:
+        return "*".join(names[base] if e == 1 else f"pow({names[base]}, {e})" for base, e in node.factors.items())
+    if kind is n.Reciprocal:
+        return f"1.0/{names[node.parts[0]]}"
+    arguments = ", ".join(names[part] for part in node.parts)
+    return f"{_CALLS[kind]}({arguments})" if kind in _CALLS else None

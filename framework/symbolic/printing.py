@@ -7,98 +7,145 @@ Plain texts have all parentheses, sums and products their constant first:
 
 from __future__ import annotations
 
-__all__ = ["place", "text"]
-
+import math
 from typing import Any
 
-from merganser.framework.symbolic._sympy import sympy
-from merganser.framework.symbolic.kinds import ExpressionKind, FormulaKind, divided, expression_kind, formula_kind
-from merganser.framework.symbolic.nodes import Bound, Symbol
-from merganser.framework.symbolic.trees import symbols_of
-
-_WORDS = {FormulaKind.And: "and", FormulaKind.Or: "or"}
-_SIGNS = {
-    FormulaKind.Eq: "==", FormulaKind.Neq: "!=", FormulaKind.Gt: ">", FormulaKind.Geq: ">=", FormulaKind.Lt: "<",
-    FormulaKind.Leq: "<=",
-}  # fmt: skip
-
-
-def text(node: Any) -> str:
-    """A tree as text."""
-    if isinstance(node, (Symbol, Bound)):
-        return str(node.name)
-    if isinstance(node, sympy.logic.boolalg.Boolean):
-        return _condition(node)
-    kind = expression_kind(node)
-    if kind is ExpressionKind.Constant:
-        return _constant(float(node))
-    if kind is ExpressionKind.NaN:
-        return "NaN"
-    if kind is ExpressionKind.Add:
-        return _sum(node)
-    if kind in (ExpressionKind.Mul, ExpressionKind.Div):
-        return _product(node)
-    if kind is ExpressionKind.IfThenElse:
-        condition, then, otherwise = map(text, node.args)
-        return f"(if {condition} then {then} else {otherwise})"
-    arguments = node.args[:1] if kind is ExpressionKind.Sqrt else node.args
-    name = node.func.__name__ if kind is ExpressionKind.UninterpretedFunction else kind.name.lower()
-    return f"{name}({', '.join(map(text, arguments))})"
+from merganser.framework.symbolic import nodes as n
+from merganser.framework.symbolic.kinds import (
+    ExpressionKind,
+    FormulaKind,
+    arguments_of,
+    divided,
+    expression_kind,
+    formula_kind,
+)
 
 
-def _constant(value: float) -> str:
-    return repr(value).removesuffix(".0")
+class Texts:
+    """What trees are written with: names, words (NaN, True), numbers, sums, quotients; for LaTeX, see latex.py."""
+
+    signs = {
+        FormulaKind.Eq: "==", FormulaKind.Neq: "!=", FormulaKind.Gt: ">", FormulaKind.Geq: ">=", FormulaKind.Lt: "<",
+        FormulaKind.Leq: "<=",
+    }  # fmt: skip
+    times = " * "
+    relation, forall, negation, isnan = "({} {} {})", "forall({{{}}}. {})", "!({})", "isnan({})"
+
+    def of(self, node: Any) -> str:
+        """The text of a tree."""
+        if isinstance(node, (n.Symbol, n.Bound)):
+            return self.name((node.data if isinstance(node, n.Bound) else node).name)
+        if isinstance(node, n.Condition):
+            return self.condition(node, formula_kind(node))
+        kind = expression_kind(node)
+        if kind is ExpressionKind.Constant:
+            return self.number(float(node.value))
+        if kind is ExpressionKind.NaN:
+            return self.word("NaN")
+        if kind is ExpressionKind.Add:
+            return self.sum(node)
+        if kind in (ExpressionKind.Mul, ExpressionKind.Div):
+            above, below = divided(node)
+            if below is not n.ONE:
+                return self.quotient(self.of(above), self.of(below))
+            factor, rest = n.split(node)
+            return self.product(factor, [self.of(each) for each in sorted_factors(rest)])
+        return self.function(node, kind, [self.of(each) for each in arguments_of(node)])
+
+    def sum(self, node: Any) -> str:
+        shown = "" if node.constant == 0 else self.number(float(node.constant))
+        for term, factor in sorted_terms(node):
+            sign = " - " if factor < 0 else " + " if shown else ""
+            size = "" if abs(factor) == 1 else self.number(abs(float(factor))) + self.times
+            shown += sign + size + self.of(term)
+        return f"({shown})"
+
+    def name(self, name: str) -> str:
+        return name
+
+    def word(self, word: str) -> str:
+        return word
+
+    def number(self, value: float) -> str:
+        return repr(value).removesuffix(".0")
+
+    def quotient(self, above: str, below: str) -> str:
+        return f"({above} / {below})"
+
+    def product(self, factor: Any, factors: list[str]) -> str:
+        factors = factors if factor == 1 else [self.number(float(factor)), *factors]
+        return factors[0] if len(factors) == 1 else "(" + self.times.join(factors) + ")"
+
+    def function(self, node: Any, kind: ExpressionKind, arguments: list[str]) -> str:
+        if kind is ExpressionKind.IfThenElse:
+            return "(if {} then {} else {})".format(*arguments)
+        name = node.data if kind is ExpressionKind.UninterpretedFunction else kind.name.lower()
+        return f"{name}({', '.join(arguments)})"
+
+    def condition(self, node: Any, kind: FormulaKind) -> str:
+        if kind in (FormulaKind.True_, FormulaKind.False_):
+            return self.word(str(node.value))
+        if kind in (FormulaKind.And, FormulaKind.Or):
+            return "(" + f" {kind.name.lower()} ".join(map(self.of, operands(node))) + ")"
+        if kind is FormulaKind.PositiveSemidefinite:
+            return "positive_semidefinite(" + "\n".join(" ".join(row) for row in node.matrix(self.of)) + ")"
+        first, *others = map(self.of, node.parts)
+        if kind in self.signs:
+            return self.relation.format(first, self.signs[kind], *others)
+        if kind is FormulaKind.Forall:
+            return self.forall.format(", ".join(others), first)
+        return (self.negation if kind is FormulaKind.Not else self.isnan).format(first)
 
 
-def _sum(node: Any) -> str:
-    constant, rest = node.as_coeff_Add()
-    shown = "" if constant == 0 else _constant(float(constant))
-    for term in sorted(sympy.Add.make_args(rest), key=place):
-        factor, other = term.as_coeff_Mul()
-        is_negative = bool(factor < 0)
-        sign = " - " if is_negative else " + " if shown else ""
-        size, part = abs(float(factor)), text(other)  # to sympy 1.0 is not 1
-        shown += sign + (part if size == 1.0 else f"{_constant(size)} * {part}")
-    return f"({shown})"
+text = Texts().of
 
 
-def _product(node: Any) -> str:
-    above, below = divided(node)
-    if below != 1:
-        return f"({text(above)} / {text(below)})"
-    constant, rest = node.as_coeff_Mul()
-    factors = [text(factor) for factor in sorted(sympy.Mul.make_args(rest), key=_place_of_factor)]
-    if float(constant) != 1.0:
-        factors.insert(0, _constant(float(constant)))
-    return factors[0] if len(factors) == 1 else "(" + " * ".join(factors) + ")"
+def printable(node: Any, limit: int = 60) -> str:
+    """A short text of a tree, for error messages."""
+    if len(n.symbols_of(node)) > 8:
+        return "a large expression"
+    shown = text(node)
+    return shown if len(shown) <= limit else shown[:limit] + "..."
+
+
+def sorted_terms(node: Any) -> list[tuple[Any, Any]]:
+    """The terms of a sum with their factors: by kind, then by the factors of each, then by what multiplies it."""
+    return sorted(n.terms_of(node)[1].items(), key=_place_of_term)
+
+
+def sorted_factors(node: Any) -> list[Any]:
+    """The powers in a product."""
+    powers = [n.integer_power(base, exponent) for base, exponent in n.factors_of(node).items()]
+    return sorted(powers, key=place_of_factor)
+
+
+def _place_of_term(item: tuple[Any, Any]) -> Any:
+    term, factor = item
+    return expression_kind(term).value, sorted(map(place_of_factor, sorted_factors(term))), float(factor)
 
 
 def place(node: Any) -> Any:
-    """Where a term or a factor stands among others: by what it is a multiple or a power of."""
-    other = node.as_coeff_Mul()[1]
-    base, exponent = other.as_base_exp() if other.is_Pow and other.exp.is_Number else (other, sympy.S.One)
-    numbers = [symbol.dummy_index for symbol in symbols_of(base)]
-    return expression_kind(other).value, numbers, expression_kind(base).value, float(exponent), str(base)
+    """Where a term is among others."""
+    return _place_of_term(n.split(node)[::-1])
 
 
-def _place_of_factor(node: Any) -> Any:
-    base, exponent = node.as_base_exp() if node.is_Pow else (node, sympy.S.One)
-    return (*place(base), str(exponent))
+def place_of_factor(node: Any) -> Any:
+    """Where a factor is among others: by the kind of its base, then by the variables in it."""
+    base, exponent = arguments_of(node) if expression_kind(node) is ExpressionKind.Pow else (node, n.ONE)
+    numbers = [symbol.index for symbol in n.symbols_of(base)]
+    return expression_kind(base).value, numbers, getattr(exponent, "value", math.inf), text(node)
 
 
-def _condition(node: Any) -> str:
-    kind = formula_kind(node)
-    if kind in (FormulaKind.True_, FormulaKind.False_):
-        return str(bool(node))
-    if kind in _SIGNS:
-        return f"({text(node.args[0])} {_SIGNS[kind]} {text(node.args[1])})"
-    if kind in _WORDS:
-        return "(" + f" {_WORDS[kind]} ".join(map(text, node.args)) + ")"
-    if kind is FormulaKind.Not:
-        return f"!({text(node.args[0])})"
-    if kind is FormulaKind.Forall:
-        return f"forall({{{', '.join(map(text, node.args[1:]))}}}. {text(node.args[0])})"
-    if kind is FormulaKind.PositiveSemidefinite:
-        rows = "\n".join(" ".join(row) for row in node.matrix(text))
-        return f"positive_semidefinite({rows})"
-    return f"isnan({text(node.args[0])})"
+def operands(node: Any) -> list[Any]:
+    """The operands of a conjunction or a disjunction: equations first, inequalities by operands, then the rest."""
+
+    def place_of(condition: Any) -> Any:
+        kind = formula_kind(condition)
+        return kind.value, list(map(_place_of_side, condition.parts)) if kind in Texts.signs else [], text(condition)
+
+    return sorted(node.parts, key=place_of)
+
+
+def _place_of_side(node: Any) -> Any:
+    constant, terms = n.terms_of(node)
+    return expression_kind(node).value, float(constant), sorted(map(_place_of_term, terms.items()))

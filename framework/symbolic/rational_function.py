@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["RationalFunction"]
-
 import copy
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from merganser.framework.common.keywords import also_named
 from merganser.framework.symbolic.expression import Expression
@@ -16,6 +16,7 @@ from merganser.framework.symbolic.formula import Formula, logical_not
 from merganser.framework.symbolic.monomial import Monomial
 from merganser.framework.symbolic.nodes import is_number
 from merganser.framework.symbolic.polynomial import Polynomial, as_polynomial
+from merganser.framework.symbolic.sin_cos import SinCos
 from merganser.framework.symbolic.variables import Variables
 
 
@@ -142,3 +143,46 @@ def _operand(value: Any) -> RationalFunction | None:
     if isinstance(value, RationalFunction):
         return value
     return RationalFunction(value) if isinstance(value, (Polynomial, Monomial)) or is_number(value) else None
+
+
+# -- sines and cosines: sin(q) = 2 t / (1 + t²), cos(q) = (1 - t²) / (1 + t²), t = tan(q/2) --------------------
+
+
+def SubstituteStereographicProjection(e: Polynomial, sin_cos: Sequence[SinCos], t: npt.ArrayLike) -> RationalFunction:
+    """A polynomial in sines and cosines as a rational function of the tangents of the half angles.
+
+    Args:
+        e: the polynomial.
+        sin_cos: the variables for sine and cosine of each angle.
+        t: variables for the tangents of the half angles.
+
+    Raises:
+        ValueError: there are not as many tangents as angles.
+    """
+    tangents = np.ravel(np.asarray(t, dtype=object)).tolist()
+    if len(tangents) != len(sin_cos):
+        raise ValueError(f"SubstituteStereographicProjection: {len(sin_cos)} angles have {len(tangents)} tangents.")
+    e = Polynomial(e.ToExpression(), [*e.indeterminates(), *(v for pair in sin_cos for v in (pair.s, pair.c))])
+    terms = e.monomial_to_coefficient_map()
+    degrees = [max((m.degree(p.s) + m.degree(p.c) for m in terms), default=0) for p in sin_cos]
+    replaced = {variable for pair in sin_cos for variable in (pair.s, pair.c)}
+    numerator: Any = Polynomial()
+    for monomial, coefficient in terms.items():
+        rest = {variable: power for variable, power in monomial.get_powers().items() if variable not in replaced}
+        factors = (
+            _numerator(monomial, pair, tangent, degree) for pair, tangent, degree in zip(sin_cos, tangents, degrees)
+        )
+        numerator = numerator + math.prod(factors, start=Polynomial({Monomial(rest): coefficient}))
+    denominators = (_square_plus(tangent, 1.0) ** degree for tangent, degree in zip(tangents, degrees))
+    return RationalFunction(numerator, math.prod(denominators, start=Polynomial(1.0)))
+
+
+def _numerator(monomial: Monomial, pair: SinCos, tangent: Any, degree: int) -> Polynomial:
+    """(2 t)^i (1 - t²)^j (1 + t²)^(degree - i - j) for sin^i cos^j."""
+    i, j = monomial.degree(pair.s), monomial.degree(pair.c)
+    sine = Polynomial({Monomial(tangent): 2.0}) ** i
+    return sine * _square_plus(tangent, -1.0) ** j * _square_plus(tangent, 1.0) ** (degree - i - j)
+
+
+def _square_plus(tangent: Any, factor: float) -> Polynomial:
+    return Polynomial({Monomial(): 1.0, Monomial(tangent, 2): factor})

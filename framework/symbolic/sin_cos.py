@@ -9,19 +9,15 @@ With s = sin(q/2), c = cos(q/2), sin(q) = 2 s c, and cos(q) = 1 - 2 s² or 2 c²
 
 from __future__ import annotations
 
-__all__ = ["SinCos", "SinCosSubstitutionType", "substitute_sin_cos"]
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from merganser.framework.common.enumeration import Enumeration
-from merganser.framework.symbolic._sympy import sympy
-from merganser.framework.symbolic.nodes import Symbol
-from merganser.framework.symbolic.trees import postorder, printable, rebuilt, symbols_of
+from merganser.framework.symbolic import nodes as n
+from merganser.framework.symbolic.printing import printable
+from merganser.framework.symbolic.trees import applied, expanded, with_parts
 from merganser.framework.symbolic.variable import Variable
-
-_ZERO, _ONE = sympy.S.Zero, sympy.S.One
 
 
 class SinCosSubstitutionType(Enumeration):
@@ -37,8 +33,8 @@ class SinCos:
     """The variables for the sine and the cosine of an angle q, or of q/2.
 
     Attributes:
-        s: stands for the sine.
-        c: stands for the cosine.
+        s: the sine.
+        c: the cosine.
         type: kAngle, or, for q/2, whether cos(q) is to be written with s or with c.
     """
 
@@ -47,7 +43,7 @@ class SinCos:
     type: SinCosSubstitutionType = SinCosSubstitutionType.kAngle
 
 
-def substitute_sin_cos(root: Any, pairs: Mapping[Symbol, SinCos], memo: dict[Any, Any]) -> Any:
+def substitute_sin_cos(root: Any, pairs: Mapping[Any, SinCos], memo: dict[Any, Any]) -> Any:
     """The tree with sines and cosines of the symbols replaced.
 
     Args:
@@ -56,50 +52,56 @@ def substitute_sin_cos(root: Any, pairs: Mapping[Symbol, SinCos], memo: dict[Any
         memo: results for subtrees known so far; grows.
 
     Raises:
-        RuntimeError: an angle is no sum of integer multiples of the symbols (or of their halves).
+        RuntimeError: an angle is not a sum of integer multiples of the symbols (or of their halves).
     """
-    for node in postorder(root, memo, lazy=False):
-        if node.func in (sympy.sin, sympy.cos, sympy.tan) and set(symbols_of(node)) & pairs.keys():
-            sine, cosine = _of_angle(node.args[0], pairs)
-            memo[node] = {sympy.sin: sine, sympy.cos: cosine}.get(node.func, sine / cosine)
-        elif not node.args:
-            memo[node] = node
+    for node in n.postorder(root, memo, lazy=False):
+        if type(node) in (n.Sin, n.Cos, n.Tan) and pairs.keys() & n.symbols_of(node):
+            sine, cosine = _of_angle(node.parts[0], pairs)
+            ratio = n.multiplied(sine, n.reciprocal(cosine)) if type(node) is n.Tan else None
+            memo[node] = {n.Sin: sine, n.Cos: cosine, n.Tan: ratio}[type(node)]
         else:
-            arguments = [memo[argument] for argument in node.args]
-            unchanged = all(new is old for new, old in zip(arguments, node.args))
-            memo[node] = node if unchanged else rebuilt(node.func, arguments)
+            memo[node] = with_parts(node, [memo[part] for part in node.parts])
     return memo[root]
 
 
-def _of_angle(angle: Any, pairs: Mapping[Symbol, SinCos]) -> tuple[Any, Any]:
+def _of_angle(angle: Any, pairs: Mapping[Any, SinCos]) -> tuple[Any, Any]:
     """Sine and cosine of an angle, by (1)."""
-    terms = angle.expand().as_ordered_terms()
-    free = sympy.Add(*(term for term in terms if not set(symbols_of(term)) & pairs.keys()))
-    sine, cosine = rebuilt(sympy.sin, [free]), rebuilt(sympy.cos, [free])
-    for term in terms:
-        inside = [symbol for symbol in symbols_of(term) if symbol in pairs]
-        if not inside:
+    constant, terms = n.terms_of(expanded(angle))
+    free = [(term, factor) for term, factor in terms.items() if not pairs.keys() & n.symbols_of(term)]
+    rest = n.summed(free, constant)
+    sine, cosine = applied(n.Sin, rest), applied(n.Cos, rest)
+    for term, factor in terms.items():
+        if not pairs.keys() & n.symbols_of(term):
             continue
-        factor = sympy.nsimplify(term / inside[0], rational=True) if len(inside) == 1 else None
-        halves = 1 if factor is None or pairs[inside[0]].type is SinCosSubstitutionType.kAngle else 2
-        if factor is None or symbols_of(factor) or not (factor * halves).is_Integer:
+        halves = 1 if term not in pairs or pairs[term].type is SinCosSubstitutionType.kAngle else 2
+        if term not in pairs or factor * halves % 1:
             raise RuntimeError(
-                f"Substitute: the angle {printable(angle)} has the term {printable(term)}, which is no integer "
-                "multiple of a variable, nor of half of one whose half angle is given."
+                f"Substitute: the angle {printable(angle)} has the term {printable(n.scaled(term, factor))}, which is "
+                "not an integer multiple of a variable, nor of half of one whose half angle is given."
             )
-        s, c = _multiple(pairs[inside[0]], int(factor * halves), halves)
-        sine, cosine = sine * c + cosine * s, cosine * c - sine * s
+        sine, cosine = _turned(sine, cosine, *_multiple(pairs[term], int(factor * halves), halves))
     return sine, cosine
+
+
+def _turned(sine: Any, cosine: Any, s: Any, c: Any) -> tuple[Any, Any]:
+    """(1)."""
+    above = n.added(n.multiplied(sine, c), n.multiplied(cosine, s))
+    return above, n.added(n.multiplied(cosine, c), n.multiplied(sine, s), -1)
 
 
 def _multiple(pair: SinCos, count: int, halves: int) -> tuple[Any, Any]:
     """Sine and cosine of a multiple of the angle, or of its half, of which the pair has sine and cosine."""
     s: Any = pair.s._node
     c: Any = pair.c._node
-    steps, sine, cosine = abs(count), _ZERO, _ONE
+    steps, sine, cosine = abs(count), n.ZERO, n.ONE
     if halves == 2 and count % 2 == 0:  # of the whole angle
-        square = 1 - 2 * s**2 if pair.type is SinCosSubstitutionType.kHalfAnglePreferSin else 2 * c**2 - 1
-        s, c, steps = 2 * s * c, square, steps // 2
+        prefers_sine = pair.type is SinCosSubstitutionType.kHalfAnglePreferSin
+        whole = (
+            n.added(n.ONE, n.integer_power(s, 2), -2)
+            if prefers_sine
+            else n.added(n.scaled(n.ONE, -1), n.integer_power(c, 2), 2)
+        )
+        s, c, steps = n.scaled(n.multiplied(s, c), 2), whole, steps // 2
     for _ in range(steps):
-        sine, cosine = sine * c + cosine * s, cosine * c - sine * s
-    return (-sine if count < 0 else sine), cosine
+        sine, cosine = _turned(sine, cosine, s, c)
+    return (n.scaled(sine, -1) if count < 0 else sine), cosine

@@ -1,113 +1,38 @@
-"""Walks over expression trees: evaluation, substitution, the symbols in them.
+"""Walks over expression trees: evaluation, substitution, what is multiplied out.
 
-Equal subtrees are shared, and a tree may have exponentially many paths to them (the kinematics of a chain does).
-So every walk keeps a memo, and visits a subtree once.
+Every walk keeps a memo, and visits a subtree once, as equal subtrees are shared.
 """
 
 from __future__ import annotations
 
-__all__ = [
-    "RELATIONS",
-    "decided",
-    "evaluated",
-    "function_value",
-    "negated",
-    "number_normalized",
-    "postorder",
-    "substituted",
-    "symbols_of",
-]
-
-import functools
 import math
 import operator
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from merganser.framework.math._ieee import ELEMENTARY, power
-from merganser.framework.symbolic._sympy import sympy
-from merganser.framework.symbolic.nodes import (
-    Bound,
-    ForAll,
-    IfThenElse,
-    IsNan,
-    Maximum,
-    Minimum,
-    PositiveSemidefinite,
-    Symbol,
-    is_uninterpreted,
-    is_zero,
-    number,
-)
+from merganser.framework.symbolic import nodes as n
+from merganser.framework.symbolic.nodes import NAN, Number, Product, Sum, Symbol, is_zero, number, postorder
+from merganser.framework.symbolic.printing import printable
 
 _ROUND_OFF = 1e-12  # of eigenvalues, for entries of size 1
 
-#: Functions of one argument: how sympy calls them, and their values.
+#: Functions of one argument, and their values.
 FUNCTIONS: dict[Any, Callable[[float], float]] = {
-    getattr(sympy, name): function for name, function in ELEMENTARY.items() if name != "sqrt"
+    kind: ELEMENTARY[kind.__name__.lower()]
+    for kind in (n.Sin, n.Cos, n.Tan, n.Asin, n.Acos, n.Atan, n.Sinh, n.Cosh, n.Tanh, n.Exp, n.Log, n.Sqrt)
 } | {
-    sympy.Abs: abs,
-    sympy.floor: lambda x: float(math.floor(x)) if math.isfinite(x) else x,
-    sympy.ceiling: lambda x: float(math.ceil(x)) if math.isfinite(x) else x,
-    sympy.sign: lambda x: float((x > 0) - (x < 0)),
+    n.Abs: abs,
+    n.Floor: lambda x: float(math.floor(x)) if math.isfinite(x) else x,
+    n.Ceil: lambda x: float(math.ceil(x)) if math.isfinite(x) else x,
+    n.Sign: lambda x: float((x > 0) - (x < 0)),
 }
-RELATIONS: dict[Any, Callable[[float, float], bool]] = {
-    sympy.Eq: lambda a, b: a == b,
-    sympy.Ne: lambda a, b: a != b,
-    sympy.Lt: lambda a, b: a < b,
-    sympy.Le: lambda a, b: a <= b,
-    sympy.Gt: lambda a, b: a > b,
-    sympy.Ge: lambda a, b: a >= b,
-}
-_OPPOSITE = {
-    sympy.Eq: sympy.Ne,
-    sympy.Ne: sympy.Eq,
-    sympy.Lt: sympy.Ge,
-    sympy.Ge: sympy.Lt,
-    sympy.Gt: sympy.Le,
-    sympy.Le: sympy.Gt,
-}
+_ODD, _EVEN = (n.Sin, n.Tan, n.Sinh, n.Tanh, n.Sign), (n.Cos, n.Cosh)
 
 
-def symbols_of(*nodes: sympy.Basic) -> list[Symbol]:
-    """All symbols in the trees, in the order in which they were made."""
-    seen: set[sympy.Basic] = set()
-    pending = list(nodes)
-    while pending:
-        node = pending.pop()
-        if node not in seen:
-            seen.add(node)
-            pending.extend(node.args)
-    return sorted((node for node in seen if isinstance(node, Symbol)), key=lambda s: s.dummy_index)
-
-
-def postorder(
-    root: sympy.Basic, known: Container[Any], lazy: bool = True, into: Callable[[Any], bool] = lambda node: True
-) -> list[sympy.Basic]:
-    """Subtrees that are not in `known`, each once and after its arguments, without recursion.
-
-    With `lazy`, of a choice the condition is visited and the arms are not, as one of them may be undefined. Of nodes
-    for which `into` does not hold, no arguments are visited.
-    """
-    order: list[sympy.Basic] = []
-    seen: set[sympy.Basic] = set()
-    pending = [(root, False)]
-    while pending:
-        node, arguments_are_visited = pending.pop()
-        if arguments_are_visited:
-            order.append(node)
-        elif node not in seen and node not in known:
-            seen.add(node)
-            pending.append((node, True))
-            arguments = node.args if into(node) else ()
-            arguments = arguments[:1] if lazy and isinstance(node, IfThenElse) else arguments
-            pending.extend((argument, False) for argument in arguments)
-    return order
-
-
-def evaluated(root: sympy.Basic, values: Mapping[Symbol, float], memo: dict[Any, Any]) -> Any:
+def evaluated(root: Any, values: Mapping[Symbol, float], memo: dict[Any, Any]) -> Any:
     """Value of a tree: a float, or a bool for a condition.
 
     Args:
@@ -119,68 +44,84 @@ def evaluated(root: sympy.Basic, values: Mapping[Symbol, float], memo: dict[Any,
         RuntimeError: a symbol without a value, a division by zero, a NaN in the tree.
         ValueError: an argument outside of the domain of a function.
     """
-    for node in postorder(root, memo):
-        if isinstance(node, Symbol):
-            memo[node] = _symbol_value(node, values)
-        elif isinstance(node, IfThenElse):
-            condition, then, otherwise = node.args
-            memo[node] = evaluated(then if memo[condition] else otherwise, values, memo)
-        elif not node.args:
-            memo[node] = _constant_value(node)
+
+    def value(node: Any) -> Any:
+        kind = type(node)
+        if kind is Symbol:
+            return _symbol_value(node, values)
+        if kind in (n.Number, n.Truth, n.Bound):
+            return _constant_value(node)
+        found = memo.get(node)
+        if found is not None:
+            return found
+        if kind is Sum:
+            found = node.constant or -0.0
+            for term, factor in node.terms.items():
+                found += factor * value(term)
+        elif kind is Product:
+            found = 1.0
+            for base, exponent in node.factors.items():
+                found *= value(base) if exponent == 1 else power(value(base), exponent)
+        elif kind is n.IfThenElse:
+            condition, then, otherwise = node.parts
+            found = evaluated(then if value(condition) else otherwise, values, memo)
         else:
-            memo[node] = _operation_value(node, [memo[argument] for argument in node.args])
-    return memo[root]
+            found = _operation_value(node, [value(part) for part in node.parts])
+        memo[node] = found
+        return found
+
+    return from_above(value, root, memo)
+
+
+def from_above(function: Callable[[Any], Any], root: Any, memo: Mapping[Any, Any], lazy: bool = True) -> Any:
+    """A function of a tree that calls itself for its parts and keeps a memo; of a deep tree, from below."""
+    try:
+        return function(root)
+    except RecursionError:
+        return [function(node) for node in postorder(root, memo, lazy)][-1]
 
 
 def _symbol_value(symbol: Symbol, values: Mapping[Symbol, float]) -> float:
     if symbol not in values:
         raise RuntimeError(
-            f"Evaluate: the environment has no value for variable {symbol.name} (id {symbol.dummy_index}). "
+            f"Evaluate: the environment has no value for variable {symbol.name} (id {symbol.index}). "
             f"Add it to the environment, which has {sorted(s.name for s in values)}."
         )
     return values[symbol]
 
 
-def _constant_value(node: sympy.Basic) -> Any:
-    if isinstance(node, Bound):
-        return math.nan  # what binds it has no value, either
-    if node in (sympy.true, sympy.false):
-        return bool(node)
-    value = float(node) if node.is_comparable or node.is_infinite else math.nan
-    if math.isnan(value):
+def _constant_value(node: Any) -> Any:
+    if node is NAN:
         raise RuntimeError(
-            "Evaluate: met NaN. It stands in the expression, or the expression is the derivative of abs, min, max, "
-            "floor, ceil or if_then_else at the point where there is none."
+            "Evaluate: the value is NaN. The expression contains NaN, or is the derivative of abs, min, max, "
+            "floor, ceil or if_then_else at its kink."
         )
-    return value
+    if type(node) is n.Bound:
+        return math.nan  # what binds it has no value, either
+    return float(node.value) if type(node) is Number else node.value
 
 
-def _operation_value(node: sympy.Basic, arguments: list[Any]) -> Any:
-    kind = node.func
-    if kind is sympy.Add:
-        return functools.reduce(operator.add, arguments)  # from left to right; `sum` does otherwise from Python 3.12
-    if kind is sympy.Mul:
-        return math.prod(arguments)
-    if kind is sympy.Pow:
-        return _power_value(node, *arguments)
+#: Values of nodes of several parts.
+_VALUES: dict[Any, Callable[..., Any]] = n.RELATIONS | {
+    n.Atan2: math.atan2, n.Maximum: max, n.Minimum: min, n.Not: operator.not_,
+    n.And: lambda *parts: all(parts), n.Or: lambda *parts: any(parts),
+    n.IsNan: lambda part: False,  # an evaluation that meets NaN does not get here
+}  # fmt: skip
+
+
+def _operation_value(node: Any, arguments: list[Any]) -> Any:
+    kind = type(node)
     if kind in FUNCTIONS:
         return function_value(kind, arguments[0])
-    if kind in RELATIONS:
-        return RELATIONS[kind](*arguments)
-    if kind is sympy.atan2:
-        return math.atan2(*arguments)
-    if kind in (Maximum, Minimum):
-        return max(arguments) if kind is Maximum else min(arguments)
-    if kind is IsNan:
-        return False  # an evaluation that meets NaN does not get here
-    if kind is PositiveSemidefinite:
-        matrix = np.array(arguments[1:]).reshape(int(arguments[0]), -1)
+    if kind in _VALUES:
+        return _VALUES[kind](*arguments)
+    if kind in (n.Power, n.Reciprocal):
+        return _power_value(node, *arguments, *([] if kind is n.Power else [-1.0]))
+    if kind is n.PositiveSemidefinite:
+        size = math.isqrt(len(arguments))
+        matrix = np.array(arguments).reshape(size, size)
         return bool(np.linalg.eigvalsh(matrix).min(initial=0.0) >= -_ROUND_OFF * np.abs(matrix).max(initial=0.0))
-    if kind is ForAll or is_uninterpreted(node):
-        raise RuntimeError(f"Evaluate: {printable(node)} has no value that could be computed.")
-    if kind is sympy.Not:
-        return not arguments[0]
-    return all(arguments) if kind is sympy.And else any(arguments)
+    raise RuntimeError(f"Evaluate: {printable(node)} has no value that could be computed.")
 
 
 def function_value(kind: Any, argument: float) -> float:
@@ -191,30 +132,22 @@ def function_value(kind: Any, argument: float) -> float:
     """
     value = FUNCTIONS[kind](argument)
     if math.isnan(value):
-        raise ValueError(f"Expression: {kind.__name__}({argument!r}) is not defined.")
+        raise ValueError(f"Expression: {kind.__name__.lower()}({argument!r}) is not defined.")
     return value
 
 
-def _power_value(node: sympy.Pow, base: float, exponent: float) -> float:
+def _power_value(node: Any, base: float, exponent: float) -> float:
     if base == 0.0 and exponent < 0.0:
-        raise RuntimeError(f"Expression: division by zero, as {printable(node.base)} is 0.")
+        raise RuntimeError(f"Expression: division by zero, as {printable(node.parts[0])} is 0.")
     value = math.sqrt(base) if exponent == 0.5 and base >= 0.0 else power(base, exponent)
     if math.isnan(value):
         raise ValueError(
-            f"Expression: {base!r} to the power of {exponent!r} is not defined. Its base is {printable(node.base)}."
+            f"Expression: {base!r} to the power of {exponent!r} is not defined. Its base is {printable(node.parts[0])}."
         )
     return value
 
 
-def printable(node: sympy.Basic, limit: int = 60) -> str:
-    """A short text of a tree, for error messages."""
-    if len(symbols_of(node)) > 8:
-        return "a large expression"
-    text = str(node).replace("_", "")
-    return text if len(text) <= limit else text[:limit] + "..."
-
-
-def substituted(root: sympy.Basic, replacements: Mapping[Any, sympy.Basic], memo: dict[Any, Any]) -> Any:
+def substituted(root: Any, replacements: Mapping[Any, Any], memo: dict[Any, Any]) -> Any:
     """The tree with all replacements made at once, in canonical form.
 
     Args:
@@ -226,62 +159,204 @@ def substituted(root: sympy.Basic, replacements: Mapping[Any, sympy.Basic], memo
         RuntimeError: the result divides by zero.
         ValueError: a constant outside of the domain of a function.
     """
-    for node in postorder(root, memo):
-        if not node.args:
-            memo[node] = replacements.get(node, node)
-        elif isinstance(node, IfThenElse):
-            memo[node] = _substituted_choice(node, replacements, memo)
-        else:
-            arguments = [memo[argument] for argument in node.args]
-            unchanged = all(new is old for new, old in zip(arguments, node.args))
-            memo[node] = node if unchanged else rebuilt(node.func, arguments)
-    return memo[root]
+
+    def replaced(node: Any) -> Any:
+        if not node.parts:
+            return replacements.get(node, node)
+        new = memo.get(node)
+        if new is None:
+            parts = node.parts
+            if type(node) is n.IfThenElse:  # where the condition is decided, only one of the others
+                condition = replaced(parts[0])
+                arms = parts[1:] if type(condition) is not n.Truth else parts[1:2] if condition.value else parts[2:]
+                first, *others = (substituted(arm, replacements, memo) for arm in arms)
+                new = chosen(condition, first, *others) if others else first
+            else:
+                new = with_parts(node, [replaced(part) for part in parts])
+            memo[node] = new
+        return new
+
+    return from_above(replaced, root, memo)
 
 
-def _substituted_choice(node: IfThenElse, replacements: Mapping[Any, sympy.Basic], memo: dict[Any, Any]) -> Any:
-    """A choice with replacements made; if that decides it, in one arm only."""
-    condition = memo[node.args[0]]
-    if condition in (sympy.true, sympy.false):
-        return substituted(node.args[1 if condition else 2], replacements, memo)
-    return IfThenElse(condition, *(substituted(arm, replacements, memo) for arm in node.args[1:]))
-
-
-def rebuilt(kind: Any, arguments: list[Any]) -> Any:
-    """A node of other arguments.
+def with_parts(node: Any, parts: list[Any]) -> Any:
+    """A node with other parts.
 
     Raises:
         RuntimeError: it divides by zero.
     """
-    if kind in RELATIONS:
-        return decided(kind, *arguments)
-    if kind is sympy.Pow:
-        base, exponent = arguments
-        if is_zero(base) and exponent.is_Number and exponent < 0:
-            raise RuntimeError("Substitute: the substitution makes a division by zero.")
-    if kind in FUNCTIONS and arguments[0].is_Number:
-        return number(function_value(kind, float(arguments[0])))
-    return kind(*arguments)
+    if all(new is old for new, old in zip(parts, node.parts)):
+        return node
+    kind = type(node)
+    if kind is Sum:
+        return n.summed(zip(parts, node.terms.values()), node.constant)
+    if kind is Product:
+        return n.power_product(zip(parts, node.factors.values()))
+    return kind.of(*parts, data=node.data) if kind is n.Uninterpreted else rebuilt(kind, parts)
 
 
-def decided(relation: Any, a: sympy.Expr, b: sympy.Expr) -> Any:
-    """True or false where the two differ by a number, else the relation as it stands."""
-    if a is b or a == b:
-        return sympy.S(relation in (sympy.Eq, sympy.Le, sympy.Ge))
-    difference = sympy.Add(a, sympy.Mul(-1, b))
-    if difference.is_Number and difference is not sympy.nan:
-        return sympy.S(RELATIONS[relation](float(difference), 0.0))
-    return relation(a, b, evaluate=False)
+def rebuilt(kind: Any, parts: list[Any]) -> Any:
+    """A function or a condition of some parts, in canonical form.
+
+    Raises:
+        RuntimeError: it divides by zero.
+    """
+    if kind in _BUILDERS:
+        return _BUILDERS[kind](*parts)
+    if kind in FUNCTIONS or kind in n.RELATIONS or kind in (n.Maximum, n.Minimum):
+        return (applied if kind in FUNCTIONS else n.decided if kind in n.RELATIONS else extreme)(kind, *parts)
+    if kind in (n.And, n.Or):
+        return n.joined(kind, parts)
+    return kind(*parts) if issubclass(kind, n.Condition) else kind.of(*parts)
 
 
-def negated(condition: Any) -> Any:
-    """The opposite of a condition; of a relation, the opposite relation as it stands."""
-    if condition.func in _OPPOSITE:
-        return _OPPOSITE[condition.func](*condition.args, evaluate=False)
-    return sympy.Not(condition)
+def _inverse(u: Any) -> Any:
+    if is_zero(u):
+        raise RuntimeError("Substitute: the substitution makes a division by zero.")
+    return n.reciprocal(u)
 
 
-def number_normalized(node: sympy.Basic) -> Any:
-    """The tree with integers for integral floats, so that equal expressions have equal trees."""
-    floats = node.atoms(sympy.Float) if node.has(sympy.Float) else []
-    exact = {leaf: number(float(leaf)) for leaf in floats if float(leaf).is_integer()}
-    return substituted(node, exact, {}) if exact else node
+def angle(y: Any, x: Any) -> Any:
+    """The angle of a point (x, y)."""
+    if type(y) is Number and type(x) is Number:
+        return number(math.atan2(float(y.value), float(x.value)))
+    return n.Atan2.of(y, x)
+
+
+def applied(kind: Any, u: Any) -> Any:
+    """A function of one argument: of a number, its value; of a negative multiple, by its symmetry.
+
+    Raises:
+        ValueError: a number is outside of the domain of the function.
+    """
+    if type(u) is Number:
+        return NAN if u is NAN else number(function_value(kind, float(u.value)))
+    factor, rest = n.split(u)
+    if kind is n.Abs:
+        squares = all(exponent % 2 == 0 for exponent in n.factors_of(rest).values())
+        return n.scaled(rest if squares or type(rest) is n.Abs else n.Abs.of(rest), abs(factor))
+    if factor < 0 and kind in _ODD:
+        return n.scaled(kind.of(n.scaled(u, -1)), -1)
+    return kind.of(n.scaled(u, -1) if factor < 0 and kind in _EVEN else u)
+
+
+def extreme(kind: Any, a: Any, b: Any) -> Any:
+    """The maximum or the minimum of two."""
+    if a == b:
+        return a
+    if type(a) is Number and type(b) is Number:
+        return number((max if kind is n.Maximum else min)(float(a.value), float(b.value)))
+    return kind.of(a, b)
+
+
+def chosen(condition: Any, then: Any, otherwise: Any) -> Any:
+    """One or the other, by a condition."""
+    if type(condition) is n.Truth:
+        return then if condition.value else otherwise
+    return n.IfThenElse.of(condition, then, otherwise)
+
+
+def is_nan(u: Any) -> Any:
+    """The condition that a tree is NaN."""
+    return n.truth(u is NAN) if type(u) is Number else n.IsNan(u)
+
+
+def powered(base: Any, exponent: Any) -> Any:
+    """A power; of an integer exponent, a product, which is defined everywhere, or one of reciprocals.
+
+    Raises:
+        RuntimeError: 0 has a negative exponent.
+        ValueError: a negative number has an exponent that is not an integer.
+    """
+    if type(exponent) is not Number:
+        return n.Power.of(base, exponent)
+    value = n.exact(exponent.value)
+    if is_zero(base) and value < 0:
+        raise RuntimeError(f"Expression: division by zero: 0 to the power of {printable(exponent)}.")
+    if isinstance(value, int):
+        return n.integer_power(base, value) if value >= 0 else n.integer_power(n.reciprocal(base), -value)
+    whole = n.Power.of(base, exponent)
+    if type(base) is Number and NAN not in (base, exponent):
+        return number(_power_value(whole, float(base.value), value))
+    return whole
+
+
+_BUILDERS: dict[Any, Callable[..., Any]] = {
+    n.Not: n.negated, n.Reciprocal: _inverse, n.Power: powered, n.IfThenElse: chosen, n.IsNan: is_nan, n.Atan2: angle,
+}  # fmt: skip
+
+
+# -- what is multiplied out ---------------------------------------------------------------------------------------
+
+_BITS = 32  # of an exponent, where those of a product are the digits of one integer
+
+
+def expanded(root: Any, memo: dict[Any, Any] | None = None) -> Any:
+    """The tree with products and powers of sums multiplied out, also inside of functions."""
+    known = {} if memo is None else memo
+
+    def visited(node: Any) -> Any:
+        if is_flat(node):
+            return node
+        new = known.get(node)
+        if new is None:
+            new = with_parts(node, [visited(part) for part in node.parts])
+            while any(type(b) is Sum for term in n.terms_of(new)[1] if type(term) is Product for b in term.factors):
+                constant, terms = n.terms_of(new)
+                new = n.summed(((_multiplied_out(n.factors_of(t)), factor) for t, factor in terms.items()), constant)
+            known[node] = new
+        return new
+
+    return from_above(visited, root, known, lazy=False)
+
+
+def is_polynomial(root: Any) -> bool:
+    """Whether a tree is made of numbers, symbols, sums and products."""
+    return all(type(node) in (Number, Symbol, Sum, Product) and node is not NAN for node in postorder(root, {}))
+
+
+def is_flat(node: Any) -> bool:
+    """Whether a tree is a sum of products of symbols."""
+    return all(type(term) is Symbol or (type(term) is Product and term.degree) for term in n.terms_of(node)[1])
+
+
+def _multiplied_out(factors: Mapping[Any, int]) -> Any:
+    """A product of powers of sums that are multiplied out.
+
+    The exponents of what is in the sums are the digits of one integer, so that products have the sum of these integers.
+    """
+    places: dict[Any, int] = {}
+
+    def sparse(node: Any) -> dict[int, Any]:
+        constant, terms = n.terms_of(node)
+        result = {
+            sum(e << places.setdefault(base, _BITS * len(places)) for base, e in n.factors_of(term).items()): factor
+            for term, factor in terms.items()
+        }
+        return result | {0: constant} if constant else result
+
+    total: dict[int, Any] = {0: 1}
+    for base, exponent in factors.items():
+        square = sparse(base)
+        while exponent:
+            total = _products(total, square) if exponent % 2 else total
+            exponent //= 2
+            square = _products(square, square) if exponent else square
+    constant, bases, mask, terms = total.pop(0, 0), list(places), (1 << _BITS) - 1, []
+    for key, factor in total.items():
+        powers = {}
+        while key:
+            place = ((key & -key).bit_length() - 1) // _BITS
+            powers[bases[place]] = key >> place * _BITS & mask
+            key -= powers[bases[place]] << place * _BITS
+        terms.append((n.product_of(powers), factor))
+    # Roots may have become sums.
+    return n.sum_of(dict(terms), constant) if all(type(base) is Symbol for base in bases) else n.summed(terms, constant)
+
+
+def _products(left: dict[int, Any], right: dict[int, Any]) -> dict[int, Any]:
+    found: dict[int, Any] = {}
+    for a, x in left.items():
+        for b, y in right.items():
+            found[a + b] = found.get(a + b, 0) + x * y
+    return {key: factor for key, factor in found.items() if factor}

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "MakeMatrixBinaryVariable",
-    "MakeMatrixBooleanVariable",
-    "MakeMatrixContinuousVariable",
-    "MakeMatrixVariable",
-    "MakeVectorBinaryVariable",
-    "MakeVectorBooleanVariable",
-    "MakeVectorContinuousVariable",
-    "MakeVectorVariable",
-    "Variable",
-]
-
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,11 +10,11 @@ import numpy.typing as npt
 
 from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.symbolic.expression import Term
-from merganser.framework.symbolic.nodes import SYMBOLS, Symbol, new_number, new_symbol
+from merganser.framework.symbolic.nodes import Symbol, known, new_number
 
 
 class VariableType(Enumeration):
-    """What values a variable takes. Evaluation does not enforce it."""
+    """The type of values of a variable. Evaluation does not enforce it."""
 
     CONTINUOUS = 0
     INTEGER = 1
@@ -37,14 +26,12 @@ class VariableType(Enumeration):
 
 
 class Variable(Term):
-    """A real variable. Two variables are the same only if they are the same object; names need not differ.
+    """A real variable. Two variables are the same only if their numbers are equal; names need not differ.
 
-    Copying gives the variable itself, and so does unpickling in the process where it was made: so variables serve
-    as keys of dictionaries, although `==` makes a formula.
+    Copying gives the variable itself, and so does unpickling as long as it is in use in the process.
     """
 
-    __slots__ = ("_index", "_name", "_symbol", "_type")
-    _symbol: Symbol | None
+    __slots__ = ("__weakref__", "_index", "_name", "_type")
     _type: VariableType
     Type = VariableType
 
@@ -52,27 +39,23 @@ class Variable(Term):
         """Makes a new variable.
 
         Raises:
-            TypeError: the name is no string, or the type no Variable.Type.
+            TypeError: the name is not a string, or the type not a Variable.Type.
         """
         if not isinstance(name, str) or not isinstance(type, VariableType):
             raise TypeError(f"Variable: expected a name and a Variable.Type, got {name!r} and {type!r}.")
         self._setup(name, type, None)
 
     def _setup(self, name: str, type: VariableType, index: int | None) -> None:
-        self._name, self._type, self._symbol = name, type, None
+        self._name, self._type = name, type
         self._index = new_number(type.value) if index is None else index
-
-    @property
-    def _node(self) -> Symbol:
-        # Made when it is first used: it takes 40 us, and programs have thousands of variables that no expression has.
-        if self._symbol is None:
-            self._symbol = new_symbol(self._name, self._index)
-            self._symbol.variable = self
-        return self._symbol
+        self._node = Symbol(self, self._index)
 
     @classmethod
     def _restored(cls, name: str, type: VariableType, index: int) -> Variable:
-        """A variable pickled in another process, with its number there."""
+        """The variable that was pickled: the one in use in this process, or a new one with its number."""
+        symbol = known(index)
+        if symbol is not None:
+            return symbol.variable
         self = cls.__new__(cls)
         self._setup(name, type, index)
         return self
@@ -90,17 +73,16 @@ class Variable(Term):
         return self._type
 
     def is_dummy(self) -> bool:
-        """Whether the variable stands for nothing: never."""
+        """Always False: there are no dummy variables."""
         return False
 
     def EqualTo(self, other: Variable) -> bool:
         """Whether this is the same variable."""
         if not isinstance(other, Variable):
             raise TypeError(f"Variable.EqualTo: expected a Variable, got {type(other).__name__}.")
-        return self is other
+        return self._index == other._index
 
-    def __hash__(self) -> int:
-        return hash(self._index)
+    __hash__ = object.__hash__  # one object has a number
 
     def __str__(self) -> str:
         return self.get_name()
@@ -109,12 +91,7 @@ class Variable(Term):
         return f"Variable('{self}', {self._type.name.replace('_', ' ').title()})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.get_name(), self._type, self.get_id())
-
-
-def _unpickled(name: str, type: VariableType, index: int) -> Any:
-    found = SYMBOLS.get(index)
-    return Variable._restored(name, type, index) if found is None else found.variable
+        return Variable._restored, (self._name, self._type, self._index)
 
 
 def MakeMatrixVariable(
@@ -127,21 +104,6 @@ def MakeMatrixVariable(
     return result
 
 
-def MakeMatrixContinuousVariable(rows: int, cols: int, name: str) -> npt.NDArray[Any]:
-    """A matrix of new continuous variables called name(i, j), shape [rows, cols]."""
-    return MakeMatrixVariable(rows, cols, name)
-
-
-def MakeMatrixBinaryVariable(rows: int, cols: int, name: str) -> npt.NDArray[Any]:
-    """A matrix of new binary variables called name(i, j), shape [rows, cols]."""
-    return MakeMatrixVariable(rows, cols, name, VariableType.BINARY)
-
-
-def MakeMatrixBooleanVariable(rows: int, cols: int, name: str) -> npt.NDArray[Any]:
-    """A matrix of new Boolean variables called name(i, j), shape [rows, cols]."""
-    return MakeMatrixVariable(rows, cols, name, VariableType.BOOLEAN)
-
-
 def MakeVectorVariable(rows: int, name: str, type: VariableType = VariableType.CONTINUOUS) -> npt.NDArray[Any]:
     """A vector of new variables called name(i), shape [rows]."""
     result = np.empty(rows, dtype=object)
@@ -150,16 +112,17 @@ def MakeVectorVariable(rows: int, name: str, type: VariableType = VariableType.C
     return result
 
 
-def MakeVectorContinuousVariable(rows: int, name: str) -> npt.NDArray[Any]:
-    """A vector of new continuous variables called name(i), shape [rows]."""
-    return MakeVectorVariable(rows, name)
+def _of_type(make: Callable[..., npt.NDArray[Any]], type: VariableType) -> Callable[..., npt.NDArray[Any]]:
+    def function(*args: Any, **kwargs: Any) -> npt.NDArray[Any]:
+        return make(*args, **kwargs, type=type)
+
+    function.__doc__ = f"As {make.__name__}, of variables of the type {type.name}."
+    return function
 
 
-def MakeVectorBinaryVariable(rows: int, name: str) -> npt.NDArray[Any]:
-    """A vector of new binary variables called name(i), shape [rows]."""
-    return MakeVectorVariable(rows, name, VariableType.BINARY)
-
-
-def MakeVectorBooleanVariable(rows: int, name: str) -> npt.NDArray[Any]:
-    """A vector of new Boolean variables called name(i), shape [rows]."""
-    return MakeVectorVariable(rows, name, VariableType.BOOLEAN)
+MakeMatrixContinuousVariable = _of_type(MakeMatrixVariable, VariableType.CONTINUOUS)
+MakeMatrixBinaryVariable = _of_type(MakeMatrixVariable, VariableType.BINARY)
+MakeMatrixBooleanVariable = _of_type(MakeMatrixVariable, VariableType.BOOLEAN)
+MakeVectorContinuousVariable = _of_type(MakeVectorVariable, VariableType.CONTINUOUS)
+MakeVectorBinaryVariable = _of_type(MakeVectorVariable, VariableType.BINARY)
+MakeVectorBooleanVariable = _of_type(MakeVectorVariable, VariableType.BOOLEAN)

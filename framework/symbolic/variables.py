@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Variables", "intersect"]
-
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +42,7 @@ class Variables:
         return len(self._by_id)
 
     def empty(self) -> bool:
-        """Whether there are none."""
+        """Whether the set is empty."""
         return not self._by_id
 
     def include(self, key: Variable) -> bool:

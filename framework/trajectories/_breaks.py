@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from merganser.framework.trajectories._scalars import plain
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = ["break_times", "times_of_values"]
-
 _SMOOTH_ORDER = 2  # the highest derivative that has to be continuous
 _ROUNDING = 1e-9  # of the largest value at any break, as a share
 _BISECTIONS = 60
@@ -30,7 +28,7 @@ def break_times(trajectory: Trajectory, num_derivatives: int = 0) -> tuple[float
     Beyond the ends the value is that at the end, and all derivatives are zero.
 
     Args:
-        trajectory: any; of those without breaks, and of those that have expressions for them, there are none.
+        trajectory: any; the result is empty without breaks, or if breaks are expressions.
         num_derivatives: how many derivatives of it are used, which are to be as smooth.
     """
     try:

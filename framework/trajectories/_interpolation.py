@@ -26,14 +26,6 @@ import numpy as np
 from merganser.framework.math import inv
 from merganser.framework.trajectories._scalars import Array, plain
 
-__all__ = [
-    "hermite",
-    "lagrange",
-    "linear",
-    "shape_preserving_slopes",
-    "slopes_of_continuous_second_derivatives",
-]
-
 _MANY = 100  # samples from which on most of the matrix of (2) is zeros
 
 

@@ -4,7 +4,7 @@ A program is made of the trajectory's pieces: a CompositeTrajectory becomes its 
 StackedTrajectory its parts, side by side; a PathParameterizedTrajectory its time scaling, then its path. Only the
 classes here, not those derived from them, which may compute otherwise.
 
-This file loads numba; whoever wants a program imports it when it is asked for one.
+This file loads numba; callers import it only when a program is needed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ from merganser.framework.trajectories.piecewise_quaternion_slerp import Piecewis
 from merganser.framework.trajectories.stacked_trajectory import StackedTrajectory
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = ["code_of_values"]
-
-_NOW = 0  # where in the pool the current time stands
+_NOW = 0  # index of the current time in the pool
 
 
 def code_of_values(
@@ -59,7 +57,7 @@ def code_of_values(
 
 
 class Unsupported(Exception):
-    """A trajectory has a piece that is no operation."""
+    """A trajectory has a piece that is not an operation."""
 
 
 class Program:

@@ -14,8 +14,6 @@ from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME
 if TYPE_CHECKING:
     from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial
 
-__all__ = ["PiecewiseConstructors"]
-
 _SPLINE = "CubicWithContinuousSecondDerivatives"
 
 

@@ -1,4 +1,4 @@
-"""What trajectories need to know about their numbers, which are floats, AutoDiffXd or Expressions.
+"""Scalar types of trajectories: floats, AutoDiffXd or Expressions.
 
 Where a trajectory branches on a time, it looks at the plain number behind it.
 """
@@ -15,19 +15,6 @@ import numpy.typing as npt
 from merganser.framework.core.scalars.scalars import cast, cast_array, scalar_of_array
 from merganser.framework.math import elementwise
 
-__all__ = [
-    "Array",
-    "as_matrix",
-    "cast_entries",
-    "cast_list",
-    "clamped",
-    "derivative_order_of",
-    "matrices_of",
-    "plain",
-    "scalar_of_array",
-    "scalar_of_list",
-]
-
 Array = npt.NDArray[Any]
 
 
@@ -36,7 +23,7 @@ def plain(x: Any) -> float:
 
     Raises:
         RuntimeError: `x` is an expression of variables, which has no value.
-        TypeError: `x` is no scalar.
+        TypeError: `x` is not a scalar.
     """
     if type(x) is float:
         return x
@@ -128,7 +115,7 @@ def cast_entries(values: Array, T: Any) -> Array:
 
 
 def scalar_of_list(values: list[Any]) -> Any:
-    """The scalar type of the elements of a list; float if there are none, and for all numbers of Python and numpy."""
+    """The scalar type of the elements of a list; float for an empty list, and for all numbers of Python and numpy."""
     if all(isinstance(value, numbers.Real) for value in values):
         return float
     array = np.empty(len(values), dtype=object)

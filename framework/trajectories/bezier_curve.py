@@ -29,8 +29,6 @@ from merganser.framework.trajectories._scalars import (
 from merganser.framework.trajectories.polynomial import Polynomial
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = ["BezierCurve"]
-
 
 class BezierCurve(Trajectory):
     """A Bezier curve; before its start and beyond its end, value and derivatives are those there.
@@ -61,7 +59,7 @@ class BezierCurve(Trajectory):
         return self._points.copy()
 
     def BernsteinBasis(self, i: int, time: Any, order: int | None = None) -> Any:
-        """Returns the Bernstein polynomial B(i, order) at a time, by (1); zero if there is none of this number.
+        """Returns the Bernstein polynomial B(i, order) at a time, by (1); zero if i is out of range.
 
         Args:
             i: its number.

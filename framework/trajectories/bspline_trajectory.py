@@ -28,8 +28,6 @@ from merganser.framework.trajectories._scalars import (
 )
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = ["BsplineTrajectory"]
-
 
 class BsplineTrajectory(Trajectory):
     """A B-spline curve; before its start and beyond its end, value and derivatives are those there.

@@ -11,8 +11,6 @@ from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolyn
 from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME, PiecewiseTrajectory
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = ["CompositeTrajectory"]
-
 
 class CompositeTrajectory(PiecewiseTrajectory):
     """Trajectories that each start where the one before ends; at such a time, the later one counts.
@@ -46,7 +44,7 @@ class CompositeTrajectory(PiecewiseTrajectory):
             segments: at least one; the first one stays where it is.
 
         Raises:
-            ValueError: there is none, or values have different shapes.
+            ValueError: segments is empty, or values have different shapes.
         """
         if not segments:
             raise ValueError("CompositeTrajectory.AlignAndConcatenate() takes at least one segment.")
@@ -63,7 +61,7 @@ class CompositeTrajectory(PiecewiseTrajectory):
         """Returns one of the trajectories.
 
         Raises:
-            RuntimeError: there is none of this number.
+            RuntimeError: the index is out of range.
         """
         return self._segments[self._checked_segment(segment_index)]
 

@@ -7,8 +7,6 @@ from typing import Any
 from merganser.framework.trajectories._scalars import Array, derivative_order_of, plain
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = ["DerivativeTrajectory"]
-
 
 class DerivativeTrajectory(Trajectory):
     """A derivative of a trajectory; its value is what EvalDerivative() of the latter returns.

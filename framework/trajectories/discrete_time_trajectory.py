@@ -22,8 +22,6 @@ from merganser.framework.trajectories._scalars import (
 from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = ["DiscreteTimeTrajectory"]
-
 
 class DiscreteTimeTrajectory(Trajectory):
     """Values at single times; there are no values at others, and no derivatives.
@@ -100,7 +98,7 @@ class DiscreteTimeTrajectory(Trajectory):
             if index < len(self._numbers) and self._numbers[index] <= time + self._tolerance:
                 return self._values[index].copy()
         raise RuntimeError(
-            f"DiscreteTimeTrajectory: there is no value at the time {time}, which is none of its times up to the "
+            f"DiscreteTimeTrajectory: no value at the time {time}: it is not one of its times within the "
             f"tolerance {self._tolerance}; ToZeroOrderHold() gives a trajectory with values between the times."
         )
 

@@ -8,8 +8,6 @@ from merganser.framework.trajectories._scalars import Array, as_matrix, plain
 from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial
 from merganser.framework.trajectories.piecewise_trajectory import PiecewiseTrajectory
 
-__all__ = ["ExponentialPlusPiecewisePolynomial"]
-
 
 class ExponentialPlusPiecewisePolynomial(PiecewiseTrajectory):
     """On segment j, which starts at t_j, the value is K exp(A (t - t_j)) alpha_j + p(t).

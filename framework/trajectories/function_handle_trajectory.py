@@ -13,8 +13,6 @@ from merganser.framework.trajectories._scalars import Array, plain
 from merganser.framework.trajectories.derivative_trajectory import DerivativeTrajectory
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = ["FunctionHandleTrajectory"]
-
 
 class FunctionHandleTrajectory(Trajectory):
     """The values of a function, at any time, be it before the start or beyond the end.
@@ -25,7 +23,7 @@ class FunctionHandleTrajectory(Trajectory):
         start_time, end_time: what the methods of these names return.
 
     Raises:
-        TypeError: `func` is no function.
+        TypeError: `func` is not a function.
         ValueError: a size is negative, or the end is before the start.
     """
 
@@ -49,7 +47,7 @@ class FunctionHandleTrajectory(Trajectory):
         self._times = start_time, end_time
 
     def set_derivative(self, func: Callable[[Any, int], Any]) -> None:
-        """Tells the derivatives: func(t, order) returns that of an order, at least 1, at t."""
+        """Sets the derivatives: func(t, order) returns the derivative of that order, at least 1, at t."""
         if not callable(func):
             raise TypeError(f"FunctionHandleTrajectory: func must be a function, got {type(func).__name__}.")
         self._derivative_func = func
@@ -86,7 +84,7 @@ class FunctionHandleTrajectory(Trajectory):
 
     def DoEvalDerivative(self, t: Any, derivative_order: int) -> Array:
         if self._derivative_func is None:
-            raise RuntimeError("FunctionHandleTrajectory: there are no derivatives; tell them with set_derivative().")
+            raise RuntimeError("FunctionHandleTrajectory: there are no derivatives; set them with set_derivative().")
         return self._checked(self._derivative_func(t, derivative_order), "the function of derivatives")
 
     def DoMakeDerivative(self, derivative_order: int) -> Trajectory:

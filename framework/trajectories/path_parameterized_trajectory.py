@@ -19,8 +19,6 @@ from merganser.framework.trajectories._scalars import Array, clamped
 from merganser.framework.trajectories.derivative_trajectory import DerivativeTrajectory
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = ["PathParameterizedTrajectory"]
-
 
 class PathParameterizedTrajectory(Trajectory):
     """The path r(s(t)), from the start to the end time of s; beyond, value and derivatives are those there.

@@ -24,8 +24,6 @@ from merganser.framework.trajectories._scalars import plain
 from merganser.framework.trajectories.derivative_trajectory import DerivativeTrajectory
 from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME, PiecewiseTrajectory
 
-__all__ = ["PiecewiseConstantCurvatureTrajectory"]
-
 _ORTHOGONALITY = 128 * 2.0**-52  # largest cosine between tangent and normal
 
 

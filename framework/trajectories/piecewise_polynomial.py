@@ -23,9 +23,12 @@ from merganser.framework.trajectories._scalars import (
 from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME, PiecewiseTrajectory
 from merganser.framework.trajectories.polynomial import Polynomial, ToleranceType, horner
 
-__all__ = ["PiecewisePolynomial"]
-
 _FEW = 16  # elements
+
+
+def trajectory_of_powers(times: Sequence[float], coefficients: Array) -> PiecewisePolynomial:
+    """The trajectory with these coefficients of powers of t - times[i], shape [segment, power, row, col]."""
+    return PiecewisePolynomial._of(times, coefficients)
 
 
 class PiecewisePolynomial(PiecewiseConstructors, PiecewiseTrajectory):
@@ -317,7 +320,7 @@ class PiecewisePolynomial(PiecewiseConstructors, PiecewiseTrajectory):
         """Removes the last segment.
 
         Raises:
-            RuntimeError: there is none.
+            RuntimeError: there is no segment.
         """
         last = self._checked_segment(self.get_number_of_segments() - 1)
         times = self._times[:-1] if last else []

@@ -13,8 +13,6 @@ from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolyn
 from merganser.framework.trajectories.piecewise_quaternion_slerp import PiecewiseQuaternionSlerp
 from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME, PiecewiseTrajectory
 
-__all__ = ["PiecewisePose"]
-
 
 class PiecewisePose(PiecewiseTrajectory):
     """A pose X_AB: piecewise polynomials for the position, slerp for the orientation.

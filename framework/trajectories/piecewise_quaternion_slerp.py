@@ -17,8 +17,6 @@ from merganser.framework.trajectories._scalars import Array, cast_entries, clamp
 from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial
 from merganser.framework.trajectories.piecewise_trajectory import PiecewiseTrajectory
 
-__all__ = ["PiecewiseQuaternionSlerp", "slerp_angle"]
-
 _ALMOST_PARALLEL = 1.0 - 2.0**-52
 _ORIENTATIONS = ("quaternions", "rotation_matrices", "angle_axes")
 
@@ -88,7 +86,7 @@ class PiecewiseQuaternionSlerp(PiecewiseTrajectory):
 
     def angular_acceleration(self, time: Any) -> Array:
         """Returns the angular acceleration, which is zero [rad/s^2], shape [3]."""
-        return np.zeros(3)
+        return cast_entries(np.zeros(3), self._scalar_type())
 
     def do_rows(self) -> int:
         return 4

@@ -9,8 +9,6 @@ from typing import Any
 from merganser.framework.trajectories._scalars import cast_list, plain, scalar_of_list
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = ["EPSILON_TIME", "PiecewiseTrajectory"]
-
 EPSILON_TIME = 2.0**-52  # the least time between two breaks [s]
 
 
@@ -87,7 +85,7 @@ class PiecewiseTrajectory(Trajectory):
         return self._times[self._checked_segment(self.get_number_of_segments() - 1) + 1]
 
     def _segment_with(self, t: Any) -> int:
-        """As get_segment_index(), with a message that says why this cannot be told."""
+        """As get_segment_index(), with a message that says why the segment cannot be found."""
         try:
             return self._segment_at(plain(t))
         except RuntimeError as error:

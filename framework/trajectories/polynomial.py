@@ -10,8 +10,6 @@ from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.core.scalars.scalars import cast_array, scalar_of_array
 from merganser.framework.trajectories._scalars import Array, derivative_order_of, plain
 
-__all__ = ["Polynomial", "ToleranceType", "horner"]
-
 
 class ToleranceType(Enumeration):
     """What a tolerance is relative to."""

@@ -21,24 +21,6 @@ from merganser.framework.trajectories.polynomial import Polynomial
 from merganser.framework.trajectories.stacked_trajectory import StackedTrajectory
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = [
-    "BezierCurve_",
-    "BsplineTrajectory_",
-    "CompositeTrajectory_",
-    "DerivativeTrajectory_",
-    "DiscreteTimeTrajectory_",
-    "ExponentialPlusPiecewisePolynomial_",
-    "FunctionHandleTrajectory_",
-    "PathParameterizedTrajectory_",
-    "PiecewisePolynomial_",
-    "PiecewisePose_",
-    "PiecewiseQuaternionSlerp_",
-    "PiecewiseTrajectory_",
-    "Polynomial_",
-    "StackedTrajectory_",
-    "Trajectory_",
-]
-
 
 def _scalar_of(thing: Any) -> Any:
     return thing._scalar_type()

@@ -9,8 +9,6 @@ import numpy as np
 from merganser.framework.trajectories._scalars import Array, plain
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = ["StackedTrajectory"]
-
 
 class StackedTrajectory(Trajectory):
     """The values of several trajectories with the same start and end time, stacked.
@@ -28,7 +26,7 @@ class StackedTrajectory(Trajectory):
         """Stacks a copy of another trajectory onto this one.
 
         Raises:
-            TypeError: it is no trajectory.
+            TypeError: it is not a trajectory.
             ValueError: its shape, start or end time does not go with the others.
         """
         if not isinstance(traj, Trajectory):

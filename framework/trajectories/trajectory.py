@@ -10,8 +10,6 @@ import numpy as np
 
 from merganser.framework.trajectories._scalars import Array, derivative_order_of
 
-__all__ = ["Trajectory"]
-
 
 class Trajectory:
     """A matrix that is a function of time; base of all trajectories.
@@ -119,7 +117,7 @@ class Trajectory:
         raise self._missing("do_end_time")
 
     def do_has_derivative(self) -> bool:
-        """Override: see has_derivative(). By default there are none."""
+        """Override: see has_derivative(). False by default."""
         return False
 
     def DoEvalDerivative(self, t: Any, derivative_order: int) -> Array:

@@ -25,8 +25,6 @@ from merganser.framework.common.errors import nearest_names
 from merganser.framework.common.source_location import ParsingError, SourceLocation, located
 from merganser.framework.yaml import schemas
 
-__all__ = ["yaml_load_typed"]
-
 _NULL = "tag:yaml.org,2002:null"
 _STANDARD = "tag:yaml.org,2002:"
 _MERGE = "<<"
@@ -64,7 +62,7 @@ def yaml_load_typed(
         TypeError: a type of the schema has no form in YAML.
     """
     if schema is None and defaults is None:
-        raise ValueError("yaml_load_typed() takes a schema=, or defaults= from which to tell it.")
+        raise ValueError("yaml_load_typed() takes a schema=, or defaults= to derive it from.")
     if (data is None) == (filename is None):
         raise RuntimeError("yaml_load_typed() takes exactly one of `data` and `filename`.")
     file = "<string>" if filename is None else str(filename)
@@ -94,7 +92,7 @@ class _Reader:
     _constructor: yaml.SafeLoader = dataclasses.field(default_factory=lambda: yaml.SafeLoader(""))
 
     def compose(self, text: str | bytes) -> Node:
-        """The document as a node; private entries, which anchors stand at, are left out."""
+        """The document as a node; private entries, which define anchors, are left out."""
         try:
             node: Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
         except yaml.MarkedYAMLError as cause:
@@ -237,7 +235,7 @@ class _Reader:
         return self.read(node, chosen, where, default if isinstance(default, schemas.class_of(chosen)) else None)
 
     def _type_of(self, node: ScalarNode) -> type | None:
-        """What YAML takes a scalar for; None if it is no such thing."""
+        """The Python value of a YAML scalar; None if it is not one."""
         try:
             return type(self._constructor.construct_object(node))
         except (ValueError, yaml.YAMLError):

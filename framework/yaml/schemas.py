@@ -1,4 +1,4 @@
-"""What types mean as schemas of YAML documents."""
+"""Types as schemas of YAML documents."""
 
 from __future__ import annotations
 
@@ -11,28 +11,21 @@ from typing import Annotated, Any, Union
 
 import numpy as np
 
-__all__ = [
-    "SCALARS",
-    "alternatives_of",
-    "class_of",
-    "fields_of",
-    "fields_of_ours",
-    "is_optional",
-    "is_record",
-    "item_of_list",
-    "item_of_map",
-    "required_fields",
-    "size_of_array",
-    "tag_of",
-    "unsupported",
-]
-
 SCALARS = (str, float, int, bool, bytes, pathlib.Path)
+
+
+def _resolved(hint: Any) -> Any:
+    """The type behind an alias (`type X = ...`, numpy.typing.NDArray from numpy 2.5 on); other types as they are."""
+    alias = typing.get_origin(hint) or hint
+    if type(alias).__name__ != "TypeAliasType":  # which Python has from 3.12 on
+        return hint
+    arguments = typing.get_args(hint)
+    return _resolved(alias.__value__[arguments] if arguments else alias.__value__)
 
 
 def alternatives_of(hint: Any) -> tuple[Any, ...]:
     """The types of a union, None among them as NoneType; empty for any other type."""
-    return typing.get_args(hint) if typing.get_origin(hint) in (Union, types.UnionType) else ()
+    return tuple(map(_resolved, typing.get_args(hint))) if typing.get_origin(hint) in (Union, types.UnionType) else ()
 
 
 def is_optional(hint: Any) -> bool:
@@ -42,7 +35,7 @@ def is_optional(hint: Any) -> bool:
 
 def item_of_list(hint: Any) -> Any:
     """The X of `list[X]`; None for any other type."""
-    return typing.get_args(hint)[0] if typing.get_origin(hint) is list else None
+    return _resolved(typing.get_args(hint)[0]) if typing.get_origin(hint) is list else None
 
 
 def item_of_map(hint: Any) -> Any:
@@ -56,15 +49,15 @@ def item_of_map(hint: Any) -> Any:
     key, item = typing.get_args(hint)
     if key is not str:
         raise TypeError(f"A YAML schema has texts as keys of dictionaries, not {key}.")
-    return item
+    return _resolved(item)
 
 
 def size_of_array(hint: Any) -> int | None:
-    """How many numbers a vector has, -1 for an array of any shape; None for a type that is no array."""
+    """How many numbers a vector has, -1 for an array of any shape; None for a type that is not an array."""
     if typing.get_origin(hint) is Annotated:
         array, *notes = typing.get_args(hint)
         size = next((note for note in notes if isinstance(note, int)), -1)
-        return None if size_of_array(array) is None else size
+        return None if size_of_array(_resolved(array)) is None else size
     return -1 if hint is np.ndarray or typing.get_origin(hint) is np.ndarray else None
 
 
@@ -76,12 +69,12 @@ def is_record(hint: Any) -> bool:
 def fields_of(schema: type) -> dict[str, Any]:
     """The types of the fields of a record, by name."""
     if not dataclasses.is_dataclass(schema):
-        return {field.name: field.type for field in schema.__fields__}  # type: ignore[attr-defined]
+        return {field.name: _resolved(field.type) for field in schema.__fields__}  # type: ignore[attr-defined]
     found = {field.name: field.type for field in dataclasses.fields(schema)}
     if any(isinstance(hint, str) for hint in found.values()):  # from __future__ import annotations
         hints = typing.get_type_hints(schema, include_extras=True)
         found = {name: hints[name] for name in found}
-    return found
+    return {name: _resolved(hint) for name, hint in found.items()}
 
 
 def required_fields(schema: type) -> list[str]:
@@ -103,7 +96,7 @@ def fields_of_ours(schema: type) -> dict[str, Any]:
 def class_of(hint: Any) -> Any:
     """The class of the values of a type, for isinstance()."""
     if typing.get_origin(hint) is Annotated:
-        hint = typing.get_args(hint)[0]
+        hint = _resolved(typing.get_args(hint)[0])
     return typing.get_origin(hint) or hint
 
 

@@ -11,8 +11,6 @@ import yaml
 from merganser.framework.common.encoding import decode
 from merganser.framework.common.saving import save_text
 
-__all__ = ["Dumper", "yaml_dump", "yaml_load", "yaml_load_data", "yaml_load_file"]
-
 
 class _Loader(yaml.SafeLoader):
     """Keeps tags of mappings as the entry `_tag`."""

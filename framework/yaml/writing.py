@@ -14,8 +14,6 @@ from merganser.framework.common.saving import save_text
 from merganser.framework.yaml import schemas
 from merganser.framework.yaml.untyped import Dumper
 
-__all__ = ["yaml_dump_typed"]
-
 _TAG = "_tag"
 
 
@@ -37,7 +35,7 @@ def yaml_dump_typed(
         defaults: an object; what is the same there is left out.
 
     Raises:
-        RuntimeError: the object is no record and no dictionary, or does not fit the schema.
+        RuntimeError: the object is neither a record nor a dictionary, or does not fit the schema.
         TypeError: a type of the schema has no form in YAML.
         OSError: the file cannot be written.
     """

@@ -33,19 +33,18 @@ from merganser.geometry.hydroelastic.representation import (
     depths_of_vertices,
     make_representation,
 )
-from merganser.geometry.materials import HydroelasticType
 from merganser.geometry.meshes import TriangleSurfaceMesh, VolumeMesh
 from merganser.geometry.meshes.volume_mesh import FACES, boundary_triangles
-from merganser.geometry.properties import ProximityProperties
-from merganser.geometry.proximity.box_tree import END, LEAF, LEFT, RIGHT
+from merganser.geometry.proximity.mesh_distance import END, LEAF, LEFT, RIGHT
 from merganser.geometry.proximity.vectors import Vector3, cross, dot, scaled, subtract
-from merganser.geometry.shapes import HalfSpace, MeshcatCone, Shape
-
-__all__ = ["MeshParts", "MovingMeshes", "make_moving_meshes", "mesh_part_dtype", "pressure_field_of", "put_meshes"]
+from merganser.geometry.registration.materials import HydroelasticType
+from merganser.geometry.registration.properties import ProximityProperties
+from merganser.geometry.shapes import Shape
+from merganser.geometry.shapes.measures import is_surface_known
 
 Array = NDArray[Any]
 
-# Where the surface or the volume of a deformable geometry stands in Meshes.
+# Where the surface or the volume of a deformable geometry is in Meshes.
 mesh_part_dtype = np.dtype(
     [
         ("is_volume", np.int64),
@@ -90,12 +89,12 @@ def pressure_field_of(shape: Shape, properties: ProximityProperties, name: str) 
         name: what messages call it.
 
     Returns:
-        The field; None if the geometry takes no part, as half spaces do not.
+        The field; None if the geometry takes no part, as half spaces and cones do not.
 
     Raises:
         RuntimeError: a property is out of its range, or the geometry's file cannot be read.
     """
-    if isinstance(shape, (HalfSpace, MeshcatCone)):
+    if shape.kind.medial is None and not is_surface_known(shape):
         return None
     compliant = ProximityProperties()
     for key in ("hydroelastic_modulus", "resolution_hint"):
@@ -165,18 +164,21 @@ def _opposite(mesh: VolumeMesh, triangles: Array) -> Array:
 def put_meshes(
     parts: MeshParts,
     first_vertices: Integers,
+    ahead: float,
     q_in: Floats,
+    v_in: Floats,
     extent_in: Floats,
     X_WR_in: Poses,
     meshes: Meshes,
     X_WG_out: Poses,
 ) -> None:
-    """Puts the vertices of surfaces and volumes where they are now, and the rigid geometries.
+    """Puts the vertices of surfaces and volumes where they are now, or soon, and the rigid geometries.
 
     Args:
         parts: the surfaces and volumes.
         first_vertices: where those of each part start in q_in, shape [num_parts].
-        q_in: positions of vertices in W [m], three numbers each.
+        ahead: for how long vertices go on with v_in from q_in [s].
+        q_in, v_in: positions [m] and velocities [m/s] of vertices in W, three numbers each.
         extent_in: of all vertices of meshes.
         X_WR_in: of the rigid geometries, shape [num_rigid, 4, 4].
         meshes: of the parts, vertices, planes, fields and boxes are written.
@@ -187,15 +189,18 @@ def put_meshes(
             for j in range(4):
                 X_WG_out[r, i, j] = X_WR_in[r, i, j]
     for k in range(parts.shape[0]):
-        _put_mesh(parts[k], first_vertices[k], q_in, extent_in, meshes)
+        _put_mesh(parts[k], first_vertices[k], ahead, q_in, v_in, extent_in, meshes)
 
 
 @device
-def _put_mesh(part: Array, first_in: int, q_in: Array, extent_in: Array, meshes: Meshes) -> None:
+def _put_mesh(
+    part: Array, first_in: int, ahead: float, q_in: Array, v_in: Array, extent_in: Array, meshes: Meshes
+) -> None:
     first, vertices = part["first_vertex"], meshes.vertices
     for v in range(part["num_vertices"]):
         for c in range(3):
-            vertices[first + v, c] = q_in[3 * (first_in + v) + c]
+            at = 3 * (first_in + v) + c
+            vertices[first + v, c] = q_in[at] + ahead * v_in[at]
     for e in range(part["first_element"], part["first_element"] + part["num_elements"]):
         corners, planes = meshes.elements[e], meshes.planes[e]
         if part["is_volume"]:

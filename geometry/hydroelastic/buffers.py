@@ -9,22 +9,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.native import device
 from merganser.framework.native.memory.records_of_arrays import FLOAT, INTEGER, ArrayOf
-from merganser.geometry.proximity.box_tree import DEEPEST
-
-__all__ = [
-    "FOLLOWS",
-    "HALF",
-    "MOST_CLIPPED",
-    "NUM_KNOWN",
-    "WANTED_ELEMENTS",
-    "WANTED_PAIRS",
-    "Buffers",
-    "known_dtype",
-    "lacks_memory",
-    "make_buffers",
-    "make_followers",
-    "with_memory",
-]
+from merganser.geometry.proximity.mesh_distance import DEEPEST
 
 Array = NDArray[Any]
 
@@ -32,12 +17,15 @@ MOST_CLIPPED = 24  # corners while clipping: each plane may add half as many whe
 _MOST_PLANES = 5  # that make one face of a tetrahedron: the one of the slice, and four that clip it
 _FIRST_PAIRS, _FIRST_ELEMENTS = 16, 512
 
-# What Buffers.counts holds.
-HALF = 0  # in which half of the memory the last call has written
-NUM_KNOWN = 1  # pairs of geometries in it
-WANTED_PAIRS, WANTED_ELEMENTS = 2, 3  # for which there should have been places
-FOLLOWS = 4  # 1 if faces are known already and their numbers are found once more, else 0
-_NUM_COUNTS = 5
+counts_dtype = np.dtype(
+    [
+        ("half", np.int64),  # of the memory, in which the last call has written
+        ("num_known", np.int64),  # pairs of geometries in it
+        ("wanted_pairs", np.int64),  # for which there should have been places
+        ("wanted_elements", np.int64),
+        ("follows", np.int64),  # 1 if faces are known already and their numbers are found once more, else 0
+    ]
+)
 
 known_dtype = np.dtype(
     [
@@ -69,7 +57,7 @@ class Buffers(NamedTuple):
         distances: of the corners from each plane that makes a face, of T, shape [5, ..].
         levels: the same in real numbers, by which decisions fall: the same memory, or that of the buffers followed.
         stack: nodes to be looked at, shape [.., 2].
-        counts: see above.
+        counts: one record of counts_dtype, shape [1].
         known: pairs of geometries whose elements are remembered, records of known_dtype, shape [2, ..].
         elements: of V and O, which may meet, shape [2, .., 2].
     """
@@ -83,7 +71,7 @@ class Buffers(NamedTuple):
     distances: Annotated[Array, ArrayOf(FLOAT, 2)]
     levels: Annotated[Array, ArrayOf(FLOAT, 2)]
     stack: Annotated[NDArray[np.int64], ArrayOf(INTEGER, 2)]
-    counts: Annotated[NDArray[np.int64], ArrayOf(INTEGER)]
+    counts: Annotated[Array, ArrayOf(counts_dtype)]
     known: Annotated[Array, ArrayOf(known_dtype, 2)]
     elements: Annotated[NDArray[np.int64], ArrayOf(INTEGER, 3)]
 
@@ -103,7 +91,7 @@ def _make_buffers(scalar: Any, levels: Array | None) -> Buffers:
     return Buffers(
         np.zeros((2, 12), scalar), np.zeros(21), np.zeros(12), np.zeros((8, 4)), np.zeros((3, 3), scalar),
         np.zeros((2, MOST_CLIPPED, 3), scalar), distances, distances if levels is None else levels,
-        np.zeros((4 * DEEPEST, 2), np.int64), np.zeros(_NUM_COUNTS, np.int64), np.zeros((2, _FIRST_PAIRS), known_dtype),
+        np.zeros((4 * DEEPEST, 2), np.int64), np.zeros(1, counts_dtype), np.zeros((2, _FIRST_PAIRS), known_dtype),
         np.zeros((2, _FIRST_ELEMENTS, 2), np.int64),
     )  # fmt: skip
 
@@ -111,18 +99,18 @@ def _make_buffers(scalar: Any, levels: Array | None) -> Buffers:
 @device
 def lacks_memory(buffers: Buffers) -> bool:
     """Whether the last call had more to remember than there were places."""
-    counts = buffers.counts
+    counts = buffers.counts[0]
     wants_more: bool = (
-        counts[WANTED_PAIRS] > buffers.known.shape[1] or counts[WANTED_ELEMENTS] > buffers.elements.shape[1]
+        counts["wanted_pairs"] > buffers.known.shape[1] or counts["wanted_elements"] > buffers.elements.shape[1]
     )
     return wants_more
 
 
 def with_memory(buffers: Buffers) -> Buffers:
     """Such arrays with places for twice as much as the last call wanted to remember; they remember nothing."""
-    num_pairs, num_elements = buffers.counts[WANTED_PAIRS], buffers.counts[WANTED_ELEMENTS]
+    num_pairs, num_elements = int(buffers.counts[0]["wanted_pairs"]), int(buffers.counts[0]["wanted_elements"])
     return buffers._replace(
-        counts=np.zeros(_NUM_COUNTS, np.int64),
+        counts=np.zeros(1, counts_dtype),
         known=np.zeros((2, max(2 * num_pairs, _FIRST_PAIRS)), known_dtype),
         elements=np.zeros((2, max(2 * num_elements, _FIRST_ELEMENTS), 2), np.int64),
     )

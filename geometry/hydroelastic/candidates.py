@@ -1,6 +1,6 @@
 """Which elements of two geometries may meet, found by their trees, and remembered while the two hardly move.
 
-Trees tell which leaves overlap. Between geometries that move fast all elements of these are looked at, each time. Where
+Trees show which leaves overlap. Between geometries that move fast all elements of these are looked at, each time. Where
 they have moved little since the last call, elements are listed that come nearer to each other than a slack: these are
 all that can meet until a point of one geometry has moved by more than the slack, seen from the other. With poses R, p
 in the frame of V, points of O within a distance r of Oo have moved by no more than
@@ -19,29 +19,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
-from merganser.geometry.hydroelastic.buffers import (
-    HALF,
-    NUM_KNOWN,
-    WANTED_ELEMENTS,
-    WANTED_PAIRS,
-    Buffers,
-)
+from merganser.geometry.hydroelastic.buffers import Buffers
 from merganser.geometry.hydroelastic.layout import Meshes
 from merganser.geometry.hydroelastic.trees import box_across_plane, boxes_overlap
-from merganser.geometry.proximity.box_tree import END, LEAF, LEFT, RIGHT
+from merganser.geometry.proximity.mesh_distance import END, LEAF, LEFT, RIGHT
 from merganser.geometry.proximity.vectors import Vector3
-
-__all__ = [
-    "begin_call",
-    "forget",
-    "gather_across_plane",
-    "gather_of_meshes",
-    "keep",
-    "may_remember",
-    "motion_since",
-    "recall",
-    "remember",
-]
 
 Array = NDArray[Any]
 
@@ -53,17 +35,17 @@ _IN_ONE_CALL = 0.3  # slacks in one call, with which a list would
 @device
 def begin_call(buffers: Buffers) -> int:
     """Turns to the other half of the memory; returns how many pairs the last call has left."""
-    num_known: int = buffers.counts[NUM_KNOWN]
-    buffers.counts[HALF] = 1 - buffers.counts[HALF]
-    for k in (NUM_KNOWN, WANTED_PAIRS, WANTED_ELEMENTS):
-        buffers.counts[k] = 0
+    counts = buffers.counts[0]
+    num_known: int = counts["num_known"]
+    counts["half"] = 1 - counts["half"]
+    counts["num_known"], counts["wanted_pairs"], counts["wanted_elements"] = 0, 0, 0
     return num_known
 
 
 @device
 def recall(a: int, b: int, start: int, num_known: int, buffers: Buffers) -> int:
     """The place of a pair in the memory of the last call, searched from `start` on; -1 if it is not there."""
-    known = buffers.known[1 - buffers.counts[HALF]]
+    known = buffers.known[1 - buffers.counts[0]["half"]]
     for k in range(num_known):
         at = start + k
         if at >= num_known:
@@ -97,40 +79,40 @@ def may_remember(entry: Array, motion: float, slack: float) -> bool:
 @device
 def keep(before: Array, top: int, buffers: Buffers) -> int:
     """Takes a pair over from the memory of the last call, as it is; returns where the list of elements ends now."""
-    counts, begin = buffers.counts, before["begin"]
+    counts, begin = buffers.counts[0], before["begin"]
     count = before["end"] - begin
-    counts[WANTED_PAIRS] += 1
-    counts[WANTED_ELEMENTS] += count
-    known, elements = buffers.known[counts[HALF]], buffers.elements[counts[HALF]]
-    if counts[NUM_KNOWN] == known.shape[0] or top + count > elements.shape[0]:
+    counts["wanted_pairs"] += 1
+    counts["wanted_elements"] += count
+    known, elements = buffers.known[counts["half"]], buffers.elements[counts["half"]]
+    if counts["num_known"] == known.shape[0] or top + count > elements.shape[0]:
         return top
-    old = buffers.elements[1 - counts[HALF]]
+    old = buffers.elements[1 - counts["half"]]
     for k in range(count):
         elements[top + k, 0], elements[top + k, 1] = old[begin + k, 0], old[begin + k, 1]
-    _write(before["a"], before["b"], before["slack"], before["place"], top, top + count, known[counts[NUM_KNOWN]])
-    counts[NUM_KNOWN] += 1
+    _write(before["a"], before["b"], before["slack"], before["place"], top, top + count, known[counts["num_known"]])
+    counts["num_known"] += 1
     return top + count
 
 
 @device
 def remember(a: int, b: int, slack: float, begin: int, top: int, buffers: Buffers) -> int:
     """Adds a pair whose elements stand at the end of the list; returns where the list ends now."""
-    counts = buffers.counts
-    known = buffers.known[counts[HALF]]
-    counts[WANTED_PAIRS] += 1
-    if counts[NUM_KNOWN] == known.shape[0]:
+    counts = buffers.counts[0]
+    known = buffers.known[counts["half"]]
+    counts["wanted_pairs"] += 1
+    if counts["num_known"] == known.shape[0]:
         return begin
-    _write(a, b, slack, buffers.place, begin, top, known[counts[NUM_KNOWN]])
-    counts[NUM_KNOWN] += 1
+    _write(a, b, slack, buffers.place, begin, top, known[counts["num_known"]])
+    counts["num_known"] += 1
     return top
 
 
 @device
 def forget(buffers: Buffers) -> int:
     """Drops what this call has remembered, for which there are too few places; returns where lists end."""
-    counts = buffers.counts
-    counts[NUM_KNOWN] = 0
-    counts[WANTED_ELEMENTS] += buffers.elements.shape[1] + 1
+    counts = buffers.counts[0]
+    counts["num_known"] = 0
+    counts["wanted_elements"] += buffers.elements.shape[1] + 1
     return 0
 
 
@@ -156,7 +138,7 @@ def gather_of_meshes(size: int, top: int, slack: float, meshes: Meshes, buffers:
     Returns:
         How many pairs of nodes are left for when the list has been emptied, and where it ends now.
     """
-    tree, stack, elements = meshes.tree, buffers.stack, buffers.elements[buffers.counts[HALF]]
+    tree, stack, elements = meshes.tree, buffers.stack, buffers.elements[buffers.counts[0]["half"]]
     while size > 0:
         v, o = stack[size - 1, 0], stack[size - 1, 1]
         if not boxes_overlap(meshes.boxes[v], meshes.boxes[o], slack, buffers.pose):
@@ -190,7 +172,7 @@ def gather_across_plane(
     size: int, top: int, n: Vector3, d: Any, slack: float, is_below_wanted: bool, meshes: Meshes, buffers: Buffers
 ) -> tuple[int, int]:
     """Adds elements of a mesh that a plane may cut, and those below it if these are wanted, as gather_of_meshes()."""
-    tree, stack, elements = meshes.tree, buffers.stack, buffers.elements[buffers.counts[HALF]]
+    tree, stack, elements = meshes.tree, buffers.stack, buffers.elements[buffers.counts[0]["half"]]
     lowest = -1 if is_below_wanted else 0
     while size > 0:
         v = stack[size - 1, 0]

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from merganser.framework.autodiff.blocks import values_of
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
 from merganser.geometry.hydroelastic.surface_files import save_surface
-from merganser.geometry.ids import GeometryId
-from merganser.geometry.materials import HydroelasticContactRepresentation
 from merganser.geometry.meshes import (
     PolygonSurfaceMesh,
     PolygonSurfaceMeshFieldLinear,
@@ -20,8 +18,8 @@ from merganser.geometry.meshes import (
     TriangleSurfaceMeshFieldLinear,
 )
 from merganser.geometry.meshes.arrays import element_at, scalar
-
-__all__ = ["ContactSurface"]
+from merganser.geometry.registration.ids import GeometryId
+from merganser.geometry.registration.materials import HydroelasticContactRepresentation
 
 Array = NDArray[np.float64]
 
@@ -297,7 +295,7 @@ class ContactSurface:
         if not is_compliant:
             raise RuntimeError(
                 f"ContactSurface.EvaluateGradE_{name}_W(): geometry {name}, {self._ids[name == 'N']!r}, is rigid, so "
-                f"that its pressure has no gradient. HasGradE_{name}() tells whether there is one."
+                f"that its pressure has no gradient. HasGradE_{name}() says whether there is one."
             )
         return np.array(self._face(self._polygon_of(index))[column : column + 3])
 

@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.interpreted_first import may_use_compiled
 from merganser.framework.native import kernel
-from merganser.geometry.hydroelastic.buffers import FOLLOWS, Buffers, make_buffers, make_followers
+from merganser.framework.when_to_compile import may_use_compiled
+from merganser.geometry.hydroelastic.buffers import Buffers, make_buffers, make_followers
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays
 from merganser.geometry.hydroelastic.layout import Meshes
 from merganser.geometry.hydroelastic.surfaces import add_faces, order_pair, place_half_space
 from merganser.geometry.hydroelastic.trees import set_poses
-
-__all__ = ["differentiate_surfaces"]
 
 Array = NDArray[Any]
 
@@ -92,7 +90,7 @@ def differentiate_surfaces(
     values = make_buffers()
     followers, face_work = make_followers(values), tuple(np.zeros_like(given[:1]) for given in faces)
     for buffers in (values, followers):
-        buffers.counts[FOLLOWS] = 1
+        buffers.counts[0]["follows"] = 1
     arguments = (
         arrays.bodies, arrays.meshes, owners, pairs, X_WG, X_lanes, values, followers, face_work, *lanes, owners.copy()
     )  # fmt: skip

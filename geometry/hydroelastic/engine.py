@@ -16,8 +16,6 @@ from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.geometry.hydroelastic.representation import Representation
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, has_surface
 
-__all__ = ["Faces", "HydroelasticArrays", "HydroelasticEngine"]
-
 Array = NDArray[Any]
 _POSES, _PAIRS = np.zeros((1, 4, 4)), np.zeros((1, 2), np.int64)  # of the types that the kernel takes
 

@@ -1,8 +1,6 @@
-"""Where the numbers of a face of a contact surface stand in its row."""
+"""Columns of the numbers of a face of a contact surface."""
 
 from __future__ import annotations
-
-__all__ = ["AREA", "CENTROID", "FACE_NUMBERS", "GRAD_M", "GRAD_N", "NORMAL", "PRESSURE"]
 
 AREA = 0  # [m²]
 CENTROID = 1  # in W [m]

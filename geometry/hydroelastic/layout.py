@@ -24,20 +24,7 @@ from merganser.geometry.hydroelastic.representation import (
     Volume,
 )
 from merganser.geometry.meshes.volume_mesh import FACES
-from merganser.geometry.proximity.box_tree import LEAF, make_box_tree
-
-__all__ = [
-    "COMPLIANT_HALF_SPACE",
-    "COMPLIANT_KINDS",
-    "COMPLIANT_VOLUME",
-    "NOTHING",
-    "RIGID_HALF_SPACE",
-    "RIGID_SURFACE",
-    "Bodies",
-    "Meshes",
-    "body_dtype",
-    "make_layout",
-]
+from merganser.geometry.proximity.mesh_distance import LEAF, make_box_tree
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -70,7 +57,7 @@ class Meshes(NamedTuple):
             triangle the first one is its own, with n outwards; shape [num_elements, 4, 4].
         fields: extent in a tetrahedron: gradient g, value at Go and |g|; shape [num_elements, 5].
         boxes: around the nodes of the trees, centers and half sizes, shape [num_nodes, 6].
-        tree: see proximity/box_tree.py, shape [num_nodes, 3].
+        tree: see proximity/mesh_distance.py, shape [num_nodes, 3].
     """
 
     vertices: Annotated[Array, ArrayOf(FLOAT, 2)]

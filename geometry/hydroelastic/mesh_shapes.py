@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.common.source_location import warn_of_file
+from merganser.framework.native.compiler.extending import import_whole
 from merganser.geometry.meshes import (
     ConvertVolumeToSurfaceMesh,
     PolygonSurfaceMesh,
@@ -20,11 +21,8 @@ from merganser.geometry.meshes import (
 )
 from merganser.geometry.meshes.arrays import merged
 from merganser.geometry.meshes.volume_mesh import boundary_triangles, first_flaw
-from merganser.geometry.shapes import Convex, Mesh
-
-__all__ = [
-    "checked_volume", "convex_volume", "file_volume", "inflated", "is_closed", "shape_surface", "surface_vertices",
-]  # fmt: skip
+from merganser.geometry.shapes import Mesh, Shape
+from merganser.geometry.shapes.measures import hull_of, name_of, triangles_of
 
 Array = NDArray[np.float64]
 
@@ -32,20 +30,21 @@ _logger = logging.getLogger("merganser.geometry")
 _FLAT = 1e-12  # hulls with less than this share of the cube of their size are flat
 
 
-def shape_surface(shape: Mesh | Convex) -> TriangleSurfaceMesh:
-    """Returns the surface of a shape, scaled, in G: of a Convex and of nothing else that of the convex hull.
+def shape_surface(shape: Shape) -> TriangleSurfaceMesh:
+    """Returns the surface of a shape, scaled, in G.
 
     Raises:
         RuntimeError: the file cannot be read, or it is a volume with a flat tetrahedron.
     """
-    if isinstance(shape, Convex):
-        return _hull_surface(shape.GetConvexHull())
+    if not isinstance(shape, Mesh):
+        vertices, triangles = triangles_of(shape)
+        return TriangleSurfaceMesh(triangles, vertices)
     if shape.extension() == ".vtk":
         return ConvertVolumeToSurfaceMesh(checked_volume(shape))
     return _read_surface(shape)
 
 
-def convex_volume(shape: Mesh | Convex, margin: float) -> VolumeMesh:
+def convex_volume(shape: Shape, margin: float) -> VolumeMesh:
     """Returns the convex hull, inflated, as tetrahedra around its center of volume, which is the last vertex.
 
     Raises:
@@ -56,8 +55,8 @@ def convex_volume(shape: Mesh | Convex, margin: float) -> VolumeMesh:
             f"the surface in '{shape.source().description()}' is not closed: some edge does not have one triangle on "
             "each side. Close it, or make the shape a Convex, which stands for the convex hull"
         )
-    surface = _hull_surface(shape.GetConvexHull())
-    name = shape.source().description()
+    surface = _hull_surface(hull_of(shape))
+    name = name_of(shape)
     if not _center_of_volume(surface)[0] > _FLAT * np.ptp(surface.vertex_array(), axis=0).max() ** 3:
         raise RuntimeError(
             f"the convex hull of '{name}' has no volume: all vertices lie in a plane. Make it rigid, or give it a "
@@ -83,12 +82,11 @@ def _center_of_volume(surface: TriangleSurfaceMesh) -> tuple[float, Array]:
 
 def _moved_planes(surface: TriangleSurfaceMesh, center: Array, margin: float) -> Array:
     """The corners of a convex surface whose planes are moved outwards; shape [n, 3]."""
-    from scipy.spatial import HalfspaceIntersection  # takes 0.4 s to import
-
+    spatial = import_whole("scipy.spatial")  # takes 0.4 s
     first = surface.vertex_array()[surface.triangle_array()[:, 0]]
     normals = np.array([surface.face_normal(t) for t in range(surface.num_triangles())])
     offsets = -np.einsum("ti,ti->t", normals, first) - margin
-    return np.asarray(HalfspaceIntersection(np.column_stack([normals, offsets]), center).intersections)
+    return np.asarray(spatial.HalfspaceIntersection(np.column_stack([normals, offsets]), center).intersections)
 
 
 def file_volume(shape: Mesh) -> VolumeMesh:
@@ -142,8 +140,7 @@ def inflated(vertices: Array, triangles: NDArray[np.int64], margin: float) -> Ar
     """
     if margin == 0.0:
         return vertices
-    from scipy.optimize import nnls  # takes 0.1 s to import
-
+    optimize = import_whole("scipy.optimize")  # takes 0.1 s
     p0, p1, p2 = (vertices[triangles[:, i]] for i in range(3))
     normals = np.cross(p1 - p0, p2 - p0)
     normals /= np.linalg.norm(normals, axis=1)[:, None]
@@ -155,7 +152,7 @@ def inflated(vertices: Array, triangles: NDArray[np.int64], margin: float) -> Ar
     for v, faces in around.items():
         n = np.unique(normals[faces].round(12), axis=0)
         matrix, target = np.vstack([n.T, np.ones(len(n))]), np.array([0.0, 0.0, 0.0, 1.0])
-        residual = matrix @ nnls(matrix, target)[0] - target
+        residual = matrix @ optimize.nnls(matrix, target)[0] - target
         moved[v] -= margin * residual[:3] / residual[3]
     return moved
 

@@ -1,6 +1,6 @@
 """Convex polygons: cut out of tetrahedra by planes, clipped by planes, and measured.
 
-A polygon stands in one of two rows of `Buffers.polygons`; clipping takes it from one to the other.
+A polygon is in one of two rows of `Buffers.polygons`; clipping takes it from one to the other.
 
 All of this runs with complex numbers too, whose imaginary parts are derivatives. They do not decide: which corners lie
 on which side of a plane is read from `Buffers.levels`, where the same face with real numbers has left it. At a tie, as
@@ -16,12 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
-from merganser.geometry.hydroelastic.buffers import FOLLOWS, MOST_CLIPPED, Buffers
+from merganser.geometry.hydroelastic.buffers import MOST_CLIPPED, Buffers
 from merganser.geometry.proximity.vectors import Vector3, cross, dot
-
-__all__ = [
-    "MOST_CORNERS", "center_of_polygon", "clip", "signed_distance", "slice_tetrahedron"
-]  # fmt: skip
 
 Array = NDArray[Any]
 
@@ -76,7 +72,7 @@ def _share(a: Any, b: Any, p: Any, q: Any, n: Vector3, buffers: Buffers) -> Any:
     share it, changes no sum over them, and its rate would be rounding magnified.
     """
     t = a / (a - b)
-    if buffers.counts[FOLLOWS] != 0:
+    if buffers.counts[0]["follows"] != 0:
         rise, run, steepness = (a - b).real, 0.0, 0.0
         for c in range(3):
             run += (q[c] - p[c]).real ** 2
@@ -97,7 +93,7 @@ def slice_tetrahedron(vertices: Array, corners: Array, n: Vector3, d: Any, buffe
     distances, levels = buffers.distances[0], buffers.levels[0]
     for i in range(4):
         distances[i] = signed_distance(n, d, vertices[corners[i]])
-    if buffers.counts[FOLLOWS] != 0:
+    if buffers.counts[0]["follows"] != 0:
         _follow(buffers, 0, 4)
     for i in range(4):
         if levels[i] > 0.0:
@@ -134,7 +130,7 @@ def clip(buffers: Buffers, number: int, row: int, count: int, n: Vector3, d: Any
     distances, levels = buffers.distances[number], buffers.levels[number]
     for i in range(count):
         distances[i] = signed_distance(n, d, polygon[i])
-    if buffers.counts[FOLLOWS] != 0:
+    if buffers.counts[0]["follows"] != 0:
         _follow(buffers, number, count)
     num_inside, num_on = 0, 0
     for i in range(count):
@@ -143,7 +139,7 @@ def clip(buffers: Buffers, number: int, row: int, count: int, n: Vector3, d: Any
         if levels[i] == 0.0:
             num_on += 1
     if num_inside == count:
-        if num_on == count and dot(n, normal).real < 0.0 and buffers.counts[FOLLOWS] == 0:
+        if num_on == count and dot(n, normal).real < 0.0 and buffers.counts[0]["follows"] == 0:
             return 0, row
         return count, row
     if num_inside == 0:

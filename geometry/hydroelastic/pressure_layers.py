@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from merganser.geometry.meshes import VolumeMesh
 
-__all__ = ["PressureLaw", "in_layers", "pressures_of_layers"]
-
 PressureLaw = Callable[[float, float], float]
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

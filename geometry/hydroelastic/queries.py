@@ -11,13 +11,11 @@ from merganser.geometry.hydroelastic.contact_surface import ContactSurface
 from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.hydroelastic.engine import HydroelasticEngine
 from merganser.geometry.hydroelastic.representation import compliance_of
-from merganser.geometry.materials import HydroelasticContactRepresentation, HydroelasticType
-from merganser.geometry.pose_layout import WorldPoses
 from merganser.geometry.proximity.queries import GetState, ProximityQueries, with_derivatives
-from merganser.geometry.query_results import PenetrationAsPointPair
+from merganser.geometry.registration.materials import HydroelasticContactRepresentation, HydroelasticType
+from merganser.geometry.registration.query_results import PenetrationAsPointPair
+from merganser.geometry.scene.pose_layout import WorldPoses
 from merganser.geometry.shapes import HalfSpace
-
-__all__ = ["HydroelasticQueries"]
 
 Array = NDArray[Any]
 _NONE = np.zeros((0, 2), np.int64)

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,31 +25,12 @@ from merganser.geometry.hydroelastic.mesh_shapes import (
     surface_vertices,
 )
 from merganser.geometry.hydroelastic.pressure_layers import in_layers, pressures_of_layers
-from merganser.geometry.hydroelastic.primitive_meshes import (
-    MedialMesh,
-    box_mesh,
-    capsule_mesh,
-    cylinder_mesh,
-    ellipsoid_mesh,
-    sphere_mesh,
-)
-from merganser.geometry.materials import HydroelasticType
 from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, TriangleSurfaceMesh, VolumeMesh
 from merganser.geometry.meshes.volume_mesh import boundary_triangles
-from merganser.geometry.properties import ProximityProperties
-from merganser.geometry.shapes import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, Mesh, Shape, Sphere
-
-__all__ = [
-    "CompliantHalfSpace",
-    "CompliantVolume",
-    "Representation",
-    "RigidHalfSpace",
-    "RigidSurface",
-    "Volume",
-    "compliance_of",
-    "depths_of_vertices",
-    "make_representation",
-]
+from merganser.geometry.registration.materials import HydroelasticType
+from merganser.geometry.registration.properties import ProximityProperties
+from merganser.geometry.shapes import SHAPES, Convex, HalfSpace, Mesh, Shape
+from merganser.geometry.shapes.measures import is_surface_known
 
 Array = NDArray[np.float64]
 
@@ -174,18 +153,20 @@ class _Given:
     def body(self) -> Representation:
         is_rigid = self.compliance == HydroelasticType.kRigid
         adder = "AddRigidHydroelasticProperties()" if is_rigid else "AddCompliantHydroelasticProperties()"
-        if isinstance(self.shape, (Mesh, Convex)):
+        if self.shape.kind.medial is None and is_surface_known(self.shape):
             shape = self.shape
-            self.shape.source().require_contents()
+            if isinstance(shape, (Mesh, Convex)):
+                shape.source().require_contents()
             if is_rigid:
                 return shape._remember("hydroelastic surface", lambda: RigidSurface(shape_surface(shape)))
             margin = self._margin()
             modulus = self._number("hydroelastic_modulus", adder, math.inf)
             key = f"hydroelastic volume with margin {margin!r}"
-            return self._compliant(shape._remember(key, lambda: _volume_of_file(shape, margin)), modulus)
-        if type(self.shape) not in _PRIMITIVES:
-            kinds: list[type[Shape]] = [*_PRIMITIVES, Mesh, Convex, HalfSpace]
-            known = ", ".join(sorted(kind.__name__ for kind in kinds))
+            return self._compliant(shape._remember(key, lambda: _volume_of_hull(shape, margin)), modulus)
+        if self.shape.kind.medial is None or self.shape.kind.half_lengths is None:
+            kinds: list[type[Shape]] = [HalfSpace]
+            kinds += [each for each in SHAPES if each.kind.medial is not None or each.kind.hull is not None]
+            known = ", ".join(sorted(each.__name__ for each in kinds))
             raise RuntimeError(
                 f"{self.name} is a {type(self.shape).__name__}, which cannot take part in hydroelastic contact. Leave "
                 f"its hydroelastic properties away, or give it one of these shapes: {known}"
@@ -195,7 +176,7 @@ class _Given:
             return _rigid_primitive(self.shape, hint)
         modulus = self._number("hydroelastic_modulus", adder, math.inf)
         _check_measures(self.shape, self._margin())
-        _check_growth(modulus, float(_measures(self.shape).min()))
+        _check_growth(modulus, min(self.shape.kind.half_lengths(self.shape)))
         return self._compliant(_compliant_primitive(self.shape, hint, self._margin()), modulus)
 
     def _compliant(self, volume: Volume, modulus: float) -> CompliantVolume:
@@ -231,54 +212,10 @@ class _Given:
         return float(value)
 
 
-def _sphere(shape: Sphere, hint: float, m: float) -> tuple[MedialMesh, float]:
-    if shape.radius() == 0.0:
-        raise RuntimeError("its radius is zero. Give it a radius, or leave its hydroelastic properties away")
-    return sphere_mesh(shape.radius() + m, hint), -m / shape.radius()
-
-
-def _ellipsoid(shape: Ellipsoid, hint: float, m: float) -> tuple[MedialMesh, Array]:
-    axes = np.array([shape.a(), shape.b(), shape.c()])
-    mesh = ellipsoid_mesh(axes + m, hint)
-    return mesh, 1.0 - np.linalg.norm(mesh.mesh.vertex_array() / axes, axis=1) if m else np.zeros(len(mesh.is_inner))
-
-
-def _box(shape: Box, hint: float, m: float) -> tuple[MedialMesh, float]:
-    return box_mesh(shape.size() + 2.0 * m), -m / (float(shape.size().min()) / 2.0)
-
-
-def _cylinder(shape: Cylinder, hint: float, m: float) -> tuple[MedialMesh, float]:
-    mesh = cylinder_mesh(shape.radius() + m, shape.length() + 2.0 * m, hint)
-    return mesh, -m / min(shape.radius(), shape.length() / 2.0)
-
-
-def _capsule(shape: Capsule, hint: float, m: float) -> tuple[MedialMesh, float]:
-    return capsule_mesh(shape.radius() + m, shape.length(), hint), -m / shape.radius()
-
-
-# The mesh of each shape, inflated by a margin, and the extent of the vertices on its surface: functions of the shape, a
-# resolution hint and the margin.
-_PRIMITIVES: dict[type[Shape], Callable[[Any, float, float], tuple[MedialMesh, Any]]] = {
-    Sphere: _sphere,
-    Ellipsoid: _ellipsoid,
-    Box: _box,
-    Cylinder: _cylinder,
-    Capsule: _capsule,
-}
-
-
-def _measures(shape: Any) -> Array:
-    """Half of the lengths that make a primitive shape [m]; of a capsule its length may be nothing."""
-    if isinstance(shape, Box):
-        return np.asarray(shape.size()) / 2.0
-    if isinstance(shape, Ellipsoid):
-        return np.array([shape.a(), shape.b(), shape.c()])
-    return np.array([shape.radius(), shape.length() / 2.0] if isinstance(shape, Cylinder) else [shape.radius()])
-
-
 def _check_measures(shape: Shape, margin: float) -> None:
     """Raises if a primitive shape is so small or large that its areas cannot be computed."""
-    measures = _measures(shape)
+    assert shape.kind.half_lengths is not None
+    measures = np.array(shape.kind.half_lengths(shape))
     if measures.all() and not (measures.min() > 1.0 / _LARGEST and measures.max() + margin < _LARGEST):
         raise RuntimeError(
             f"its measures and its margin, {', '.join(f'{m:g}' for m in [*measures, margin])} m, must be between "
@@ -298,7 +235,8 @@ def _check_growth(modulus: float, depth: float) -> None:
 @functools.lru_cache(maxsize=256)
 def _compliant_primitive(shape: Shape, hint: float, margin: float) -> Volume:
     _check_measures(shape, margin)
-    (mesh, is_inner), on_surface = _PRIMITIVES[type(shape)](shape, hint, margin)
+    assert shape.kind.medial is not None
+    (mesh, is_inner), on_surface = shape.kind.medial(shape, hint, margin)
     return Volume(mesh, np.where(is_inner, 1.0, on_surface))
 
 
@@ -312,8 +250,8 @@ def _layered(volume: Volume, pressures: tuple[float, ...]) -> Volume:
     return Volume(*in_layers(volume.mesh, volume.extent, np.array(pressures)))
 
 
-def _volume_of_file(shape: Mesh | Convex, margin: float) -> Volume:
-    if isinstance(shape, Convex) or shape.extension() != ".vtk":
+def _volume_of_hull(shape: Shape, margin: float) -> Volume:
+    if not isinstance(shape, Mesh) or shape.extension() != ".vtk":
         mesh = convex_volume(shape, margin)
     else:
         plain = file_volume(shape)

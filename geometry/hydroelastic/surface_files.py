@@ -13,9 +13,6 @@ from merganser.framework.common.saving import save_text
 if TYPE_CHECKING:
     from merganser.geometry.hydroelastic.contact_surface import ContactSurface
 
-__all__ = ["save_surface"]
-
-
 def save_surface(surface: ContactSurface, path: Any) -> None:
     """Writes vertices, faces and pressures of a contact surface.
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.by_value import smaller
 from merganser.framework.native.memory.hinted_types import FloatTable, IntegerTable, Poses
-from merganser.geometry.hydroelastic.buffers import FOLLOWS, HALF, WANTED_ELEMENTS, Buffers
+from merganser.geometry.hydroelastic.buffers import Buffers
 from merganser.geometry.hydroelastic.candidates import (
     begin_call,
     forget,
@@ -61,10 +61,6 @@ from merganser.geometry.hydroelastic.polygons import (
 )
 from merganser.geometry.hydroelastic.trees import set_poses
 from merganser.geometry.proximity.vectors import Vector3, add, dot, negated, rotated, scaled, subtract
-
-__all__ = [
-    "add_faces", "contact_surfaces", "has_surface", "order_pair", "place_half_space", "split_candidates"
-]  # fmt: skip
 
 Array = NDArray[Any]
 Integers = NDArray[np.int64]
@@ -143,10 +139,10 @@ def contact_surfaces(
         found = recall(a, b, place, num_known, buffers)
         if found >= 0:
             place = found + 1
-            entry = buffers.known[1 - buffers.counts[HALF], found]
+            entry = buffers.known[1 - buffers.counts[0]["half"], found]
             motion = motion_since(entry, V["radius"] if O["kind"] == RIGID_HALF_SPACE else O["radius"], buffers)
             if motion < entry["slack"]:
-                listed = buffers.elements[1 - buffers.counts[HALF], entry["begin"] : entry["end"]]
+                listed = buffers.elements[1 - buffers.counts[0]["half"], entry["begin"] : entry["end"]]
                 count = add_faces(V, O, n, d, listed, meshes, buffers, sign, i, count, outputs)
                 top = keep(entry, top, buffers)
                 continue
@@ -159,11 +155,11 @@ def contact_surfaces(
             if size > 0 and end == top:  # there is no place behind what is remembered
                 top = forget(buffers)
                 continue
-            listed = buffers.elements[buffers.counts[HALF], top:end]
+            listed = buffers.elements[buffers.counts[0]["half"], top:end]
             count = add_faces(V, O, n, d, listed, meshes, buffers, sign, i, count, outputs)
             is_whole = is_whole and size == 0
             if pays:
-                buffers.counts[WANTED_ELEMENTS] += end - top
+                buffers.counts[0]["wanted_elements"] += end - top
         top = remember(a, b, slack if is_whole else 0.0, top, end if pays and is_whole else top, buffers)
     return count
 
@@ -255,7 +251,7 @@ def _triangle_in_layer(
     one = d * 0.0 + 1.0
     down = one * 0.0, one * 0.0, -one
     normal = _place_triangle(f, meshes, buffers)
-    if buffers.counts[FOLLOWS] == 0 and not _goes_along(normal, down, 1.0):
+    if buffers.counts[0]["follows"] == 0 and not _goes_along(normal, down, 1.0):
         return count
     _begin_with_triangle(buffers)
     corners, row = clip(buffers, 1, 0, 3, down, 0.0, normal)
@@ -300,7 +296,7 @@ def _triangle_in_tetrahedron(
     """The part of triangle f of O, placed in V, that lies in tetrahedron e of V."""
     field = meshes.fields[e]
     g = field[0], field[1], field[2]
-    if buffers.counts[FOLLOWS] == 0:
+    if buffers.counts[0]["follows"] == 0:
         if not _goes_along(normal, g, field[4]):
             return count
         for k in range(4):
@@ -349,8 +345,8 @@ def _equal_pressure(
     corners = slice_tetrahedron(meshes.vertices, meshes.elements[e], h, V_at_origin - O_at_origin, buffers)
     if corners < 3:
         return count
-    n = scaled(h, 1.0 / np.sqrt(dot(h, h)))  # not zero, lest the plane cut nothing
-    is_known = buffers.counts[FOLLOWS] != 0
+    n = scaled(h, 1.0 / np.sqrt(dot(h, h)))  # not zero, or the plane would cut nothing
+    is_known = buffers.counts[0]["follows"] != 0
     if not is_known and not (
         _goes_along(n, g_V, E_V * field_V[4]) and _goes_along(negated(n), g_O, np.sqrt(dot(g_O, g_O)))
     ):
@@ -390,7 +386,7 @@ def _add_face(
     """
     polygon, X_WV = buffers.polygons[row], buffers.poses[1]
     area, center = center_of_polygon(polygon, corners, normal)
-    if not area.real > 0.0 and buffers.counts[FOLLOWS] == 0:
+    if not area.real > 0.0 and buffers.counts[0]["follows"] == 0:
         return count
     corners_out, faces_out, owners_out = outputs
     if count < faces_out.shape[0]:

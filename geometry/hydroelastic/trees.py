@@ -10,11 +10,9 @@ from merganser.framework.native import device
 from merganser.geometry.hydroelastic.buffers import Buffers
 from merganser.geometry.proximity.vectors import Vector3
 
-__all__ = ["box_across_plane", "boxes_overlap", "set_poses"]
-
 Array = NDArray[Any]
 
-_ROUNDING = 1e-12  # added to |R|, lest edges that are along each other give an axis of no length
+_ROUNDING = 1e-12  # added to |R|, as parallel edges give an axis of no length
 
 
 @device

@@ -6,8 +6,6 @@ import numpy as np
 
 from merganser.geometry.images.image import ImageDepth16U, ImageDepth32F
 
-__all__ = ["ConvertDepth16UTo32F", "ConvertDepth32FTo16U"]
-
 _TOO_FAR_16U = ImageDepth16U.Traits.kTooFar
 _TOO_FAR_32F = ImageDepth32F.Traits.kTooFar
 

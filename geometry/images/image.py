@@ -11,19 +11,6 @@ from numpy.typing import NDArray
 from merganser.framework.core.values.plain_values import declare_plain
 from merganser.geometry.images.pixel_types import ImageTraits, PixelType, PixelTypeTemplate
 
-__all__ = [
-    "AnyImage",
-    "Image",
-    "ImageBgr8U",
-    "ImageBgra8U",
-    "ImageDepth16U",
-    "ImageDepth32F",
-    "ImageGrey8U",
-    "ImageLabel16I",
-    "ImageRgb8U",
-    "ImageRgba8U",
-]
-
 Array = NDArray[Any]
 
 

@@ -24,8 +24,6 @@ from merganser.geometry.images.image import (
 )
 from merganser.geometry.images.pixel_types import PixelFormat, PixelScalar
 
-__all__ = ["ImageFileFormat", "ImageIo", "Metadata"]
-
 
 class ImageFileFormat(enum.IntEnum):
     """The formats of files that ImageIo reads and writes."""
@@ -127,7 +125,7 @@ class ImageIo:
     @overload
     def LoadMetadata(self, buffer: bytes) -> _Metadata | None: ...
     def LoadMetadata(self, *args: Any, **kwargs: Any) -> _Metadata | None:
-        """Returns what an image file holds; None if that cannot be told.
+        """Returns what an image file holds; None if that is unknown.
 
         Args:
             path: of a file; or

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry.render_label import RenderLabel
-
-__all__ = ["label_colors"]
+from merganser.geometry.registration.colors import RenderLabel
 
 # Blue, orange, green, red, purple, brown, pink, gray, olive, cyan.
 _PALETTE = np.array(

@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-__all__ = ["ImageTraits", "PixelFormat", "PixelScalar", "PixelType", "PixelTypeTemplate"]
-
 
 class _Kind(enum.IntEnum):
     __repr__ = enum.Enum.__repr__
@@ -70,7 +68,7 @@ class PixelTypeTemplate:
         """The class for one type of pixels.
 
         Raises:
-            RuntimeError: there is none, as this is no PixelType.
+            RuntimeError: this is no PixelType.
         """
         if isinstance(pixel_type, (tuple, list)) and len(pixel_type) == 1:
             pixel_type = pixel_type[0]

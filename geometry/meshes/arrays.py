@@ -7,11 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Array", "as_scalars", "bounding_box", "checked_elements", "checked_vertices", "directions", "element_at",
-    "lengths", "merged", "scalar",
-]  # fmt: skip
-
 Array = NDArray[np.float64]
 
 _MERGED = 1e-12  # vertices so close, of the size of the mesh, are one
@@ -83,7 +78,7 @@ def checked_elements(mesh: str, kind: str, elements: Any, num_corners: int, num_
 
 
 def element_at(elements: Any, index: int, kind: str, owner: str) -> Any:
-    """Returns one element; an IndexError says that there is none of this index."""
+    """Returns one element; IndexError if the index is out of range."""
     if not 0 <= index < len(elements):
         raise IndexError(f"There is no {kind} {index} in {owner}, which has {len(elements)}.")
     return elements[index]

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.native.compiler.code_files import cache_directory
+from merganser.framework.native.compiler.extending import import_whole
+from merganser.framework.native.compiler.kept_files import keep, read_kept
 from merganser.geometry.meshes.arrays import Array
 from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh
 
-__all__ = ["convex_hull"]
-
 _LARGEST = 1e100  # distance of vertices from the origin along an axis [m]
+_ITEM = 8  # bytes
 _FLAT = 1e-9  # singular values below this share of the largest one are zero
+
+
+def kept_hull(contents: bytes, make: Callable[[], PolygonSurfaceMesh]) -> PolygonSurfaceMesh:
+    """A hull that is kept on the disk: to read large files and to import SciPy takes 0.4 s of a first step with meshes.
+
+    Args:
+        contents: bytes that identify the hull.
+        make: makes it.
+    """
+    key = hashlib.sha256(contents).hexdigest()
+    path = cache_directory("geometry") / f"{key[:32]}.hull"
+    data = read_kept(path, key)
+    if data is None:
+        hull = make()
+        face_data = np.array(hull.face_data(), dtype=np.int64)
+        sizes = np.array([len(face_data), len(hull.vertex_array())], dtype=np.int64)
+        keep(path, key, b"".join(array.tobytes() for array in (sizes, face_data, hull.vertex_array())))
+        return hull
+    (num_integers, num_vertices), start = np.frombuffer(data, np.int64, 2).tolist(), 2 * _ITEM
+    face_data = np.frombuffer(data, np.int64, num_integers, start)
+    vertices = np.frombuffer(data, np.float64, 3 * num_vertices, start + _ITEM * num_integers)
+    return PolygonSurfaceMesh(face_data.tolist(), vertices.reshape(-1, 3).copy())
 
 
 def convex_hull(points: Array, name: str) -> PolygonSurfaceMesh:
@@ -30,7 +57,7 @@ def convex_hull(points: Array, name: str) -> PolygonSurfaceMesh:
         raise RuntimeError(f"The convex hull of '{name}' needs three or more vertices; there are {len(points)}.")
     if not np.isfinite(points).all():
         raise RuntimeError(f"The convex hull of '{name}' needs finite vertices; some are not.")
-    if not np.abs(points).max() < _LARGEST:  # LAPACK does not come to an end where squares overflow
+    if not np.abs(points).max() < _LARGEST:  # LAPACK does not return where squares overflow
         raise RuntimeError(f"The convex hull of '{name}' needs vertices nearer than {_LARGEST:g} m; some are not.")
     center = points.mean(axis=0)
     _, sizes, axes = np.linalg.svd(points - center, full_matrices=False)
@@ -46,9 +73,9 @@ def convex_hull(points: Array, name: str) -> PolygonSurfaceMesh:
 
 
 def _solid_hull(points: Array) -> PolygonSurfaceMesh:
-    from scipy.spatial import ConvexHull  # takes 0.4 s to import
+    spatial = import_whole("scipy.spatial")  # takes 0.4 s
 
-    hull = ConvexHull(points)
+    hull = spatial.ConvexHull(points)
     # Triangles into which a polygon has been cut all have exactly its plane.
     planes, which = np.unique(hull.equations, axis=0, return_inverse=True)
     which = which.ravel()

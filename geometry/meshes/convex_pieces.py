@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from merganser.framework.common.saving import saved
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 
-__all__ = ["convex_pieces"]
-
 _THRESHOLD = 0.05  # concavity of a piece that is convex enough, of its size
 
 
@@ -81,7 +79,7 @@ def _divide(vertices: NDArray[Any], triangles: NDArray[Any], max_pieces: int) ->
 
 
 def _load(file: Path) -> _Pieces | None:
-    """The pieces in a file; None if there is none, or something else is in it."""
+    """The pieces in a file; None without a file, or if something else is in it."""
     import zipfile
 
     try:

@@ -11,8 +11,6 @@ from merganser.geometry.meshes.arrays import Array, as_scalars, element_at, scal
 from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 
-__all__ = ["PolygonSurfaceMeshFieldLinear", "TriangleSurfaceMeshFieldLinear"]
-
 
 class TriangleSurfaceMeshFieldLinear:
     """A function on a triangle mesh, given by its values at the vertices.

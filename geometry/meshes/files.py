@@ -17,23 +17,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.common.errors import nearest_names
-from merganser.geometry.file_limits import check_archive
-from merganser.geometry.mesh_source import MeshSource
 from merganser.geometry.meshes.arrays import Array
+from merganser.geometry.meshes.mesh_source import MeshSource, check_archive
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 from merganser.geometry.meshes.volume_mesh import ConvertVolumeToSurfaceMesh, VolumeMesh
 from merganser.geometry.meshes.wavefront import read_wavefront, read_wavefront_vertices
-
-__all__ = [
-    "ReadObjToTriangleSurfaceMesh", "read_named_surface_mesh", "read_parts", "read_surface_mesh", "read_vertices",
-    "read_volume_mesh",
-]  # fmt: skip
 
 _VTK_TETRAHEDRON = 10  # cell type of the VTK file format
 _GLTF, _COLLADA = (".gltf", ".glb"), ".dae"
 _Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # from axes with y upwards to those with z
 _UNIT = re.compile(rb"""<unit\b[^>]*\bmeter\s*=\s*["']\s*([0-9.eE+-]+)""")
-_COMPRESSED = ("bz2", "tar.bz2", "tar.gz")  # formats of trimesh of which nobody knows the size before they are unpacked
+_COMPRESSED = ("bz2", "tar.bz2", "tar.gz")  # formats of trimesh whose size is unknown until they are unpacked
 
 
 def ReadObjToTriangleSurfaceMesh(
@@ -99,7 +93,7 @@ def _named_part(source: MeshSource, part: str) -> tuple[Array, NDArray[np.int64]
 
 
 def _whole_mesh(source: MeshSource) -> tuple[Array, NDArray[np.int64]]:
-    """Vertices and triangles of all that is in a file; looks, which nobody asks for, are not put together."""
+    """Vertices and triangles of all that is in a file; looks are not read."""
     scene = _read_by_trimesh(source)
     placed = (scene.graph[node] for node in scene.graph.nodes_geometry)
     found = _joined(source, [(X, scene.geometry[name]) for X, name in placed])

@@ -18,8 +18,6 @@ from merganser.geometry.meshes.arrays import (
     scalar,
 )
 
-__all__ = ["PolygonSurfaceMesh", "SurfacePolygon"]
-
 
 class SurfacePolygon:
     """A polygon of a PolygonSurfaceMesh: its vertices by index, counter-clockwise around its normal."""

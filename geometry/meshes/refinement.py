@@ -13,11 +13,9 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry.mesh_source import MeshSource
 from merganser.geometry.meshes.files import read_volume_mesh
+from merganser.geometry.meshes.mesh_source import MeshSource
 from merganser.geometry.meshes.volume_mesh import FACES, VolumeMesh
-
-__all__ = ["RefineVolumeMesh", "RefineVolumeMeshIntoVtkFileContents"]
 
 Tetrahedron = tuple[int, ...]
 Simplex = tuple[int, ...]

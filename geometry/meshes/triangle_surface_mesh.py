@@ -24,8 +24,6 @@ from merganser.geometry.meshes.arrays import (
     scalar,
 )
 
-__all__ = ["SurfaceTriangle", "TriangleSurfaceMesh"]
-
 
 class SurfaceTriangle:
     """Three vertices of a mesh, by index.

@@ -19,9 +19,6 @@ from merganser.geometry.meshes.arrays import (
 )
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 
-__all__ = ["FACES", "ConvertVolumeToSurfaceMesh", "VolumeElement", "VolumeMesh", "boundary_triangles", "first_flaw",
-           "tetrahedron_volumes"]  # fmt: skip
-
 _FLAT = 1e-12  # tetrahedra with less than this share of the cube of their longest edge are flat
 
 # Face f of a tetrahedron lies opposite its vertex f; its corners are counter-clockwise seen from outside if the

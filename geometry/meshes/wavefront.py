@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from merganser.framework.common.errors import nearest_names
 from merganser.geometry.meshes.arrays import Array
 
-__all__ = ["read_wavefront", "read_wavefront_vertices", "wavefront_text"]
-
 
 def read_wavefront(text: str, name: str, part: str = "") -> tuple[NDArray[np.int64], Array]:
     """Returns the triangles, shape [m, 3], and vertices, shape [n, 3], in the order of the file.

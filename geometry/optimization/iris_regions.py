@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["LoadIrisRegionsYamlFile", "SaveIrisRegionsYamlFile"]
-
 import os
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from merganser.framework.yaml import yaml_dump_typed, yaml_load_typed
-from merganser.geometry.optimization.hpolyhedron import HPolyhedron
+from merganser.geometry.optimization.sets.hpolyhedron import HPolyhedron
 
 
 @dataclass
@@ -61,7 +59,7 @@ def LoadIrisRegionsYamlFile(
         child_name: of the entry that has them; by default they are the document.
 
     Raises:
-        RuntimeError: there is no such file or entry, or it does not fit; the message tells the place.
+        RuntimeError: the file or entry is missing, or does not fit; the message says where.
     """
     found = yaml_load_typed(schema=dict[str, _Rows], filename=filename, child_name=child_name)
     where = f"LoadIrisRegionsYamlFile: {filename}"

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["plot_graph", "plot_sets"]
-
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.geometry.optimization import set_programs
-from merganser.geometry.optimization.arguments import Array
-from merganser.geometry.optimization.convex_set import ConvexSet
-from merganser.geometry.optimization.hpolyhedron import HPolyhedron
-from merganser.geometry.optimization.vpolytope import VPolytope
+from merganser.geometry.optimization.sets import set_programs
+from merganser.geometry.optimization.sets.arguments import Array
+from merganser.geometry.optimization.sets.convex_set import ConvexSet
+from merganser.geometry.optimization.sets.hpolyhedron import HPolyhedron
+from merganser.geometry.optimization.sets.vpolytope import VPolytope
 
 if TYPE_CHECKING:
     from merganser.framework.optimization.programs.result import MathematicalProgramResult
-    from merganser.geometry.optimization.graph_of_convex_sets import GraphOfConvexSets
+    from merganser.geometry.optimization.graph.graph_of_convex_sets import GraphOfConvexSets
 
 _NUM_DIRECTIONS = 48  # in which farthest points are looked for, of sets without corners
 

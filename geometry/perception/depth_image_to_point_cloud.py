@@ -23,8 +23,6 @@ from merganser.geometry.rendering.camera_info import CameraInfo
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
-__all__ = ["DepthImageToPointCloud"]
-
 _IMAGES: dict[PixelType, type[AnyImage]] = {PixelType.kDepth32F: ImageDepth32F, PixelType.kDepth16U: ImageDepth16U}
 
 

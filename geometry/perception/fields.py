@@ -5,8 +5,6 @@ from __future__ import annotations
 import enum
 import operator
 
-__all__ = ["BaseField", "Fields"]
-
 
 class BaseField(enum.IntEnum):
     """Something that a point cloud knows of each point; combined by `|`."""

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Cells", "normals_of_neighbors"]
-
 Array = NDArray[Any]
 
 _CHUNK = 1 << 16  # points whose neighbors are gathered at a time: some 30 MB for 20 neighbors
@@ -30,7 +28,7 @@ class Cells:
         self._num_cells = len(occupied)
 
     def mean(self, values: Array) -> Array:
-        """The mean of the finite values in each cell; NaN where there is none.
+        """The mean of the finite values in each cell; NaN in cells without any.
 
         Args:
             values: one row for each point, shape [n, 3].
@@ -55,7 +53,7 @@ def normals_of_neighbors(points: Array, radius: float, num_closest: int) -> tupl
         sum of (p_MQ)(p_MQ)^T over neighbors Q, with M their mean.                              (1)
 
     Args:
-        points: positions, shape [n, 3]; those that are not finite are nobody's neighbors.
+        points: positions, shape [n, 3]; those that are not finite have no neighbors.
         radius: neighbors are not farther away than this.
         num_closest: how many neighbors count, at most, the point itself among them.
 

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.geometry.perception.fields import BaseField, Fields
 from merganser.geometry.perception.neighborhoods import Cells, normals_of_neighbors
 
-__all__ = ["Concatenate", "PointCloud"]
-
 Floats = NDArray[np.float32]
 Bytes = NDArray[np.uint8]
 

@@ -12,8 +12,6 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry.perception.fields import BaseField, Fields
 from merganser.geometry.perception.point_cloud import Concatenate, PointCloud
 
-__all__ = ["PointCloudConcatenation"]
-
 _FIELDS = Fields(BaseField.kXYZs | BaseField.kRGBs)
 
 

@@ -12,8 +12,6 @@ from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.perception import lcmt_point_cloud, lcmt_point_cloud_field
 from merganser.geometry.perception.point_cloud import PointCloud
 
-__all__ = ["PointCloudToLcm"]
-
 _ALIGNMENT = 16  # of the points in the message [bytes]
 _FLOAT, _UINT = lcmt_point_cloud_field.FLOAT32, lcmt_point_cloud_field.UINT32
 

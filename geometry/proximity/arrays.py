@@ -21,55 +21,49 @@ from merganser.geometry.proximity.layout import (
     Hulls,
     geometry_dtype,
 )
-from merganser.geometry.shapes import (
-    Box,
-    Capsule,
-    Convex,
-    Cylinder,
-    Ellipsoid,
-    HalfSpace,
-    Mesh,
-    MeshcatCone,
-    Shape,
-    Sphere,
-)
-
-__all__ = ["ProximityArrays"]
+from merganser.geometry.scene.collision_filters import pairs_that_may_meet, places_of
+from merganser.geometry.shapes.measures import has_hull, hull_of
+from merganser.geometry.shapes.shape import Shape
 
 Array = NDArray[Any]
+
+_CORES = {
+    "point": POINT, "segment": SEGMENT, "box": BOX, "cylinder": CYLINDER, "ellipsoid": ELLIPSOID, "cone": CONE,
+    "half space": HALF_SPACE,
+}  # fmt: skip
 
 
 class ProximityArrays:
     """The constant part of a proximity query: what shapes there are, and which pairs of them may meet.
 
     Args:
-        shapes: the shape of each geometry. Mesh and Convex stand for the convex hulls of their vertices.
+        shapes: the shape of each geometry. Mesh, Convex and shapes without a core stand for their convex hulls.
         frames: the frame of each geometry, any numbers, shape [n]; those of one frame never meet. Anchored geometries
             share the frame of the world.
-        filtered: pairs that never meet besides, symmetric, bool, shape [n, n]; none by default.
+        excluded: of each geometry, which others it never meets besides: bit k of an integer is that of geometry k.
 
     Attributes:
         geometries: geometry_dtype, shape [n].
         hulls: see Hulls.
         frames: int64, shape [n].
-        filtered: bool, shape [n, n] or [0, 0].
+        filtered: the same for kernels, int64: where the spans of each geometry begin and the last ones end, n + 1
+            numbers, then spans, each the first geometry in it and the first one behind it; or empty.
 
     Raises:
         TypeError: a shape is of no known type.
-        ValueError: `frames` or `filtered` have another size.
+        ValueError: `frames` or `excluded` have another size.
         RuntimeError: a mesh cannot be read, or has no vertices that span a volume or a face.
     """
 
-    def __init__(self, shapes: Sequence[Shape], frames: ArrayLike, filtered: ArrayLike | None = None) -> None:
+    def __init__(self, shapes: Sequence[Shape], frames: ArrayLike, excluded: Sequence[int] = ()) -> None:
         n = len(shapes)
         self.frames = np.array(frames, dtype=np.int64).reshape(-1)
-        self.filtered = np.zeros((0, 0), np.bool_) if filtered is None else np.array(filtered, dtype=np.bool_)
+        self._excluded = list(excluded) if any(excluded) else []
         if self.frames.shape != (n,):
             raise ValueError(f"ProximityArrays(): {n} shapes need {n} frames; given {self.frames.size}.")
-        if filtered is not None and self.filtered.shape != (n, n):
-            raise ValueError(
-                f"ProximityArrays(): the filter of {n} shapes has shape ({n}, {n}); given {self.filtered.shape}."
-            )
+        if len(excluded) not in (0, n):
+            raise ValueError(f"ProximityArrays(): the filter of {n} shapes has {n} integers; given {len(excluded)}.")
+        self.filtered = _spans(self._excluded)
         self.geometries = np.zeros(n, geometry_dtype)
         hulls = _HullBuilder()
         for record, shape in zip(self.geometries, shapes):
@@ -79,17 +73,26 @@ class ProximityArrays:
     @functools.cached_property
     def all_pairs(self) -> NDArray[np.int64]:
         """All pairs that may meet wherever they are, sorted; shape [num_pairs, 2]."""
-        never = self.frames[:, None] == self.frames
-        if len(self.filtered):
-            never |= self.filtered
-        return np.ascontiguousarray(np.argwhere(np.triu(~never, 1)), np.int64)
+        return pairs_that_may_meet(self.frames, self._excluded)
 
     @functools.cached_property
     def unbounded_pair(self) -> tuple[int, int] | None:
         """The first pair of half spaces that may meet."""
-        kinds = self.geometries["kind"][self.all_pairs]
-        found = self.all_pairs[(kinds == HALF_SPACE).all(axis=1)].tolist()
-        return tuple(found[0]) if found else None
+        rows = np.flatnonzero(self.geometries["kind"] == HALF_SPACE).tolist()
+        for place, a in enumerate(rows):
+            for b in rows[place + 1 :]:
+                if self.frames[a] != self.frames[b] and not (self._excluded and self._excluded[a] >> b & 1):
+                    return a, b
+        return None
+
+
+def _spans(excluded: Sequence[int]) -> NDArray[np.int64]:
+    """See ProximityArrays.filtered."""
+    if not excluded:
+        return np.zeros(0, np.int64)
+    edges = [places_of(row ^ row << 1) for row in excluded]  # where runs of bits begin and end
+    starts = len(edges) + 1 + np.cumsum([0, *map(len, edges)])
+    return np.concatenate([starts, *edges]).astype(np.int64)
 
 
 class _Hull(NamedTuple):
@@ -104,14 +107,14 @@ class _Hull(NamedTuple):
     edges: NDArray[np.int64]
 
 
-def _hull_of(shape: Mesh | Convex) -> _Hull:
+def _hull_of(shape: Shape) -> _Hull:
     """The hull of a shape, with which it is kept: it takes milliseconds, and every model of a file asks for it."""
     known: _Hull = shape._remember("proximity", lambda: _make_hull(shape))
     return known
 
 
-def _make_hull(shape: Mesh | Convex) -> _Hull:
-    hull = shape.GetConvexHull()
+def _make_hull(shape: Shape) -> _Hull:
+    hull = hull_of(shape)
     vertices, normals = hull.vertex_array(), hull.normal_array()
     num_corners, corners = hull.corner_arrays()
     starts = np.cumsum(num_corners) - num_corners
@@ -145,7 +148,7 @@ class _HullBuilder:
         self._hulls: list[_Hull] = []
         self._size = np.zeros(3, np.int64)  # vertices, faces, edges so far
 
-    def add(self, shape: Mesh | Convex) -> tuple[int, int, int, int, int, int]:
+    def add(self, shape: Shape) -> tuple[int, int, int, int, int, int]:
         """Returns the first vertex, face and edge, each with the number of them: vertices, faces, edges."""
         if shape not in self._places:
             hull = _hull_of(shape)
@@ -174,70 +177,30 @@ def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
-@functools.singledispatch
-def _set_record(shape: Any, record: Any, hulls: _HullBuilder) -> None:
+def _set_record(shape: Shape, record: Any, hulls: _HullBuilder) -> None:
     """Writes the record of a shape."""
-    raise TypeError(f"Proximity queries know no {type(shape).__name__}; given {shape!r}.")
+    if has_hull(shape):
+        _set_hull(shape, record, hulls)
+        return
+    if not isinstance(shape, Shape) or shape.kind.core is None:
+        raise TypeError(f"Proximity queries know no {type(shape).__name__}; given {shape!r}.")
+    core = shape.kind.core(shape)
+    if core.kind not in _CORES:
+        raise TypeError(f"The core of {shape!r} must be one of {', '.join(map(repr, _CORES))}; it is {core.kind!r}.")
+    record["kind"], record["radius"] = _CORES[core.kind], core.radius
+    for i in range(3):
+        record[f"size_{i}"], record[f"half_{i}"], record[f"center_{i}"] = core.size[i], core.half[i], core.center[i]
+    record["bound"] = np.linalg.norm(core.half) if core.bound is None else core.bound
 
 
-def _set(record: Any, kind: int, size: ArrayLike, half: ArrayLike, center: ArrayLike = (0.0, 0.0, 0.0)) -> None:
-    record["kind"] = kind
-    for i, (s, h, c) in enumerate(zip(np.asarray(size), np.asarray(half), np.asarray(center))):
-        record[f"size_{i}"], record[f"half_{i}"], record[f"center_{i}"] = s, h, c
-    record["bound"] = np.linalg.norm(half)
-
-
-@_set_record.register
-def _(shape: Sphere, record: Any, hulls: _HullBuilder) -> None:
-    _set(record, POINT, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    record["radius"] = shape.radius()
-
-
-@_set_record.register
-def _(shape: Capsule, record: Any, hulls: _HullBuilder) -> None:
-    half = (0.0, 0.0, shape.length() / 2.0)
-    _set(record, SEGMENT, half, half)
-    record["radius"] = shape.radius()
-
-
-@_set_record.register
-def _(shape: Box, record: Any, hulls: _HullBuilder) -> None:
-    _set(record, BOX, shape.size() / 2.0, shape.size() / 2.0)
-
-
-@_set_record.register
-def _(shape: Cylinder, record: Any, hulls: _HullBuilder) -> None:
-    r, h = shape.radius(), shape.length() / 2.0
-    _set(record, CYLINDER, (r, 0.0, h), (r, r, h))
-    record["bound"] = np.hypot(r, h)
-
-
-@_set_record.register
-def _(shape: Ellipsoid, record: Any, hulls: _HullBuilder) -> None:
-    axes = (shape.a(), shape.b(), shape.c())
-    _set(record, ELLIPSOID, axes, axes)
-    record["bound"] = max(axes)
-
-
-@_set_record.register
-def _(shape: MeshcatCone, record: Any, hulls: _HullBuilder) -> None:
-    a, b, h = shape.a(), shape.b(), shape.height()
-    _set(record, CONE, (a, b, h), (a, b, h / 2.0), (0.0, 0.0, h / 2.0))
-
-
-@_set_record.register
-def _(shape: HalfSpace, record: Any, hulls: _HullBuilder) -> None:
-    record["kind"], record["bound"] = HALF_SPACE, np.inf
-
-
-@_set_record.register(Mesh)
-@_set_record.register(Convex)
-def _(shape: Mesh | Convex, record: Any, hulls: _HullBuilder) -> None:
+def _set_hull(shape: Shape, record: Any, hulls: _HullBuilder) -> None:
     place = hulls.add(shape)
     vertices = _hull_of(shape).vertices
     low, high = vertices.min(axis=0), vertices.max(axis=0)
-    center = (low + high) / 2.0
-    _set(record, HULL, (0.0, 0.0, 0.0), (high - low) / 2.0, center)
+    center, half = (low + high) / 2.0, (high - low) / 2.0
+    record["kind"] = HULL
+    for i in range(3):
+        record[f"half_{i}"], record[f"center_{i}"] = half[i], center[i]
     record["bound"] = np.linalg.norm(vertices - center, axis=1).max()
     record["first_vertex"], record["num_vertices"] = place[:2]
     record["first_face"], record["num_faces"] = place[2:4]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
+from merganser.framework.native.memory.hinted_types import FloatTable
+from merganser.geometry.proximity.layout import Shape
 from merganser.geometry.proximity.vectors import Array, Vector3
-
-__all__ = ["clip_box_faces", "face_area", "steepest_axis"]
 
 
 @device
@@ -24,12 +24,12 @@ def steepest_axis(d: Vector3) -> int:
 
 
 @device
-def _half(g: Array, i: int) -> float:
+def _half(g: Shape, i: int) -> float:
     return g.size_0 if i == 0 else (g.size_1 if i == 1 else g.size_2)
 
 
 @device
-def face_area(g: Array, i: int) -> float:
+def face_area(g: Shape, i: int) -> float:
     """A quarter of the area of a box's faces across axis i."""
     return _half(g, (i + 1) % 3) * _half(g, (i + 2) % 3)
 
@@ -37,11 +37,11 @@ def face_area(g: Array, i: int) -> float:
 @device
 def clip_box_faces(
     reference: Array,  # record of a box
-    other: Array,  # record of a box
+    other: Shape,  # record of a box
     X_RO: Array,  # pose of the other in the reference box, R_RO row by row, then p_RO
     d_R: Vector3,  # normal from the reference box to the other, in R
     d_O: Vector3,  # its opposite, in O
-    polygon: Array,  # work
+    polygon: FloatTable,  # work
     points_out: Array,  # corners of what is left, midway between the surfaces, in R
     depths_out: Array,  # negative where these are apart
 ) -> int:
@@ -64,7 +64,7 @@ def clip_box_faces(
 
 
 @device
-def _set_face(g: Array, X_RG: Array, o: int, side: float, r: int, u: int, v: int, polygon_out: Array) -> None:
+def _set_face(g: Shape, X_RG: Array, o: int, side: float, r: int, u: int, v: int, polygon_out: FloatTable) -> None:
     """The corners of the face of G across axis o, with coordinates along u, v and r."""
     o_1, o_2 = (o + 1) % 3, (o + 2) % 3
     a, b, c = side * _half(g, o), _half(g, o_1), _half(g, o_2)
@@ -79,7 +79,7 @@ def _set_face(g: Array, X_RG: Array, o: int, side: float, r: int, u: int, v: int
 
 
 @device
-def _cut(polygon: Array, count: int, axis: int, sign: float, limit: float, spare: Array) -> int:
+def _cut(polygon: FloatTable, count: int, axis: int, sign: float, limit: float, spare: Array) -> int:
     """Keeps the part of a polygon with sign * coordinate <= limit."""
     num_outside = 0
     for i in range(count):

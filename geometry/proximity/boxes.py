@@ -10,7 +10,7 @@ A - B has 30 sides: its normals are those of faces of A or of B, or lie across a
 
 The least height is the depth if it is positive; and if both points at which that side touches lie within their
 features, it is minus the distance if it is negative. If not, the nearest points are a corner and a corner or edge, or
-the lowest side tells the wrong features. Then each box's point nearest to that of the other is looked for in turn,
+the lowest side gives the wrong features. Then each box's point nearest to that of the other is looked for in turn,
 until the height of A - B along the line between both proves that no other two are nearer. Two edges, between which this
 would go on for long, are solved at once.
 """
@@ -21,10 +21,9 @@ import math
 from typing import TypeAlias
 
 from merganser.framework.native import device, inlined
-from merganser.geometry.proximity.layout import SOLVED, UNSOLVED
+from merganser.geometry.proximity.layout import SOLVED, UNSOLVED, Pose, Shape, ShapeWork
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.vectors import (
-    Array,
     Vector3,
     add,
     axis,
@@ -41,8 +40,6 @@ from merganser.geometry.proximity.vectors import (
     unit_axis,
 )
 
-__all__ = ["solve_boxes"]
-
 Side: TypeAlias = tuple[float, float, int]  # square of a height with its sign, times a square; that square; which side
 
 _PARALLEL = 1e-14  # squared sine of the angle between edges that span no side
@@ -54,12 +51,12 @@ _EDGES = 6
 
 
 @inlined
-def _half(g: Array, i: int) -> float:
+def _half(g: Shape, i: int) -> float:
     return float(g.size_0 if i == 0 else (g.size_1 if i == 1 else g.size_2))
 
 
 @inlined
-def _across_edges(lowest: Side, a: Array, b: Array, X: Array, i: int, j: int) -> Side:
+def _across_edges(lowest: Side, a: Shape, b: Shape, X: Pose, i: int, j: int) -> Side:
     """The lower one of the lowest side and (3), without divisions and roots: they are compared by their squares."""
     k, h = (i + 1) % 3, (i + 2) % 3
     m, n = (j + 1) % 3, (j + 2) % 3
@@ -83,7 +80,7 @@ def _lower(height: float, side: int, value: float, i: int, preference: float) ->
 
 
 @inlined
-def _lowest_side(a: Array, b: Array, X: Array, preference: float) -> tuple[float, int, float]:
+def _lowest_side(a: Shape, b: Shape, X: Pose, preference: float) -> tuple[float, int, float]:
     """The least of (1), (2) and (3), which side that is, and the sine of the angle between its edges."""
     height, side = math.inf, 0
     for i in range(3):
@@ -112,7 +109,7 @@ def _lowest_side(a: Array, b: Array, X: Array, preference: float) -> tuple[float
 
 
 @inlined
-def _clamped(p: Vector3, g: Array) -> Vector3:
+def _clamped(p: Vector3, g: Shape) -> Vector3:
     """The point of a box that is nearest to P."""
     return (
         min(max(p[0], -g.size_0), g.size_0),
@@ -122,13 +119,13 @@ def _clamped(p: Vector3, g: Array) -> Vector3:
 
 
 @inlined
-def _corner(g: Array, n: Vector3) -> Vector3:
+def _corner(g: Shape, n: Vector3) -> Vector3:
     """The corner of a box that is farthest along n."""
     return math.copysign(g.size_0, n[0]), math.copysign(g.size_1, n[1]), math.copysign(g.size_2, n[2])
 
 
 @inlined
-def _is_within(p: Vector3, g: Array, tolerance: float) -> bool:
+def _is_within(p: Vector3, g: Shape, tolerance: float) -> bool:
     return bool(
         abs(p[0]) <= g.size_0 + tolerance and abs(p[1]) <= g.size_1 + tolerance and abs(p[2]) <= g.size_2 + tolerance
     )
@@ -146,7 +143,7 @@ def _edge_steps(gap: Vector3, i: int, v: Vector3) -> tuple[float, float]:
 
 
 @device
-def solve_boxes(a: Array, b: Array, work: Array, is_rough: bool) -> int:
+def solve_boxes(a: Shape, b: Shape, work: ShapeWork, is_rough: bool) -> int:
     """Writes the solution for two boxes; returns a status.
 
     If it is UNSOLVED, the normal and the value are those of the lowest side. It may be so if the boxes touch in some
@@ -189,7 +186,7 @@ def solve_boxes(a: Array, b: Array, work: Array, is_rough: bool) -> int:
 
 
 @device
-def _approach(a: Array, b: Array, work: Array, p_A: Vector3, n: Vector3, height: float, size: float) -> int:
+def _approach(a: Shape, b: Shape, work: ShapeWork, p_A: Vector3, n: Vector3, height: float, size: float) -> int:
     """Looks in turn for the nearest points of A and B, writes the solution, and returns a status.
 
     Boxes that overlap are taken apart along the normal until they touch; then nearest points are one point.
@@ -238,7 +235,7 @@ def _approach(a: Array, b: Array, work: Array, p_A: Vector3, n: Vector3, height:
 
 
 @inlined
-def _cleared(d: Vector3, p: Vector3, g: Array) -> Vector3:
+def _cleared(d: Vector3, p: Vector3, g: Shape) -> Vector3:
     """A direction without its components along the axes of a box along which a point of it is free to move."""
     return (
         d[0] if abs(p[0]) >= g.size_0 else 0.0,
@@ -248,7 +245,7 @@ def _cleared(d: Vector3, p: Vector3, g: Array) -> Vector3:
 
 
 @inlined
-def _free_axis(p: Vector3, g: Array) -> int:
+def _free_axis(p: Vector3, g: Shape) -> int:
     """Along which axis a point of a box lies within an edge; -1 if it lies in none, at a corner or in a face."""
     x, y, z = abs(p[0]) < g.size_0, abs(p[1]) < g.size_1, abs(p[2]) < g.size_2
     if x:

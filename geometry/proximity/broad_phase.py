@@ -13,18 +13,16 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined, kernel
-from merganser.framework.native.memory.hinted_types import Flags, FloatTable, Integers, IntegerTable, Poses
-from merganser.geometry.proximity.layout import HALF_SPACE, Geometries
+from merganser.framework.native.memory.hinted_types import FloatTable, Integers, IntegerTable, Poses
+from merganser.geometry.proximity.layout import HALF_SPACE, Geometries, Shape
 from merganser.geometry.proximity.vectors import Array, Vector3
-
-__all__ = ["CELLS_A_GEOMETRY", "FEW", "find_candidates"]
 
 CELLS_A_GEOMETRY = 4
 FEW = 128  # geometries, of which each is tested with each
 
 
 @device
-def _set_box(g: Array, X_WG: Array, i: int, margin: float, boxes: Array) -> None:
+def _set_box(g: Shape, X_WG: Poses, i: int, margin: float, boxes: FloatTable) -> None:
     """Row i of boxes: least x, y, z, greatest x, y, z [m]; NaN, which overlaps nothing, if the pose is not finite."""
     if not _is_finite(X_WG, i):
         for r in range(6):
@@ -43,7 +41,7 @@ def _set_box(g: Array, X_WG: Array, i: int, margin: float, boxes: Array) -> None
 
 
 @inlined
-def _is_finite(X_WG: Array, i: int) -> bool:
+def _is_finite(X_WG: Poses, i: int) -> bool:
     total = 0.0
     for r in range(3):
         total += 0.0 * X_WG[i, r, 0] + 0.0 * X_WG[i, r, 1] + 0.0 * X_WG[i, r, 2] + 0.0 * X_WG[i, r, 3]
@@ -51,7 +49,7 @@ def _is_finite(X_WG: Array, i: int) -> bool:
 
 
 @device
-def _overlap(boxes: Array, i: int, j: int) -> bool:
+def _overlap(boxes: FloatTable, i: int, j: int) -> bool:
     return (
         boxes[i, 0] <= boxes[j, 3]
         and boxes[j, 0] <= boxes[i, 3]
@@ -63,7 +61,7 @@ def _overlap(boxes: Array, i: int, j: int) -> bool:
 
 
 @device
-def _below_plane(X_WG: Array, i: int, boxes: Array, j: int, margin: float) -> bool:
+def _below_plane(X_WG: Poses, i: int, boxes: FloatTable, j: int, margin: float) -> bool:
     """Whether box j, which has half of the margin, comes within the margin of the plane of half space i."""
     height = 0.0
     for r in range(3):
@@ -74,12 +72,26 @@ def _below_plane(X_WG: Array, i: int, boxes: Array, j: int, margin: float) -> bo
 
 
 @device
+def _is_excluded(filtered: Array, i: int, j: int) -> bool:
+    """Whether geometry j is in a span of geometry i: an odd number of its ends are not beyond j."""
+    first, last = filtered[i], filtered[i + 1]
+    begin = first
+    while first < last:
+        middle = (first + last) // 2
+        if filtered[middle] <= j:
+            first = middle + 1
+        else:
+            last = middle
+    return (first - begin) % 2 == 1
+
+
+@device
 def _test_pair(
-    geometries: Array,
+    geometries: Geometries,
     frames: Array,
     filtered: Array,
-    X_WG: Array,
-    boxes: Array,
+    X_WG: Poses,
+    boxes: FloatTable,
     i: int,
     j: int,
     margin: float,
@@ -89,7 +101,7 @@ def _test_pair(
     """Writes the pair, if these may meet; returns how many there are now."""
     if frames[i] == frames[j] or not _overlap(boxes, i, j):
         return count
-    if filtered.shape[0] > 0 and filtered[i, j]:
+    if filtered.shape[0] > 0 and _is_excluded(filtered, i, j):
         return count
     a, b = geometries[i], geometries[j]
     if a.kind == HALF_SPACE and b.kind != HALF_SPACE and not _below_plane(X_WG, i, boxes, j, 0.5 * margin):
@@ -106,7 +118,7 @@ def find_candidates(
     # Model:
     geometries: Geometries,  # geometry_dtype, shape [n]
     frames: Integers,  # int64, shape [n]
-    filtered: Flags,  # bool, shape [n, n] or [0, 0]
+    filtered: Integers,  # see ProximityArrays
     # In:
     X_WG: Poses,  # shape [n, 4, 4]
     margin: float,  # pairs that are this far apart count [m]
@@ -158,8 +170,9 @@ def find_candidates(
 
 @inlined
 def _test_all(
-    geometries: Array, frames: Array, filtered: Array, X_WG: Array, boxes: Array, margin: float, pairs_out: Array
-) -> int:
+    geometries: Geometries, frames: Array, filtered: Array, X_WG: Poses, boxes: FloatTable, margin: float,
+    pairs_out: Array,
+) -> int:  # fmt: skip
     """Tests each geometry with each."""
     count = 0
     for i in range(geometries.shape[0]):
@@ -177,7 +190,7 @@ def _test_all(
 
 @inlined
 def _set_large_apart(
-    geometries: Array, margin: float, boxes: Array, cell_of_out: Array
+    geometries: Geometries, margin: float, boxes: FloatTable, cell_of_out: Array
 ) -> tuple[Vector3, Vector3, float]:
     """Writes -1 for geometries that are four times as large as the geometric mean, 0 for the others.
 
@@ -206,13 +219,13 @@ def _set_large_apart(
 
 
 @inlined
-def _is_in_grid(boxes: Array, i: int) -> bool:
+def _is_in_grid(boxes: FloatTable, i: int) -> bool:
     """Whether a box is finite, so that its center and its width can be counted in cells."""
     return bool(0.0 * (boxes[i, 0] + boxes[i, 1] + boxes[i, 2] + boxes[i, 3] + boxes[i, 4] + boxes[i, 5]) == 0.0)
 
 
 @inlined
-def _center(boxes: Array, i: int) -> Vector3:
+def _center(boxes: FloatTable, i: int) -> Vector3:
     return 0.5 * (boxes[i, 0] + boxes[i, 3]), 0.5 * (boxes[i, 1] + boxes[i, 4]), 0.5 * (boxes[i, 2] + boxes[i, 5])
 
 
@@ -231,8 +244,9 @@ def _size_grid(low: Vector3, high: Vector3, widest: float, num_cells_max: int) -
 
 @inlined
 def _fill_grid(
-    boxes: Array, low: Vector3, width: float, nx: int, ny: int, nz: int, starts: Array, order: Array, cell_of: Array
-) -> None:
+    boxes: FloatTable, low: Vector3, width: float, nx: int, ny: int, nz: int, starts: Array, order: Array,
+    cell_of: Array,
+) -> None:  # fmt: skip
     """Writes the cell of each geometry, the geometries cell by cell, and where those of each cell begin and end."""
     n, num_cells = cell_of.shape[0], nx * ny * nz
     for c in range(num_cells + 1):

@@ -12,7 +12,6 @@ import math
 from merganser.framework.native import device
 from merganser.framework.native.memory.shared_code import shared
 from merganser.geometry.proximity.boxes import solve_boxes
-from merganser.geometry.proximity.ellipsoid_and_segment import solve_ellipsoid_and_segment
 from merganser.geometry.proximity.layout import (
     BOX,
     CYLINDER,
@@ -28,25 +27,18 @@ from merganser.geometry.proximity.layout import (
 )
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.refine import set_solution
-from merganser.geometry.proximity.segments import solve_box_and_segment, solve_cylinder_and_segment, solve_segments
-from merganser.geometry.proximity.supports import piece_point, support_piece
-from merganser.geometry.proximity.vectors import (
-    Array,
-    add,
-    axis,
-    dot,
-    negated,
-    rotated,
-    rotated_back,
-    subtract,
-    sum_scaled,
+from merganser.geometry.proximity.segments import (
+    solve_box_and_segment,
+    solve_cylinder_and_segment,
+    solve_ellipsoid_and_segment,
+    solve_segments,
 )
-
-__all__ = ["solve_half_space", "solve_primitives"]
+from merganser.geometry.proximity.supports import piece_point, support_piece
+from merganser.geometry.proximity.vectors import add, axis, dot, negated, rotated, rotated_back, subtract, sum_scaled
 
 
 @device
-def solve_primitives(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> int:
+def solve_primitives(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, is_rough: bool) -> int:
     """Writes the solution for points, segments, boxes, cylinders and ellipsoids, if there is a formula for the pair.
 
     Args:
@@ -57,7 +49,7 @@ def solve_primitives(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bo
         is_rough: see `solve_pair`.
 
     Returns:
-        A status, UNSOLVED if there is none; of segments and boxes, normal and value are those of the lowest side then.
+        A status, UNSOLVED without a closed form; of segments and boxes, normal and value are of the lowest side then.
     """
     X_AB = work.X_AB
     origin = (X_AB[9], X_AB[10], X_AB[11])
@@ -91,7 +83,7 @@ def solve_segment(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork) -> int:
 
 
 @device
-def solve_half_space(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
+def solve_half_space(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork) -> int:
     """Writes the solution for a half space and anything; returns a status."""
     X_AB = work.X_AB
     origin = (X_AB[9], X_AB[10], X_AB[11])

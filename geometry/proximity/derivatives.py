@@ -5,7 +5,7 @@ The nearest points p_A, p_B of the cores, the normal n from A to B and the value
     p_A - p_B = t n                                                                          (1)
 
 all in W. Bodies move with velocities V_WA and V_WB; each point moves with its body, turns along its surface with the
-radii of curvature M, and slides along the flat directions U of the feature on which it lies (support_features.py):
+radii of curvature M, and slides along the flat directions U of the feature on which it lies (supports.py):
 
     dp_A = v_A(p_A) + M_A (dn - w_A x n) + U_A a,   dp_B = v_B(p_B) + M_B (w_B x n - dn) + U_B b   (2)
 
@@ -39,12 +39,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.interpreted_first import may_use_compiled
 from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.memory.hinted_types import FloatTable, Poses
 from merganser.framework.native.memory.records_of_arrays import ArrayOf
+from merganser.framework.when_to_compile import may_use_compiled
 from merganser.geometry.proximity.layout import Geometries, Hulls, distance_dtype
-from merganser.geometry.proximity.support_features import reach_along, support_feature
+from merganser.geometry.proximity.supports import reach_along, support_feature
 from merganser.geometry.proximity.vectors import (
     Vector3,
     add,
@@ -57,9 +57,6 @@ from merganser.geometry.proximity.vectors import (
     tangents,
     turned_back,
 )
-
-__all__ = ["NUM_DERIVATIVES", "PairDifferential", "PoseDifferential", "Slopes", "differentiate_pair", "follow_pair",
-           "slopes_of_pair"]  # fmt: skip
 
 Array = NDArray[Any]
 Vector2 = tuple[float, float]
@@ -126,7 +123,7 @@ def differentiate_pair(
         B: the pose of B and its derivatives.
 
     Returns:
-        The derivatives, or None where there are none because the normal jumps.
+        The derivatives, or None where the normal jumps.
     """
     num_derivatives = A.dp.shape[1]
     twists = np.empty((2, num_derivatives, 6))
@@ -199,7 +196,7 @@ class Slopes(NamedTuple):
     Attributes:
         n, u, v: the normal, from A to B, and two tangents, in W.
         A, B: both sides.
-        num_flat: how many directions (3) tells of.
+        num_flat: how many directions (3) covers.
         flat_0, flat_1: these, in the tangents.
         is_of_A_0, is_of_A_1: whether it is A that n follows there.
         H: (uu, uv, vv) of M_A + M_B - t.
@@ -273,7 +270,7 @@ def _flat_directions(
     a: Any, b: Any, hulls: Hulls, X_WA: Array, X_WB: Array, A: _Side, B: _Side, u: Vector3, v: Vector3,
     tolerance: float,
 ) -> tuple[int, Vector2, bool, Vector2, bool]:  # fmt: skip
-    """Directions along which (3) tells how the normal turns, and whether it follows A there; two at most."""
+    """Directions along which (3) says how the normal turns, and whether it follows A there; two at most."""
     count, first, second = 2, A.flat_0, A.flat_1
     if A.num_flat < 2 and B.num_flat < 2:
         if A.num_flat + B.num_flat == 0:

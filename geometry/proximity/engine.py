@@ -20,9 +20,7 @@ from merganser.geometry.proximity.layout import (
     work_dtype,
 )
 from merganser.geometry.proximity.manifolds import contact_manifolds
-from merganser.geometry.proximity.narrow_phase import signed_distances
-
-__all__ = ["ProximityEngine"]
+from merganser.geometry.proximity.narrow_phase import distances_to_point, signed_distances
 
 Array = NDArray[Any]
 _POSES, _PAIRS = np.zeros((1, 4, 4)), np.zeros((1, 2), np.int64)  # of the types that kernels take
@@ -113,12 +111,13 @@ class ProximityEngine:
         count = self._signed_distances(X_WG, pairs, num_pairs, max_distance, tolerance) if num_pairs else 0
         return self._results[:count]
 
-    def distances_to_point(self, X_WG: Array, p_WQ: ArrayLike) -> Array:
-        """Returns one record for each geometry G and the point Q: A is G, B is Q, so nhat_BA_W is minus the gradient.
+    def distances_to_point(self, X_WG: Array, p_WQ: ArrayLike, threshold: float = math.inf) -> Array:
+        """Returns a record for each geometry G near the point Q: A is G, B is Q, so nhat_BA_W is minus the gradient.
 
         Args:
             X_WG: pose of each geometry, shape [n, 4, 4].
             p_WQ: position of Q in W, shape [3].
+            threshold: geometries farther away are left out [m].
         """
         geometries = self._arrays.geometries
         n = len(geometries)
@@ -126,21 +125,17 @@ class ProximityEngine:
             with_point = np.zeros(n + 1, geometry_dtype)
             with_point[:n] = geometries
             with_point[n]["kind"] = POINT
-            pairs = np.stack([np.arange(n), np.full(n, n)], axis=1)
             X_W, results = np.tile(np.eye(4), (n + 1, 1, 1)), np.zeros(n, distance_dtype)
-            run = bind(
-                signed_distances, with_point, self._arrays.hulls, X_W, pairs, n, math.inf, 0.0, self._work, results
-            )
+            run = bind(distances_to_point, with_point, self._arrays.hulls, X_W, Given(0.0), self._work, results)
             self._to_point = run, X_W, results
         run, X_W, results = self._to_point
         X_W[:n], X_W[n, :3, 3] = X_WG, p_WQ
-        run()
-        return results
+        return results[: run(threshold)]
 
     def differentiate(
         self, geometries: Array, pair: tuple[int, int], result: Any, A: PoseDifferential, B: PoseDifferential
     ) -> PairDifferential | None:
-        """Returns the derivatives of a record of distance_dtype, None where there are none; see derivatives.py.
+        """Returns the derivatives of a record of distance_dtype, None where they do not exist; see derivatives.py.
 
         Args:
             geometries: geometry_dtype, whose hulls are those of this engine.

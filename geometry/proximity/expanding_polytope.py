@@ -13,7 +13,7 @@ import math
 
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.shared_code import shared
-from merganser.geometry.proximity.flat_features import try_faces
+from merganser.geometry.proximity.features import try_faces
 from merganser.geometry.proximity.layout import (
     CONE,
     ELLIPSOID,
@@ -31,7 +31,6 @@ from merganser.geometry.proximity.layout import (
 from merganser.geometry.proximity.refine import refine, set_solution
 from merganser.geometry.proximity.supports import is_curved, piece_point, support_of_pair
 from merganser.geometry.proximity.vectors import (
-    Array,
     Vector3,
     cross,
     dot,
@@ -43,8 +42,6 @@ from merganser.geometry.proximity.vectors import (
     tangents,
     unit,
 )
-
-__all__ = ["deepest"]
 
 _TOLERANCE = 1e-13  # of the size of the shapes
 _ROUNDING = 1e-15  # of the size: by how much a minimum must be lower to take the place of another
@@ -136,7 +133,9 @@ def deepest(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, num_vertices: int
 
 
 @inlined
-def _take_face(a: Array, b: Array, hulls: Hulls, work: Array, num_faces: int, nearest: int, tolerance: float) -> int:
+def _take_face(
+    a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, num_faces: int, nearest: int, tolerance: float
+) -> int:
     """Writes the solution on the nearest face of a polytope whose faces are sides of A - B.
 
     A side of A - B may consist of several faces. The origin is nearest to one of them.
@@ -162,7 +161,7 @@ def _take_face(a: Array, b: Array, hulls: Hulls, work: Array, num_faces: int, ne
 
 
 @inlined
-def _weights(work: Array, f: int) -> Vector3:
+def _weights(work: ShapeWork, f: int) -> Vector3:
     """Of the corners of a face, in the point of its plane that is nearest to the origin."""
     x, y = _vertex(work, work.face_vertex[f, 0]), _vertex(work, work.face_vertex[f, 1])
     z = _vertex(work, work.face_vertex[f, 2])
@@ -172,13 +171,13 @@ def _weights(work: Array, f: int) -> Vector3:
 
 
 @inlined
-def _least_weight(work: Array, f: int) -> float:
+def _least_weight(work: ShapeWork, f: int) -> float:
     weights = _weights(work, f)
     return min(weights[0], min(weights[1], weights[2]))
 
 
 @device
-def _note_minimum(work: Array, k: int, n: Vector3) -> None:
+def _note_minimum(work: ShapeWork, k: int, n: Vector3) -> None:
     """Keeps the normal of a local minimum, and the pieces that balance there."""
     for i in range(3):
         work.minimum[k, i] = n[i]
@@ -192,7 +191,7 @@ def _note_minimum(work: Array, k: int, n: Vector3) -> None:
 
 
 @device
-def _is_unexplored(work: Array, num_minima: int, n: Vector3, value: float, best: float) -> bool:
+def _is_unexplored(work: ShapeWork, num_minima: int, n: Vector3, value: float, best: float) -> bool:
     """Whether a direction is promising, and far from all known minima."""
     if num_minima == MAX_MINIMA or value > 1.3 * best:
         return False
@@ -203,7 +202,7 @@ def _is_unexplored(work: Array, num_minima: int, n: Vector3, value: float, best:
 
 
 @device
-def _is_in_neighborhood(work: Array, f: int, num_minima: int, n: Vector3) -> bool:
+def _is_in_neighborhood(work: ShapeWork, f: int, num_minima: int, n: Vector3) -> bool:
     """Whether a face with normal n is near a known minimum, and of the same pieces, so that there is no other."""
     for k in range(num_minima):
         if work.minimum[k, 0] * n[0] + work.minimum[k, 1] * n[1] + work.minimum[k, 2] * n[2] < _NEIGHBORHOOD:
@@ -224,7 +223,7 @@ def _is_in_neighborhood(work: Array, f: int, num_minima: int, n: Vector3) -> boo
 
 
 @device
-def _refine_further(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> tuple[Vector3, bool]:
+def _refine_further(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, start: Vector3) -> tuple[Vector3, bool]:
     """Goes down from another direction, and keeps the better solution.
 
     Returns:
@@ -239,7 +238,7 @@ def _refine_further(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector
 
 
 @device
-def _solution(work: Array) -> tuple[float, Vector3, Vector3, Vector3]:
+def _solution(work: ShapeWork) -> tuple[float, Vector3, Vector3, Vector3]:
     return (
         work.value,
         (work.normal[0], work.normal[1], work.normal[2]),
@@ -249,7 +248,7 @@ def _solution(work: Array) -> tuple[float, Vector3, Vector3, Vector3]:
 
 
 @device
-def _restore(work: Array, solution: tuple[float, Vector3, Vector3, Vector3]) -> None:
+def _restore(work: ShapeWork, solution: tuple[float, Vector3, Vector3, Vector3]) -> None:
     value, n, p_A, p_B = solution
     work.value = value
     for i in range(3):
@@ -263,18 +262,18 @@ def _squared(distance: float) -> float:
 
 
 @inlined
-def _normal(work: Array, f: int) -> Vector3:
+def _normal(work: ShapeWork, f: int) -> Vector3:
     """Outward of a face, not of unit length."""
     return work.face_plane[f, 0], work.face_plane[f, 1], work.face_plane[f, 2]
 
 
 @inlined
-def _vertex(work: Array, i: int) -> Vector3:
+def _vertex(work: ShapeWork, i: int) -> Vector3:
     return work.vertex[i, 0], work.vertex[i, 1], work.vertex[i, 2]
 
 
 @device
-def _start(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -> None:
+def _start(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, n: Vector3) -> None:
     """Makes a tetrahedron of support points that lie far apart."""
     _add_support(a, b, hulls, work, 0, n)
     _add_support(a, b, hulls, work, 1, negated(n))
@@ -287,7 +286,7 @@ def _start(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -> None:
 
 
 @inlined
-def _close_tetrahedron(work: Array) -> None:
+def _close_tetrahedron(work: ShapeWork) -> None:
     """Makes the four faces of the first four vertices."""
     x = _vertex(work, 0)
     normal = cross(subtract(_vertex(work, 1), x), subtract(_vertex(work, 2), x))
@@ -300,7 +299,7 @@ def _close_tetrahedron(work: Array) -> None:
 
 
 @device
-def _add_support(a: Array, b: Array, hulls: Hulls, work: Array, k: int, n: Vector3) -> None:
+def _add_support(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, k: int, n: Vector3) -> None:
     piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, n)
     work.vertex_piece_a[k], work.vertex_piece_b[k] = piece_a, piece_b
     for i in range(3):
@@ -309,7 +308,7 @@ def _add_support(a: Array, b: Array, hulls: Hulls, work: Array, k: int, n: Vecto
 
 @device
 def _add_farthest(
-    a: Array, b: Array, hulls: Hulls, work: Array, k: int, line: Vector3, e1: Vector3, e2: Vector3
+    a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, k: int, line: Vector3, e1: Vector3, e2: Vector3
 ) -> None:
     """Adds the one of four support points that is farthest from a line (k = 2) or from a plane (k = 3)."""
     origin = _vertex(work, 0)
@@ -327,7 +326,7 @@ def _add_farthest(
 
 
 @inlined
-def _set_face(work: Array, f: int, i: int, j: int, k: int, z: Vector3) -> None:
+def _set_face(work: ShapeWork, f: int, i: int, j: int, k: int, z: Vector3) -> None:
     """Writes a face of which the vertex k is given; one without area gets no care."""
     x, y = subtract(_vertex(work, i), z), subtract(_vertex(work, j), z)
     m = cross(x, y)
@@ -344,7 +343,7 @@ def _set_face(work: Array, f: int, i: int, j: int, k: int, z: Vector3) -> None:
 
 
 @inlined
-def _expand(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[int, bool]:
+def _expand(work: ShapeWork, new: int, num_faces: int, tolerance: float) -> tuple[int, bool]:
     """Replaces the faces that a new vertex sees.
 
     Returns:
@@ -383,14 +382,14 @@ def _expand(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[in
 
 
 @inlined
-def _height(work: Array, f: int, w: Vector3) -> float:
+def _height(work: ShapeWork, f: int, w: Vector3) -> float:
     """Of a point above the plane of a face."""
     plane = work.face_plane[f]
     return float((plane[0] * w[0] + plane[1] * w[1] + plane[2] * w[2] - plane[3]) * plane[4])
 
 
 @inlined
-def _move_face(work: Array, source: int, target: int) -> None:
+def _move_face(work: ShapeWork, source: int, target: int) -> None:
     for i in range(5):
         work.face_plane[target, i] = work.face_plane[source, i]
     for i in range(3):

@@ -1,6 +1,6 @@
 """Distance of polytopes: points, segments, boxes and hulls, at least one of them a hull.
 
-A simplex of vertices of A - B creeps towards the origin: the point v of it that is nearest to the origin tells in which
+A simplex of vertices of A - B creeps towards the origin: the point v of it that is nearest to the origin says in which
 direction to look for the next vertex, and vertices that v does not need are dropped (Gilbert, Johnson, Keerthi 1988, A
 fast procedure for computing the distance between complex objects; the regions of a triangle after Ericson 2005,
 Real-Time Collision Detection, sec. 5.1.5). There are finitely many vertices, so that it ends at the very solution. The
@@ -18,19 +18,7 @@ from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.layout import SOLVED, UNSOLVED, Hulls, Shape, ShapeWork
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.supports import piece_vertex, support_of_pair
-from merganser.geometry.proximity.vectors import (
-    Array,
-    Vector3,
-    cross,
-    dot,
-    negated,
-    scaled,
-    subtract,
-    sum_scaled,
-    tangents,
-)
-
-__all__ = ["solve_polytopes"]
+from merganser.geometry.proximity.vectors import Vector3, cross, dot, negated, scaled, subtract, sum_scaled, tangents
 
 _MAX_STEPS = 60
 _GAP = 1e-15  # of the size: by how much a vertex must be nearer than the simplex to be of use
@@ -61,12 +49,12 @@ def solve_polytopes(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, start: tu
 
 
 @device
-def _solve_apart(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> tuple[int, int]:
+def _solve_apart(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, start: Vector3) -> tuple[int, int]:
     """Writes the solution for two polytopes, if they are apart.
 
     Returns:
         SOLVED; or UNSOLVED, and how many vertices of the polytope in `work` are a tetrahedron around the origin: 4, or
-        0 if there is none.
+        0 if unknown.
     """
     size = a.bound + b.bound
     least_gap, least_square = (_GAP * size) ** 2, (_NEAR * size) ** 2
@@ -145,7 +133,7 @@ def _are_same(of_x: Pieces, of_y: Pieces) -> bool:
 
 @inlined
 def _first_simplex(
-    a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3, least_area: float
+    a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, start: Vector3, least_area: float
 ) -> tuple[Vector3, int, Vector3, Vector3, Vector3, Pieces, Pieces, Pieces]:
     """Vertices that lie around the start, three at most; none of them waits for another to be found.
 
@@ -172,7 +160,7 @@ def _first_simplex(
 
 
 @inlined
-def _vertex_along(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -> tuple[Vector3, Pieces]:
+def _vertex_along(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, n: Vector3) -> tuple[Vector3, Pieces]:
     """The vertex of A - B that is the farthest along n, and what it is of."""
     piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, n)
     return subtract(p_A, p_B), (piece_a, piece_b)
@@ -198,7 +186,7 @@ def _nearest_of_sides(x: Vector3, y: Vector3, z: Vector3) -> tuple[Vector3, int,
 
 
 @device
-def _put_vertex(work: Array, k: int, w: Vector3, pieces: Pieces) -> None:
+def _put_vertex(work: ShapeWork, k: int, w: Vector3, pieces: Pieces) -> None:
     """Writes vertex k of the expanding polytope."""
     work.vertex[k, 0], work.vertex[k, 1], work.vertex[k, 2] = w[0], w[1], w[2]
     work.vertex_piece_a[k], work.vertex_piece_b[k] = pieces[0], pieces[1]

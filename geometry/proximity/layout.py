@@ -14,39 +14,6 @@ from numpy.typing import NDArray
 from merganser.framework.native.memory.by_value import of_scalar
 from merganser.framework.native.memory.records_of_arrays import FLOAT, INTEGER, ArrayOf, RecordOf
 
-__all__ = [
-    "BOX",
-    "CONE",
-    "CYLINDER",
-    "ELLIPSOID",
-    "FROZEN",
-    "HALF_SPACE",
-    "HULL",
-    "INEXACT",
-    "MAX_BUNDLE",
-    "MAX_CONTACTS",
-    "MAX_CORNERS",
-    "MAX_FACES",
-    "MAX_MINIMA",
-    "MAX_VERTICES",
-    "POINT",
-    "SEGMENT",
-    "SOLVED",
-    "UNBOUNDED",
-    "UNSOLVED",
-    "Contacts",
-    "Geometries",
-    "Hulls",
-    "SearchWork",
-    "Shape",
-    "ShapeWork",
-    "contact_dtype",
-    "distance_dtype",
-    "geometry_dtype",
-    "points_work_dtype",
-    "work_dtype",
-]
-
 # Kinds of core, and what their measures size_0, size_1, size_2 mean.
 POINT = 0  # nothing
 SEGMENT = 1  # size_2: half length along z
@@ -61,13 +28,13 @@ HALF_SPACE = 7  # z <= 0
 SOLVED = 0
 INEXACT = 1  # an upper bound of the depth, not known to be the least
 UNBOUNDED = 2  # two half spaces
-UNSOLVED = -1  # what has been computed so far tells no more than where to start from
+UNSOLVED = -1  # what has been computed so far is only where to start from
 
 MAX_VERTICES = 320  # of the expanding polytope
 MAX_FACES = 2 * MAX_VERTICES + 64
 FROZEN = -1  # in place of a piece: a point
 MAX_BUNDLE = 8  # pieces of A - B that refine.py looks at
-MAX_MINIMA = 16  # of one pair that are told apart
+MAX_MINIMA = 16  # of one pair that are kept apart
 MAX_CONTACTS = 8  # of one pair
 
 
@@ -181,9 +148,11 @@ Contacts = Annotated[NDArray[Any], ArrayOf(contact_dtype)]
 SearchWork = Annotated[NDArray[Any], ArrayOf(work_dtype)]
 Shape = Annotated[Any, RecordOf(geometry_dtype)]
 ShapeWork = Annotated[Any, RecordOf(work_dtype)]
+Pose = Annotated[NDArray[Any], ArrayOf(FLOAT)]  # a rotation row by row, then a position, shape [12]
+
 
 class Hulls(NamedTuple):
-    """Convex hulls, each one after the other; a geometry's record tells where its own begins.
+    """Convex hulls, each one after the other; a geometry's record says where its own begins.
 
     Attributes:
         vertices: in the frame of the geometry [m], shape [num_vertices, 3].

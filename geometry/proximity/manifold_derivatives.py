@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.interpreted_first import may_use_compiled
 from merganser.framework.native import device, inlined, kernel, specialize
 from merganser.framework.native.memory.by_value import of_scalar
+from merganser.framework.when_to_compile import may_use_compiled
 from merganser.geometry.proximity.derivatives import follow_pair, slopes_of_pair
 from merganser.geometry.proximity.engine import ProximityEngine
 from merganser.geometry.proximity.layout import Hulls, contact_dtype, points_work_dtype
@@ -26,14 +26,12 @@ from merganser.geometry.proximity.manifolds import find_points, write_point
 from merganser.geometry.proximity.narrow_phase import set_relative_pose
 from merganser.geometry.proximity.vectors import Vector3, scaled, subtract, sum_scaled, turned_back
 
-__all__ = ["contact_lanes_dtype", "differentiate_manifolds", "follow_manifolds"]
-
 Array = NDArray[Any]
 
 contact_lanes_dtype = of_scalar(contact_dtype, np.complex128)
 _WORK = points_work_dtype(np.complex128)
 _ALL = -1  # pairs have derivatives
-_EFFORT = 10  # of one lane of a pair, see interpreted_first.py
+_EFFORT = 10  # of one lane of a pair, see when_to_compile.py
 
 
 def differentiate_manifolds(

@@ -18,7 +18,7 @@ import math
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.by_value import larger, smaller
-from merganser.framework.native.memory.hinted_types import IntegerTable, Poses
+from merganser.framework.native.memory.hinted_types import FloatTable, IntegerTable, Poses
 from merganser.geometry.proximity.box_faces import clip_box_faces, face_area, steepest_axis
 from merganser.geometry.proximity.features import face_of, line_of
 from merganser.geometry.proximity.layout import (
@@ -35,7 +35,10 @@ from merganser.geometry.proximity.layout import (
     Contacts,
     Geometries,
     Hulls,
+    Pose,
     SearchWork,
+    Shape,
+    ShapeWork,
 )
 from merganser.geometry.proximity.narrow_phase import set_relative_pose, solve_pair
 from merganser.geometry.proximity.search import set_inverse_pose
@@ -57,8 +60,6 @@ from merganser.geometry.proximity.vectors import (
     unit,
     unit_axis,
 )
-
-__all__ = ["contact_manifolds", "find_points", "write_point"]
 
 _ALIGNED = 0.999  # cosine of the angle between the normal of the pair and that of its reference face
 _STEEP = math.sqrt(1.0 - _ALIGNED**2)  # its sine; what leans as much on a face rests on an edge or a corner
@@ -117,7 +118,7 @@ def contact_manifolds(
 
 
 @device
-def find_points(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple[int, Vector3]:
+def find_points(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, margin: float) -> tuple[int, Vector3]:
     """Writes the contact points of a pair whose solution is known into `clipped` of work, in A; see `_clip`.
 
     Returns:
@@ -130,7 +131,7 @@ def find_points(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) ->
 
 
 @device
-def _set_point(a: Array, b: Array, work: Array) -> Vector3:
+def _set_point(a: Shape, b: Shape, work: ShapeWork) -> Vector3:
     """Writes the one point of a pair that touches at a point only; returns the normal from A to B."""
     shift = 0.5 * (a.radius - b.radius)
     for c in range(3):
@@ -140,7 +141,7 @@ def _set_point(a: Array, b: Array, work: Array) -> Vector3:
 
 
 @device
-def write_point(X_WG: Array, i: int, work: Array, m: int, normal: Vector3, out: Array) -> None:
+def write_point(X_WG: Poses, i: int, work: ShapeWork, m: int, normal: Vector3, out: Array) -> None:
     """Turns point m from the frame of geometry A, which is i, to the world."""
     out.depth, out.share = work.depth[m], work.share[m]
     for r in range(3):
@@ -153,7 +154,7 @@ def write_point(X_WG: Array, i: int, work: Array, m: int, normal: Vector3, out: 
 
 
 @device
-def _clip(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple[int, Vector3]:
+def _clip(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, margin: float) -> tuple[int, Vector3]:
     """Writes contact points (midway between the surfaces, in A) into `clipped` of work, and their depths and shares.
 
     Returns:
@@ -201,7 +202,7 @@ def _clip(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple
 
 @device
 def _clip_boxes(
-    a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3, n_B: Vector3, margin: float
+    a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, n: Vector3, n_B: Vector3, margin: float
 ) -> tuple[int, Vector3]:
     """What `_clip` does, of two boxes."""
     i, j = steepest_axis(n), steepest_axis(n_B)
@@ -222,13 +223,13 @@ def _clip_boxes(
 
 
 @device
-def _has_line_only(g: Array, aligned: float) -> bool:
+def _has_line_only(g: Shape, aligned: float) -> bool:
     """Whether the side of a core takes part in a contact, not its face."""
     return g.kind == SEGMENT or ((g.kind == CYLINDER or g.kind == CONE) and aligned < _CAP)
 
 
 @device
-def _to_frame_A(X_AB: Array, polygon: Array, count: int) -> None:
+def _to_frame_A(X_AB: Pose, polygon: FloatTable, count: int) -> None:
     for i in range(count):
         p = rotated(X_AB, (polygon[i, 0], polygon[i, 1], polygon[i, 2]))
         for c in range(3):
@@ -236,12 +237,12 @@ def _to_frame_A(X_AB: Array, polygon: Array, count: int) -> None:
 
 
 @device
-def _corner(polygon: Array, i: int) -> Vector3:
+def _corner(polygon: FloatTable, i: int) -> Vector3:
     return polygon[i, 0], polygon[i, 1], polygon[i, 2]
 
 
 @device
-def _area(polygon: Array, count: int) -> float:
+def _area(polygon: FloatTable, count: int) -> float:
     """The square of twice the area of a polygon."""
     area, origin = (0.0, 0.0, 0.0), _corner(polygon, 0)
     for i in range(2, count):
@@ -251,13 +252,13 @@ def _area(polygon: Array, count: int) -> float:
 
 
 @device
-def _set_corner(polygon: Array, i: int, p: Vector3) -> None:
+def _set_corner(polygon: FloatTable, i: int, p: Vector3) -> None:
     polygon[i, 0], polygon[i, 1], polygon[i, 2] = p[0], p[1], p[2]
 
 
 @device
 def _clip_face(
-    other: Array, work: Array, face: Array, num_edges: int, normal: Vector3, polygon: Array, count: int
+    other: Shape, work: ShapeWork, face: Array, num_edges: int, normal: Vector3, polygon: FloatTable, count: int
 ) -> int:
     """Cuts a polygon or line of the other geometry by the edges of the reference face; returns how many corners it has.
 
@@ -280,7 +281,7 @@ def _clip_face(
 
 @device
 def _keep(
-    work: Array, count: int, normal: Vector3, pair_normal: Vector3, margin: float, steep: float, most: int
+    work: ShapeWork, count: int, normal: Vector3, pair_normal: Vector3, margin: float, steep: float, most: int
 ) -> int:
     """Gives each of the corners its share, and keeps those that are deep enough; returns how many there are.
 
@@ -315,13 +316,13 @@ def _turned(normal: Vector3, pair_normal: Vector3) -> Vector3:
 
 
 @device
-def _move(work: Array, i: int, j: int) -> None:
+def _move(work: ShapeWork, i: int, j: int) -> None:
     _set_corner(work.clipped, j, _corner(work.clipped, i))
     work.depth[j], work.share[j] = work.depth[i], work.share[i]
 
 
 @device
-def _cut(polygon: Array, count: int, inward: Vector3, p: Vector3, spare: Array) -> int:
+def _cut(polygon: FloatTable, count: int, inward: Vector3, p: Vector3, spare: Array) -> int:
     """Keeps the part of a polygon, or of a line (2 points), on the inner side of a plane through P."""
     kept = 0
     num_edges = count if count > 2 else count - 1
@@ -345,7 +346,7 @@ def _cut(polygon: Array, count: int, inward: Vector3, p: Vector3, spare: Array) 
 
 
 @device
-def _thin_out(work: Array, count: int, most: int) -> int:
+def _thin_out(work: ShapeWork, count: int, most: int) -> int:
     """Keeps `most` points: the deepest, and one after the other those farthest from all that are kept.
 
     The others leave their shares to the nearest of these. Where these are not as deep, all shares change by a factor
@@ -384,7 +385,7 @@ def _thin_out(work: Array, count: int, most: int) -> int:
 
 
 @device
-def _pressure(work: Array, count: int) -> float:
+def _pressure(work: ShapeWork, count: int) -> float:
     """The elastic force of all points over the stiffness of the pair."""
     total = 0.0
     for i in range(count):
@@ -393,7 +394,7 @@ def _pressure(work: Array, count: int) -> float:
 
 
 @device
-def _swap(work: Array, i: int, j: int) -> None:
+def _swap(work: ShapeWork, i: int, j: int) -> None:
     p, q = _corner(work.clipped, i), _corner(work.clipped, j)
     _set_corner(work.clipped, i, q)
     _set_corner(work.clipped, j, p)
@@ -403,7 +404,7 @@ def _swap(work: Array, i: int, j: int) -> None:
 
 
 @device
-def _clip_lines(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3, n_B: Vector3, margin: float) -> int:
+def _clip_lines(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, n: Vector3, n_B: Vector3, margin: float) -> int:
     """Both ends of where two lines run side by side; 0 if they do not."""
     if line_of(a, hulls, n, work.polygon_a) < 2 or line_of(b, hulls, n_B, work.polygon_b) < 2:
         return 0

@@ -13,21 +13,24 @@ from merganser.geometry.proximity.layout import (
     ELLIPSOID,
     HALF_SPACE,
     POINT,
+    SOLVED,
     UNSOLVED,
     Geometries,
     Hulls,
+    Pose,
     SearchWork,
+    Shape,
+    ShapeWork,
 )
+from merganser.geometry.proximity.points import point_to_core
+from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.search import search
 from merganser.geometry.proximity.vectors import Array, Vector3, dot
 
 Vector4: TypeAlias = tuple[float, float, float, float]
 
-__all__ = ["is_any_nearer", "set_relative_pose", "signed_distances", "solve_pair"]
-
-
 @inlined
-def set_relative_pose(X_WG: Array, i: int, j: int, X_AB: Array) -> None:
+def set_relative_pose(X_WG: Poses, i: int, j: int, X_AB: Pose) -> None:
     """X_AB = X_WA^-1 X_WB of geometries A (i) and B (j).
 
     The difference of the origins comes first, so that offsets do not matter.
@@ -45,7 +48,7 @@ def set_relative_pose(X_WG: Array, i: int, j: int, X_AB: Array) -> None:
 
 
 @inlined
-def _row(X_WG: Array, i: int, r: int) -> Vector4:
+def _row(X_WG: Poses, i: int, r: int) -> Vector4:
     return X_WG[i, r, 0], X_WG[i, r, 1], X_WG[i, r, 2], X_WG[i, r, 3]
 
 
@@ -61,7 +64,7 @@ def _combined(u: float, v: float, w: float, x: Vector4, y: Vector4, z: Vector4, 
 
 
 @inlined
-def solve_pair(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> int:
+def solve_pair(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, is_rough: bool) -> int:
     """Writes the solution for the cores of a pair into `work`; returns a status.
 
     Args:
@@ -83,7 +86,7 @@ def solve_pair(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) ->
 
 
 @inlined
-def write_result(a: Array, b: Array, X_WG: Array, i: int, j: int, work: Array, out: Array) -> None:
+def write_result(a: Shape, b: Shape, X_WG: Poses, i: int, j: int, work: ShapeWork, out: Array) -> None:
     """Adds the rounding radii to the solution, and turns it to the world and to B."""
     n = (work.normal[0], work.normal[1], work.normal[2])
     p_A = (work.p_ACa[0], work.p_ACa[1], work.p_ACa[2])
@@ -93,9 +96,10 @@ def write_result(a: Array, b: Array, X_WG: Array, i: int, j: int, work: Array, o
     p_WA = u[3] + dot(u[:3], p_A), v[3] + dot(v[:3], p_A), w[3] + dot(w[:3], p_A)
     p_WB = u[3] + dot(u[:3], p_B), v[3] + dot(v[:3], p_B), w[3] + dot(w[:3], p_B)
     radius_a, radius_b = a.radius, b.radius
-    out.distance = -work.value - radius_a - radius_b
+    out.distance = 0.0 - work.value - radius_a - radius_b  # not -0.0
     for r in range(3):
-        out.nhat_BA_W[r], out.p_WCa[r], out.p_WCb[r] = -n_W[r], p_WA[r] + radius_a * n_W[r], p_WB[r] - radius_b * n_W[r]
+        out.nhat_BA_W[r] = 0.0 - n_W[r]
+        out.p_WCa[r], out.p_WCb[r] = p_WA[r] + radius_a * n_W[r], p_WB[r] - radius_b * n_W[r]
         out.p_ACa[r] = p_A[r] + radius_a * n[r]
     for c in range(3):
         out.p_BCb[c] = 0.0
@@ -107,16 +111,16 @@ def write_result(a: Array, b: Array, X_WG: Array, i: int, j: int, work: Array, o
 @kernel
 def signed_distances(
     # Model:
-    geometries: Array,  # geometry_dtype, shape [num_geometries]
+    geometries: Geometries,  # geometry_dtype, shape [num_geometries]
     hulls: Hulls,
     # In:
-    X_WG: Array,  # shape [num_geometries, 4, 4]
+    X_WG: Poses,  # shape [num_geometries, 4, 4]
     pairs: Array,  # rows of geometries, shape [>= num_pairs, 2]
     num_pairs: int,
     max_distance: float,  # of pairs that count; all do if it is infinite [m]
     tolerance: float,  # by how much less it is for pairs without a sphere [m]
     # Work:
-    work: Array,  # work_dtype, shape [1]
+    work: ShapeWork,  # work_dtype, shape [1]
     # Out:
     results_out: Array,  # distance_dtype, shape [>= num_pairs]
 ) -> int:
@@ -133,6 +137,56 @@ def signed_distances(
         if not results_out[count].distance > (max_distance if is_exact else max_distance - tolerance):
             count += 1
     return count
+
+
+@kernel
+def distances_to_point(
+    # Model:
+    geometries: Geometries,  # geometry_dtype, shape [n + 1]; the last one is the point Q
+    hulls: Hulls,
+    # In:
+    X_WG: Poses,  # shape [n + 1, 4, 4]
+    threshold: float,  # of distances that count; all do if it is infinite [m]
+    # Work:
+    work: ShapeWork,  # work_dtype, shape [1]
+    # Out:
+    results_out: Array,  # distance_dtype, shape [n]; A is the geometry, B is Q
+) -> int:
+    """What `signed_distances` finds of each geometry and Q, if it counts, in their order; returns how many do.
+
+    Of geometries whose boxes are farther away nothing else is computed.
+    """
+    w, n = work[0], geometries.shape[0] - 1
+    count = 0
+    for i in range(n):
+        a = geometries[i]
+        set_relative_pose(X_WG, i, n, w.X_AB)
+        q = (w.X_AB[9], w.X_AB[10], w.X_AB[11])
+        if _is_box_farther(a, q, threshold):
+            continue
+        if a.kind == POINT:  # in this order its gradient at its center is that of the other shapes
+            distance, m, nearest = point_to_core(a, q)
+            set_solution(w, m, -distance, nearest, q)
+            results_out[count].status = SOLVED
+        else:
+            results_out[count].status = solve_pair(a, geometries[n], hulls, w, False)
+        write_result(a, geometries[n], X_WG, i, n, w, results_out[count])
+        if not results_out[count].distance > threshold:
+            count += 1
+    return count
+
+
+@inlined
+def _is_box_farther(a: Shape, q: Vector3, threshold: float) -> bool:
+    """Whether a point, in the frame of a geometry, is farther from its box than a threshold; never of half spaces."""
+    if a.kind == HALF_SPACE:
+        return False
+    x = max(abs(q[0] - a.center_0) - a.half_0, 0.0)
+    y = max(abs(q[1] - a.center_1) - a.half_1, 0.0)
+    z = max(abs(q[2] - a.center_2) - a.half_2, 0.0)
+    square = x * x + y * y + z * z
+    reach = (threshold + a.radius) * (1.0 + 1e-12)
+    return square > 0.0 and (reach < 0.0 or square > reach * reach)
 
 
 @kernel
@@ -171,7 +225,7 @@ def is_any_nearer(
 
 
 @inlined
-def _are_balls_apart(a: Array, b: Array, X_WG: Array, i: int, j: int, limit: float) -> bool:
+def _are_balls_apart(a: Shape, b: Shape, X_WG: Poses, i: int, j: int, limit: float) -> bool:
     """Whether the balls around two geometries are farther apart than a limit; never of half spaces."""
     square = 0.0
     for r in range(3):

@@ -19,10 +19,8 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
-from merganser.geometry.proximity.layout import BOX, CYLINDER, POINT, SEGMENT
-from merganser.geometry.proximity.vectors import Array, Vector3, dot, norm, subtract, unit
-
-__all__ = ["distance_to_cylinder", "point_to_core", "point_to_ellipsoid"]
+from merganser.geometry.proximity.layout import BOX, CYLINDER, POINT, SEGMENT, Shape
+from merganser.geometry.proximity.vectors import Vector3, dot, norm, subtract, unit
 
 _TINY = 1e-300
 _MAX_STEPS = 100
@@ -30,7 +28,7 @@ _LAST_STEP = 5e-9  # of s, after which none follows: what is left is of the size
 
 
 @device
-def point_to_core(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
+def point_to_core(g: Shape, q: Vector3) -> tuple[float, Vector3, Vector3]:
     """Of a point Q, in the frame of the geometry: signed distance to the core, its gradient, and the nearest point.
 
     The core is a point, segment, box, cylinder or ellipsoid. Where the gradient is not defined, it is one of those
@@ -52,7 +50,7 @@ def point_to_core(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
 
 
 @device
-def _point_to_box(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
+def _point_to_box(g: Shape, q: Vector3) -> tuple[float, Vector3, Vector3]:
     x = min(max(q[0], -g.size_0), g.size_0)
     y = min(max(q[1], -g.size_1), g.size_1)
     z = min(max(q[2], -g.size_2), g.size_2)
@@ -80,7 +78,7 @@ def _point_to_box(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
 
 
 @device
-def _point_to_cylinder(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
+def _point_to_cylinder(g: Shape, q: Vector3) -> tuple[float, Vector3, Vector3]:
     r, h = g.size_0, g.size_2
     rho = math.sqrt(q[0] * q[0] + q[1] * q[1])
     ux, uy = (q[0] / rho, q[1] / rho) if rho > _TINY else (1.0, 0.0)

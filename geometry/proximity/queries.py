@@ -14,23 +14,25 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.autodiff.blocks import make_block, pack, values_and_gradient
 from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.native import Given, bind
-from merganser.geometry.geometry_state import GeometryState
-from merganser.geometry.ids import GeometryId
 from merganser.geometry.meshes.files import read_surface_mesh
-from merganser.geometry.pose_kernels import select_poses
-from merganser.geometry.pose_layout import WorldPoses
 from merganser.geometry.proximity.derivatives import PairDifferential, PoseDifferential
 from merganser.geometry.proximity.engine import ProximityEngine
 from merganser.geometry.proximity.layout import HALF_SPACE, POINT, geometry_dtype
 from merganser.geometry.proximity.mesh_distance import MeshDistance
-from merganser.geometry.proximity_layout import ProximityLayout
-from merganser.geometry.query_results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
+from merganser.geometry.proximity.pose_kernels import select_poses
+from merganser.geometry.registration.ids import GeometryId
+from merganser.geometry.registration.query_results import (
+    PenetrationAsPointPair,
+    SignedDistancePair,
+    SignedDistanceToPoint,
+)
+from merganser.geometry.scene.geometry_state import GeometryState
+from merganser.geometry.scene.pose_layout import WorldPoses
+from merganser.geometry.scene.proximity_layout import ProximityLayout
 from merganser.geometry.shapes import Convex, Ellipsoid, Mesh, Sphere
 
 if TYPE_CHECKING:
     from merganser.geometry.hydroelastic.queries import HydroelasticQueries
-
-__all__ = ["GetState", "ProximityQueries", "with_derivatives"]
 
 Array = NDArray[Any]
 GetState = Callable[[], GeometryState]  # for messages
@@ -181,16 +183,17 @@ class ProximityQueries:
             dX_WG = np.zeros((*X_WG.shape, d_point.shape[-1]))
         if dX_WG is not None:
             return self._differentiated_distances_to_point(X_WG, dX_WG, point, d_point, threshold)
-        results = self.engine.distances_to_point(X_WG, point)
+        results = self.engine.distances_to_point(X_WG, point, threshold)
+        if not len(results):
+            return []
         numbers = _numbers(results)
         found = []
-        layout = self.layout
-        for row, (id, shape, distance) in enumerate(zip(layout.geometry_ids, layout.shapes, numbers[:, 0].tolist())):
+        ids, shapes = self.layout.geometry_ids, self.layout.shapes
+        for k, (row, distance) in enumerate(zip(results["row_a"].tolist(), numbers[:, 0].tolist())):
+            id, shape = ids[row], shapes[row]
             # Of a mesh that of its hull, which is no farther away than a closed surface seen from outside.
-            if not distance <= threshold:
-                continue
             if not isinstance(shape, Mesh):
-                found.append(SignedDistanceToPoint._of(id, distance, numbers, row))
+                found.append(SignedDistanceToPoint._of(id, distance, numbers, k))
                 continue
             R_WG, p_WG = X_WG[row, :3, :3], X_WG[row, :3, 3]
             distance, gradient_G, p_GN = _mesh_distance(shape)(R_WG.T @ (point - p_WG))
@@ -213,14 +216,15 @@ class ProximityQueries:
                 f"ComputeSignedDistanceToPoint(): the poses have {dX_WG.shape[-1]} derivatives, p_WQ has "
                 f"{d_point.shape[-1]}. Give both the same number."
             )
-        results = self.engine.distances_to_point(X_WG, point)
+        results = self.engine.distances_to_point(X_WG, point, threshold)
         X_WQ = np.eye(4)
         X_WQ[:3, 3] = point
         Q = PoseDifferential(X_WQ, d_point, np.zeros_like(d_point))
         found = []
-        for row, (id, shape) in enumerate(zip(self.layout.geometry_ids, self.layout.shapes)):
-            result = results[row]
-            if isinstance(shape, Mesh) or not result["distance"] <= threshold:
+        for result in results:
+            row = int(result["row_a"])
+            id, shape = self.layout.geometry_ids[row], self.layout.shapes[row]
+            if isinstance(shape, Mesh):
                 continue
             G = PoseDifferential.of(X_WG[row], dX_WG[row])
             pair = np.zeros(2, geometry_dtype)
@@ -275,7 +279,7 @@ class ProximityQueries:
         """Derivatives of the result of a pair, and of the poses of its geometries.
 
         Raises:
-            RuntimeError: there are none.
+            RuntimeError: no source gives poses.
         """
         pair = int(result["row_a"]), int(result["row_b"])
         A, B = (PoseDifferential.of(X_WG[row], dX_WG[row]) for row in pair)

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.shared_code import shared
-from merganser.geometry.proximity.layout import CONE, CYLINDER, FROZEN, MAX_BUNDLE, Hulls, Shape, ShapeWork
+from merganser.geometry.proximity.layout import CONE, CYLINDER, FROZEN, MAX_BUNDLE, Hulls, Pose, Shape, ShapeWork
 from merganser.geometry.proximity.supports import (
     is_curved,
     piece_vertex,
@@ -52,8 +52,6 @@ from merganser.geometry.proximity.vectors import (
     unit,
 )
 
-__all__ = ["refine", "set_solution"]
-
 _MAX_STEPS = 100
 _DAMPING = 0.05  # of the size: least curvature of the model at first, where that of h is not positive
 _LEAST_DAMPING = 1e-6  # what it comes down to, by a tenth in each step that succeeds
@@ -69,7 +67,7 @@ _ROUNDING = 4e-16  # of the size of the shapes
 
 
 class _Smooth(NamedTuple):
-    """Smooth parts of A and B at a direction n; all pieces have them, save for the tip of a cone and frozen ones.
+    """Smooth parts of A and B at a direction n; all pieces have them, except for the tip of a cone and frozen ones.
 
     Attributes:
         a: that of A, in A; q: that of B, in B; b: the same, turned into A.
@@ -84,7 +82,7 @@ class _Smooth(NamedTuple):
 
 
 @inlined
-def set_solution(work: Array, n: Vector3, value: float, p_A: Vector3, p_B: Vector3) -> None:
+def set_solution(work: ShapeWork, n: Vector3, value: float, p_A: Vector3, p_B: Vector3) -> None:
     """Writes a solution."""
     work.value = value
     for i in range(3):
@@ -112,7 +110,7 @@ def refine(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, start: tuple[float
 
 @inlined
 def _descend(
-    a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3, axes_a: Vector3, axes_b: Vector3
+    a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, start: Vector3, axes_a: Vector3, axes_b: Vector3
 ) -> tuple[bool, int, Vector3, float, _Smooth]:
     """Whether (2) holds, the number of pieces in the bundle, and n, h and the smooth parts at the end."""
     size, X_AB = a.bound + b.bound, work.X_AB
@@ -158,7 +156,7 @@ def _descend(
             if reach < _SMALLEST_STEP:
                 if is_second_try:
                     break
-                # Points of a rim that have been gathered on the way may stand in the way of better ones.
+                # Points of a rim that have been gathered on the way may keep out better ones.
                 is_second_try, count, next_n, value, length, reach = True, 0, n, math.inf, 1.0, _LARGEST_STEP
                 continue
         is_corrected = False
@@ -173,7 +171,7 @@ def _descend(
 
 @inlined
 def _next_direction(
-    a: Array, b: Array, work: Array, count: int, n: Vector3, value: float, smooth: _Smooth, axes_a: Vector3,
+    a: Shape, b: Shape, work: ShapeWork, count: int, n: Vector3, value: float, smooth: _Smooth, axes_a: Vector3,
     axes_b: Vector3, has_curvature: bool, size: float, damping: float, reach: float,
 ) -> tuple[bool, Vector3, float, bool]:  # fmt: skip
     """Whether n is the minimum; else where the step from it leads, how long it is, and whether it is Newton's."""
@@ -191,7 +189,7 @@ def _next_direction(
 
 
 @inlined
-def _smooth_parts(a: Array, b: Array, axes_a: Vector3, axes_b: Vector3, X_AB: Array, n: Vector3, m: Vector3) -> _Smooth:
+def _smooth_parts(a: Shape, b: Shape, axes_a: Vector3, axes_b: Vector3, X_AB: Pose, n: Vector3, m: Vector3) -> _Smooth:
     """The smooth parts at n, which is -m in B."""
     part_a, part_q, part_b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     inverse_a, inverse_b = 0.0, 0.0
@@ -205,9 +203,9 @@ def _smooth_parts(a: Array, b: Array, axes_a: Vector3, axes_b: Vector3, X_AB: Ar
 
 @inlined
 def _hessian(
-    a: Array,
-    b: Array,
-    work: Array,
+    a: Shape,
+    b: Shape,
+    work: ShapeWork,
     count: int,
     e1: Vector3,
     e2: Vector3,
@@ -231,14 +229,14 @@ def _hessian(
 
 
 @inlined
-def _is_smooth(g: Array, piece: int) -> bool:
+def _is_smooth(g: Shape, piece: int) -> bool:
     """Whether a piece has the smooth part of its core."""
     return is_curved(g) and (piece > 0 or (piece == 0 and g.kind != CONE))
 
 
 @device
 def _back_to_edge(
-    a: Array, b: Array, work: Array, count: int, n: Vector3, smooth_a: Vector3, smooth_b: Vector3
+    a: Shape, b: Shape, work: ShapeWork, count: int, n: Vector3, smooth_a: Vector3, smooth_b: Vector3
 ) -> Vector3:
     """From a direction beside the curve on which two pieces with weight are as great to one on it.
 
@@ -263,7 +261,7 @@ def _back_to_edge(
 
 
 @inlined
-def _smooth_weight(g: Array, pieces: Array, weights: Array, count: int) -> float:
+def _smooth_weight(g: Shape, pieces: Array, weights: Array, count: int) -> float:
     """The weight of all pieces in the bundle that have the smooth part."""
     total = 0.0
     for j in range(count):
@@ -273,7 +271,7 @@ def _smooth_weight(g: Array, pieces: Array, weights: Array, count: int) -> float
 
 
 @inlined
-def _put(work: Array, j: int, piece_a: int, piece_b: int, p_A: Vector3, p_B: Vector3) -> None:
+def _put(work: ShapeWork, j: int, piece_a: int, piece_b: int, p_A: Vector3, p_B: Vector3) -> None:
     """Makes this row j of the bundle; both points are in A."""
     work.piece_a[j], work.piece_b[j] = piece_a, piece_b
     _put_points(work, j, p_A, p_B)
@@ -281,14 +279,14 @@ def _put(work: Array, j: int, piece_a: int, piece_b: int, p_A: Vector3, p_B: Vec
 
 
 @inlined
-def _put_points(work: Array, j: int, p_A: Vector3, p_B: Vector3) -> None:
+def _put_points(work: ShapeWork, j: int, p_A: Vector3, p_B: Vector3) -> None:
     for i in range(3):
         work.cut_a[j, i] = p_A[i]
         work.cut_b[j, i] = p_B[i]
 
 
 @inlined
-def _turns_fast(g: Array, n: Vector3) -> bool:
+def _turns_fast(g: Shape, n: Vector3) -> bool:
     """Whether a direction is so close to the axis of a rim that single points of the rim have to stand for it."""
     if g.kind != CYLINDER and g.kind != CONE:
         return False
@@ -296,7 +294,7 @@ def _turns_fast(g: Array, n: Vector3) -> bool:
 
 
 @device
-def _better_axis(a: Array, b: Array, hulls: Hulls, X_AB: Array, n: Vector3, value: float) -> tuple[Vector3, float]:
+def _better_axis(a: Shape, b: Shape, hulls: Hulls, X_AB: Pose, n: Vector3, value: float) -> tuple[Vector3, float]:
     """The axis of a cylinder or cone, if n is near it and h is less there: a flat side of A - B, a kink of h.
 
     Should h fall from the axis to some side, it is a direction on that side.
@@ -339,7 +337,7 @@ def _better_axis(a: Array, b: Array, hulls: Hulls, X_AB: Array, n: Vector3, valu
 
 
 @inlined
-def _remember(work: Array, count: int, piece_a: int, piece_b: int, p_A: Vector3, p_B: Vector3, size: float) -> int:
+def _remember(work: ShapeWork, count: int, piece_a: int, piece_b: int, p_A: Vector3, p_B: Vector3, size: float) -> int:
     """Adds a piece to the bundle, unless it is there, and returns how many there are now.
 
     If there is no room, it takes the place of the lowest of those without weight.
@@ -373,9 +371,9 @@ def _distance_squared(points: Array, j: int, p: Vector3) -> float:
 
 @inlined
 def _evaluate(
-    a: Array,
-    b: Array,
-    work: Array,
+    a: Shape,
+    b: Shape,
+    work: ShapeWork,
     count: int,
     n: Vector3,
     e1: Vector3,
@@ -411,7 +409,7 @@ def _freeze(pieces: Array, cuts: Array, j: int, smooth: Vector3) -> None:
 
 @inlined
 def _minimize_model(
-    work: Array, count: int, h11: float, h12: float, h22: float, size: float, damping: float, reach: float
+    work: ShapeWork, count: int, h11: float, h12: float, h22: float, size: float, damping: float, reach: float
 ) -> tuple[float, float, float, bool]:
     """Minimizes (3); writes the weights lambda.
 
@@ -459,7 +457,7 @@ def _convex(h11: float, h12: float, h22: float, size: float, damping: float) -> 
 
 @inlined
 def _best_balance(
-    g: Array, count: int, k11: float, k12: float, k22: float, i11: float, i12: float, i22: float, size: float
+    g: Shape, count: int, k11: float, k12: float, k22: float, i11: float, i12: float, i22: float, size: float
 ) -> tuple[int, int, int, float, float, float, float]:
     """Up to three pieces that balance at the minimum of the model: -1 for none, the first two weights, and the step.
 
@@ -495,7 +493,7 @@ def _best_balance(
 
 @inlined
 def _balance(
-    g: Array, i: int, j: int, k: int, k11: float, k12: float, k22: float, i11: float, i12: float, i22: float,
+    g: Shape, i: int, j: int, k: int, k11: float, k12: float, k22: float, i11: float, i12: float, i22: float,
     size: float,
 ) -> tuple[bool, float, float, float, float, float]:  # fmt: skip
     """Whether pieces i, j and k balance, which may be one or two; by what weights, and the step to where they do."""
@@ -527,7 +525,7 @@ def _balance(
 
 @inlined
 def _write_weights(
-    work: Array, count: int, first: int, second: int, third: int, lambda_1: float, lambda_2: float
+    work: ShapeWork, count: int, first: int, second: int, third: int, lambda_1: float, lambda_2: float
 ) -> None:
     """Writes the weights of up to three pieces, made positive with sum 1, and zeros for all others."""
     for j in range(count):
@@ -547,7 +545,7 @@ def _write_weights(
 
 @inlined
 def _follow_edge(
-    g: Array, count: int, i: int, j: int, x1: float, x2: float, h11: float, h12: float, h22: float, size: float,
+    g: Shape, count: int, i: int, j: int, x1: float, x2: float, h11: float, h12: float, h22: float, size: float,
     damping: float, reach: float,
 ) -> tuple[float, float]:  # fmt: skip
     """The step along the edge of two pieces, up to the reach; (x1, x2) if another piece is above the edge there."""
@@ -563,7 +561,7 @@ def _follow_edge(
 
 @inlined
 def _step_along_edge(
-    g: Array, i: int, j: int, x1: float, x2: float, h11: float, h12: float, h22: float, size: float, damping: float
+    g: Shape, i: int, j: int, x1: float, x2: float, h11: float, h12: float, h22: float, size: float, damping: float
 ) -> tuple[float, float]:
     """The step to where two pieces balance, and from there along their edge by its own curvature, if positive."""
     c1, c2 = g[i, 0] - g[j, 0], g[i, 1] - g[j, 1]
@@ -582,7 +580,7 @@ def _step_along_edge(
 
 @inlined
 def _write_solution(
-    a: Array, b: Array, work: Array, count: int, n: Vector3, value: float, smooth_a: Vector3, smooth_b: Vector3
+    a: Shape, b: Shape, work: ShapeWork, count: int, n: Vector3, value: float, smooth_a: Vector3, smooth_b: Vector3
 ) -> None:
     """Writes the solution; `cut_a` and `cut_b` become the points of all pieces at n."""
     p_A, p_B = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)

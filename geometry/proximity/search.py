@@ -7,14 +7,12 @@ import math
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.shared_code import shared
 from merganser.geometry.proximity.expanding_polytope import deepest
-from merganser.geometry.proximity.flat_features import try_faces
+from merganser.geometry.proximity.features import try_faces
 from merganser.geometry.proximity.gjk import solve_polytopes
-from merganser.geometry.proximity.layout import BOX, HULL, INEXACT, SOLVED, UNSOLVED, Hulls, Shape, ShapeWork
+from merganser.geometry.proximity.layout import BOX, HULL, INEXACT, SOLVED, UNSOLVED, Hulls, Pose, Shape, ShapeWork
 from merganser.geometry.proximity.refine import refine
 from merganser.geometry.proximity.supports import is_curved, rolling_radius
-from merganser.geometry.proximity.vectors import Array, Vector3, add, axis, cross, dot, rotated, scaled, subtract, unit
-
-__all__ = ["search", "set_inverse_pose"]
+from merganser.geometry.proximity.vectors import Vector3, add, axis, cross, dot, rotated, scaled, subtract, unit
 
 _LEAST_SHIFT = 1e-3  # of the trace, so that flat shapes have an inverse, too
 
@@ -48,7 +46,7 @@ def search(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork) -> int:
 
 
 @device
-def set_inverse_pose(X_AB: Array, X_BA: Array) -> None:
+def set_inverse_pose(X_AB: Pose, X_BA: Pose) -> None:
     """X_BA = X_AB^-1."""
     for r in range(3):
         for c in range(3):
@@ -57,14 +55,14 @@ def set_inverse_pose(X_AB: Array, X_BA: Array) -> None:
 
 
 @inlined
-def _between_centers(a: Array, b: Array, X_AB: Array) -> Vector3:
+def _between_centers(a: Shape, b: Shape, X_AB: Pose) -> Vector3:
     """From the center of A to that of B."""
     center_B = add(rotated(X_AB, (b.center_0, b.center_1, b.center_2)), (X_AB[9], X_AB[10], X_AB[11]))
     return subtract(center_B, (a.center_0, a.center_1, a.center_2))
 
 
 @device
-def _start(a: Array, b: Array, X_AB: Array) -> Vector3:
+def _start(a: Shape, b: Shape, X_AB: Pose) -> Vector3:
     """Where refine.py starts from: about the minimum of h for ellipsoids in place of A and B.
 
     With M1, M2 the matrices R S^2 R^T of their semi-axes and s = sqrt(n . M n), (M1 / s1 + M2 / s2 + d) n = c at the

@@ -32,9 +32,8 @@ import math
 
 from merganser.framework.native import device
 from merganser.framework.native.memory.by_value import larger, smaller
-from merganser.geometry.proximity.vectors import Array, Vector3, add, cross, dot, subtract, sum_scaled
-
-__all__ = ["NO_SHARE", "fade", "set_shares"]
+from merganser.geometry.proximity.layout import ShapeWork
+from merganser.geometry.proximity.vectors import Vector3, add, cross, dot, subtract, sum_scaled
 
 NO_SHARE = 1e-9  # what is worth less is no point
 _LEAST = 1e-12  # area share with which a corner takes over what others hand on
@@ -49,7 +48,7 @@ def fade(square: float) -> float:
 
 
 @device
-def set_shares(work: Array, count: int, normal: Vector3, pair_normal: Vector3, steep: float) -> None:
+def set_shares(work: ShapeWork, count: int, normal: Vector3, pair_normal: Vector3, steep: float) -> None:
     """Writes into `share` of work what the points in `clipped` with their `depth` are worth: equations (1) and (2).
 
     Args:
@@ -81,7 +80,7 @@ def set_shares(work: Array, count: int, normal: Vector3, pair_normal: Vector3, s
 
 
 @device
-def _hand_on(work: Array, count: int, i: int, normal: Vector3, steep: float) -> None:
+def _hand_on(work: ShapeWork, count: int, i: int, normal: Vector3, steep: float) -> None:
     """Takes from corner i what it hands on to deeper ones."""
     weights = work.spacing
     kept, total = 1.0 + 0.0 * work.share[i], 0.0 * work.share[i]
@@ -99,7 +98,7 @@ def _hand_on(work: Array, count: int, i: int, normal: Vector3, steep: float) -> 
 
 
 @device
-def _steepness(work: Array, i: int, j: int, normal: Vector3, steep: float) -> tuple[float, float]:
+def _steepness(work: ShapeWork, i: int, j: int, normal: Vector3, steep: float) -> tuple[float, float]:
     """f_ij and g_ij of equation (2)."""
     side, drop = _side(work, i, j, normal), work.depth[j] - work.depth[i]
     squared = dot(side, side)
@@ -110,7 +109,7 @@ def _steepness(work: Array, i: int, j: int, normal: Vector3, steep: float) -> tu
 
 
 @device
-def _set_area_shares(work: Array, count: int, normal: Vector3) -> None:
+def _set_area_shares(work: ShapeWork, count: int, normal: Vector3) -> None:
     """Writes the shares of equation (1), from twice the area of the polygon as a vector N and its centroid c.
 
     With corners u_i and c from the first of them, N . (u_i - c) x (u_j - c) = N . u_i x u_j + (u_i - u_j) . (N x c).
@@ -145,7 +144,7 @@ def _set_area_shares(work: Array, count: int, normal: Vector3) -> None:
 
 
 @device
-def _side(work: Array, i: int, j: int, normal: Vector3) -> Vector3:
+def _side(work: ShapeWork, i: int, j: int, normal: Vector3) -> Vector3:
     """From corner i to corner j of the polygon: the points lie halfway between it and the reference face."""
     p = work.clipped[i, 0], work.clipped[i, 1], work.clipped[i, 2]
     q = work.clipped[j, 0], work.clipped[j, 1], work.clipped[j, 2]

@@ -8,26 +8,6 @@ import numpy as np
 
 from merganser.framework.native import inlined
 
-__all__ = [
-    "Array",
-    "Vector3",
-    "add",
-    "axis",
-    "cross",
-    "dot",
-    "negated",
-    "norm",
-    "rotated",
-    "rotated_back",
-    "scaled",
-    "subtract",
-    "sum_scaled",
-    "tangents",
-    "turned_back",
-    "unit",
-    "unit_axis",
-]
-
 Array: TypeAlias = Any  # an array or a record of float64
 Vector3: TypeAlias = tuple[float, float, float]
 

@@ -1,6 +1,6 @@
 """Cameras and render engines: images of geometries."""
 
-from merganser.geometry.render_label import RenderLabel
+from merganser.geometry.registration.colors import RenderLabel
 from merganser.geometry.rendering.camera_info import CameraInfo
 from merganser.geometry.rendering.cameras import (
     ClippingRange,

@@ -20,8 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.values.plain_values import declare_plain
 
-__all__ = ["CameraInfo"]
-
 
 class CameraInfo:
     """The intrinsic properties of a pinhole camera; they never change.

@@ -9,8 +9,6 @@ from merganser.framework.core.values.plain_values import declare_plain
 from merganser.framework.math import RigidTransform
 from merganser.geometry.rendering.camera_info import CameraInfo
 
-__all__ = ["ClippingRange", "ColorRenderCamera", "DepthRange", "DepthRenderCamera", "RenderCameraCore"]
-
 
 class _Record:
     """Values that never change, equal to others of the same type and values; copies are the same object."""
@@ -24,7 +22,7 @@ class _Record:
         return tuple(getattr(self, name) for name in self._fields)
 
     def _take(self, other: Any) -> bool:
-        """Takes over the values of another one, if it is of this type, and returns whether it is."""
+        """Copies the values of another record, if it is of this type; returns whether it is."""
         if type(other) is not type(self):
             return False
         for name in self._fields:
@@ -48,7 +46,7 @@ class _Record:
 
 
 class ClippingRange(_Record):
-    """The distances between which a camera sees anything.
+    """The least and greatest distance that a camera sees.
 
     Args:
         near: of the nearer plane, along the viewing direction [m]; or another ClippingRange.
@@ -110,7 +108,7 @@ class DepthRange(_Record):
 
 
 class RenderCameraCore(_Record):
-    """What color and depth cameras have in common.
+    """Base of color and depth cameras.
 
     Args:
         renderer_name: of the render engine that makes the images; or another RenderCameraCore.
@@ -150,7 +148,7 @@ class RenderCameraCore(_Record):
         return self._intrinsics
 
     def clipping(self) -> ClippingRange:
-        """The distances between which anything is seen."""
+        """The least and greatest distance that is seen."""
         return self._clipping
 
     def sensor_pose_in_camera_body(self) -> RigidTransform:
@@ -189,7 +187,7 @@ class ColorRenderCamera(_Record):
         self._show_window = bool(show_window)
 
     def core(self) -> RenderCameraCore:
-        """What all cameras have."""
+        """Parameters of all cameras."""
         return self._core
 
     def show_window(self) -> bool:
@@ -231,7 +229,7 @@ class DepthRenderCamera(_Record):
             )
 
     def core(self) -> RenderCameraCore:
-        """What all cameras have."""
+        """Parameters of all cameras."""
         return self._core
 
     def depth_range(self) -> DepthRange:

@@ -11,15 +11,6 @@ from merganser.geometry.rendering.parameters import (
 )
 from merganser.geometry.rendering.render_engine import RenderEngine
 
-__all__ = [
-    "MakeRenderEngineGl",
-    "MakeRenderEngineGltfClient",
-    "MakeRenderEngineVtk",
-    "kHasRenderEngineGl",
-    "kHasRenderEngineGltfClient",
-    "kHasRenderEngineVtk",
-]
-
 kHasRenderEngineVtk = True
 kHasRenderEngineGl = True
 kHasRenderEngineGltfClient = False
@@ -58,7 +49,7 @@ def MakeRenderEngineGl(params: RenderEngineGlParams | None = None) -> RenderEngi
     """Returns an engine with the parameters of pydrake's OpenGL engine; it makes images as `MakeRenderEngineVtk` does.
 
     Args:
-        params: copied; the defaults if there are none.
+        params: copied; the defaults if None.
 
     Raises:
         ImportError: VTK is missing.

@@ -12,19 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry.file_limits import check_picture
-from merganser.geometry.mesh_source import MeshSource
 from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, read_parts, read_volume_mesh
+from merganser.geometry.meshes.mesh_source import MeshSource, check_picture
 from merganser.geometry.shapes import Convex, Mesh
-
-__all__ = ["Material", "Part", "Surface", "convex_parts", "mesh_parts", "picture_pixels"]
 
 Floats = NDArray[np.float32]
 Pixels = NDArray[np.uint8]
 
 
 class _MadeByOthers:
-    """Has `made`, which stays out of files."""
+    """Base of objects with `made`, which is not saved in files."""
 
     made: dict[str, Any]
 
@@ -40,7 +37,7 @@ class Surface(_MadeByOthers):
         vertices: positions [m], shape [n, 3].
         triangles: vertices of each, shape [m, 3].
         normals: at the vertices, of unit length, shape [n, 3]; None for flat triangles.
-        uvs: texture coordinates, from the lower left corner of a picture, shape [n, 2]; None if there are none.
+        uvs: texture coordinates, from the lower left corner of a picture, shape [n, 2]; None without them.
         made: what render engines have made of it, by their own keys.
     """
 
@@ -53,7 +50,7 @@ class Surface(_MadeByOthers):
 
 @dataclass(eq=False)
 class Material(_MadeByOthers):
-    """What a surface looks like.
+    """The material of a surface.
 
     Attributes:
         color: red, green, blue and opacity, each from 0 to 1; a factor of the texture, if there is one.
@@ -148,7 +145,7 @@ def _placed(mesh: Any, A: NDArray[np.float64], b: NDArray[np.float64]) -> Surfac
 
 
 def _material(given: Any) -> Material | None:
-    """A material of trimesh; None if there is none, or only the one that trimesh makes up."""
+    """A material of trimesh; None without one, or if it is trimesh's default."""
     if given is None:
         return None
     if hasattr(given, "baseColorFactor"):

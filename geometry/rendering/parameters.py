@@ -9,19 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.common.records import set_known, settings
-from merganser.geometry.rgba import Rgba
-
-__all__ = [
-    "EnvironmentMap",
-    "EquirectangularMap",
-    "GltfExtension",
-    "LightParameter",
-    "NullTexture",
-    "RenderEngineGlParams",
-    "RenderEngineGltfClientParams",
-    "RenderEngineVtkParams",
-    "SsaoParameter",
-]
+from merganser.geometry.registration.colors import Rgba
 
 Vector = NDArray[np.float64]
 Vector3 = Annotated[Vector, 3]
@@ -96,7 +84,7 @@ class EquirectangularMap(_Record):
 @settings
 @dataclass(kw_only=True, eq=False)
 class EnvironmentMap(_Record):
-    """What surrounds the scene, lights it and is seen in reflections.
+    """Surroundings that light the scene and are seen in reflections.
 
     Attributes:
         skybox: whether it is also seen where no geometry is.
@@ -114,7 +102,7 @@ class SsaoParameter(_Record):
 
     Attributes:
         radius: around a point, of the half ball in which what hides the surroundings from it is looked for [m].
-        bias: distance by which it must stand before the point to count [m].
+        bias: least distance in front of the point to count [m].
         sample_count: number of places at which it is looked for.
         intensity_scale: factor of the effect.
         intensity_shift: added to the effect.
@@ -132,7 +120,7 @@ class SsaoParameter(_Record):
 @settings
 @dataclass(kw_only=True, eq=False)
 class GltfExtension(_Record):
-    """What to do about an extension of glTF.
+    """How to treat an extension of glTF.
 
     Attributes:
         warn_unimplemented: whether to warn of files that use it, if it has no effect.
@@ -153,14 +141,14 @@ class RenderEngineVtkParams(_Record):
     Attributes:
         default_diffuse: red, green, blue and opacity of geometries without a color; orange by default.
         default_clear_color: red, green and blue where there is no geometry.
-        lights: if there are none, one shines from the camera in its viewing direction.
+        lights: if empty, one shines from the camera in its viewing direction.
         environment_map: surroundings that light the scene, in place of the light at the camera.
         exposure: factor of brightness before very bright colors are compressed into what an image can hold; None
             for neither.
         ssao: darkens corners.
         cast_shadows: whether directional lights and spot lights, if narrower than 90 degrees, cast shadows.
         shadow_map_size: width and height of the pictures from which shadows are made [pixels].
-        force_to_pbr: whether all materials reflect as physics has it; they do anyway if there is an environment map or
+        force_to_pbr: whether all materials are physically based; they are anyway if there is an environment map or
             a glTF mesh.
         gltf_extensions: what to do about extensions of glTF, by name.
         backend: "EGL" (no window, the default on Linux), "GLX", "Cocoa", or "" for the default; a backend of another
@@ -190,7 +178,7 @@ class RenderEngineGlParams(_Record):
     Attributes:
         default_diffuse: of geometries without a color.
         default_clear_color: where there is no geometry.
-        lights: five at most; if there are none, one shines from the camera in its viewing direction.
+        lights: five at most; if empty, one shines from the camera in its viewing direction.
     """
 
     default_diffuse: Rgba = field(default_factory=lambda: Rgba(0.9, 0.7, 0.2, 1.0))

@@ -9,22 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.math import RigidTransform
-from merganser.geometry.ids import GeometryId
 from merganser.geometry.images import AnyImage, ImageDepth32F, ImageLabel16I, ImageRgba8U
-from merganser.geometry.properties import PerceptionProperties
-from merganser.geometry.render_label import RenderLabel
+from merganser.geometry.registration.colors import RenderLabel
+from merganser.geometry.registration.ids import GeometryId
+from merganser.geometry.registration.properties import PerceptionProperties
 from merganser.geometry.rendering.camera_info import CameraInfo
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 from merganser.geometry.shapes import Shape
-
-__all__ = ["RenderEngine"]
 
 
 class RenderEngine:
     """Knows geometries and makes images of them.
 
-    A SceneGraph tells its engines of geometries of the perception role, of their poses and of the camera's before each
-    image; each of its Contexts has engines of its own, made by `Clone()`. Whoever derives an engine writes these hooks:
+    A SceneGraph registers geometries of the perception role, and sets their poses and the camera's before each
+    image; each of its Contexts has engines of its own, made by `Clone()`. A derived engine overrides these hooks:
 
         UpdateViewpoint(X_WR)                               the pose of the sensor frame from now on, with +z in viewing
                                                             direction and +y downwards in the image
@@ -48,7 +46,7 @@ class RenderEngine:
         return engine
 
     def __init__(self) -> None:
-        """There is nothing to be told."""
+        """Takes no arguments."""
 
     # ------------------------------------------------------------------ geometries
 
@@ -83,7 +81,7 @@ class RenderEngine:
         return accepted
 
     def RemoveGeometry(self, id: GeometryId) -> bool:
-        """Takes a geometry from the engine, and returns whether it had it."""
+        """Removes a geometry from the engine; returns whether it had it."""
         removed = bool(self.DoRemoveGeometry(id))
         self._moving.discard(id)
         self._still.discard(id)
@@ -98,7 +96,7 @@ class RenderEngine:
         return sorted([*self._moving, *self._still])
 
     def update_poses(self, rows: dict[GeometryId, int], X_WG: NDArray[np.float64]) -> None:
-        """Tells the engine where the geometries are; called before each image.
+        """Sets the poses of the geometries; called before each image.
 
         Args:
             rows: of geometries in X_WG.
@@ -108,7 +106,7 @@ class RenderEngine:
             self.DoUpdateVisualPose(id, RigidTransform.MakeUnchecked(X_WG[rows[id], :3].copy()))
 
     def update_surface(self, id: GeometryId, p_WV: NDArray[np.float64], triangles: NDArray[np.int64]) -> None:
-        """Tells the engine where the surface of a deformable geometry is; called before each image.
+        """Sets the vertices of a deformable geometry; called before each image.
 
         Engines that do not know this show the geometry at rest.
 
@@ -148,7 +146,7 @@ class RenderEngine:
         self.DoRenderLabelImage(camera, label_image_out)
 
     def SetDefaultLightPosition(self, X_DL: ArrayLike) -> None:
-        """Moves the light that there is if no others are defined; of no effect in engines without one.
+        """Moves the default light, used if no others are defined; of no effect in engines without one.
 
         Args:
             X_DL: position in a frame D in which the camera is at [0, 0, 1] and looks at [0, 0, 0], with y upwards;
@@ -211,7 +209,7 @@ class RenderEngine:
         return clone
 
     def type_name(self) -> str:
-        """The name of the engine's type, as `SceneGraph.GetRendererTypeName` tells it."""
+        """The name of the engine's type, as `SceneGraph.GetRendererTypeName` returns it."""
         return f"{type(self).__module__}.{type(self).__qualname__}"
 
     def GetParameterYaml(self) -> str:

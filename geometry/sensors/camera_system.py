@@ -6,11 +6,9 @@ from typing import Any
 
 from merganser.framework import Context, LeafSystem, Value
 from merganser.framework.math import RigidTransform
-from merganser.geometry.ids import FrameId
-from merganser.geometry.query_object import QueryObject
+from merganser.geometry.registration.ids import FrameId
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
-
-__all__ = ["CameraSystem"]
+from merganser.geometry.scene.query_object import QueryObject
 
 
 class CameraSystem(LeafSystem):

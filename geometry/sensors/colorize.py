@@ -9,13 +9,10 @@ from numpy.typing import NDArray
 
 from merganser.framework import LeafSystem, Value
 from merganser.geometry.images import ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U, label_colors
-from merganser.geometry.rgba import Rgba
+from merganser.geometry.registration.colors import Rgba
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
-
-__all__ = ["ColorizeDepthImage", "ColorizeLabelImage"]
-
 
 class ColorizeDepthImage(LeafSystem):
     """Shows depths in gray: the nearest of an image in white, the farthest in black.

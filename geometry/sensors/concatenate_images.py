@@ -10,9 +10,6 @@ from merganser.geometry.images import ImageRgba8U
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
-__all__ = ["ConcatenateImages"]
-
-
 class ConcatenateImages(LeafSystem):
     """Puts color images side by side and below each other.
 

@@ -23,8 +23,6 @@ from merganser.geometry.images import (
     PixelFormat,
 )
 
-__all__ = ["color_of", "depth_of", "image_message", "label_of"]
-
 Array = NDArray[Any]
 
 _MOST_PIXELS = 1 << 26
@@ -47,7 +45,7 @@ _CHANNEL_TYPES: dict[type[np.generic], int] = {
     np.float32: lcmt_image.CHANNEL_TYPE_FLOAT32,
 }
 _SCALARS = {number: scalar for scalar, number in _CHANNEL_TYPES.items()}
-# Where red, green, blue and opacity stand in a pixel.
+# Where red, green, blue and opacity are in a pixel.
 _COLORS = {
     lcmt_image.PIXEL_FORMAT_RGB: (0, 1, 2),
     lcmt_image.PIXEL_FORMAT_BGR: (2, 1, 0),

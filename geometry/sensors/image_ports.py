@@ -10,8 +10,6 @@ from merganser.framework import InputPort, OutputPort, System
 from merganser.framework.math import RigidTransform
 from merganser.geometry.images import ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U
 
-__all__ = ["ImagePorts"]
-
 
 class ImagePorts(System):
     """Ports of a camera sensor by name. Those of images that it does not make raise a ValueError."""

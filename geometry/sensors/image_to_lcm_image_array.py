@@ -13,8 +13,6 @@ from merganser.geometry.images import Image, PixelType
 from merganser.geometry.images.pixel_types import PixelTypeTemplate
 from merganser.geometry.sensors.image_messages import image_message
 
-__all__ = ["ImageToLcmImageArrayT"]
-
 
 class ImageToLcmImageArrayT(LeafSystem):
     """Gives the images at its inputs as an lcmt_image_array.

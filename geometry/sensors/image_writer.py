@@ -16,8 +16,6 @@ from merganser.geometry.images import Image, ImageIo, PixelType
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
-__all__ = ["ImageWriter"]
-
 # What file names call images of these pixels, and the extensions that their files may have.
 _KINDS = {
     PixelType.kRgba8U: ("color", (".png",)),
@@ -46,7 +44,7 @@ class _Series:
 
 
 class ImageWriter(LeafSystem):
-    """Writes images to files, periodically or when it is told to by `ForcedPublish(context)`.
+    """Writes images to files, periodically or on `ForcedPublish(context)`.
 
     Ports:
         input: one for each call of `DeclareImageInputPort`; all of them must be connected.

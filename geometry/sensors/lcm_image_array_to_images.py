@@ -13,8 +13,6 @@ from merganser.framework.lcm.messages.perception import lcmt_image_array
 from merganser.geometry.images import AnyImage, ImageDepth32F, ImageLabel16I, ImageRgba8U
 from merganser.geometry.sensors.image_messages import color_of, depth_of, label_of
 
-__all__ = ["LcmImageArrayToImages"]
-
 _logger = logging.getLogger("merganser.sensors")
 
 

@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Any, overload
 
 from merganser.framework import BasicVector, Value, ValueProducer
 from merganser.framework.math import RigidTransform
-from merganser.geometry.ids import FrameId
 from merganser.geometry.images import ConvertDepth32FTo16U, ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U
+from merganser.geometry.registration.ids import FrameId
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 from merganser.geometry.sensors.camera_system import CameraSystem
 from merganser.geometry.sensors.image_ports import ImagePorts
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
-
-__all__ = ["RgbdSensor"]
-
 
 class RgbdSensor(ImagePorts, CameraSystem):
     """Gives images of the scene at the moment when they are asked for, and makes none otherwise.
@@ -117,7 +114,7 @@ class RgbdSensor(ImagePorts, CameraSystem):
 def _cameras(
     color_camera: Any = None, depth_camera: Any = None, show_window: bool = False
 ) -> tuple[ColorRenderCamera, DepthRenderCamera]:
-    """The two cameras, of which that for color may be told by that for depth."""
+    """The two cameras, of which that for color may be set by that for depth."""
     if isinstance(color_camera, DepthRenderCamera):
         show_window = show_window if depth_camera is None else bool(depth_camera)
         color_camera, depth_camera = None, color_camera

@@ -12,20 +12,17 @@ import numpy as np
 
 from merganser.framework import Value
 from merganser.framework.math import RigidTransform
-from merganser.geometry.ids import FrameId
 from merganser.geometry.images import ConvertDepth32FTo16U, ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U
-from merganser.geometry.query_object import QueryObject
+from merganser.geometry.registration.ids import FrameId
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
-from merganser.geometry.scene_graph import SceneGraph
+from merganser.geometry.scene.query_object import QueryObject
+from merganser.geometry.scene.scene_graph import SceneGraph
 from merganser.geometry.sensors.camera_system import CameraSystem
 from merganser.geometry.sensors.image_ports import ImagePorts
 from merganser.geometry.sensors.sample import Sample
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
-
-__all__ = ["RgbdSensorAsync"]
-
 
 class RgbdSensorAsync(ImagePorts, CameraSystem):
     """Sees the scene at times capture_offset + i / fps, and gives the images output_delay later.

@@ -17,13 +17,10 @@ from merganser.geometry.sensors.sample import Sample
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
-__all__ = ["RgbdSensorDiscrete"]
-
-
 class RgbdSensorDiscrete(ImagePorts, Diagram):
     """A sensor that takes images at times 0, period, 2 period, ..., and gives the latest ones.
 
-    All kinds of images are made each time, whether or not somebody looks at them.
+    All kinds of images are made each time, whether or not they are read.
 
     Ports:
         input `geometry_query` and outputs as of RgbdSensor; `image_time` is when the images were taken. Before that,

@@ -6,11 +6,9 @@ from typing import Any
 
 from merganser.framework.core.values.plain_values import declare_plain
 
-__all__ = ["Sample"]
-
 
 class Sample:
-    """Values by name, which nobody changes any more: copies share them.
+    """Values by name, which do not change any more: copies share them.
 
     Args:
         values: images, a pose, a time.

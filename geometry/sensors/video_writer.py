@@ -6,8 +6,11 @@ import importlib
 import math
 import os
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from merganser.framework import DiagramBuilder, LeafSystem, Value
 from merganser.framework.core.values.arguments import checked_number
@@ -22,7 +25,7 @@ from merganser.geometry.rendering import (
     RenderCameraCore,
     RenderEngineVtkParams,
 )
-from merganser.geometry.scene_graph import SceneGraph
+from merganser.geometry.scene.scene_graph import SceneGraph
 from merganser.geometry.sensors.colorize import ColorizeDepthImage, ColorizeLabelImage
 from merganser.geometry.sensors.concatenate_images import ConcatenateImages
 from merganser.geometry.sensors.rgbd_sensor import RgbdSensor
@@ -30,7 +33,8 @@ from merganser.geometry.sensors.rgbd_sensor import RgbdSensor
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
-__all__ = ["VideoWriter"]
+_OPENCV = ("cv2", "OpenCV", "opencv-python-headless")
+_PYAV = ("av", "PyAV", "'merganser[video]'")
 
 
 class VideoWriter(LeafSystem):
@@ -42,9 +46,10 @@ class VideoWriter(LeafSystem):
         input `color_image`: ImageRgba8U.
 
     Args:
-        filename: of the video: .gif, .webp or .apng with PIL, .mp4 and the like with cv2.
+        filename: of the video: .gif, .webp or .apng with PIL, .mp4 and the like with av and cv2.
         fps: images in a second.
-        backend: "PIL" (Pillow) or "cv2" (pip install opencv-python-headless).
+        backend: "PIL" (Pillow), "cv2" (pip install opencv-python-headless) or, beyond pydrake, "av" (PyAV, the extra
+            `video`), whose .mp4 files (H.264) browsers play.
         fourcc: four letters that choose the encoder of cv2: "mp4v", the default, or "avc1".
 
     Raises:
@@ -66,15 +71,7 @@ class VideoWriter(LeafSystem):
         fps = checked_number(fps, "the fps of a VideoWriter")
         if not 0.0 < fps < math.inf:
             raise ValueError(f"The fps of a VideoWriter must be positive and finite; given {fps}.")
-        kinds: dict[str, type[_PillowVideo] | type[_OpenCvVideo]] = {"PIL": _PillowVideo, "cv2": _OpenCvVideo}
-        if backend not in kinds:
-            raise RuntimeError(f"The backend of a VideoWriter must be 'PIL' or 'cv2'; given '{backend}'.")
-        if not isinstance(filename, (str, os.PathLike)):
-            raise TypeError(f"The filename of a VideoWriter must be a path; given {filename!r}.")
-        folder = Path(filename).absolute().parent
-        if not folder.is_dir():
-            raise RuntimeError(f"VideoWriter: the folder '{folder}' of '{filename}' does not exist.")
-        self._video = kinds[backend](os.fspath(filename), fps, fourcc or "mp4v")
+        self._video = open_video(filename, fps, backend, fourcc)
         self.DeclareAbstractInputPort("color_image", Value(ImageRgba8U()))
         self.DeclarePeriodicPublishEvent(1.0 / fps, 0.0, self._publish)
 
@@ -149,6 +146,22 @@ class VideoWriter(LeafSystem):
             self._video.add(image)
 
 
+def open_video(
+    filename: str | os.PathLike[str], fps: float, backend: str, fourcc: str | None = None
+) -> _PillowVideo | _OpenCvVideo | _AvVideo:
+    """A video that takes images by `add` and is written by `save`; arguments are those of VideoWriter."""
+    kinds: dict[str, Any] = {"PIL": _PillowVideo, "cv2": _OpenCvVideo, "av": _AvVideo}
+    if backend not in kinds:
+        raise RuntimeError(f"The backend of a VideoWriter must be 'PIL', 'cv2' or 'av'; given '{backend}'.")
+    if not isinstance(filename, (str, os.PathLike)):
+        raise TypeError(f"The filename of a VideoWriter must be a path; given {filename!r}.")
+    folder = Path(filename).absolute().parent
+    if not folder.is_dir():
+        raise RuntimeError(f"VideoWriter: the folder '{folder}' of '{filename}' does not exist.")
+    found: _PillowVideo | _OpenCvVideo | _AvVideo = kinds[backend](os.fspath(filename), fps, fourcc or "mp4v")
+    return found
+
+
 def _source(builder: DiagramBuilder, sensor: Any, kind: str) -> Any:
     """The port with colors of what a sensor sees."""
     if kind == "color":
@@ -171,7 +184,7 @@ class _PillowVideo:
         if known.get(Path(filename).suffix.lower()) not in pillow.SAVE_ALL:
             raise RuntimeError(
                 f"VideoWriter with backend 'PIL' writes .gif, .webp and .apng files, and not '{filename}'. Use backend "
-                "'cv2' for .mp4."
+                "'av' or 'cv2' for .mp4."
             )
         self._filename, self._fps = filename, fps
         self._images: list[Any] = []
@@ -195,13 +208,13 @@ class _OpenCvVideo:
     def __init__(self, filename: str, fps: float, fourcc: str) -> None:
         if len(fourcc) != 4:
             raise ValueError(f"The fourcc of a VideoWriter must have four letters; given {fourcc!r}.")
-        _import_cv2()
+        _import(*_OPENCV)
         self._filename, self._fps, self._fourcc = filename, fps, fourcc
         self._writer: Any = None
         self._size = (0, 0)  # of the images in the file
 
     def add(self, image: ImageRgba8U) -> None:
-        cv2, size = _import_cv2(), (image.width(), image.height())
+        cv2, size = _import(*_OPENCV), (image.width(), image.height())
         if self._writer is None:
             self._writer = cv2.VideoWriter(self._filename, cv2.VideoWriter.fourcc(*self._fourcc), self._fps, size)
             if not self._writer.isOpened():
@@ -221,10 +234,42 @@ class _OpenCvVideo:
         self._writer = None
 
 
-def _import_cv2() -> Any:
+class _AvVideo:
+    """A file that PyAV writes to, image by image; a row or column is left out where their number is odd."""
+
+    def __init__(self, filename: str, fps: float, fourcc: str) -> None:
+        _import(*_PYAV)
+        self._filename, self._fps = filename, fps
+        self._container: Any = None
+        self._stream: Any = None
+
+    def add(self, image: ImageRgba8U) -> None:
+        av = _import(*_PYAV)
+        width, height = image.width() // 2 * 2, image.height() // 2 * 2
+        if self._container is None:
+            self._container = av.open(self._filename, "w")
+            codec = "libx264" if "libx264" in av.codecs_available else "mpeg4"
+            self._stream = self._container.add_stream(codec, rate=Fraction(self._fps).limit_denominator(1000))
+            self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
+        if (width, height) != (self._stream.width, self._stream.height):
+            raise RuntimeError(
+                f"VideoWriter: the images of '{self._filename}' have {self._stream.width} x {self._stream.height} "
+                f"pixels; this one has {width} x {height}. Save() the video before images of another size."
+            )
+        frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(image.data[:height, :width, :3]), format="rgb24")
+        self._container.mux(self._stream.encode(frame))
+
+    def save(self) -> None:
+        if self._container is not None:
+            self._container.mux(self._stream.encode())
+            self._container.close()
+        self._container = None
+
+
+def _import(module: str, name: str, package: str) -> Any:
     try:
-        return importlib.import_module("cv2")
+        return importlib.import_module(module)
     except ImportError as error:
         raise ImportError(
-            "VideoWriter with backend 'cv2' needs OpenCV, which is not installed: pip install opencv-python-headless."
+            f"VideoWriter with backend '{module}' needs {name}, which is not installed: pip install {package}."
         ) from error

@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
-from merganser.geometry.rgba import Rgba
+from merganser.geometry.registration.colors import Rgba
 from merganser.geometry.shapes import MeshcatCone
 from merganser.geometry.visualizers.animation import MeshcatAnimation
 from merganser.geometry.visualizers.meshcat import Meshcat, StartMeshcat
-from merganser.geometry.visualizers.meshcat_point_cloud_visualizer import MeshcatPointCloudVisualizer
 from merganser.geometry.visualizers.meshcat_pose_sliders import MeshcatPoseSliders
-from merganser.geometry.visualizers.meshcat_visualizer import MeshcatVisualizer
+from merganser.geometry.visualizers.meshcat_signal_plot import MeshcatSignalPlot
+from merganser.geometry.visualizers.meshcat_visualizer import MeshcatPointCloudVisualizer, MeshcatVisualizer
 from merganser.geometry.visualizers.params import DrakeVisualizerParams, MeshcatParams, MeshcatVisualizerParams
 from merganser.geometry.visualizers.planar_scenegraph_visualizer import (
     ConnectPlanarSceneGraphVisualizer,
@@ -40,6 +40,7 @@ __all__ = [
     "MeshcatPointCloudVisualizer_",
     "MeshcatPoseSliders",
     "MeshcatPoseSliders_",
+    "MeshcatSignalPlot",
     "MeshcatVisualizer",
     "MeshcatVisualizerParams",
     "MeshcatVisualizer_",

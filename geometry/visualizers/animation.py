@@ -1,11 +1,18 @@
-"""MeshcatAnimation: what is set when, and the command that plays it."""
+"""MeshcatAnimation: what is set when, and the command that plays it.
+
+Objects whose vertices change from frame to frame, as a recording keeps them.
+
+Coordinates are whole numbers of steps of 1/65535 of the extent of the whole sequence. Where a frame has as many
+vertices as the one before, its numbers are the differences, modulo 2^16, which are small, and so compress well.
+Triangles that stay the same are written once.
+"""
 
 from __future__ import annotations
 
 import enum
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +21,90 @@ from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.math import RigidTransform
 from merganser.geometry.visualizers.controls import Slider
 from merganser.geometry.visualizers.encoding import Message, encode
-from merganser.geometry.visualizers.pose_block import PoseBlock
-from merganser.geometry.visualizers.scene import full_path, joined_path
-from merganser.geometry.visualizers.sequence import Drawing, Sequence
+from merganser.geometry.visualizers.scene import PoseBlock, full_path, joined_path
 
-__all__ = ["MeshcatAnimation", "kind_of_property"]
+_STEPS = 65535
 
-_ROUNDING = 1e-6  # of a frame: times of frames are multiples of a period that is no binary fraction; of a scale
+
+class Drawing(NamedTuple):
+    """The drawing of an object at one frame.
+
+    Attributes:
+        vertices: positions, shape [n, 3].
+        triangles: vertices by index, shape [m, 3]; None for lines and points.
+        colors: of vertices, from 0 to 255, shape [n, 3]; None if they have none.
+    """
+
+    vertices: NDArray[Any]
+    triangles: NDArray[Any] | None = None
+    colors: NDArray[Any] | None = None
+
+
+class Sequence:
+    """Drawings at frames."""
+
+    def __init__(self) -> None:
+        self._drawings: dict[int, Drawing] = {}
+
+    def set(self, frame: int, drawing: Drawing) -> None:
+        """Sets what is drawn at a frame; the arrays are copied."""
+        vertices = np.array(drawing.vertices, dtype=np.float32)
+        triangles = None if drawing.triangles is None else np.array(drawing.triangles, dtype=np.uint32)
+        colors = None if drawing.colors is None else np.array(drawing.colors, dtype=np.uint8)
+        self._drawings[frame] = Drawing(vertices, triangles, colors)
+
+    def frames(self) -> NDArray[np.int64]:
+        """The frames, in order."""
+        return np.array(sorted(self._drawings))
+
+    def numbers(self) -> NDArray[np.int64]:
+        """Numbers of the drawings at these frames: 0, 1, ..."""
+        return np.arange(len(self._drawings))
+
+    def json(self) -> dict[str, Any]:
+        """All drawings, for the page to take apart.
+
+        Returns:
+            vertexCounts, indexCounts: the numbers of vertices and of corners of triangles, of each drawing. The latter
+                is 0 where the triangles are those of the drawing before.
+            low, step: the coordinate for the number 0, and the step, along each axis.
+            steps: the coordinates, or their differences, of all drawings.
+            indices, colors: of all drawings.
+        """
+        drawings = [self._drawings[frame] for frame in self.frames().tolist()]
+        counts = np.array([len(drawing.vertices) for drawing in drawings])
+        everything = np.concatenate([drawing.vertices for drawing in drawings]).astype(np.float64)
+        low = everything.min(axis=0) if len(everything) else np.zeros(3)
+        extent = everything.max(axis=0) - low if len(everything) else np.zeros(3)
+        step = np.where(extent > 0, extent, 1.0) / _STEPS
+        steps = np.split(np.rint((everything - low) / step).astype(np.uint16), np.cumsum(counts)[:-1])
+        differences = [
+            steps[i] - steps[i - 1] if i and counts[i] == counts[i - 1] else steps[i] for i in range(len(steps))
+        ]
+        indices = [_indices(drawings, i) for i in range(len(drawings))]
+        colors = [np.zeros((0, 3), np.uint8) if each.colors is None else each.colors for each in drawings]
+        return {
+            "vertexCounts": counts.astype(np.uint32),
+            "indexCounts": np.array([len(each) for each in indices], dtype=np.uint32),
+            "low": low.tolist(),
+            "step": step.tolist(),
+            "steps": np.concatenate(differences).ravel(),
+            "indices": np.concatenate(indices),
+            "colors": np.concatenate(colors).ravel(),
+        }
+
+
+def _indices(drawings: list[Drawing], i: int) -> NDArray[np.uint32]:
+    """The triangles of a drawing, shape [3 m]; empty if they are those of the one before, or if it has none."""
+    triangles = drawings[i].triangles
+    before = drawings[i - 1].triangles if i else None
+    if triangles is None or (before is not None and np.array_equal(triangles, before)):
+        return np.zeros(0, dtype=np.uint32)
+    indices: NDArray[np.uint32] = triangles.astype(np.uint32).ravel()
+    return indices
+
+
+_ROUNDING = 1e-6  # of a frame: times of frames are multiples of a period that is not a binary fraction; of a scale
 _DISCRETE = 2300  # constants of three.js
 _LINEAR = 2301
 
@@ -67,15 +151,15 @@ class MeshcatAnimation:
     # ------------------------------------------------------------------ how it is played
 
     def frames_per_second(self) -> float:
-        """How many frames there are in a second."""
+        """The number of frames in a second."""
         return self._frames_per_second
 
     def frame(self, time_from_start: float) -> int:
-        """The number of the frame at a time [s], rounded down, save for what may be errors of rounding.
+        """The number of the frame at a time [s], rounded down, but for rounding errors.
 
         Raises:
             RuntimeError: it is before `start_time`, or not finite.
-            TypeError: it is no number.
+            TypeError: it is not a number.
         """
         if not math.isfinite(checked_number(time_from_start, "MeshcatAnimation.frame(): the time")):
             raise RuntimeError(f"MeshcatAnimation.frame(): the time must be finite; given {time_from_start}.")
@@ -116,7 +200,7 @@ class MeshcatAnimation:
         self._loop_mode = mode
 
     def repetitions(self) -> int:
-        """How often it is played, if it is repeated at all."""
+        """The number of repetitions, if it is repeated."""
         return self._repetitions
 
     def set_repetitions(self, repetitions: int) -> None:
@@ -154,7 +238,7 @@ class MeshcatAnimation:
         """Sets a property of a path at a frame; see `Meshcat.SetProperty`.
 
         Raises:
-            TypeError: the value is no bool, float or list of floats.
+            TypeError: the value is not a bool, float or list of floats.
             RuntimeError: the frame is negative; the property has another type at other frames.
         """
         kind, plain = kind_of_property(value)
@@ -284,7 +368,7 @@ def kind_of_property(value: Any) -> tuple[str, bool | float | list[float]]:
     """The type of a property's value in the browser, and the value as one of plain Python.
 
     Raises:
-        TypeError: it is no bool, float or list of floats.
+        TypeError: it is not a bool, float or list of floats.
     """
     if isinstance(value, (bool, np.bool_)):
         return "boolean", bool(value)

@@ -1,24 +1,95 @@
-"""What clients send, and what is made of it; all of it is checked, and what is wrong is dropped."""
+"""Messages from clients: checked, applied, and dropped if wrong.
+
+Dragging by a mouse in a page, and cards of clicked things.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 import math
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry.visualizers.controls import Controls
-from merganser.geometry.visualizers.dragging import Dragging
-from merganser.geometry.visualizers.encoding import load_viewer
+from merganser.geometry.visualizers.controls import Controls, SimulationBar
+from merganser.geometry.visualizers.encoding import encode, load_viewer
 from merganser.geometry.visualizers.params import Gamepad
-from merganser.geometry.visualizers.scene import Client
-from merganser.geometry.visualizers.simulation_bar import SimulationBar
+from merganser.geometry.visualizers.scene import Client, Scene, full_path, joined_path
 
-__all__ = ["ClientMessages"]
+
+class Drag(NamedTuple):
+    """A thing that is dragged.
+
+    Attributes:
+        number: of the drag, which differs from those before.
+        path: of the thing, at which its pose is set.
+        point: where it was taken, in its own coordinates [m], shape [3].
+        target: where the mouse is, in the world [m], shape [3].
+    """
+
+    number: int
+    path: str
+    point: NDArray[np.float64]
+    target: NDArray[np.float64]
+
+
+class Dragging:
+    """Cards of things, and the one that is dragged; may be used from any thread.
+
+    Args:
+        scene: what clients get.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._lock = threading.Lock()
+        self._number = 0
+        self._client: Client | None = None
+        self._is_enabled = False
+        self._drag: Drag | None = None
+
+    @property
+    def drag(self) -> Drag | None:
+        """The current drag."""
+        return self._drag
+
+    def describe(self, path: str, title: str, rows: dict[str, str], is_fixed: bool) -> None:
+        """Sets the card that pages show for a clicked path, and whether it is fixed to the world."""
+        command = {
+            "type": "set_card", "path": joined_path(full_path(path)), "title": title,
+            "rows": [[name, value] for name, value in rows.items()], "is_fixed": is_fixed,
+        }  # fmt: skip
+        self._scene.set_other(f"card {command['path']}", encode(command))
+
+    def enable(self, is_enabled: bool) -> None:
+        """Sets whether things with cards can be dragged by the mouse, with Ctrl; beyond pydrake."""
+        with self._lock:
+            self._is_enabled = is_enabled
+            if not is_enabled:
+                self._drag = None
+            self._scene.set_other("dragging", encode({"type": "enable_dragging", "is_enabled": is_enabled}))
+
+    def note(self, path: str, point: list[float], target: list[float], client: Client | None) -> None:
+        """Starts or continues a drag by a page; ValueError if nothing can be dragged."""
+        with self._lock:
+            if not self._is_enabled:
+                raise ValueError("nothing can be dragged")
+            last = self._drag
+            if last is None or last.path != path or self._client is not client or last.point.tolist() != point:
+                self._number += 1
+            self._client = client
+            self._drag = Drag(self._number, path, np.array(point), np.array(target))
+
+    def note_end(self, client: Client | None) -> None:
+        """Ends the drag of a page that has let go or left."""
+        with self._lock:
+            if self._client is client:
+                self._drag = None
+
 
 _logger = logging.getLogger("merganser.geometry")
 
@@ -28,7 +99,7 @@ _MAX_REPORTED = 10  # messages that are wrong, in the log
 
 
 class ClientMessages:
-    """Takes messages of clients to where they belong.
+    """Applies messages of clients.
 
     A message is a map, as JSON or MessagePack, with a `type`:
 
@@ -41,9 +112,9 @@ class ClientMessages:
         drag: path, point and target, three numbers each; path is empty when the mouse lets go
 
     Attributes:
-        gamepad: the last one that was told.
-        camera: the pose of the camera that moved last, in the coordinates of three.js, shape [4, 4]; None if there is
-            none, or it is no perspective one.
+        gamepad: the last state reported by a page.
+        camera: the pose of the camera that moved last, in the coordinates of three.js, shape [4, 4]; None before the
+            first one, or without perspective.
     """
 
     def __init__(self, controls: Controls, bar: SimulationBar, dragging: Dragging) -> None:
@@ -67,7 +138,7 @@ class ClientMessages:
                 _logger.warning("Meshcat ignored a message of a client that is wrong: %s", repr(error)[:200])
 
     def forget(self, client: Client) -> None:
-        """A client has left."""
+        """Forgets a client that has left."""
         if client is self._camera_client:
             self.camera = None
         self._dragging.note_end(client)

@@ -1,6 +1,6 @@
 """Commands to the client as bytes: MessagePack, with arrays as the types that the client knows.
 
-What several objects share (the vertices of a mesh file, a picture) is an Asset. It stands in a command by its key, and
+What several objects share (the vertices of a mesh file, a picture) is an Asset. A command refers to it by its key; it
 goes to each client once, before the first command that needs it.
 """
 
@@ -11,13 +11,11 @@ import importlib
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["FLOAT32", "Asset", "Message", "attribute", "encode", "joined", "load_viewer", "new_name", "typed_array"]
 
 FLOAT32 = 0x17  # number of the extension type of a Float32Array
 _ARRAY_TYPES = {  # by numpy type: number of the extension type, and its name in the browser
@@ -116,6 +114,22 @@ def joined(messages: Iterable[Message | Asset]) -> bytes:
     return b"".join(parts)
 
 
+def chunks(messages: Iterable[Message | Asset], size: int) -> Iterator[bytes]:
+    """Parts of the result of `joined`: each of a size, but for the last one, which is shorter, and may be empty."""
+    parts: list[bytes | memoryview] = []
+    free = size
+    for message in messages:
+        is_joined = isinstance(message, Message) and message.is_joined
+        for piece in (b"" if is_joined else len(message.data).to_bytes(4, "little"), message.data):
+            rest = memoryview(piece)
+            while len(rest) >= free:
+                yield b"".join([*parts, rest[:free]])
+                rest, parts, free = rest[free:], [], size
+            parts.append(rest)
+            free -= len(rest)
+    yield b"".join(parts)
+
+
 def typed_array(array: NDArray[Any]) -> tuple[int, str]:
     """Number and name of the type that an array has in the browser."""
     return _ARRAY_TYPES[str(array.dtype)]
@@ -127,7 +141,7 @@ def attribute(array: NDArray[Any], shared: bool = False, normalized: bool = Fals
     Args:
         array: one row for each vertex.
         shared: whether other objects have the same; it becomes an Asset then.
-        normalized: whether integers stand for the numbers from 0 to 1.
+        normalized: whether integers encode numbers from 0 to 1.
     """
     flat = np.ascontiguousarray(array)
     return {

@@ -1,9 +1,17 @@
-"""Meshcat: a scene that browsers show."""
+"""Meshcat: a scene that browsers show.
+
+When systems draw in a Meshcat: periodically, while a page or a recording waits for a picture.
+
+A button that ends a loop: for systems of sliders that publish a diagram until the user has had enough.
+"""
 
 from __future__ import annotations
 
+import html
 import logging
+import math
 import sys
+import time
 import urllib.parse
 import weakref
 from collections.abc import Callable
@@ -11,14 +19,16 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from merganser.geometry.visualizers.client_messages import ClientMessages
-from merganser.geometry.visualizers.controls import Controls
-from merganser.geometry.visualizers.dragging import Dragging
+from merganser.framework import Context, LeafSystem
+from merganser.framework.core.declarations.events import Demand
+from merganser.framework.core.inside import publish_on_demand
+from merganser.framework.core.values.arguments import checked_number
+from merganser.geometry.visualizers.client_messages import ClientMessages, Dragging
+from merganser.geometry.visualizers.controls import Controls, RealtimeRate, SimulationBar
 from merganser.geometry.visualizers.encoding import encode
 from merganser.geometry.visualizers.face.cameras import CameraFace, first_place
-from merganser.geometry.visualizers.face.controls import ControlsFace
+from merganser.geometry.visualizers.face.controls import ControlsFace, RecordingFace
 from merganser.geometry.visualizers.face.parts import Recording
-from merganser.geometry.visualizers.face.recording import RecordingFace
 from merganser.geometry.visualizers.pages import client_script, live_page, page_script
 from merganser.geometry.visualizers.params import (
     Gamepad,
@@ -27,18 +37,17 @@ from merganser.geometry.visualizers.params import (
     PerspectiveCamera,
     SideOfFaceToRender,
 )
-from merganser.geometry.visualizers.realtime_rate import RealtimeRate
+from merganser.geometry.visualizers.plots import Plots
 from merganser.geometry.visualizers.scene import Scene
-from merganser.geometry.visualizers.simulation_bar import SimulationBar
 
 if TYPE_CHECKING:
     from merganser.geometry.visualizers.server import Page
 
-__all__ = ["Meshcat", "StartMeshcat"]
 
 _logger = logging.getLogger("merganser.geometry")
 
 _BACKGROUND = {"top_color": [0.97, 0.98, 0.99], "bottom_color": [0.83, 0.86, 0.89]}
+_HEIGHT = 480  # of the page in a notebook [pixels]
 _LONGEST_FLUSH = 10.0  # [s]: slow networks take as long for large meshes
 _OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 _HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
@@ -83,6 +92,7 @@ class Meshcat(CameraFace, ControlsFace, RecordingFace):
         self._scene = Scene()
         self._controls = Controls(self._scene)
         self._bar, self._dragging = SimulationBar(self._scene), Dragging(self._scene)
+        self._plots = Plots(self._scene)
         self._inbox = ClientMessages(self._controls, self._bar, self._dragging)
         self._recording = Recording(self._controls)
         client_script()
@@ -116,8 +126,16 @@ class Meshcat(CameraFace, ControlsFace, RecordingFace):
         """Returns the address of the page."""
         return self._web_url
 
+    def _repr_html_(self) -> str:
+        """The page in a frame, which notebooks show for a Meshcat; it is live, and gone when the program has ended."""
+        address = html.escape(self._web_url)
+        return (
+            f'<iframe src="{address}" width="100%" height="{_HEIGHT}" style="border: 1px solid #ccc"></iframe>'
+            f'<a href="{address}" target="_blank">{address}</a>'
+        )
+
     def ws_url(self) -> str:
-        """Returns the address of the websocket by which pages are told."""
+        """Returns the address of the websocket for pages."""
         return self._web_url.replace("http", "ws", 1) if self._web_url.startswith("http") else self._web_url
 
     def GetNumActiveConnections(self) -> int:
@@ -128,7 +146,7 @@ class Meshcat(CameraFace, ControlsFace, RecordingFace):
         """Waits until all that was set has left for all pages, at most 10 s.
 
         A page that has not taken it by then sleeps: its tab is frozen, or its computer is. A warning says so, and
-        nobody waits for that page again until it wakes up, when it is told how everything is by then.
+        no call waits for that page until it wakes up, when it gets the current state.
         """
         if not self._scene.wait_until_sent(_LONGEST_FLUSH):
             _logger.warning(
@@ -138,15 +156,15 @@ class Meshcat(CameraFace, ControlsFace, RecordingFace):
     # ------------------------------------------------------------------ for tests of programs
 
     def _GetPackedObject(self, path: str) -> bytes:
-        """The command that sets the object at a path, as MessagePack; empty if there is none."""
+        """The command that sets the object at a path, as MessagePack; empty if not set."""
         return self._packed_at(path, "object")
 
     def _GetPackedTransform(self, path: str) -> bytes:
-        """The command that sets the transform of a path, as MessagePack; empty if there is none."""
+        """The command that sets the transform of a path, as MessagePack; empty if not set."""
         return self._packed_at(path, "transform")
 
     def _GetPackedProperty(self, path: str, property: str) -> bytes:
-        """The command that sets a property of a path, as MessagePack; empty if there is none."""
+        """The command that sets a property of a path, as MessagePack; empty if not set."""
         return self._packed_at(path, f"property {property}")
 
     def _packed_at(self, path: str, what: str) -> bytes:
@@ -207,21 +225,26 @@ def _names(url: str) -> set[str]:
 
 
 def _pages(meshcat: weakref.ref[Meshcat]) -> dict[str, Page]:
-    """What the server has at its addresses; it must not keep the Meshcat alive."""
+    """The server's pages by address, the same bytes for all clients; must not keep the Meshcat alive."""
+    made: dict[Any, tuple[int, bytes]] = {}  # by function: at which version of the scene, and what
 
-    def static(make: Callable[[Meshcat], str | bytes]) -> str | bytes:
+    def static(make: Callable[[Meshcat], str | bytes]) -> bytes:
         found = meshcat()
-        return "" if found is None else make(found)
+        if found is None:
+            return b""
+        version = found._scene.version
+        if make not in made or made[make][0] != version:
+            content = make(found)
+            made[make] = version, content.encode() if isinstance(content, str) else content
+        return made[make][1]
 
-    def page() -> tuple[str, str]:
-        return _HTML, live_page()
-
+    page, client, script = live_page().encode(), client_script().encode(), page_script().encode()
     return {
-        "/": page,
-        "/index.html": page,
-        "/meshcat.html": page,
-        "/main.min.js": lambda: (_SCRIPT, client_script()),
-        "/page.js": lambda: (_SCRIPT, page_script()),
+        "/": lambda: (_HTML, page),
+        "/index.html": lambda: (_HTML, page),
+        "/meshcat.html": lambda: (_HTML, page),
+        "/main.min.js": lambda: (_SCRIPT, client),
+        "/page.js": lambda: (_SCRIPT, script),
         "/favicon.ico": lambda: ("image/x-icon", b""),
         "/download": lambda: (_HTML, static(Meshcat.StaticHtml)),
         "/download.zip": lambda: ("application/zip", static(Meshcat.StaticZip)),
@@ -229,8 +252,68 @@ def _pages(meshcat: weakref.ref[Meshcat]) -> dict[str, Page]:
 
 
 def _announce(text: str) -> None:
-    """Says something on the terminal, or in the log, if somebody has set one up."""
+    """Prints a text on the terminal, or logs it if logging is set up."""
     if _logger.isEnabledFor(logging.INFO):
         _logger.info(text)
     else:
         print(text, file=sys.stderr)
+
+
+def declare_drawing(
+    system: LeafSystem, meshcat: Meshcat, publish_period: float, draw: Callable[[Context], None]
+) -> Demand:
+    """Declares the events of a system that draws.
+
+    Args:
+        system: which draws.
+        meshcat: where.
+        publish_period: simulated time between two pictures [s]; 0 for one after each step.
+        draw: draws one picture, also when a publication is forced, and then notes that the demand is met.
+
+    Returns:
+        The demand for pictures.
+    """
+    demand = meshcat.add_demand()
+    if publish_period > 0:
+        system.DeclarePeriodicPublishEvent(publish_period, 0.0, draw)
+        publish_on_demand(system, demand)
+    else:
+        system.DeclarePerStepPublishEvent(draw)
+    system.DeclareForcedPublishEvent(draw)
+    return demand
+
+
+_PAUSE = 1 / 64  # between two looks at the sliders [s]
+
+
+def repeat_until_stopped(
+    act: Callable[[], None], meshcat: Meshcat, name: str, keycode: str, timeout: float | None
+) -> None:
+    """Acts again and again until a button is clicked, or time is up; at least once.
+
+    Args:
+        act: what is done 64 times a second.
+        meshcat: where the button is, while this lasts.
+        name: of the button.
+        keycode: a key that clicks it, too; empty for none.
+        timeout: after which it ends without a click [s]; None for never.
+
+    Raises:
+        TypeError: the timeout is not a number.
+        RuntimeError: it is not a number (NaN); there is a slider of this name, or a button with another keycode.
+    """
+    duration = math.inf if timeout is None else checked_number(timeout, f"the timeout of the button '{name}'")
+    if math.isnan(duration):
+        raise RuntimeError(f"The timeout of the button '{name}' must be a time [s], or None for none; given {timeout}.")
+    key = f" or the {keycode} key" if keycode else ""
+    meshcat.AddButton(name, keycode)
+    _logger.info(f"Press the '{name}' button{key} at {meshcat.web_url()} to continue.")
+    end = time.monotonic() + duration
+    try:
+        while True:
+            act()
+            if meshcat.GetButtonClicks(name) or time.monotonic() >= end:
+                return
+            time.sleep(min(_PAUSE, max(end - time.monotonic(), 0.0)))
+    finally:
+        meshcat.DeleteButton(name, strict=False)

@@ -13,10 +13,7 @@ from merganser.framework import AbstractValue, Context, LeafSystem, System, Valu
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars.scalars import cast_array
 from merganser.framework.math import RigidTransform, RollPitchYaw
-from merganser.geometry.visualizers.meshcat import Meshcat
-from merganser.geometry.visualizers.stop_button import repeat_until_stopped
-
-__all__ = ["MeshcatPoseSliders"]
+from merganser.geometry.visualizers.meshcat import Meshcat, repeat_until_stopped
 
 _NAMES = ("roll", "pitch", "yaw", "x", "y", "z")
 _LOWER = (-math.pi, -math.pi, -math.pi, -1.0, -1.0, -1.0)
@@ -47,7 +44,7 @@ class MeshcatPoseSliders(LeafSystem):
         step: of each slider, shape [6].
         decrement_keycodes: keys that take each slider one step down, see `Meshcat.AddButton`; empty for none.
         increment_keycodes: keys that take each one step up.
-        prefix: if not empty, stands before the names of sliders, with an underscore.
+        prefix: if not empty, precedes the names of sliders, with an underscore.
         visible: whether there is a slider for each, or it stays as it was at the beginning, shape [6].
 
     Raises:

@@ -1,4 +1,7 @@
-"""MeshcatVisualizer: draws a SceneGraph in a Meshcat while a simulation runs."""
+"""MeshcatVisualizer: draws a SceneGraph in a Meshcat while a simulation runs.
+
+MeshcatPointCloudVisualizer: draws a point cloud in a Meshcat while a simulation runs.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,16 @@ from typing import Any, overload
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.core.scalars.scalars import cast_array
-from merganser.geometry.query_object import QueryObject
-from merganser.geometry.roles import Role
-from merganser.geometry.scene_graph import SceneGraph
-from merganser.geometry.visualizers.adding import add_visualizer, query_output_port
+from merganser.framework.math import RigidTransform
+from merganser.geometry.perception import PointCloud
+from merganser.geometry.registration.colors import Rgba
+from merganser.geometry.registration.roles import Role
+from merganser.geometry.scene.query_object import QueryObject
+from merganser.geometry.scene.scene_graph import SceneGraph
 from merganser.geometry.visualizers.animation import MeshcatAnimation
-from merganser.geometry.visualizers.drawing_events import declare_drawing
-from merganser.geometry.visualizers.meshcat import Meshcat
-from merganser.geometry.visualizers.params import MeshcatVisualizerParams
+from merganser.geometry.visualizers.meshcat import Meshcat, declare_drawing
+from merganser.geometry.visualizers.params import MeshcatVisualizerParams, add_visualizer, query_output_port
 from merganser.geometry.visualizers.scene_drawing import SceneDrawing
-
-__all__ = ["MeshcatVisualizer"]
 
 _SLIDER = (0.02, 1.0, 0.02)  # of opacity: least and greatest value, step
 
@@ -26,8 +28,8 @@ _SLIDER = (0.02, 1.0, 0.02)  # of opacity: least and greatest value, step
 class MeshcatVisualizer(LeafSystem):
     """Draws the geometries of one role of a SceneGraph in a Meshcat, at the start of a simulation and periodically.
 
-    Frame F of source s has the path `<prefix>/<name of F>`, '::' in names becoming '/', and its geometries stand below,
-    each by its name; those of the world stand at the prefix. When geometries change in the Context, what has changed is
+    Frame F of source s has the path `<prefix>/<name of F>`, '::' in names becoming '/', with its geometries below, each
+    by its name; those of the world are below the prefix. When geometries change in the Context, what has changed is
     drawn again. Copies of this system, and those for other scalars, draw in the same Meshcat.
 
     Ports:
@@ -107,8 +109,7 @@ class MeshcatVisualizer(LeafSystem):
         """
         port = query_output_port("MeshcatVisualizer", builder, scene_graph, query_object_port)
         visualizer = MeshcatVisualizer(meshcat, params)
-        add_visualizer(builder, visualizer, f"meshcat_visualizer({visualizer._params.prefix})", port)
-        return visualizer
+        return add_visualizer(builder, visualizer, f"meshcat_visualizer({visualizer._params.prefix})", port)
 
     def query_object_input_port(self) -> InputPort:
         """Returns the port that takes the QueryObject of a SceneGraph."""
@@ -176,3 +177,69 @@ def _checked(meshcat: Any, params: Any) -> MeshcatVisualizerParams:
             f"MeshcatVisualizerParams.publish_period must not be negative; given {params.publish_period}."
         )
     return copy.deepcopy(params)
+
+
+class MeshcatPointCloudVisualizer(LeafSystem):
+    """Draws the PointCloud at its input in a Meshcat, periodically.
+
+    Ports:
+        input `cloud`: PointCloud with positions, and perhaps colors.
+        input `X_ParentCloud`: RigidTransform, pose of the cloud in its parent; the identity if it is not connected.
+
+    Args:
+        meshcat: where it draws.
+        path: the path of the cloud.
+        publish_period: simulated time between two pictures [s]; 0 for one after each step.
+
+    Raises:
+        TypeError: an argument has another type.
+        RuntimeError: the period is negative.
+    """
+
+    _keeps_derivatives = True
+
+    def __init__(self, meshcat: Meshcat, path: str, publish_period: float = 1 / 32.0) -> None:
+        super().__init__()
+        if not isinstance(meshcat, Meshcat) or not isinstance(path, str):
+            raise TypeError(f"MeshcatPointCloudVisualizer takes a Meshcat and a path; given {meshcat!r} and {path!r}.")
+        if not (publish_period >= 0 and math.isfinite(publish_period)):
+            raise RuntimeError(
+                f"MeshcatPointCloudVisualizer: publish_period must not be negative; given {publish_period}."
+            )
+        self._meshcat = meshcat
+        self._path = path
+        self._point_size = 0.001
+        self._default_rgba = Rgba(0.9, 0.9, 0.9, 1.0)
+        self._cloud = self.DeclareAbstractInputPort("cloud", Value(PointCloud()))
+        self._pose = self.DeclareAbstractInputPort("X_ParentCloud", Value(RigidTransform()))
+        self._demand = declare_drawing(self, meshcat, publish_period, self._draw)
+
+    def set_point_size(self, point_size: float) -> None:
+        """Sets the size of points [m]; 0.001 by default."""
+        self._point_size = float(point_size)
+
+    def set_default_rgba(self, rgba: Rgba) -> None:
+        """Sets the color of points that have none."""
+        self._default_rgba = rgba
+
+    def Delete(self) -> None:
+        """Deletes the cloud from the Meshcat."""
+        self._meshcat.Delete(self._path)
+
+    def cloud_input_port(self) -> InputPort:
+        """Returns the port that takes the cloud."""
+        return self._cloud
+
+    def pose_input_port(self) -> InputPort:
+        """Returns the port that takes the pose of the cloud in its parent."""
+        return self._pose
+
+    def _draw(self, context: Context) -> None:
+        time = float(cast_array([context.get_time()], float)[0])
+        cloud = self._cloud.Eval(context)
+        self._meshcat.SetObject(self._path, cloud, self._point_size, self._default_rgba, time_in_recording=time)
+        X_ParentCloud = RigidTransform()
+        if self._pose.HasValue(context):
+            X_ParentCloud = RigidTransform(cast_array(self._pose.Eval(context).GetAsMatrix4(), float))
+        self._meshcat.SetTransform(self._path, X_ParentCloud, time)
+        self._demand.note_met()

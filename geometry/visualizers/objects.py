@@ -1,54 +1,215 @@
 """Objects as three.js reads them (its JSON format "Object", version 4), made of shapes, triangles, lines and points.
 
-three.js has its cylinders along y, and we along z. What a path's transform does not say about the pose of an object
-stands in its matrix, by columns.
+What a path's transform does not say about the pose of an object
+is in its matrix, by columns.
+
+Mesh files with their materials and textures, read by trimesh, as objects of three.js.
+
+Each part of a file with a material of its own becomes a mesh in a group. Arrays and pictures are Assets, so that a file
+that is drawn several times is kept and sent once.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+import base64
+import io
+import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, read_volume_mesh
-from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh
+from merganser.geometry.meshes.files import read_parts
+from merganser.geometry.meshes.mesh_source import MeshSource, check_picture
 from merganser.geometry.perception import PointCloud
-from merganser.geometry.rgba import Rgba
-from merganser.geometry.shapes import (
-    Box,
-    Capsule,
-    Convex,
-    Cylinder,
-    Ellipsoid,
-    HalfSpace,
-    Mesh,
-    MeshcatCone,
-    Shape,
-    Sphere,
-)
+from merganser.geometry.registration.colors import Rgba
+from merganser.geometry.shapes import Mesh, Shape
+from merganser.geometry.shapes.measures import drawn_surface
 from merganser.geometry.visualizers.encoding import Asset, attribute, new_name
-from merganser.geometry.visualizers.mesh_files import REPEAT, mesh_file_object, picture
 from merganser.geometry.visualizers.params import OrthographicCamera, PerspectiveCamera, SideOfFaceToRender
-
-__all__ = [
-    "camera_object",
-    "cloud_object",
-    "cover",
-    "finite_points",
-    "line_object",
-    "shape_object",
-    "single_object",
-    "triangles_object",
-]
 
 Array = NDArray[np.float64]
 Json = dict[str, Any]
 
-_EXTENT_OF_HALF_SPACE = 50.0  # of the square that is drawn for it [m]
-_Y_TO_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+_SAYS_NORMALS = {  # found in files that have normals
+    ".obj": rb"(?m)^\s*vn\s",
+    ".gltf": rb'"NORMAL"',
+    ".glb": rb'"NORMAL"',
+    ".dae": rb'"NORMAL"',
+    ".ply": rb"(?m)^property \w+ nx",
+}
+_UNNAMED = re.compile(r"material_\d+")  # what trimesh calls materials that a file does not have
+_MEDIA_TYPES = {  # that browsers show, by the names of Pillow
+    "PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif", "BMP": "image/bmp",
+}  # fmt: skip
+REPEAT, _FRONT, _DOUBLE = 1000, 0, 2  # constants of three.js
+
+
+def mesh_file_object(source: MeshSource, default_material: Json, scale: Array) -> Json:
+    """The object of a mesh file.
+
+    Args:
+        source: the file.
+        default_material: of parts that have none.
+        scale: of the whole, shape [4, 4].
+
+    Raises:
+        RuntimeError: the file cannot be read.
+        ImportError: trimesh is missing.
+    """
+    contents = source.read()
+    marks = _SAYS_NORMALS.get(source.extension())
+    has_normals = marks is not None and re.search(marks, contents) is not None
+    made = _Parts(default_material, has_normals)
+    for X, part in read_parts(source):
+        made.add(part, scale @ X)
+    return made.object()
+
+
+class _Parts:
+    """Collects the parts of an object.
+
+    Args:
+        default_material: of parts that have none.
+        has_normals: whether the file has; otherwise triangles are shaded flat.
+    """
+
+    def __init__(self, default_material: Json, has_normals: bool) -> None:
+        self._default = default_material
+        self._has_normals = has_normals
+        self._lists: dict[str, list[Json]] = {
+            name: [] for name in ("geometries", "images", "textures", "materials", "children")
+        }
+
+    def object(self) -> Json:
+        """All parts as one object."""
+        lists = self._lists
+        group = {"uuid": new_name(), "type": "Group", "children": lists.pop("children")}
+        return {
+            "metadata": {"version": 4.5, "type": "Object"},
+            **{name: entries for name, entries in lists.items() if entries},
+            "object": group,
+        }
+
+    def add(self, part: Any, X: Array) -> None:
+        """Adds what trimesh calls a mesh, at a pose that may scale."""
+        visual = part.visual
+        vertices = np.asarray(part.vertices, dtype=np.float32)
+        attributes = {"position": attribute(vertices, shared=True)}
+        if self._has_normals:
+            attributes["normal"] = attribute(np.asarray(part.vertex_normals, dtype=np.float32), shared=True)
+        material = self._material(visual)
+        uv = getattr(visual, "uv", None)
+        if uv is not None and "map" in material:
+            attributes["uv"] = attribute(np.asarray(uv, dtype=np.float32), shared=True)
+        if getattr(visual, "kind", None) == "vertex":
+            colors = np.asarray(visual.vertex_colors, dtype=np.uint8)[:, :3]
+            attributes["color"] = attribute(np.ascontiguousarray(colors), shared=True, normalized=True)
+            material = {**self._default, "color": 0xFFFFFF, "vertexColors": True}
+        if not self._has_normals:
+            material = {**material, "flatShading": True}
+        index = attribute(np.asarray(part.faces, dtype=np.uint32), shared=True)
+        geometry = {"type": "BufferGeometry", "data": {"attributes": attributes, "index": index}}
+        self._lists["children"].append(
+            {
+                "uuid": new_name(),
+                "type": "Mesh",
+                "geometry": self._add("geometries", geometry),
+                "material": self._add("materials", material),
+                "matrix": X.T.ravel().tolist(),
+                "castShadow": True,
+                "receiveShadow": True,
+            }
+        )
+
+    def _material(self, visual: Any) -> Json:
+        material: Any = getattr(visual, "material", None)
+        kind = type(material).__name__
+        if kind == "PBRMaterial":
+            return self._physical(material)
+        if kind == "SimpleMaterial" and not _UNNAMED.fullmatch(material.name or "material_0"):
+            return self._simple(material)
+        return self._default
+
+    def _simple(self, material: Any) -> Json:
+        """A material of an MTL file."""
+        red, green, blue, _ = (int(value) for value in material.diffuse)
+        opacity = _first(material.kwargs.get("d"), 1.0)
+        found: Json = {
+            "type": "MeshPhongMaterial", "color": red << 16 | green << 8 | blue, "opacity": opacity,
+            "transparent": opacity < 1.0, "side": _DOUBLE,
+        }  # fmt: skip
+        if material.image is not None:
+            found["map"] = self._texture(material.image)
+        return found
+
+    def _physical(self, material: Any) -> Json:
+        """A material of glTF. Its colors are amounts of light, which the viewer shows as they are on screens."""
+        rgba = np.ones(4) if material.baseColorFactor is None else np.asarray(material.baseColorFactor) / 255.0
+        opacity = 1.0 if (material.alphaMode or "OPAQUE") == "OPAQUE" else float(rgba[3])
+        found: Json = {
+            "type": "MeshStandardMaterial", "color": _on_screen(rgba[:3]), "opacity": opacity,
+            "transparent": material.alphaMode == "BLEND", "side": _DOUBLE if material.doubleSided else _FRONT,
+            "metalness": 1.0 if material.metallicFactor is None else float(material.metallicFactor),
+            "roughness": 1.0 if material.roughnessFactor is None else float(material.roughnessFactor),
+        }  # fmt: skip
+        if material.alphaMode == "MASK":
+            found["alphaTest"] = 0.5 if material.alphaCutoff is None else float(material.alphaCutoff)
+        if material.emissiveFactor is not None:
+            found["emissive"] = _on_screen(np.asarray(material.emissiveFactor))
+        maps = {
+            "map": material.baseColorTexture,
+            "normalMap": material.normalTexture,
+            "emissiveMap": material.emissiveTexture,
+            "metalnessMap": material.metallicRoughnessTexture,
+            "roughnessMap": material.metallicRoughnessTexture,
+        }
+        found |= {name: self._texture(image) for name, image in maps.items() if image is not None}
+        return found
+
+    def _texture(self, image: Any) -> str:
+        asset = Asset.of(_picture_of(image))
+        name = self._add("images", {"url": asset})
+        return self._add("textures", {"image": name, "wrap": [REPEAT, REPEAT]})
+
+    def _add(self, kind: str, entry: Json) -> str:
+        """Adds an entry to one of the lists; returns the name by which others refer to it."""
+        name = f"{kind}{len(self._lists[kind])}"
+        self._lists[kind].append({**entry, "uuid": name})
+        return name
+
+
+def picture(contents: bytes, media_type: str) -> str:
+    """A picture as the address of itself."""
+    return f"data:{media_type};base64,{base64.b64encode(contents).decode()}"
+
+
+def _picture_of(image: Any) -> str:
+    """A picture that trimesh has opened: its file as it is where browsers know the format, or else as PNG."""
+    check_picture(image)
+    file, media_type = getattr(image, "fp", None), _MEDIA_TYPES.get(image.format)
+    if file is not None and media_type is not None:  # Pillow has not read the pixels yet
+        file.seek(0)
+        return picture(file.read(), media_type)
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return picture(buffer.getvalue(), "image/png")
+
+
+def _on_screen(rgb: Array) -> int:
+    """An amount of light as a color of screens (IEC 61966-2-1), 0xRRGGBB."""
+    linear = np.clip(rgb, 0.0, 1.0)
+    shown = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    red, green, blue = (round(255 * value) for value in shown.tolist())
+    return red << 16 | green << 8 | blue
+
+
+def _first(values: Any, default: float) -> float:
+    try:
+        return float(values[0])
+    except (TypeError, ValueError, IndexError):
+        return default
 
 
 def single_object(kind: str, geometry: Json, material: Json, matrix: Array | None = None) -> Json:
@@ -87,10 +248,18 @@ def shape_object(shape: Shape, rgba: Rgba) -> Json:
         ImportError: its format needs trimesh, which is missing.
         TypeError: there is no such shape.
     """
-    make = _SHAPES.get(type(shape))
-    if make is None:
+    if not isinstance(shape, Shape):
         raise TypeError(f"Meshcat.SetObject() does not know how to draw a {type(shape).__name__}.")
-    return make(shape, rgba)
+    if isinstance(shape, Mesh):
+        return _mesh(shape, rgba)
+    if shape.kind.three is not None:
+        drawn = shape.kind.three(shape)
+        return single_object("Mesh", drawn.geometry, {**shaded(rgba), **(drawn.material or {})}, drawn.matrix)
+    vertices, triangles, normals, _ = drawn_surface(shape)
+    geometry = _triangles(vertices, triangles)
+    if normals is not None:
+        geometry["data"]["attributes"]["normal"] = attribute(normals.astype(np.float32))
+    return single_object("Mesh", geometry, shaded(rgba, flatShading=normals is None))
 
 
 def cover(content: Json, contents: bytes, repeats: Array) -> Json:
@@ -118,55 +287,6 @@ def _media_type(contents: bytes) -> str:
     return "image/jpeg" if contents[:2] == b"\xff\xd8" else "image/webp" if contents[8:12] == b"WEBP" else "image/png"
 
 
-def _sphere(shape: Sphere, rgba: Rgba) -> Json:
-    return single_object("Mesh", _ball(shape.radius()), shaded(rgba))
-
-
-def _ball(radius: float) -> Json:
-    return {"type": "SphereGeometry", "radius": radius, "widthSegments": 32, "heightSegments": 16}
-
-
-def _box(shape: Box, rgba: Rgba) -> Json:
-    geometry = {"type": "BoxGeometry", "width": shape.width(), "height": shape.depth(), "depth": shape.height()}
-    return single_object("Mesh", geometry, shaded(rgba))
-
-
-def _cylinder(shape: Cylinder, rgba: Rgba) -> Json:
-    return single_object("Mesh", _tube(shape.radius(), shape.radius(), shape.length()), shaded(rgba), _turned())
-
-
-def _tube(bottom: float, top: float, height: float) -> Json:
-    return {
-        "type": "CylinderGeometry", "radiusBottom": bottom, "radiusTop": top, "height": height, "radialSegments": 48,
-    }  # fmt: skip
-
-
-def _capsule(shape: Capsule, rgba: Rgba) -> Json:
-    half, radius = shape.length() / 2, shape.radius()
-    outline = []  # from the lower pole to the upper one
-    for i in range(-10, 11):
-        angle = i * math.pi / 20
-        ends = [-half, half] if i == 0 else [math.copysign(half, i)]
-        outline += [{"x": radius * math.cos(angle), "y": end + radius * math.sin(angle)} for end in ends]
-    return single_object("Mesh", {"type": "LatheGeometry", "points": outline, "segments": 32}, shaded(rgba), _turned())
-
-
-def _ellipsoid(shape: Ellipsoid, rgba: Rgba) -> Json:
-    return single_object("Mesh", _ball(1.0), shaded(rgba), np.diag([shape.a(), shape.b(), shape.c(), 1.0]))
-
-
-def _cone(shape: MeshcatCone, rgba: Rgba) -> Json:
-    matrix = np.diag([shape.a(), shape.b(), 1.0, 1.0]) @ _turned()
-    matrix[2, 3] = shape.height() / 2
-    return single_object("Mesh", _tube(0.0, 1.0, shape.height()), shaded(rgba), matrix)
-
-
-def _half_space(shape: HalfSpace, rgba: Rgba) -> Json:
-    plane = {"type": "PlaneGeometry", "width": _EXTENT_OF_HALF_SPACE, "height": _EXTENT_OF_HALF_SPACE}
-    behind = {"polygonOffset": True, "polygonOffsetFactor": 1, "polygonOffsetUnits": 1}  # the grid lies in it
-    return single_object("Mesh", plane, {**shaded(rgba), **behind})
-
-
 def _mesh(shape: Mesh, rgba: Rgba) -> Json:
     scale = np.diag([*shape.scale3(), 1.0])
     if shape.extension() == ".vtk":
@@ -174,42 +294,6 @@ def _mesh(shape: Mesh, rgba: Rgba) -> Json:
         geometry = _triangles(surface.vertex_array(), surface.triangle_array())
         return single_object("Mesh", geometry, shaded(rgba, flatShading=True), scale)
     return mesh_file_object(shape.source(), shaded(rgba), scale)
-
-
-def _convex(shape: Convex, rgba: Rgba) -> Json:
-    hull = shape.GetConvexHull()
-    return single_object("Mesh", _triangles(*_fans(hull)), shaded(rgba, flatShading=True))
-
-
-def _fans(mesh: PolygonSurfaceMesh) -> tuple[Array, NDArray[np.int64]]:
-    """The vertices of a mesh of convex polygons, and triangles that make them up."""
-    vertices = np.array([mesh.vertex(v) for v in range(mesh.num_vertices())])
-    triangles = []
-    for f in range(mesh.num_faces()):
-        polygon = mesh.element(f)
-        corners = [polygon.vertex(i) for i in range(polygon.num_vertices())]
-        triangles += [[corners[0], corners[i], corners[i + 1]] for i in range(1, len(corners) - 1)]
-    return vertices, np.array(triangles)
-
-
-_SHAPES: dict[type[Shape], Callable[[Any, Rgba], Json]] = {
-    Box: _box,
-    Capsule: _capsule,
-    Convex: _convex,
-    Cylinder: _cylinder,
-    Ellipsoid: _ellipsoid,
-    HalfSpace: _half_space,
-    Mesh: _mesh,
-    MeshcatCone: _cone,
-    Sphere: _sphere,
-}
-
-
-def _turned() -> Array:
-    """From a frame with its axis along y to one with its axis along z."""
-    matrix = np.eye(4)
-    matrix[:3, :3] = _Y_TO_Z
-    return matrix
 
 
 # ------------------------------------------------------------------ triangles, lines, points
@@ -248,7 +332,7 @@ def triangles_object(
     return single_object("Mesh", geometry, material)
 
 
-def _triangles(vertices: Array, triangles: NDArray[np.int64]) -> Json:
+def _triangles(vertices: NDArray[Any], triangles: NDArray[np.int64]) -> Json:
     return {
         "type": "BufferGeometry",
         "data": {

@@ -13,11 +13,9 @@ from typing import NamedTuple
 
 from merganser.geometry.visualizers.encoding import Asset, Message, joined, load_viewer
 
-__all__ = ["client_script", "live_page", "page_script", "static_page", "static_zip"]
-
 _LEVEL = 6  # of compression
-_SCRIPTS = ("scene", "look", "camera", "panel", "live", "connection")  # of the folder `page`, which follow each other
-# What the page may load, and which scripts may run: those that stand in it here, and no other, whatever names or models
+_SCRIPTS = ("scene", "look", "camera", "panel", "plots", "live", "connection")  # of `page`, which follow each other
+# What the page may load, and which scripts may run: those written in it here, and no other, whatever names or models
 # bring with them.
 _POLICY = (
     "default-src 'none'; script-src 'self'{hashes}; style-src 'unsafe-inline'; img-src 'self' data: blob:; "
@@ -39,7 +37,7 @@ def client_script() -> str:
 
 @functools.cache
 def page_script() -> str:
-    """What is around it, and connects it to the server."""
+    """The live page, which connects to the server."""
     return "\n".join(_own_file(f"{name}.js") for name in _SCRIPTS)
 
 
@@ -49,7 +47,7 @@ def live_page() -> str:
 
 
 def static_page(messages: list[Message]) -> str:
-    """A page that shows a scene by itself; assets stand in it once."""
+    """A page that shows a scene by itself, with each asset once."""
     import gzip  # takes long to import, as zipfile does
 
     batch = joined([*_assets(messages), *messages])
@@ -79,7 +77,7 @@ def static_zip(messages: list[Message]) -> bytes:
 
 
 def _assets(messages: list[Message]) -> list[Asset]:
-    """What the messages refer to, each once."""
+    """The assets of the messages, each once."""
     return list({asset.key: asset for message in messages for asset in message.assets}.values())
 
 
@@ -92,7 +90,7 @@ def _page(*scripts: _Script) -> str:
 
 
 class _Script(NamedTuple):
-    """A script: its text, which stands in the page, or else its source."""
+    """A script: its text, which is written into the page, or else its source."""
 
     text: str = ""
     source: str = ""

@@ -1,24 +1,20 @@
-"""Settings of the viewers, and the small records that their functions take and return."""
+"""Settings of the viewers, and the small records that their functions take and return.
+
+Common code of `AddToBuilder` of the visualizers of a SceneGraph.
+"""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
+from merganser.framework import DiagramBuilder, LeafSystem, OutputPort
 from merganser.framework.common.records import settings
-from merganser.geometry.rgba import Rgba
-from merganser.geometry.roles import Role
-
-__all__ = [
-    "DrakeVisualizerParams",
-    "Gamepad",
-    "MeshcatParams",
-    "MeshcatVisualizerParams",
-    "OrthographicCamera",
-    "PerspectiveCamera",
-    "PropertyTuple",
-    "SideOfFaceToRender",
-]
+from merganser.framework.core.inside import in_scalar_of
+from merganser.geometry.registration.colors import Rgba
+from merganser.geometry.registration.roles import Role
+from merganser.geometry.scene.scene_graph import SceneGraph
 
 
 class SideOfFaceToRender(enum.IntEnum):
@@ -38,9 +34,9 @@ class Gamepad:
     """The state of a gamepad at a browser.
 
     Attributes:
-        index: number of the gamepad; None if none has been told of.
+        index: number of the gamepad; None if none was reported.
         button_values: how far each button is pressed, from 0 to 1.
-        axes: where each axis stands, from -1 to 1.
+        axes: position of each axis, from -1 to 1.
     """
 
     index: int | None = None
@@ -117,7 +113,7 @@ class MeshcatParams:
         host: name or address of this machine to listen at; "*" for all that it has. By default it can be reached from
             this machine only, other than pydrake's, which everybody can reach.
         port: to listen at: 0 for any that is free; None for the first free one from 7000 to 7999.
-        web_url_pattern: makes `Meshcat.web_url`, with {host} and {port} filled in, where a proxy stands before it.
+        web_url_pattern: makes `Meshcat.web_url`, with {host} and {port} filled in, where it is behind a proxy.
         initial_properties: properties to begin with, such as of the background.
         show_stats_plot: whether pages show the real-time rate.
         realtime_rate_period: time over which the real-time rate is measured [s].
@@ -146,7 +142,7 @@ class MeshcatVisualizerParams:
         delete_on_initialization_event: whether what is there is deleted when a simulation begins.
         enable_alpha_slider: whether there is a slider for the opacity.
         initial_alpha_slider_value: what it begins with, from 0 to 1.
-        visible_by_default: whether the geometries are seen before somebody opts for them.
+        visible_by_default: whether the geometries are shown at first.
         show_hydroelastic: whether geometries of the proximity role are drawn as they are in hydroelastic contact.
         include_unspecified_accepting: whether geometries are shown that do not say which viewers may, by a property
             ('meshcat', 'accepting') with the prefix.
@@ -182,3 +178,43 @@ class DrakeVisualizerParams:
     default_color: Rgba = field(default_factory=lambda: Rgba(0.9, 0.9, 0.9, 1.0))
     show_hydroelastic: bool = False
     use_role_channel_suffix: bool = False
+
+
+_Visualizer = TypeVar("_Visualizer", bound=LeafSystem)
+
+
+def query_output_port(caller: str, builder: Any, scene_graph: Any, query_object_port: OutputPort | None) -> OutputPort:
+    """The output port with the QueryObject of the scene to draw.
+
+    Args:
+        caller: the visualizer, for messages.
+        builder: of the diagram.
+        scene_graph: a SceneGraph, or such an output port.
+        query_object_port: the port, if it is given instead.
+
+    Raises:
+        TypeError: an argument has another type.
+    """
+    given = scene_graph if query_object_port is None else query_object_port
+    port = given.get_query_output_port() if isinstance(given, SceneGraph) else given
+    if not isinstance(builder, DiagramBuilder) or not isinstance(port, OutputPort):
+        raise TypeError(
+            f"{caller}.AddToBuilder() takes a DiagramBuilder, a SceneGraph or an output port with a QueryObject, and "
+            f"what {caller} takes; given {builder!r} and {given!r}."
+        )
+    return port
+
+
+def add_visualizer(builder: DiagramBuilder, visualizer: _Visualizer, name: str, port: OutputPort) -> _Visualizer:
+    """Adds a visualizer to a diagram, with a name unless another system has that, and connects its input.
+
+    Returns:
+        The visualizer, of the scalar type of the diagram.
+    """
+    visualizer = in_scalar_of(builder, visualizer)
+    if builder.HasSubsystemNamed(name):
+        builder.AddSystem(visualizer)
+    else:
+        builder.AddNamedSystem(name, visualizer)
+    builder.Connect(port, visualizer.get_input_port())
+    return visualizer

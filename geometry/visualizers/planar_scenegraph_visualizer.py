@@ -11,47 +11,33 @@ projected points.
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import DiagramBuilder, InputPort, OutputPort, Value
+from merganser.framework.core.inside import suggest_name
 from merganser.framework.core.scalars.scalars import cast_array
-from merganser.geometry.geometry_version import GeometryVersion
-from merganser.geometry.ids import FrameId
-from merganser.geometry.inspector import SceneGraphInspector, rigid_geometries
-from merganser.geometry.query_object import QueryObject
-from merganser.geometry.rgba import Rgba
-from merganser.geometry.roles import Role
-from merganser.geometry.scene_graph import SceneGraph
-from merganser.geometry.shapes import (
-    Box,
-    Capsule,
-    Convex,
-    Cylinder,
-    Ellipsoid,
-    HalfSpace,
-    Mesh,
-    MeshcatCone,
-    Shape,
-    Sphere,
-)
+from merganser.geometry.registration.colors import Rgba
+from merganser.geometry.registration.ids import FrameId
+from merganser.geometry.registration.roles import GeometryVersion, Role
+from merganser.geometry.scene.inspector import SceneGraphInspector, rigid_geometries
+from merganser.geometry.scene.query_object import QueryObject
+from merganser.geometry.scene.scene_graph import SceneGraph
+from merganser.geometry.shapes import Convex, Mesh, Shape
+from merganser.geometry.shapes.measures import outline_of
 from merganser.geometry.visualizers.pyplot_visualizer import PyPlotVisualizer
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
-
-__all__ = ["ConnectPlanarSceneGraphVisualizer", "PlanarSceneGraphVisualizer"]
 
 Array = NDArray[np.float64]
 
 _FROM_THE_FRONT = ((1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))  # x to the right, z upwards
 _GRAY = Rgba(0.9, 0.9, 0.9, 1.0)
 _SAME_DEPTH = 9  # digits after the point [m]; what is as deep is drawn in the order in which it was registered
-_NUM_AROUND, _NUM_ALONG = 32, 13  # points on a circle, and circles on a ball
 _READABLE = (".obj", ".vtk", ".gltf")
 
 
@@ -122,7 +108,7 @@ class PlanarSceneGraphVisualizer(PyPlotVisualizer):
         width = rcParams["figure.figsize"][0]
         figsize = (width, width * (top - bottom) / (right - left))
         super().__init__(draw_period, facecolor, figsize, ax, show)
-        self.set_name("planar_scenegraph_visualizer")
+        suggest_name(self, "planar_scenegraph_visualizer")
         self._port = self.DeclareAbstractInputPort("geometry_query", Value(QueryObject()))
         self._has_random_colors = use_random_colors
         self._substitutes = substitute_collocated_mesh_files
@@ -205,7 +191,7 @@ class PlanarSceneGraphVisualizer(PyPlotVisualizer):
         """Points of which a shape is the convex hull, or nearly so, shape [n, 3]."""
         if isinstance(shape, (Convex, Mesh)):
             return self._corners_of_hull(shape)
-        return _POINTS[type(shape)](shape)
+        return outline_of(shape)
 
     def _corners_of_hull(self, shape: Convex | Mesh) -> Array:
         """The corners of a mesh's convex hull, shape [n, 3]."""
@@ -277,49 +263,3 @@ def _hull(points: Array) -> Array:
     except QhullError:
         along = points @ np.linalg.svd(points - points.mean(axis=0))[2][0]
         return points[[along.argmin(), along.argmax()]]
-
-
-# ------------------------------------------------------------------ points of shapes, in their frames G
-
-
-def _box(width: float, depth: float, height: float) -> Array:
-    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    return signs * [width / 2, depth / 2, height / 2]
-
-
-def _circle() -> Array:
-    """On the unit circle around z, shape [n, 3]."""
-    angles = np.arange(_NUM_AROUND) * (2 * math.pi / _NUM_AROUND)
-    return np.column_stack([np.cos(angles), np.sin(angles), np.zeros(_NUM_AROUND)])
-
-
-def _ball() -> Array:
-    """On the unit ball, shape [n, 3]."""
-    latitudes = np.linspace(-math.pi / 2, math.pi / 2, _NUM_ALONG)
-    return np.concatenate([_circle() * math.cos(each) + [0.0, 0.0, math.sin(each)] for each in latitudes])
-
-
-def _ends(points: Array, length: float) -> Array:
-    """Points moved by half a length along z, up and down."""
-    shift = np.array([0.0, 0.0, length / 2])
-    return np.concatenate([points - shift, points + shift])
-
-
-def _half_space(shape: HalfSpace) -> Array:
-    return _box(100.0, 100.0, 1.0) - [0.0, 0.0, 0.5]
-
-
-def _cone(shape: MeshcatCone) -> Array:
-    rim = _circle() * [shape.a(), shape.b(), 1.0] + [0.0, 0.0, shape.height()]
-    return np.concatenate([np.zeros((1, 3)), rim])
-
-
-_POINTS: dict[type[Shape], Callable[[Any], Array]] = {
-    Box: lambda shape: _box(shape.width(), shape.depth(), shape.height()),
-    Capsule: lambda shape: _ends(_ball() * shape.radius(), shape.length()),
-    Cylinder: lambda shape: _ends(_circle() * shape.radius(), shape.length()),
-    Ellipsoid: lambda shape: _ball() * [shape.a(), shape.b(), shape.c()],
-    HalfSpace: _half_space,
-    MeshcatCone: _cone,
-    Sphere: lambda shape: _ball() * shape.radius() if shape.radius() > 0 else np.empty((0, 3)),
-}

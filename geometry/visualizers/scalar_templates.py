@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework.core.scalars.templates import SystemTemplate
-from merganser.geometry.visualizers.meshcat_point_cloud_visualizer import MeshcatPointCloudVisualizer
 from merganser.geometry.visualizers.meshcat_pose_sliders import MeshcatPoseSliders
-from merganser.geometry.visualizers.meshcat_visualizer import MeshcatVisualizer
-
-__all__ = ["MeshcatPointCloudVisualizer_", "MeshcatPoseSliders_", "MeshcatVisualizer_", "float_and_derivatives"]
+from merganser.geometry.visualizers.meshcat_visualizer import MeshcatPointCloudVisualizer, MeshcatVisualizer
 
 
 def float_and_derivatives() -> tuple[type[Any], ...]:

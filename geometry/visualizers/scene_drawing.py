@@ -1,4 +1,9 @@
-"""The geometries of one role of a SceneGraph as objects of a Meshcat, kept up to date."""
+"""The geometries of one role of a SceneGraph as objects of a Meshcat, kept up to date.
+
+The surfaces of deformable geometries in a Meshcat, drawn again whenever a scene is drawn.
+
+Shows the progress of what takes more than a second.
+"""
 
 from __future__ import annotations
 
@@ -6,40 +11,153 @@ import copy
 import logging
 import math
 import os
+import sys
+import time
+from collections.abc import Iterator, Sized
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.core.scalars.scalars import cast_array
-from merganser.geometry.geometry_version import GeometryVersion
-from merganser.geometry.ids import FrameId, GeometryId
-from merganser.geometry.inspector import SceneGraphInspector, rigid_geometries
 from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, TriangleSurfaceMesh, VolumeMesh
-from merganser.geometry.pose_layout import PoseLayout
-from merganser.geometry.query_object import QueryObject
-from merganser.geometry.rgba import Rgba
-from merganser.geometry.roles import Role
+from merganser.geometry.meshes.volume_mesh import boundary_triangles
+from merganser.geometry.registration.colors import Rgba
+from merganser.geometry.registration.ids import FrameId, GeometryId
+from merganser.geometry.registration.roles import GeometryVersion, Role
+from merganser.geometry.scene.inspector import SceneGraphInspector, rigid_geometries
+from merganser.geometry.scene.pose_layout import PoseLayout
+from merganser.geometry.scene.query_object import QueryObject
 from merganser.geometry.shapes import Shape
-from merganser.geometry.visualizers.deformable_drawing import DeformableDrawing
 from merganser.geometry.visualizers.meshcat import Meshcat
 from merganser.geometry.visualizers.params import MeshcatVisualizerParams
-from merganser.geometry.visualizers.pose_block import PoseBlock
-from merganser.geometry.visualizers.progress import told
+from merganser.geometry.visualizers.scene import PoseBlock
 
-__all__ = ["SceneDrawing"]
+
+class _Surface(NamedTuple):
+    """What is drawn at a path.
+
+    Attributes:
+        geometry_id: whose surface it is.
+        triangles: by index of vertices, shape [3, num_triangles].
+        vertices: which of the mesh these are, shape [num_vertices].
+        color: of all.
+    """
+
+    geometry_id: GeometryId
+    triangles: NDArray[np.int64]
+    vertices: NDArray[np.int64]
+    color: Rgba
+
+
+class DeformableDrawing:
+    """Draws surfaces of deformable geometries.
+
+    Args:
+        meshcat: where.
+    """
+
+    def __init__(self, meshcat: Meshcat) -> None:
+        self._meshcat = meshcat
+        self._surfaces: dict[str, _Surface] = {}  # by path
+
+    def forget(self) -> None:
+        """Forgets all drawings."""
+        self._surfaces = {}
+
+    def set_geometries(self, inspector: Any, found: dict[str, tuple[GeometryId, Rgba]]) -> None:
+        """Sets the geometries to draw, by paths, and their colors; others are deleted."""
+        for path in self._surfaces.keys() - found.keys():
+            self._meshcat.Delete(path)
+        self._surfaces = {}
+        for path, (geometry_id, color) in found.items():
+            vertices, triangles = np.unique(
+                boundary_triangles(inspector.GetReferenceMesh(geometry_id)), return_inverse=True
+            )
+            self._surfaces[path] = _Surface(geometry_id, triangles.reshape(-1, 3).T, vertices, color)
+
+    def update(self, query: QueryObject, time: float) -> None:
+        """Draws the current surfaces.
+
+        Args:
+            query: of the SceneGraph.
+            time: simulated time, for recordings [s].
+        """
+        for path, surface in self._surfaces.items():
+            p_WV = query.GetConfigurationsInWorld(surface.geometry_id).reshape(-1, 3)[surface.vertices]
+            self._meshcat.SetTriangleMesh(path, p_WV.T, surface.triangles, surface.color, time_in_recording=time)
+
+
+_PATIENCE = 1.0  # before anything is said [s]
+
+T = TypeVar("T", covariant=True)
+
+
+class _Countable(Sized, Protocol[T]):
+    def __iter__(self) -> Iterator[T]: ...
+
+
+def with_progress(items: _Countable[T], what: str) -> Iterator[T]:
+    """Goes through some items; after a second there is a bar on a terminal, or else one line on standard error.
+
+    Nothing is said where the environment variable MERGANSER_PROGRESS is 0.
+
+    Args:
+        items: what to go through.
+        what: is done, for the message: "drawing meshes".
+    """
+    start, bar = time.monotonic(), None
+    try:
+        for number, item in enumerate(items):
+            if bar is None and time.monotonic() - start > _PATIENCE and os.environ.get("MERGANSER_PROGRESS") != "0":
+                bar = _Bar(what, len(items))
+            if bar is not None:
+                bar.show(number)
+            yield item
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+class _Bar:
+    """A bar; a line where there is no terminal."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self._progress: Any = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._progress = Progress(console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task(what, total=total)
+            self._progress.start()
+        else:
+            print(f"merganser: {what}, {total} in all ...", file=sys.stderr, flush=True)
+
+    def show(self, number: int) -> None:
+        """Shows how many are done."""
+        if self._progress is not None:
+            self._progress.update(self._task, completed=number)
+
+    def close(self) -> None:
+        """Takes the bar away."""
+        if self._progress is not None:
+            self._progress.stop()
+
 
 _logger = logging.getLogger("merganser.geometry")
 
 
 class _Drawn(NamedTuple):
-    """What stands at a path."""
+    """What is drawn at a path."""
 
     shape: Shape | TriangleSurfaceMesh
     rgba: list[float]
     X_FG: list[float]
     texture: str
     repeats: list[float]
+    is_fixed: bool
 
 
 class SceneDrawing:
@@ -119,11 +237,13 @@ class SceneDrawing:
                 frames[frame_path] = frame_id
             for geometry_id in geometry_ids:
                 name = inspector.GetName(geometry_id).replace("::", "/")
-                found[f"{frame_path}/{name}"] = self._to_draw(inspector, geometry_id)
+                found[f"{frame_path}/{name}"] = self._to_draw(inspector, geometry_id, is_world)
         for path in self._drawn.keys() - found.keys() | self._frames.keys() - frames.keys():
             self._meshcat.Delete(path)
-        for path, new in told(found.items(), "drawing shapes"):
+        for path, new in with_progress(found.items(), "drawing shapes"):
             old = self._drawn.get(path)
+            if old is None and new.is_fixed:
+                self._meshcat.SetProperty(path, "is_fixed", True)
             if old is None or old._replace(X_FG=new.X_FG) != new:
                 self._draw(path, new)
             if old is None or old.X_FG != new.X_FG:
@@ -153,7 +273,7 @@ class SceneDrawing:
             return self._params.include_unspecified_accepting
         return bool(properties.GetProperty("meshcat", "accepting") == self._params.prefix)
 
-    def _to_draw(self, inspector: SceneGraphInspector, geometry_id: GeometryId) -> _Drawn:
+    def _to_draw(self, inspector: SceneGraphInspector, geometry_id: GeometryId, is_fixed: bool) -> _Drawn:
         properties: Any = inspector.GetProperties(geometry_id, self._params.role)
         texture = properties.GetPropertyOrDefault("phong", "diffuse_map", "")
         repeats = np.asarray(properties.GetPropertyOrDefault("phong", "diffuse_scale", np.ones(2)), dtype=np.float64)
@@ -166,7 +286,7 @@ class SceneDrawing:
             if mesh is not None:
                 shape = ConvertVolumeToSurfaceMesh(mesh) if isinstance(mesh, VolumeMesh) else mesh
         X_FG = inspector.GetPoseInFrame(geometry_id).GetAsMatrix4().ravel().tolist()
-        return _Drawn(shape, color.rgba.tolist(), X_FG, os.fspath(texture), repeats.tolist())
+        return _Drawn(shape, color.rgba.tolist(), X_FG, os.fspath(texture), repeats.tolist(), is_fixed)
 
     def _draw(self, path: str, drawn: _Drawn) -> None:
         contents = b""

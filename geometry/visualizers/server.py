@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import functools
 import http
+import logging
 import os
 import socket
 import threading
@@ -20,10 +21,8 @@ from collections.abc import Callable
 from typing import Any
 
 from merganser.geometry.visualizers.client_messages import ClientMessages
-from merganser.geometry.visualizers.encoding import Asset, Message, joined, load_viewer
+from merganser.geometry.visualizers.encoding import Asset, Message, chunks, load_viewer
 from merganser.geometry.visualizers.scene import Client, Scene
-
-__all__ = ["EVERYWHERE", "Page", "Server", "open_sockets"]
 
 EVERYWHERE = ("*", "0.0.0.0", "::")  # hosts that mean all names and addresses of this machine
 _LOOPBACK = "127.0.0.1"
@@ -37,9 +36,13 @@ _REFUSAL = (
     "MeshcatParams.host and MeshcatParams.web_url_pattern."
 )
 _FAREWELL = 1.0  # for connections that are to be closed [s]
+_CHUNK = 1 << 18  # bytes that wait for a page at most; connection.js has the same number
+_STALLED = 30.0  # after which a page is let go that takes nothing [s]
 _PING = 60.0  # after which a client is looked for that is silent [s]
 
-Page = Callable[[], tuple[str, str | bytes]]  # gives content type and content
+_logger = logging.getLogger("merganser.geometry")
+
+Page = Callable[[], tuple[str, bytes]]  # gives content type and content
 
 
 def open_sockets(host: str, port: int | None) -> tuple[list[socket.socket], int]:
@@ -78,7 +81,7 @@ class Server:
 
     Args:
         sockets: that listen.
-        scene: what clients are told.
+        scene: what clients get.
         inbox: takes what clients send.
         pages: by path; all other paths do not exist.
         hosts: names under which this machine is reached; None if any will do.
@@ -168,21 +171,26 @@ class _Connection(Client):
                 self._loop.call_soon_threadsafe(self._news.set)
 
     async def keep_up_to_date(self) -> None:
-        """Sends what is new, one batch after the other has left; ends by an exception when the connection does."""
+        """Sends what is new, one chunk after the other has left; ends by an exception when the connection does.
+
+        Raises:
+            asyncio.TimeoutError: the client has taken nothing for too long.
+        """
         self._news.set()
         while True:
             await self._news.wait()
             self._news.clear()
             self._is_awake = False
-            batch = self._batch()
+            pieces = self._pieces()
             version = self.seen
-            if batch:
-                await self._write(batch)
+            if pieces:
+                for chunk in chunks(pieces, _CHUNK):
+                    await _unless_stalled(self._write(chunk))
             self._scene.note_sent(self, version)
             await asyncio.sleep(_PAUSE)
             self._scene.want_more()
 
-    def _batch(self) -> bytes:
+    def _pieces(self) -> list[Message | Asset]:
         """All that is new, with the assets that the client does not have."""
         pieces: list[Message | Asset] = []
         for message in self._scene.news(self):
@@ -191,12 +199,22 @@ class _Connection(Client):
                     self.assets.add(asset.key)
                     pieces.append(asset)
             pieces.append(message)
-        return joined(pieces)
+        return pieces
+
+
+async def _unless_stalled(sending: Any) -> None:
+    """Waits until a client has taken what was sent; asyncio.TimeoutError if it takes nothing for too long."""
+    future = asyncio.ensure_future(sending)
+    future.add_done_callback(lambda each: each.cancelled() or each.exception())  # it may come when the time is over
+    if not (await asyncio.wait({future}, timeout=_STALLED))[0]:
+        raise TimeoutError
+    future.result()
 
 
 def _application(server: Server, pages: dict[str, Page]) -> Any:
-    """What tornado calls for requests."""
+    """Handler of tornado for requests."""
     web, websocket = load_viewer("tornado.web"), load_viewer("tornado.websocket")
+    iostream = load_viewer("tornado.iostream")
 
     class Guarded(web.RequestHandler):  # type: ignore[name-defined]
         """Refuses requests that do not mean this server."""
@@ -221,14 +239,25 @@ def _application(server: Server, pages: dict[str, Page]) -> Any:
             self.finish(f"{status_code} {http.HTTPStatus(status_code).phrase}")
 
     class Contents(Guarded):
-        def get(self) -> None:
+        async def get(self) -> None:
             page = pages.get(self.request.path)
             if page is None:
                 raise web.HTTPError(404)
             content_type, content = page()
             self.set_header("Content-Type", content_type)
+            self.set_header("Content-Length", str(len(content)))
             self.set_header("Cache-Control", "no-cache")
-            self.finish(content)
+            view = memoryview(content)
+            try:
+                for begin in range(0, len(view), _CHUNK):
+                    self.write(bytes(view[begin : begin + _CHUNK]))
+                    await _unless_stalled(self.flush())
+            except TimeoutError:
+                self.request.connection.stream.close()
+            except iostream.StreamClosedError:
+                pass
+            else:
+                self.finish()
 
     class Websocket(Guarded, websocket.WebSocketHandler):  # type: ignore[name-defined]
         client: _Connection | None = None
@@ -237,7 +266,7 @@ def _application(server: Server, pages: dict[str, Page]) -> Any:
             if self.request.headers.get("Upgrade", "").lower() == "websocket":
                 await websocket.WebSocketHandler.get(self)
             else:
-                Contents.get(self)
+                await Contents.get(self)
 
         def check_origin(self, origin: str) -> bool:
             place = _place_of(origin)
@@ -257,8 +286,16 @@ def _application(server: Server, pages: dict[str, Page]) -> Any:
             stream.close()
 
         async def _keep_up_to_date(self) -> None:
-            with contextlib.suppress(websocket.WebSocketClosedError):
+            try:
                 await self.client.keep_up_to_date()  # type: ignore[union-attr]
+            except websocket.WebSocketClosedError:
+                pass
+            except TimeoutError:
+                _logger.warning(
+                    f"Meshcat closed the connection to a page that has taken nothing for {_STALLED:g} s. The page "
+                    "connects again when it can."
+                )
+                self.ws_connection.stream.close()
 
         def on_message(self, message: str | bytes) -> None:
             server.inbox.receive(message, self.client)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["PDGains", "SE3PDGains", "default_constraint_stabilization_gains"]
-
 
 @dataclass(frozen=True)
 class PDGains:

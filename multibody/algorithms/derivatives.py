@@ -11,24 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.native import Given, Result
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
-from merganser.multibody.kernels.force_element_derivatives import force_element_derivatives
+from merganser.multibody.kernels.force_elements import force_element_derivatives
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 from merganser.multibody.kernels.mobilizers import kinds_in
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.arguments import check_forces, checked_vector
-from merganser.multibody.plant.checked_code import checked
+from merganser.multibody.plant.arguments import check_forces, checked, checked_vector
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyForces
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-
-__all__ = [
-    "ForwardDynamicsDerivatives",
-    "InverseDynamicsDerivatives",
-    "forward_dynamics_derivatives",
-    "inverse_dynamics_derivatives",
-]
 
 Array = NDArray[Any]
 _new: Any = tuple.__new__  # of a NamedTuple takes half the time of its constructor
@@ -170,7 +162,7 @@ class _Work:
     Attributes:
         sensitivity: records of kernels/inverse_dynamics_derivatives.py.
         elements: the table of the force elements; None if gravity is the only one.
-        room_for_elements: for kernels/force_element_derivatives.py.
+        room_for_elements: for kernels/force_elements.py.
         has_simple_rates: whether qdot = v.
         run_inverse: the kernel, of vdot and F_app; returns dtau_dq, dtau_dv and M; None until it is bound.
         run_state_forward: the kernel, of tau_app and F_app; returns the status, xdot, and what it computes; None until
@@ -211,7 +203,7 @@ class _Work:
 
 
 def _room_for_elements(w: Workspace) -> tuple[Array, ...]:
-    """The arguments of kernels/force_element_derivatives.py that are work."""
+    """The arguments of kernels/force_elements.py that are work."""
     num_mobods, num_q, num_v = len(w.topology), len(w.q), len(w.v)
     return (
         np.zeros(num_mobods, layout.position_dtype(np.complex128)),
@@ -225,7 +217,7 @@ def _room_for_elements(w: Workspace) -> tuple[Array, ...]:
 
 
 def _make_work(caller: str, plant: MultibodyPlant, w: Workspace) -> _Work:
-    """The room of a workspace, when it is first needed.
+    """The scratch arrays of a workspace, made on first use.
 
     Raises:
         RuntimeError: the closed form does not serve this plant.

@@ -25,14 +25,12 @@ from merganser.multibody.plant.step.failures import describe_singularity
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint
 
-__all__ = ["DynamicsResult", "dynamics"]
-
 Array = NDArray[Any]
 Gains: TypeAlias = SE3PDGains | Mapping[Joint, SE3PDGains] | None
 
 
 class DynamicsResult:
-    """What the dynamics of a mechanism in one state amount to.
+    """The results of a mechanism's dynamics in one state.
 
     Args:
         state: gives the sizes and the scalar type; the result can be used for other states of the same mechanism.
@@ -141,7 +139,7 @@ def dynamics(
 
 
 def _checked_buffers(result: DynamicsResult, w: Workspace) -> dict[str, Array]:
-    """The arrays of a result by name, which somebody may have replaced; errors as output()."""
+    """The arrays of a result by name, checked as output() does since users may have replaced them."""
     num_v, num_bodies = len(w.v), len(w.topology)
     room: dict[str, Array] = {}
     for name, shape in (
@@ -166,7 +164,7 @@ def _set_gains(rows: Array, mechanism: Any, gains: Gains) -> None:
 
     Raises:
         TypeError: they are no gains.
-        RuntimeError: a joint is no loop joint of the mechanism.
+        RuntimeError: a joint is not a loop joint of the mechanism.
     """
     by_number: dict[int, Any] = {}
     if isinstance(gains, Mapping):

@@ -15,8 +15,6 @@ from merganser.multibody.algorithms.root_frame import (
 )
 from merganser.multibody.algorithms.state import MechanismState, output, per_body_output
 
-__all__ = ["dynamics_bias", "inverse_dynamics", "mass_matrix"]
-
 Array = NDArray[Any]
 
 

@@ -14,8 +14,6 @@ from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.arguments import mobod_of
 from merganser.multibody.tree import Frame, JacobianWrtVariable, Joint, RigidBody
 
-__all__ = ["TransformFunction", "TreePath", "express_columns", "geometric_jacobian", "path", "point_jacobian"]
-
 Array = NDArray[Any]
 TransformFunction: TypeAlias = RigidTransform | Callable[[Array], Array] | None
 

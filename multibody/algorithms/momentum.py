@@ -14,8 +14,6 @@ from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.arguments import mobod_of
 from merganser.multibody.tree import RigidBody
 
-__all__ = ["center_of_mass", "mass", "momentum_matrix", "subtree_mass"]
-
 Array = NDArray[Any]
 
 

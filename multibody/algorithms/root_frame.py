@@ -5,7 +5,7 @@ The kernels work with spatial vectors about the origin Bo of each body, expresse
     wrench                [t; f] about Bo     ->  [t + p x f; f] about Wo                     (1)
     spatial acceleration  [alpha; a] of Bo    ->  [alpha; a - alpha x p - w x v] about Wo     (2)
 
-(2) is the rate of the twist [w; v - w x p], the field of velocities of the body at the place Wo, which stands still.
+(2) is the rate of the twist [w; v - w x p], the velocity field of the body at the fixed point Wo.
 
 Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), sections 2.2 to 2.4 and 2.10.
 """
@@ -25,8 +25,6 @@ from merganser.multibody.plant.arguments import mobod_of
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import RigidBody
 
-__all__ = ["Wrenches", "accelerations_about_root", "applied_forces", "wrenches_about_root"]
-
 Array = NDArray[Any]
 Wrenches: TypeAlias = Mapping[RigidBody, SpatialForce | ArrayLike]
 
@@ -35,7 +33,7 @@ def applied_forces(caller: str, state: MechanismState, w: Workspace, wrenches: W
     """Spatial forces on bodies about Bo in W, in the order of mobods, from wrenches about Wo, equation (1).
 
     Raises:
-        TypeError: a key is no body, or a value no wrench.
+        TypeError: a key is not a body, or a value not a wrench.
         RuntimeError: a body is not of the plant.
         ValueError: a wrench is not finite, or of wrong size.
     """

@@ -16,8 +16,6 @@ from merganser.multibody.plant.workspace import Workspace
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["MechanismState"]
-
 Array = NDArray[Any]
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -92,7 +90,7 @@ def output(
         others: further arguments by name, arrays or None, that must not share memory with this one.
 
     Raises:
-        TypeError: `out` is no array of the scalar type of the Context.
+        TypeError: `out` is not an array of the scalar type of the Context.
         ValueError: its shape is wrong, it is not contiguous and aligned, it is read-only, or it shares memory with
             another argument or with the Context.
     """

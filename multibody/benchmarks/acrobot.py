@@ -14,8 +14,6 @@ from merganser.geometry import Cylinder, SceneGraph, Shape, Sphere
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import FixedOffsetFrame, RevoluteJoint, RigidBody, SpatialInertia, UnitInertia
 
-__all__ = ["AcrobotParameters", "MakeAcrobotPlant"]
-
 
 @dataclass(frozen=True)
 class AcrobotParameters:
@@ -25,7 +23,7 @@ class AcrobotParameters:
         m1, m2: masses of the links [kg].
         l1, l2: lengths [m].
         lc1, lc2: from a hinge to the centre of mass [m].
-        Ic1, Ic2: moments of inertia about the centre of mass, normal to the link [kg m^2]; there is none along it.
+        Ic1, Ic2: moments of inertia about the centre of mass, normal to the link [kg m^2]; zero along the link.
         r1, r2: radii of the links as they are drawn [m].
         g: gravity [m/s^2].
     """

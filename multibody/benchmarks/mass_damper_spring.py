@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["MassDamperSpringAnalyticalSolution"]
-
 
 class MassDamperSpringAnalyticalSolution:
     """x(t) of a mass [kg] with a damper b [N s/m] and a spring k [N/m], and its derivatives.

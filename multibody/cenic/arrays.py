@@ -7,10 +7,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from merganser.analysis.integrators.problem import arrays_of_method
-from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.framework.native.memory.records_of_arrays import RecordOf
 
-__all__ = ["CenicArrays", "PlantArrays", "arrays_of", "refused_dtype"]
+STEP, INPUTS = 1, 2  # numbers of operations, see CenicIntegrator.operations
 
 refused_dtype = np.dtype(
     [
@@ -23,16 +23,27 @@ refused_dtype = np.dtype(
 
 
 class PlantArrays(NamedTuple):
-    """What an attempt has of a plant.
+    """A plant in an attempt.
 
     Attributes:
-        lengths: of steps and of the last one, see ../contact/step_operation.py.
-        responses, places: see ../contact/responses.py.
+        first, num_q: where its state begins in that of the whole, and how many positions it has.
+        arguments, slopes: of its operation "step", in the Context.
+        sample: result of its operation "inputs", in the Context.
+        columns, acted_on: see ../plant/step/variable_steps.py.
+        before: the sample at the start of the step.
+        by_velocity, by_position: (1) and (2) of attempt.py, of each input.
     """
 
-    lengths: Floats
-    responses: FloatTable
-    places: Integers
+    first: int
+    num_q: int
+    arguments: Floats
+    slopes: Floats
+    sample: Floats
+    columns: Integers
+    acted_on: Integers
+    before: Floats
+    by_velocity: Floats
+    by_position: Floats
 
 
 class CenicArrays(NamedTuple):
@@ -45,9 +56,7 @@ class CenicArrays(NamedTuple):
         whole, middle, end: after one step, half of it, and its second half; all with quaternions of length 1.
         blames: how often each number of the state had the largest error of an attempt that was refused.
         shortest, shortest_start: the shortest of these attempts, and the state at its start.
-        rates: N v of plants at the start.
-        predicted: the state with positions that have moved on with these.
-        xdot: workspace for derivatives.
+        predicted: a state in which inputs are sampled.
         plants: those that it moves.
     """
 
@@ -61,9 +70,7 @@ class CenicArrays(NamedTuple):
     blames: Integers
     shortest: Annotated[Any, RecordOf(refused_dtype)]
     shortest_start: Floats
-    rates: Floats
     predicted: Floats
-    xdot: Floats
     plants: tuple[PlantArrays, ...]
 
 

@@ -12,14 +12,11 @@ from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars.scalars import scalar_named
 from merganser.framework.core.scalars.templates import ValueTemplate
-from merganser.multibody.cenic.arrays import CenicArrays, PlantArrays, refused_dtype
+from merganser.multibody.cenic.arrays import CenicArrays, refused_dtype
 from merganser.multibody.cenic.attempt import try_contact_step
 from merganser.multibody.cenic.moved_plants import MovedPlant, moved_plants
 from merganser.multibody.cenic.solver_parameters import IcfSolverParameters
 from merganser.multibody.cenic.step_report import describe_step_sizes
-from merganser.multibody.contact.responses import FIRST
-
-__all__ = ["CenicIntegrator", "CenicIntegrator_"]
 
 Array = NDArray[Any]
 
@@ -46,11 +43,11 @@ class CenicIntegrator(IntegratorBase):
     Steps are convex problems, which always have a solution. Joint damping, PD controllers of actuators, limits,
     constraints and contact act in them as they are at the end. So does what comes through input ports and follows the
     state of the plant, by a diagonal linearization that is projected to be stable, within effort limits (contact/
-    responses.py); what does not follow it acts as it is at the start.
+    linearized_inputs.py); what does not follow it acts as it is at the start.
 
     After a step, output ports that follow from forces show the last part of (2): contact results, reaction forces and
     accelerations belong together, as those of a discrete plant do. What blocks ask of a plant while a step is made is
-    what acts at the moment. `DescribeStepSizes` tells what made steps short.
+    the current forces. `DescribeStepSizes` says what made steps short.
 
     Systems of AutoDiffXd are moved by the same steps, beyond pydrake. Derivatives are those of (1), (2) and (4), each
     S_h by the implicit function theorem, with lengths of steps that depend on nothing: what chooses them are values.
@@ -70,6 +67,10 @@ class CenicIntegrator(IntegratorBase):
     """
 
     attempt = try_contact_step
+    operations = {"step": True, "inputs": False}
+    made_for_context = IntegratorBase.made_for_context | {
+        "_blames", "_moved", "_shortest", "_shortest_start", "_tolerances",
+    }  # fmt: skip
 
     def __init__(self, system: System, context: Context | None = None) -> None:
         self._parameters = IcfSolverParameters()
@@ -106,16 +107,16 @@ class CenicIntegrator(IntegratorBase):
         self._make_ready()
 
     def _make_ready(self) -> None:
-        """Before some steps: looks which inputs of plants follow their state, and at settings."""
+        """Prepares some steps: finds the inputs of plants that depend on their state, and reads settings."""
         self._set_tolerances()
         for plant in self._moved:
-            plant.motion.look_at_inputs()
-        self._num_following[:] = sum(plant.motion.heard.follow() for plant in self._moved)
+            plant.steps.look_at_inputs()
+        self._num_following[:] = sum(plant.steps.follow() for plant in self._moved)
 
     # ------------------------------------------------------------------ the solver
 
     def get_solver_parameters(self) -> IcfSolverParameters:
-        """The numbers of the convex solver."""
+        """The parameters of the convex solver."""
         return self._parameters
 
     def SetSolverParameters(self, parameters: IcfSolverParameters) -> None:
@@ -131,7 +132,7 @@ class CenicIntegrator(IntegratorBase):
         self._parameters = parameters
 
     def _set_tolerances(self) -> None:
-        """Ties the tolerance of the solver to the accuracy; fixed steps are solved as those of discrete plants.
+        """Sets the tolerance of the solver by the accuracy; fixed steps are solved as those of discrete plants.
 
         What is left of a step of that length by an event, however short, has relaxation times as the others.
         """
@@ -152,41 +153,28 @@ class CenicIntegrator(IntegratorBase):
     def _make_arrays(self, n: int, dtype: Any) -> CenicArrays:
         blames, shortest = np.zeros(n, np.int64), np.zeros(1, refused_dtype)[0]
         weights, rate_weights = np.ones(n), np.zeros(n)
-        start, whole, middle, end, rates, predicted, xdot, shortest_start = (np.zeros(n, dtype) for _ in range(8))
+        start, whole, middle, end, predicted, shortest_start = (np.zeros(n, dtype) for _ in range(6))
         for q in self.get_context().layout.root.unit_quaternions:
             weights[q : q + 4] = 2.0
         for plant in self._moved:
             weights[plant.velocities], rate_weights[plant.velocities] = 0.0, 1.0
-            plant.motion.end = end[plant.state]
-            plant.motion.heard.places[FIRST] = plant.state.start
+            plant.steps.end = end[plant.state]
         self._blames, self._shortest, self._shortest_start = blames, shortest, shortest_start
-        plants = tuple(
-            PlantArrays(plant.motion.lengths, plant.motion.heard.table, plant.motion.heard.places)
-            for plant in self._moved
-        )
         return CenicArrays(
             self._num_following, weights, rate_weights, start, whole, middle, end, blames, shortest, shortest_start,
-            rates, predicted, xdot, plants,
+            predicted, tuple(plant.arrays() for plant in self._moved),
         )  # fmt: skip
-
-    def _attempt_step(self) -> int:
-        """Tries a step in Python."""
-        try:
-            return super()._attempt_step()
-        finally:  # an exception or an interrupt may have ended it
-            for plant in self._moved:
-                plant.motion.lengths[0] = 0.0
 
     # ------------------------------------------------------------------ reports
 
     def ResetStatistics(self) -> None:
         super().ResetStatistics()
         for plant in self._moved:
-            plant.motion.counts[:] = 0
+            plant.steps.counts[:] = 0
         self._blames[:], self._shortest["h"] = 0, 0.0
 
     def _summary(self) -> list[tuple[str, float]]:
-        counts = sum((plant.motion.counts for plant in self._moved), np.zeros(2, np.int64)).tolist()
+        counts = sum((plant.steps.counts for plant in self._moved), np.zeros(2, np.int64)).tolist()
         return [
             ("cenic_total_solver_iterations", counts[0]),
             ("cenic_total_hessian_factorizations", counts[0]),
@@ -194,7 +182,7 @@ class CenicIntegrator(IntegratorBase):
         ]
 
     def DescribeStepSizes(self) -> str:
-        """What made steps short, in words: how many were refused for which coordinates, and in which contact.
+        """Describes what made steps short: how many were refused for which coordinates, and in which contact.
 
         The contact is that of the shortest attempt that was refused, which is made once more in a copy of the Context.
 
@@ -210,7 +198,7 @@ class CenicIntegrator(IntegratorBase):
 
 
 def _scalars() -> tuple[type[Any], ...]:
-    """Of systems whose values decide how long a step may be."""
+    """Scalar types of systems whose values decide how long a step may be."""
     return float, scalar_named("AutoDiffXd")
 
 

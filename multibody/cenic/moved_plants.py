@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from merganser.framework import Context, Diagram, System
+from merganser.multibody.cenic.arrays import PlantArrays
 from merganser.multibody.contact import make_settings
 from merganser.multibody.plant import MultibodyPlant
-
-__all__ = ["MovedPlant", "moved_plants"]
 
 
 class MovedPlant:
@@ -21,12 +22,12 @@ class MovedPlant:
 
     Attributes:
         plant: as given.
-        motion: its steps, see ../plant/step/motion.py.
-        state, velocities: where its state and its velocities stand in the continuous state of the whole.
+        steps: its steps, see ../plant/step/variable_steps.py.
+        state, velocities: slices of its state and its velocities in the continuous state of the whole.
     """
 
     def __init__(self, plant: MultibodyPlant, context: Context, first: int) -> None:
-        self.plant, self.motion = plant, plant._dynamics.motion_in(context)
+        self.plant, self.steps = plant, plant._dynamics.variable_steps_in(context)
         start, end = (place - first for place in context.layout.xc_range)
         self.state, self._solver = slice(start, end), (0.0, 0, 0.0, False)
         rates = start + plant.num_positions()
@@ -37,7 +38,7 @@ class MovedPlant:
         return self.plant._settings.choices.stiction_tolerance
 
     def solve_to(self, tolerance: float, max_iterations: int, relaxation: float, looks_ahead: bool) -> None:
-        """Has contact problems solved to this tolerance of the momentum, relative.
+        """Sets the relative tolerance of the momentum of contact problems.
 
         Args:
             tolerance: as given.
@@ -50,7 +51,7 @@ class MovedPlant:
             stiction_tolerance=self.stiction_tolerance(), relative_tolerance=tolerance, max_iterations=max_iterations,
             shortest_relaxation=relaxation,
         )  # fmt: skip
-        self.motion.solve_by(settings, looks_ahead)
+        self.steps.solve_by(settings, looks_ahead)
 
     def moved_in(self, context: Context) -> MovedPlant:
         """The same plant in another Context of the whole, solved as here."""
@@ -59,8 +60,15 @@ class MovedPlant:
         moved.solve_to(*self._solver)
         return moved
 
+    def arrays(self) -> PlantArrays:
+        """What attempts work on."""
+        steps, num_q = self.steps, self.plant.num_positions()
+        slopes, sample = (slot.value.value() for slot in (steps.step_slot, steps.inputs_slot))
+        of_inputs = steps.columns, steps.acted_on, sample.copy(), *np.zeros((2, len(steps.columns)))
+        return PlantArrays(self.state.start, num_q, steps.arguments, slopes, sample, *of_inputs)
+
     def name_of(self, place: int) -> str:
-        """What the number at this place of its state is, in words."""
+        """Describes the element at this index of its state."""
         plant, k = self.plant, place - self.state.start
         positions = [f"position {name}" for name in plant.GetPositionNames()]
         velocities = [f"velocity {name}" for name in plant.GetVelocityNames()]
@@ -71,7 +79,7 @@ def moved_plants(system: System, context: Context) -> list[MovedPlant]:
     """The continuous plants of a system.
 
     Raises:
-        ValueError: there is none.
+        ValueError: the system has no continuous plant, or one with time derivatives of its own.
     """
     first, _ = context.layout.xc_range
     leaves = [leaf for leaf in _leaves(system) if isinstance(leaf, MultibodyPlant)]

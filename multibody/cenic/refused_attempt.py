@@ -14,8 +14,6 @@ from merganser.multibody.cenic.moved_plants import MovedPlant
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import JacobianWrtVariable, Joint, RigidBody
 
-__all__ = ["describe_contact"]
-
 Array = NDArray[Any]
 Contact = tuple[RigidBody, RigidBody, Array, Array]  # A, B, p_WC [m], f_Bc_W [N]
 
@@ -56,14 +54,11 @@ def _joint_of(plant: MultibodyPlant, k: int) -> Joint:
 
 def _contacts_after(moved: MovedPlant, context: Context, plant_context: Context, h: float) -> Iterator[Contact]:
     """The contacts of a step, at points and on surfaces; leaves the Context at its end."""
-    plant, motion, x = moved.plant, moved.motion, context.get_continuous_state_vector().CopyToVector()
-    motion.lengths[0] = h
-    try:
-        xdot = plant.EvalTimeDerivatives(plant_context).CopyToVector()
-    finally:
-        motion.lengths[0] = 0.0
-    x[moved.state] += h * xdot
-    motion.end = x[moved.state].copy()
+    plant, steps, x = moved.plant, moved.steps, context.get_continuous_state_vector().CopyToVector()
+    steps.arguments[0] = h
+    steps.step_slot.compute()
+    x[moved.state] += h * steps.step_slot.value.CopyToVector()
+    steps.end = x[moved.state].copy()
     context.SetContinuousState(x)
     results = plant.get_contact_results_output_port().Eval(plant_context)
     for i in range(results.num_point_pair_contacts()):

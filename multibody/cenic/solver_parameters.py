@@ -7,13 +7,11 @@ import math
 
 from merganser.framework.common.records import settings
 
-__all__ = ["IcfSolverParameters"]
-
 
 @settings
 @dataclasses.dataclass(kw_only=True)
 class IcfSolverParameters:
-    """The numbers of the convex solver that `CenicIntegrator` uses.
+    """The parameters of the convex solver of `CenicIntegrator`.
 
     The solver is that of discrete plants, which always searches exactly along a direction, takes the Hessian of each
     point, and factors it along the trees. So only the first two numbers have an effect; the others are there because

@@ -1,4 +1,4 @@
-"""What made steps short, in words."""
+"""Descriptions of what made steps short."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from merganser.framework import Context
 from merganser.multibody.cenic.moved_plants import MovedPlant
 from merganser.multibody.cenic.refused_attempt import describe_contact
-
-__all__ = ["describe_step_sizes"]
 
 Array = NDArray[Any]
 

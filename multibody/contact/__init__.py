@@ -5,7 +5,8 @@ from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI
 from merganser.multibody.contact.settings import make_settings, make_trees
 from merganser.multibody.contact.solver import contact_velocities
 from merganser.multibody.contact.tamsi import tamsi_contact_velocities
-from merganser.multibody.contact.work_arrays import integer_workspace_size, workspace_size
+from merganser.multibody.contact.work_arrays import workspace_size
+from merganser.multibody.linear.ordering import integer_workspace_size
 
 __all__ = [
     "LAGGED",

@@ -17,11 +17,9 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
-from merganser.multibody.contact.layout import Array, Problem
-from merganser.multibody.contact.products import block_of, multiply_matrix, num_ends
 from merganser.multibody.contact.work_arrays import IMPULSE, MOMENTUM, SCALE, SCRATCH, STEP
-
-__all__ = ["bound_rounding", "calc_momentum_left", "measure_rounding"]
+from merganser.multibody.linear.products import block_of, multiply_matrix, num_ends
+from merganser.multibody.linear.records import Array, Problem
 
 _LAST_BITS = 2.0 * 2.0**-52
 _SPLITTER = 2.0**27 + 1.0

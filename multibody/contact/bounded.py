@@ -11,9 +11,7 @@ Source: Castro et al. (2022), section IV; the spring and damper behind c and K a
 from __future__ import annotations
 
 from merganser.framework.native import device
-from merganser.multibody.contact.layout import Array
-
-__all__ = ["GAIN", "LOWER", "OFFSET", "UPPER", "bounded_potential", "bounded_response"]
+from merganser.multibody.linear.records import Array
 
 # Numbers of the law of one row.
 GAIN = 0  # K

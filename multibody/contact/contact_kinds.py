@@ -18,12 +18,11 @@ from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats
 from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.multibody.contact.contact_pairs import OF_KIND, ContactPairs, contact_pair_dtype
-from merganser.multibody.contact.layout import Array, Count
+from merganser.multibody.contact.layout import Count
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.kind_table import KindTable, Role
 from merganser.multibody.kernels.layout import Positions
-
-__all__ = ["ContactKind", "ContactSources", "contact_source_dtype", "make_pairs_of_kinds", "set_contact_kind"]
+from merganser.multibody.linear.records import Array
 
 
 @dataclass(frozen=True, eq=False)

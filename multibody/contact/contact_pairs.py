@@ -47,26 +47,14 @@ from merganser.framework.native.memory.by_value import larger
 from merganser.framework.native.memory.hinted_types import Integers, IntegerTable, Poses
 from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.geometry.proximity.layout import Contacts
-from merganser.multibody.contact.layout import Array, Count
+from merganser.multibody.contact.layout import Count
 from merganser.multibody.kernels.spatial import Vector3, add, dot, scaled, set_vector, subtract, vector
-
-__all__ = [
-    "OF_FACE",
-    "OF_KIND",
-    "OF_POINT",
-    "ContactPairs",
-    "Materials",
-    "combine_dissipation",
-    "combine_materials",
-    "contact_pair_dtype",
-    "make_contact_pairs",
-    "material_dtype",
-    "set_surface_velocity",
-]
+from merganser.multibody.linear.records import Array
 
 _ROUNDING = 1e-12  # of the size of a face: by how much rounding may lift a point of it
 
 OF_POINT, OF_FACE, OF_KIND = range(3)  # what a pair comes from; in this order they stand
+POINTS_ALONE, POINTS_FOR_OTHERS, SURFACES_ALONE = range(3)  # how geometries touch
 
 material_dtype = np.dtype(
     [

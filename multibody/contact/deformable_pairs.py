@@ -4,7 +4,7 @@ A face of area A and pressure p, in which a triangle of a deformable body D lies
 R (../../geometry/deformable/moving_meshes.py), presses with f_0 = A p at its centroid C. The field gives way like a
 spring of its pressure gradient g_R along the normal n, out of D into R, and the surface of D like one of C_D:
 
-    g_R = n . grad p_R,   1 / g = 1 / g_R + 1 / C_D,   k = A g,   phi = -p / g                                    (1)
+    g_R = n . grad p_R,   1 / g_D = 1 / g_R + 1 / C_D,   k = A g,   phi = -p / g                                  (1)
 
 A face whose pressure does not grow along n is no pair. A face of two deformable bodies, in which both are by the same e
 below their surfaces at rest, has
@@ -15,7 +15,16 @@ No pair are faces of tetrahedra that are inside out. C moves with the vertices o
 
     v_C = sum_a w_a v_a,   p_C = sum_a w_a p_a,   sum_a w_a = 1                                                   (3)
 
-Materials combine as those of points do, equation (1) of contact_pairs.py, with g of (1) and C_D as stiffnesses.
+Drake takes g = g_D. But the mesh does not know that its surface gives way: as it moves, p grows by g_R, so that a step
+whose law has the gradient g finds r = g_R / g times the force that it has counted on. Of one vertex on stiff ground, a
+step leaves the share 1 - r of the depth by the laws of Hunt and Crossley, 1 - r h / (h + tau) by that of SAP. Where it
+is more than one in size, the vertex rattles without end, or flies away. So
+
+    g = max(g_D, g_R min(1, 4 h / (h + tau))),   with tau = 0 for Hunt and Crossley: g = g_R                      (4)
+
+is the true one there. For SAP it is g_D, until the share of several vertices would come near 0.
+
+Materials combine as those of points do, equation (1) of contact_pairs.py, with g_D of (1) and C_D as stiffnesses.
 
 Sources: X. Han, J. Masterjohn, A. Castro (2023), A Convex Formulation of Frictional Contact between Rigid and
 Deformable Bodies, section V; C_D, (2) and g in place of g_R for dissipations as Drake has them.
@@ -40,12 +49,9 @@ from merganser.multibody.contact.contact_pairs import (
     combine_materials,
     set_surface_velocity,
 )
-from merganser.multibody.contact.layout import Array, Count
+from merganser.multibody.contact.layout import SAP, Count
 from merganser.multibody.kernels.spatial import Vector3, cross, dot, set_vector, subtract, vector
-
-__all__ = [
-    "MOST_NODES", "SURFACE_STIFFNESS", "Ends", "MeshRows", "end_dtype", "make_deformable_pairs", "row_dtype"
-]  # fmt: skip
+from merganser.multibody.linear.records import Array
 
 SURFACE_STIFFNESS = 1e8  # C_D [Pa/m]
 MOST_NODES = 4  # that an end hangs on
@@ -77,6 +83,8 @@ MeshRows = Annotated[Array, ArrayOf(row_dtype)]
 @kernel
 def make_deformable_pairs(
     # Model:
+    time_step: float,  # h [s]
+    approximation: int,  # of contact
     materials: Materials,  # of all rows
     mesh_rows: MeshRows,
     opposite: Integers,  # see moving_meshes.py
@@ -106,8 +114,10 @@ def make_deformable_pairs(
             volume = _volume(vertices, opposite[f], elements[f, 0], elements[f, 1], elements[f, 2])
             if not volume > 0.0:
                 continue
-            g = growth * SURFACE_STIFFNESS / (growth + SURFACE_STIFFNESS)
-            stiffness_M, gap = g, -face[PRESSURE] / g
+            stiffness_M = growth * SURFACE_STIFFNESS / (growth + SURFACE_STIFFNESS)
+            tau = M["relaxation_time"] + N["relaxation_time"] if approximation == SAP else 0.0
+            g = max(stiffness_M, growth * min(1.0, 4.0 * time_step / (time_step + tau)))  # (4)
+            gap = -face[PRESSURE] / g
             ends_out[count, 0]["body"] = -1
             _set_end_of_triangle(mesh_rows[n], vertices, elements[f], p_WC, ends_out[count, 1])
         else:

@@ -1,4 +1,4 @@
-"""Which vertices of deformable bodies contacts act on, and where their velocities stand in the problem of a step.
+"""Which vertices of deformable bodies contacts act on, and where their velocities are in the problem of a step.
 
 A body that takes part is one tree more. Its vertices stand there in an order in which neighbours are near each other,
 so that the columns of a contact's block of J lie in a short range.
@@ -7,49 +7,37 @@ so that the columns of a contact's block of J lie in a short range.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.contact_pairs import ContactPairs
 from merganser.multibody.contact.deformable_pairs import MOST_NODES, Ends
-from merganser.multibody.contact.deformable_records import CoupledProblem, Fixed, Motion, Participants
-from merganser.multibody.contact.layout import Array, Count
-from merganser.multibody.contact.plant_layout import PlantTrees
-
-__all__ = ["find_participants"]
+from merganser.multibody.contact.deformable_records import Fixed, Motion, Participants
+from merganser.multibody.contact.layout import Count
+from merganser.multibody.contact.plant_layout import PlantTrees, ProblemTrees
+from merganser.multibody.linear.records import Array
 
 
 @kernel
 def find_participants(
     # Model:
     plant: PlantTrees,
-    matrix_in: Floats,  # blocks of A of the rigid bodies
-    is_locked_in: Integers,  # of their velocities
     # In:
-    v_in: Floats,  # of the rigid bodies, before the step
-    v_star_in: Floats,  # and without constraints
     motion: Motion,
     fixed_in: Fixed,
     # In and out:
     taking_part: Participants,
-    pairs_io: ContactPairs,  # those count of which a side can move; they move to the front
+    pairs_io: ContactPairs,  # pairs with at least one side that can move are moved to the front
     ends_io: Ends,
-    # Out:
-    problem: CoupledProblem,  # trees, velocities, A of the rigid bodies, and numbers of all these
+    trees_io: ProblemTrees,  # those of the plant; the others are added, but for their blocks of A
 ) -> Count:
-    """Finds who takes part; returns how many pairs count. Of A, nothing is written where there is too little room."""
+    """Adds the trees of bodies that take part; returns how many pairs have a side that can move."""
     _mark(taking_part, pairs_io, ends_io, fixed_in)
-    _make_trees(plant, taking_part, problem)
-    if problem.counts[5] <= problem.matrix.shape[0]:
-        for k in range(matrix_in.shape[0]):
-            problem.matrix[k] = matrix_in[k]
-    num_v = v_in.shape[0]
-    for k in range(num_v):
-        problem.v[k], problem.v_star[k], problem.is_locked[k] = v_in[k], v_star_in[k], is_locked_in[k]
+    num_v = trees_io.counts[1]
+    _add_trees(taking_part, trees_io)
     for b in range(taking_part.tree_of_body.shape[0]):
         first = taking_part.first_vertices[b]
         for k in range(taking_part.starts[b], taking_part.starts[b + 1]):
             for r in range(3):
                 at, to = 3 * (first + taking_part.vertices[k]) + r, num_v + 3 * k + r
-                problem.v[to], problem.v_star[to], problem.is_locked[to] = motion.v[at], motion.v_free[at], 0
+                trees_io.v[to], trees_io.v_star[to], trees_io.is_locked[to] = motion.v[at], motion.v_free[at], 0
     return _drop_held(plant.of_mobod, taking_part.tree_of_body, pairs_io, ends_io)
 
 
@@ -83,28 +71,23 @@ def _mark(taking_part: Participants, pairs: Array, ends: Array, fixed: Array) ->
 
 
 @device
-def _make_trees(plant: PlantTrees, taking_part: Participants, problem: CoupledProblem) -> None:
-    """Writes the trees of all bodies; counts[3:6] are their number, velocities, and numbers of A."""
-    num_trees, size = plant.trees.shape[0], 0
-    num_v = plant.of_velocity.shape[0]
-    for t in range(num_trees):
-        given, tree = plant.trees[t], problem.trees[t]
-        tree["v_start"], tree["num_v"], tree["matrix_start"] = given["v_start"], given["num_v"], given["matrix_start"]
-        size += given["num_v"] * given["num_v"]
+def _add_trees(taking_part: Participants, trees: ProblemTrees) -> None:
+    """Adds a tree for each body that takes part."""
+    num_trees, num_v, size = trees.counts[0], trees.counts[1], trees.counts[2]
     for b in range(taking_part.tree_of_body.shape[0]):
         taking_part.tree_of_body[b] = -1
         n = 3 * (taking_part.starts[b + 1] - taking_part.starts[b])
         if n > 0:
-            tree = problem.trees[num_trees]
+            tree = trees.trees[num_trees]
             tree["v_start"], tree["num_v"], tree["matrix_start"] = num_v, n, size
             taking_part.tree_of_body[b] = num_trees
             num_trees, num_v, size = num_trees + 1, num_v + n, size + n * n
-    problem.counts[3], problem.counts[4], problem.counts[5] = num_trees, num_v, size
+    trees.counts[0], trees.counts[1], trees.counts[2] = num_trees, num_v, size
 
 
 @device
 def _drop_held(of_mobod: Array, tree_of_body: Array, pairs: Array, ends: Array) -> int:
-    """Leaves out pairs of which no side can move; returns how many are left."""
+    """Moves pairs with at least one side that can move to the front; returns how many these are."""
     count = 0
     for i in range(pairs.shape[0]):
         a, b = ends[i, 0]["body"], ends[i, 1]["body"]

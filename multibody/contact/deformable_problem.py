@@ -16,7 +16,8 @@ Vertices P that are fixed to points Q of a rigid body that moves are held by a h
 
     g = p_P - p_Q = 0                                                                                             (3)
 
-whose rows are along the axes of W.
+whose rows are along the axes of W. The block of J of the rigid body is that of the middle of the step, and v_P has a
+bias (deformable_motion.py).
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ import math
 from merganser.framework.native import device, kernel
 from merganser.multibody.contact.contact_pairs import ContactPairs
 from merganser.multibody.contact.deformable_pairs import MOST_NODES, Ends
-from merganser.multibody.contact.deformable_records import CoupledProblem, Fixed, Participants
-from merganser.multibody.contact.layout import Array, Count
-from merganser.multibody.contact.plant_forces import push
-from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP, PlantTrees, ProblemArrays
+from merganser.multibody.contact.deformable_records import Fixed, Participants
+from merganser.multibody.contact.layout import Count
+from merganser.multibody.contact.plant_forces import push, report_contact
+from merganser.multibody.contact.plant_layout import PlantTrees, ProblemArrays, ProblemTrees
 from merganser.multibody.contact.plant_problem import (
     add_point,
     open_blocks,
@@ -38,44 +39,38 @@ from merganser.multibody.contact.plant_problem import (
     set_holonomic,
     tangents_of,
 )
-from merganser.multibody.contact.products import add_row, block_of, num_ends, row_product, tree_of
 from merganser.multibody.kernels.layout import Positions
-from merganser.multibody.kernels.spatial import Vector3, add, dot, scaled, set_vector, vector
-
-__all__ = ["calc_deformable_forces", "pose_coupled_problem", "push_by_fixed_vertices"]
+from merganser.multibody.kernels.spatial import Vector3, add, scaled, vector
+from merganser.multibody.linear.products import add_row, block_of, num_ends, tree_of
+from merganser.multibody.linear.records import Array
 
 
 @kernel
-def pose_coupled_problem(
+def pose_deformables(
     # Model:
     plant: PlantTrees,
     time_step: float,  # h [s]
     beta: float,  # near-rigid threshold of contacts
     # In:
-    problem_in: ProblemArrays,  # constraints of the rigid bodies
+    trees_in: ProblemTrees,
     taking_part: Participants,
     pairs_in: ContactPairs,
     ends_in: Ends,
     fixed_in: Fixed,  # those of one set side by side
     position_in: Positions,
-    # Out:
-    problem: CoupledProblem,  # constraints, rows, J, and their numbers
+    position_mid_in: Positions,  # in the middle of the step, where vertices are fixed
+    # In and out:
+    problem_io: ProblemArrays,  # constraints of the rigid bodies; the others are added
 ) -> Count:
-    """Writes the constraints of all bodies; returns how many numbers J has, for which there may be too little room."""
-    given, counts = problem_in.counts, problem.counts
-    for k in range(3):
-        counts[k] = given[k]
-    needed = given[2] + _size_of_blocks(plant, problem.trees, taking_part, pairs_in, ends_in, fixed_in)
-    if needed > problem.jacobian.shape[0]:
-        return needed
-    for i in range(given[0]):
-        problem.constraints[i] = problem_in.constraints[i]
-    for i in range(given[1]):
-        problem.rows[i] = problem_in.rows[i]
-    for k in range(given[2]):
-        problem.jacobian[k] = problem_in.jacobian[k]
-    _add_contacts(plant, beta, taking_part, pairs_in, ends_in, position_in, problem)
-    _add_fixed_vertices(plant, time_step, taking_part, fixed_in, position_in, problem)
+    """Adds the constraints of deformable bodies; returns how many numbers J has.
+
+    Nothing is added where there is too little room for these.
+    """
+    trees = trees_in.trees
+    needed = problem_io.counts[2] + _size_of_blocks(plant, trees, taking_part, pairs_in, ends_in, fixed_in)
+    if needed <= problem_io.jacobian.shape[0]:
+        _add_contacts(plant, trees, beta, taking_part, pairs_in, ends_in, position_in, problem_io)
+        _add_fixed_vertices(plant, trees, time_step, taking_part, fixed_in, position_mid_in, problem_io)
     return needed
 
 
@@ -99,7 +94,7 @@ def _size_of_blocks(
 
 @device
 def _range_of(trees: Array, taking_part: Participants, tree: int, end: Array) -> tuple[int, int]:
-    """First column and number of columns of the block of J of an end, 0 if there is none.
+    """First column and number of columns of the block of J of an end, 0 without one.
 
     Of deformable bodies it has those from the first of the end's vertices to the last one. There are never six of many,
     as blocks of six are those of free bodies.
@@ -124,14 +119,14 @@ def _range_of(trees: Array, taking_part: Participants, tree: int, end: Array) ->
 
 @device
 def _add_contacts(
-    plant: PlantTrees, beta: float, taking_part: Participants, pairs: Array, ends: Array, position: Array,
-    problem: CoupledProblem,
+    plant: PlantTrees, trees: Array, beta: float, taking_part: Participants, pairs: Array, ends: Array,
+    position: Array, problem: ProblemArrays,
 ) -> None:  # fmt: skip
     """Adds the constraints of contacts.
 
     As in plant_problem.py, bodies A and B of the solver are B and A of the pair.
     """
-    trees, counts, jacobian = problem.trees, problem.counts, problem.jacobian
+    counts, jacobian = problem.counts, problem.jacobian
     c, row, place = counts[0], counts[1], counts[2]
     for i in range(pairs.shape[0]):
         pair, record = pairs[i], problem.constraints[c]
@@ -186,11 +181,11 @@ def _add_end(
 
 @device
 def _add_fixed_vertices(
-    plant: PlantTrees, time_step: float, taking_part: Participants, fixed: Array, position: Array,
-    problem: CoupledProblem,
+    plant: PlantTrees, trees: Array, time_step: float, taking_part: Participants, fixed: Array, position_mid: Array,
+    problem: ProblemArrays,
 ) -> None:  # fmt: skip
     """Adds the constraints of equation (3)."""
-    trees, counts, jacobian = problem.trees, problem.counts, problem.jacobian
+    counts, jacobian = problem.counts, problem.jacobian
     c, row, place = counts[0], counts[1], counts[2]
     i = 0
     while i < fixed.shape[0]:
@@ -202,9 +197,9 @@ def _add_fixed_vertices(
         place = open_constraint(record, trees, tree_A, tree_B, row, 3 * (end - i), place, jacobian)
         set_holonomic(record, math.inf, time_step, -math.inf, math.inf)
         for k in range(i, end):
-            at, p_WQ = 3 * (k - i), vector(fixed[k]["p_WQ"])
+            at, p_WQ, p_WM = 3 * (k - i), fixed[k]["p_WQ"], vector(fixed[k]["p_WM"])
             add_point(
-                plant.topology, position, trees, tree_B, record, at, mobod, p_WQ, -1.0, (1.0, 0.0, 0.0),
+                plant.topology, position_mid, trees, tree_B, record, at, mobod, p_WM, -1.0, (1.0, 0.0, 0.0),
                 (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), jacobian,
             )  # fmt: skip
             column = taking_part.columns[taking_part.first_vertices[body] + fixed[k]["vertex"]]
@@ -213,7 +208,7 @@ def _add_fixed_vertices(
                     block = block_of(trees, jacobian, record, 0)
                     block.J[(at + r) * block.num_v + column + r] += 1.0
                 problem.rows[row + at + r]["g"] = fixed[k]["p_WP"][r] - p_WQ[r]
-                problem.rows[row + at + r]["bias"] = 0.0
+                problem.rows[row + at + r]["bias"] = -fixed[k]["bias"][r]
         i, c, row = end, c + 1, row + 3 * (end - i)
     counts[0], counts[1], counts[2] = c, row, place
 
@@ -258,27 +253,18 @@ def calc_deformable_forces(
 ) -> None:
     """Computes the forces of contacts with deformable bodies."""
     for i in range(pairs_in.shape[0]):
-        constraint, pair, out = constraints_in[first + i], pairs_in[i], forces_out[i]
+        constraint, pair = constraints_in[first + i], pairs_in[i]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 3]
         n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
         t_1, t_2 = tangents_of(n)
         f = scaled(1.0 / time_step, add(add(scaled(gamma[0], t_1), scaled(gamma[1], t_2)), scaled(gamma[2], n)))
         _push_on_rigid(position_in, F_Bo_W_io, pair["mobod_A"], ends_in[i, 0], p_WC, f)
         _push_on_rigid(position_in, F_Bo_W_io, pair["mobod_B"], ends_in[i, 1], p_WC, scaled(-1.0, f))
-        v_1, v_2, v_n = 0.0, 0.0, 0.0
+        report_contact(pair, constraint, trees, jacobian_in, v_next_in, t_1, t_2, f, forces_out[i])
         for end in range(num_ends(constraint)):
-            block = block_of(trees, jacobian_in, constraint, end)
-            v_1 = row_product(block, 0, v_next_in, v_1)
-            v_2 = row_product(block, 1, v_next_in, v_2)
-            v_n = row_product(block, 2, v_next_in, v_n)
             if trees[tree_of(constraint, end)]["v_start"] < num_v:
                 for r in range(3):
-                    add_row(block, r, gamma[r] / time_step, tau_io)
-        slip = vector(pair["v_SbSa_W"])
-        v_1, v_2 = v_1 + dot(t_1, slip), v_2 + dot(t_2, slip)
-        set_vector(out, f)
-        out[APPROACH], out[SLIP] = -v_n, (v_1 * v_1 + v_2 * v_2) ** 0.5
-        set_vector(out[POINT:], p_WC)
+                    add_row(block_of(trees, jacobian_in, constraint, end), r, gamma[r] / time_step, tau_io)
 
 
 @device

@@ -1,4 +1,4 @@
-"""What a step of a plant with deformable bodies works on, as records of arrays: see deformable_step.py."""
+"""What a step of a plant with deformable bodies works on, as records of arrays: see step.py."""
 
 from __future__ import annotations
 
@@ -14,44 +14,15 @@ from merganser.framework.native.memory.hinted_types import (
     IntegerTable,
     Poses,
 )
-from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf, Code
+from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf
 from merganser.geometry.deformable.moving_meshes import MeshParts
 from merganser.geometry.hydroelastic.buffers import Buffers
 from merganser.geometry.hydroelastic.layout import Bodies, Meshes
 from merganser.multibody.contact.contact_pairs import ContactPairs, Materials
 from merganser.multibody.contact.deformable_pairs import Ends, MeshRows
-from merganser.multibody.contact.layout import Array, Constraints, Rows, SolverWork, Trees
 from merganser.multibody.fem.layout import BodyArrays, StepWork
-
-__all__ = [
-    "BODY",
-    "FACES",
-    "IS_COUPLED",
-    "JACOBIAN",
-    "MATRIX",
-    "NODES",
-    "NUM_FOUND",
-    "PAIRS",
-    "REASON",
-    "CoupledProblem",
-    "DeformableBodies",
-    "DeformableCode",
-    "DeformableGeometry",
-    "DeformableResults",
-    "Fixed",
-    "Motion",
-    "NextState",
-    "Participants",
-    "SoftBody",
-    "fixed_dtype",
-]
-
-# What DeformableResults.found holds.
-FACES, PAIRS = 0, 1  # of contact surfaces; contacts of which a side can move
-MATRIX, NODES, JACOBIAN = 2, 3, 4  # numbers in blocks of A and of J; numbers that a body needs for fem/schur.py
-IS_COUPLED = 5  # whether there was a problem of all bodies together
-BODY, REASON = 6, 7  # a body without a solution, and its status of fem/layout.py
-NUM_FOUND = 8
+from merganser.multibody.kernels.layout import Positions, Velocities
+from merganser.multibody.linear.records import Array
 
 # A vertex P of a deformable body that is fixed to a point Q of a rigid body B that can move.
 fixed_dtype = np.dtype(
@@ -63,25 +34,11 @@ fixed_dtype = np.dtype(
         ("p_BQ", np.float64, (3,)),
         ("p_WP", np.float64, (3,)),  # where both are before the step [m]
         ("p_WQ", np.float64, (3,)),
+        ("p_WM", np.float64, (3,)),  # and Q in the middle of the step
+        ("bias", np.float64, (3,)),  # of v_P, see deformable_motion.py [m/s]
     ]
 )
 Fixed = Annotated[Array, ArrayOf(fixed_dtype)]
-
-
-class DeformableCode(NamedTuple):
-    """The kernels that steps of rigid bodies do not have; 0 where a step does not come to them."""
-
-    start_motion: Code
-    free_motion: Code
-    end_motion: Code
-    put_meshes: Code
-    contact_surfaces: Code
-    make_deformable_pairs: Code
-    place_fixed: Code
-    find_participants: Code
-    couple_nodes: Code
-    pose_coupled_problem: Code
-    follow_nodes: Code
 
 
 class SoftBody(NamedTuple):
@@ -98,6 +55,7 @@ class SoftBody(NamedTuple):
         holders: of each vertex the mobod that holds it, the world's for those that stay; -1 of those that are free.
         p_held: where it is held, in the frame of that mobod [m], shape [num_vertices, 3].
         state: positions, velocities and accelerations of the vertices, shape [9 num_vertices].
+        next_state: after the step.
     """
 
     is_enabled: int
@@ -110,6 +68,7 @@ class SoftBody(NamedTuple):
     holders: Integers
     p_held: FloatTable
     state: FloatsInContext
+    next_state: FloatsInContext
 
 
 class Motion(NamedTuple):
@@ -182,77 +141,40 @@ class Participants(NamedTuple):
     starts: Integers
 
 
-class DeformableBodies(NamedTuple):
-    """The deformable bodies of a plant, and room for their steps.
+class Middle(NamedTuple):
+    """Coordinates and kinematics of the rigid bodies in the middle of a step, where vertices are fixed to them."""
+
+    q: Floats
+    position: Positions
+    velocity: Velocities
+
+
+class Deformables(NamedTuple):
+    """The deformable bodies of a plant, with what a step leaves of them beside StepResults, and room for it.
 
     Attributes:
-        code: the kernels.
         bodies: all bodies.
         motion: of all of them.
-        needs_poses: whether anything is where rigid bodies are.
         geometry: what they may touch.
         participants: see there.
         columns, W, S: room for fem/schur.py.
-        room: for the solver.
+        middle: room for the rigid bodies in the middle of the step.
+        corners, faces, owners: of contact surfaces, see geometry/hydroelastic/engine.py.
+        pairs, ends: contacts, see deformable_pairs.py.
+        fixed: vertices that are fixed to rigid bodies which can move, of bodies that move.
     """
 
-    code: DeformableCode
     bodies: tuple[SoftBody, ...]
     motion: Annotated[Motion, ONE_VALUE]
-    needs_poses: int
     geometry: DeformableGeometry
     participants: Annotated[Participants, ONE_VALUE]
     columns: Integers
     W: Floats
     S: Floats
-    room: Annotated[SolverWork, ONE_VALUE]
-
-
-class CoupledProblem(NamedTuple):
-    """The contact problem of all bodies: see layout.py. Trees and constraints of the rigid bodies come first.
-
-    Attributes:
-        counts: numbers of constraints, rows, numbers of J, trees, velocities and numbers of A, shape [6].
-        v_next, impulses: the solution.
-    """
-
-    trees: Trees
-    matrix: Floats
-    is_locked: Integers
-    v: Floats
-    v_star: Floats
-    constraints: Constraints
-    rows: Rows
-    jacobian: Floats
-    counts: Integers
-    v_next: Floats
-    impulses: Floats
-
-
-class NextState(NamedTuple):
-    """The state of a deformable body after a step, shape [9 num_vertices]."""
-
-    x: FloatsInContext
-
-
-class DeformableResults(NamedTuple):
-    """What a step leaves of deformable bodies, beside StepResults.
-
-    Attributes:
-        found: see above.
-        next_states: of all bodies.
-        corners, faces, owners: of contact surfaces, see geometry/hydroelastic/engine.py.
-        pairs, ends: contacts, see deformable_pairs.py.
-        fixed: vertices that are fixed to rigid bodies which can move, of bodies that move.
-        problem: the problem of all bodies.
-    """
-
-    found: Integers
-    next_states: tuple[NextState, ...]
+    middle: Annotated[Middle, ONE_VALUE]
     corners: Poses
     faces: FloatTable
     owners: IntegerTable
     pairs: ContactPairs
     ends: Ends
     fixed: Fixed
-    problem: Annotated[CoupledProblem, ONE_VALUE]

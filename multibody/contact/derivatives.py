@@ -10,12 +10,12 @@ poses, and the compliance w of a constraint (regularization.py) follows A and J.
     dv+ = -H^-1 dr,   H = A + J^T G J,   G = -dgamma/dv_c                                    (2)
 
 with dr the differential of r at constant v+. The source is that of a step, written once, run with complex numbers that
-carry derivatives in their imaginary parts (kernels/lanes.py tells what a lane is):
+carry derivatives in their imaginary parts (kernels/lanes.py says what a lane is):
 
     1.  the problem of each lane: A, the constraints and the numbers of their laws
     2.  Newton's method on the values of (1), beyond the tolerance of the solver, which leaves H
     3.  r of each lane at v+, which is the same in all, and from it dv+ and the next state
-    4.  gamma at v+ with dv+, and the forces that led there, when somebody asks for them
+    4.  gamma at v+ with dv+, and the forces that led there, when they are read
 
 H is symmetric, but for TAMSI, and where velocities are locked. Where a contact just begins or ends, just begins to
 slide, or an impulse is just at a bound, r has a kink: derivatives are then those of one side.
@@ -33,42 +33,21 @@ from numpy.typing import NDArray
 from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.memory.by_value import of_scalar
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype
-from merganser.multibody.contact.islands import find_islands
-from merganser.multibody.contact.layout import CONTACT, LAGGED, TAMSI, Array, Problem, constraint_dtype, row_dtype
+from merganser.multibody.contact.layout import LAGGED, TAMSI, row_dtype
 from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_next_state
 from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays, drive_dtype
 from merganser.multibody.contact.plant_problem import calc_contact_problem, calc_tree_matrices
 from merganser.multibody.contact.potential import calc_impulses
-from merganser.multibody.contact.products import add_row, block_of, multiply_matrix, multiply_rows, num_ends
 from merganser.multibody.contact.regularization import LAW_SIZE, calc_compliance, calc_laws
 from merganser.multibody.contact.solver import add_bias, copy_free_part, has_locked
 from merganser.multibody.contact.tamsi import calc_tamsi_impulses
-from merganser.multibody.contact.unsymmetric import factor_block, solve_block
-from merganser.multibody.contact.work_arrays import (
-    HESSIAN_SIZE,
-    Islands,
-    Reduction,
-    carve_islands,
-    integer_workspace_size,
-)
+from merganser.multibody.contact.work_arrays import Reduction
 from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.layout import scratch_dtype
-
-__all__ = [
-    "LACKS_SIZE",
-    "SINGULAR",
-    "LaneForces",
-    "LaneInputs",
-    "LaneProblems",
-    "LaneWork",
-    "StepModel",
-    "contact_pair_lanes_dtype",
-    "differentiate_forces",
-    "differentiate_step",
-    "drive_lanes_dtype",
-    "make_problems",
-    "make_work",
-]
+from merganser.multibody.linear.ordering import Islands, carve_islands, find_islands, integer_workspace_size
+from merganser.multibody.linear.products import add_row, block_of, multiply_matrix, multiply_rows, num_ends
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem, constraint_dtype
+from merganser.multibody.linear.unsymmetric import factor_block, solve_block
 
 contact_pair_lanes_dtype = of_scalar(contact_pair_dtype, np.complex128)
 drive_lanes_dtype = of_scalar(drive_dtype, np.complex128)
@@ -76,7 +55,7 @@ _constraint_lanes_dtype, _row_lanes_dtype = (of_scalar(dtype, np.complex128) for
 _value_lanes_dtype = constraint_value_dtype(np.complex128)
 
 # Why there are no derivatives.
-LACKS_SIZE = 1  # the problem has not as many constraints and rows as are told
+LACKS_SIZE = 1  # the problem has not as many constraints and rows as given
 SINGULAR = 2  # of H
 
 _BALANCED = 1e-6  # residual of a velocity with which it has been solved by a law [N s]
@@ -228,6 +207,7 @@ def differentiate_step(
     model: StepModel,
     sizes: NDArray[np.int64],  # how many constraints and rows the step had
     v_next: NDArray[np.float64],  # v+ as the solver has found it
+    is_again: int,  # whether the problem stands there but for v*
     inputs: LaneInputs,
     problems: LaneProblems,
     work: LaneWork,
@@ -240,14 +220,16 @@ def differentiate_step(
     """
     num_lanes, num_islands = x_next_out.shape[0], 0
     for lane in range(num_lanes):
-        _set_problem(lane, model, inputs, problems, work)
+        if not is_again:
+            _set_problem(lane, model, inputs, problems, work)
         if problems.counts[0] != sizes[0] or problems.counts[1] != sizes[1]:
             return LACKS_SIZE
         if lane == 0:  # they are the same in all
             num_islands = find_islands(
                 problems.constraints[0][: sizes[0]], model.plant.trees.shape[0], _islands(model, problems, work)
             )
-        _set_laws(lane, num_islands, model, inputs, problems, work)
+        if not is_again:
+            _set_laws(lane, num_islands, model, inputs, problems, work)
         if lane == 0:
             _choose_laws(model, num_islands, v_next, inputs, problems, work)
     if not _refine(model, v_next, inputs, problems, work):
@@ -293,7 +275,7 @@ def _parts(x: Array, num_v: int) -> tuple[Array, Array]:
 
 @inlined
 def _row(numbers: Array, lane: int) -> int:
-    """Where a lane stands in an array with an axis of lanes."""
+    """Where a lane is in an array with an axis of lanes."""
     return lane if numbers.shape[0] > 1 else 0
 
 

@@ -20,9 +20,7 @@ import math
 import numpy as np
 
 from merganser.framework.native import device, inlined
-from merganser.multibody.contact.layout import Array
-
-__all__ = ["Response", "Slope", "cone_potential", "cone_response", "cone_slip", "cone_slope", "set_cone_law"]
+from merganser.multibody.linear.records import Array
 
 # Impulse [t1, t2, n] and Hessian (11, 12, 22, 1n, 2n, nn) of one contact.
 Response = tuple[float, float, float, float, float, float, float, float, float]

@@ -1,6 +1,6 @@
 """Directions of friction as unknowns of their own, so that Newton's method takes few steps where many contacts stick.
 
-Friction gamma_t = b u, of bound b, follows the slip velocity by s u = -v_t, where s tells how fast the contact slips:
+Friction gamma_t = b u, of bound b, follows the slip velocity by s u = -v_t, where s says how fast the contact slips:
 
     s = max(|v_t|, mu y_n R_t)  of the cone (friction_cone.py),   s = sqrt(|v_t|^2 + eps^2)  of Hunt and Crossley    (1)
 
@@ -29,11 +29,9 @@ import math
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.friction_cone import cone_slip
 from merganser.multibody.contact.hunt_crossley import hunt_crossley_slip
-from merganser.multibody.contact.layout import CONTACT, SAP, Array, Problem
+from merganser.multibody.contact.layout import SAP
 from merganser.multibody.contact.regularization import LAW_SIZE
-from merganser.multibody.contact.work_arrays import HESSIAN_SIZE
-
-__all__ = ["forget_directions", "soften_hessians", "turn_directions"]
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem
 
 # Where T stands among the numbers of a contact's Hessian.
 _T_1 = 6

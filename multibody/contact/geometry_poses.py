@@ -6,8 +6,6 @@ from merganser.framework.native import kernel
 from merganser.framework.native.memory.hinted_types import Integers, Poses
 from merganser.multibody.kernels.layout import Positions
 
-__all__ = ["geometry_poses"]
-
 
 @kernel
 def geometry_poses(

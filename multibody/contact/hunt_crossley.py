@@ -30,19 +30,8 @@ import numpy as np
 
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.friction_cone import Response, Slope
-from merganser.multibody.contact.layout import SIMILAR, Array
-
-__all__ = [
-    "SOFTNESS",
-    "hunt_crossley_potential",
-    "hunt_crossley_response",
-    "hunt_crossley_slip",
-    "hunt_crossley_slope",
-    "implicit_friction_response",
-    "normal_impulse",
-    "set_hunt_crossley_law",
-    "soften",
-]
+from merganser.multibody.contact.layout import SIMILAR
+from merganser.multibody.linear.records import Array
 
 # -dn/dv at v = 0 is at most so many times the rigid gain 1 / w: what is steeper gives way by less than 1e-8 of its
 # velocity, but the rounding of velocities would cause impulses above the tolerance of the solver.

@@ -38,10 +38,9 @@ from merganser.multibody.contact.contact_pairs import (
     combine_materials,
     set_surface_velocity,
 )
-from merganser.multibody.contact.layout import Array, Count
+from merganser.multibody.contact.layout import Count
 from merganser.multibody.kernels.spatial import Vector3, add, cross, dot, scaled, set_vector, subtract, vector
-
-__all__ = ["POLYGONS", "SPRINGS_OF_POLYGONS", "SPRINGS_OF_TRIANGLES", "TRIANGLES", "make_hydroelastic_pairs"]
+from merganser.multibody.linear.records import Array
 
 # At which points there are pairs: of a discrete step at centroids, of faces that are springs; in continuous time at
 # the centroids of all polygons, or at three points of all triangles.

@@ -32,12 +32,11 @@ import math
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.contact.contact_pairs import ContactPairs
-from merganser.multibody.contact.layout import Array, Count
-from merganser.multibody.kernels.ends import arm_to, velocity_of
+from merganser.multibody.contact.layout import Count
+from merganser.multibody.kernels.frames import arm_to, velocity_of
 from merganser.multibody.kernels.layout import Positions, Topology
 from merganser.multibody.kernels.spatial import Vector3, dot, vector
-
-__all__ = ["drop_distant_pairs", "largest_speed", "margin_of_step"]
+from merganser.multibody.linear.records import Array
 
 # Poses in a scene a kilometre wide are rounded by less: so near, bodies touch, be there gravity or not [m].
 _ROUNDING = 1e-12

@@ -16,11 +16,9 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device
-from merganser.multibody.contact.layout import Array
 from merganser.multibody.kernels.scalars import arctangent
 from merganser.multibody.kernels.spatial import Vector3, dot, scaled
-
-__all__ = ["limited_position", "limited_rate"]
+from merganser.multibody.linear.records import Array
 
 
 @device

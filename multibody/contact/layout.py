@@ -31,46 +31,9 @@ import numpy as np
 
 from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
+from merganser.multibody.linear.records import Array, Constraints, Trees
 
-__all__ = [
-    "CONTACT",
-    "CONVERGED",
-    "DRIVE",
-    "FELL_BACK",
-    "HOLONOMIC",
-    "LAGGED",
-    "NOT_A_NUMBER",
-    "NOT_CONVERGED",
-    "NO_CAPACITY",
-    "SAP",
-    "SIMILAR",
-    "SINGULAR_MATRIX",
-    "TAMSI",
-    "Array",
-    "Constraints",
-    "Count",
-    "Problem",
-    "Rows",
-    "Settings",
-    "Solution",
-    "SolverWork",
-    "Statistics",
-    "StepProblem",
-    "Trees",
-    "constraint_dtype",
-    "result_dtype",
-    "row_dtype",
-    "settings_dtype",
-    "tree_dtype",
-]
-
-Array: TypeAlias = Any  # an array or a record
 Count: TypeAlias = int  # what a kernel returns that counts, and is no status
-
-# Kinds of constraint.
-CONTACT = 0  # three rows; by `approximation` of the settings
-HOLONOMIC = 1  # any number of rows: spring and damper with bounds of the impulse, nearly rigid if stiff
-DRIVE = 2  # one row: PD-controlled actuator with an effort limit
 
 # Approximations of contact, in the order of pydrake's DiscreteContactApproximation.
 TAMSI = 0
@@ -85,40 +48,6 @@ NOT_CONVERGED = -1  # the last iterate is returned
 NO_CAPACITY = -2  # the workspace is too small; the result says how large it must be
 NOT_A_NUMBER = -3  # NaN or infinity came in or up
 SINGULAR_MATRIX = -4  # a block of A is not positive definite
-
-tree_dtype = np.dtype(
-    [
-        ("v_start", np.int64),
-        ("num_v", np.int64),
-        ("matrix_start", np.int64),  # where its block starts in `matrix`
-    ]
-)
-
-constraint_dtype = np.dtype(
-    [
-        ("kind", np.int64),
-        ("tree_0", np.int64),
-        ("tree_1", np.int64),  # -1 if there is one tree only; otherwise not tree_0
-        ("row_start", np.int64),
-        ("num_rows", np.int64),
-        ("jacobian_0", np.int64),  # where the block of tree_0 starts in `jacobian`
-        ("jacobian_1", np.int64),
-        ("column_0", np.int64),  # which velocity of tree_0 has the first column of its block
-        ("num_columns_0", np.int64),  # and how many columns there are
-        ("column_1", np.int64),  # the same of tree_1
-        ("num_columns_1", np.int64),
-        ("stiffness", np.float64),  # [N/m, N m/rad]; of a drive Kp; inf is nearly rigid
-        ("relaxation_time", np.float64),  # tau [s] of SAP contacts and holonomic constraints
-        ("damping", np.float64),  # of Hunt and Crossley d [s/m]; of a drive Kd
-        ("friction", np.float64),  # mu, of a contact
-        ("elastic_force", np.float64),  # of Hunt and Crossley: at the start of the step, k (-phi) or 0 [N]
-        ("beta", np.float64),  # near-rigid threshold: stiffer than a period of beta h is not resolved
-        ("lower", np.float64),  # bounds of each row's impulse, of a holonomic constraint; of a drive the effort's
-        ("upper", np.float64),
-        ("velocity_target", np.float64),  # v_d of a drive
-        ("feedforward", np.float64),  # effort u_ff of a drive [N m or N]
-    ]
-)
 
 row_dtype = np.dtype(
     [
@@ -154,15 +83,13 @@ result_dtype = np.dtype(
 
 
 # What kernels take, by the hints of their parameters (framework/native/memory/hinted_types.py).
-Trees = Annotated[Array, ArrayOf(tree_dtype)]
-Constraints = Annotated[Array, ArrayOf(constraint_dtype)]
 Rows = Annotated[Array, ArrayOf(row_dtype)]
 Settings = Annotated[Any, RecordOf(settings_dtype)]
 Statistics = Annotated[Any, RecordOf(result_dtype)]
 
 
 class StepProblem(NamedTuple):
-    """What the solver is told.
+    """What the solver is given.
 
     Attributes:
         time_step: h [s].
@@ -170,8 +97,10 @@ class StepProblem(NamedTuple):
         trees: shape [num_trees].
         matrix: blocks of A.
         is_locked: of each velocity, whether it keeps its value in v_star; shape [num_v].
-        v: before the step, where the search starts, shape [num_v].
+        v: before the step, shape [num_v].
         v_star: without constraints.
+        guess: where the search starts; may be longer, and the array that receives the result.
+        is_again: whether the last problem with these work arrays was this one but for v_star: laws and islands are its.
         constraints, rows, jacobian: see above.
     """
 
@@ -182,6 +111,8 @@ class StepProblem(NamedTuple):
     is_locked: Integers
     v: Floats
     v_star: Floats
+    guess: Floats
+    is_again: int
     constraints: Constraints
     rows: Rows
     jacobian: Floats
@@ -204,7 +135,7 @@ class Solution(NamedTuple):
     """What the solver finds.
 
     Attributes:
-        v: velocities after the step, shape [num_v].
+        v: velocities after the step, shape [num_v]; may be longer.
         impulses: gamma, shape [num_rows].
         statistics: record of result_dtype.
     """
@@ -212,13 +143,3 @@ class Solution(NamedTuple):
     v: Floats
     impulses: Floats
     statistics: Statistics
-
-
-class Problem(NamedTuple):
-    """The arrays above, as kernels hand them on; A and J may be those of the velocities that are not locked."""
-
-    settings: Array
-    trees: Array
-    matrix: Array
-    constraints: Array
-    jacobian: Array

@@ -14,10 +14,8 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
-from merganser.multibody.contact.layout import Array, Problem
 from merganser.multibody.contact.potential import calc_slope
-
-__all__ = ["find_step_length"]
+from merganser.multibody.linear.records import Array, Problem
 
 _ROUNDING = 4e-16  # of the terms of f, times the square root of their number
 _MOST_ITERATIONS = 100

@@ -27,33 +27,13 @@ import math
 
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.balance import bound_rounding, calc_momentum_left, measure_rounding
-from merganser.multibody.contact.factorization import factor, solve
 from merganser.multibody.contact.friction_directions import forget_directions, soften_hessians, turn_directions
-from merganser.multibody.contact.hessian import assemble_hessian, set_matrix
 from merganser.multibody.contact.hunt_crossley import soften
-from merganser.multibody.contact.layout import (
-    CONTACT,
-    CONVERGED,
-    NOT_A_NUMBER,
-    NOT_CONVERGED,
-    SAP,
-    SINGULAR_MATRIX,
-    Array,
-    Problem,
-)
+from merganser.multibody.contact.layout import CONVERGED, NOT_A_NUMBER, NOT_CONVERGED, SAP, SINGULAR_MATRIX
 from merganser.multibody.contact.line_search import find_step_length
-from merganser.multibody.contact.ordering import Pattern
 from merganser.multibody.contact.potential import calc_impulses
-from merganser.multibody.contact.products import (
-    dot_over_trees,
-    multiply_jacobian,
-    multiply_jacobian_transpose,
-    multiply_matrix,
-)
 from merganser.multibody.contact.regularization import LAW_SIZE
-from merganser.multibody.contact.ways import find_ways
 from merganser.multibody.contact.work_arrays import (
-    HESSIAN_SIZE,
     IMPULSE,
     MOMENTUM,
     MOMENTUM_STAR,
@@ -62,8 +42,17 @@ from merganser.multibody.contact.work_arrays import (
     STEP,
     Workspace,
 )
-
-__all__ = ["calc_tolerance", "end_search", "measure_residual", "minimize_island", "start_island", "take_step"]
+from merganser.multibody.linear.factorization import factor, solve
+from merganser.multibody.linear.hessian import assemble_hessian, set_matrix
+from merganser.multibody.linear.ordering import Pattern
+from merganser.multibody.linear.paths import find_paths
+from merganser.multibody.linear.products import (
+    dot_over_trees,
+    multiply_jacobian,
+    multiply_jacobian_transpose,
+    multiply_matrix,
+)
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem
 
 _PATIENCE = 25  # iterations before softer problems are tried
 _STIFFENING = 10.0
@@ -75,20 +64,37 @@ _TINY = 1e-20  # of twice the kinetic energy: of shorter steps, the line search 
 _MOST_FORCED = 3  # such steps, which are taken whole
 _MANY = 8  # iterations, after which the rounding of the impulses is looked at, every fourth time
 _LEAST_SHIFT = 1e-14  # relative, of the diagonal of H
+_UNSEEN = 1e-7  # of the momentum: what a pass may leave out at any tolerance, as 1e5 steps make 1 % of it
 _ROUNDING = 1e-30  # of twice the kinetic energy: a step of 1e-15 of the velocities
 
 
 @device
-def start_island(problem: Problem, trees: Array, v: Array, v_star: Array, velocities: Array) -> float:
-    """Computes A v, A v* and D of an island, and returns v*^T A v*."""
-    multiply_matrix(problem, trees, v, velocities[MOMENTUM])
-    multiply_matrix(problem, trees, v_star, velocities[MOMENTUM_STAR])
+def start_island(
+    problem: Problem, trees: Array, v: Array, v_star: Array, is_again: int, velocities: Array
+) -> tuple[float, bool]:
+    """Computes A v, A v* and D of an island.
+
+    Returns:
+        v*^T A v*, and whether there is anything to solve: a problem that is solved again may have changed too little.
+    """
+    if not is_again:
+        multiply_matrix(problem, trees, v, velocities[MOMENTUM])
+        for i in range(trees.shape[0]):
+            tree = problem.trees[trees[i]]
+            for k in range(tree["num_v"]):
+                mass = problem.matrix[tree["matrix_start"] + k * tree["num_v"] + k]
+                velocities[SCALE, tree["v_start"] + k] = 1.0 / math.sqrt(mass)
+    change, momentum = 0.0, 0.0
+    multiply_matrix(problem, trees, v_star, velocities[STEP])
     for i in range(trees.shape[0]):
         tree = problem.trees[trees[i]]
-        for k in range(tree["num_v"]):
-            mass = problem.matrix[tree["matrix_start"] + k * tree["num_v"] + k]
-            velocities[SCALE, tree["v_start"] + k] = 1.0 / math.sqrt(mass)
-    return dot_over_trees(problem, trees, v_star, velocities[MOMENTUM_STAR])
+        for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
+            change += (velocities[SCALE, k] * (velocities[STEP, k] - velocities[MOMENTUM_STAR, k])) ** 2
+            momentum += (velocities[SCALE, k] * velocities[MOMENTUM, k]) ** 2
+            velocities[MOMENTUM_STAR, k] = velocities[STEP, k]
+    energy = dot_over_trees(problem, trees, v_star, velocities[MOMENTUM_STAR])
+    unseen = min(_UNSEEN, problem.settings["relative_tolerance"])
+    return energy, not is_again or change > unseen * unseen * momentum
 
 
 @device
@@ -140,6 +146,8 @@ def minimize_island(
     trees: Array,  # of the island, shape [num_island_trees]
     constraints: Array,  # of the island
     pattern: Pattern,
+    energy: float,  # v*^T A v*, of start_island()
+    least: int,  # iterations; one for a problem that is solved again
     v_star: Array,  # shape [num_v]
     work: Workspace,  # v_c at v in `velocity`
     v: Array,  # the guess, and the result, shape [num_v]
@@ -147,14 +155,15 @@ def minimize_island(
     result: Array,  # record of counts, added to
 ) -> int:
     """Solves an island; returns CONVERGED or NOT_CONVERGED, NOT_A_NUMBER or SINGULAR_MATRIX."""
-    energy = start_island(problem, trees, v, v_star, work.velocities)
-    find_ways(problem, trees, constraints, pattern.way, pattern.run)
+    if not least or result["num_islands"] > 1:
+        find_paths(problem, trees, constraints, pattern.path, pattern.run)
     budget, residual_before = problem.settings["max_iterations"], result["residual"]
     if approximation != SAP:
         budget = min(budget, _PATIENCE)
     status = _minimize(
-        problem, approximation, trees, constraints, pattern, energy, budget, v_star, work, v, gamma_out, result
-    )
+        problem, approximation, trees, constraints, pattern, energy, (least, budget), v_star, work, v, gamma_out,
+        result,
+    )  # fmt: skip
     if status != NOT_CONVERGED or approximation == SAP or budget < _PATIENCE:
         return status
     bound = 1.0
@@ -162,8 +171,9 @@ def minimize_island(
         greatest = _soften_contacts(problem, constraints, bound, work.law)
         budget, result["residual"] = problem.settings["max_iterations"], residual_before
         status = _minimize(
-            problem, approximation, trees, constraints, pattern, energy, budget, v_star, work, v, gamma_out, result
-        )
+            problem, approximation, trees, constraints, pattern, energy, (least, budget), v_star, work, v, gamma_out,
+            result,
+        )  # fmt: skip
         if not bound < greatest:
             break
         bound *= _STIFFENING
@@ -189,7 +199,7 @@ def _minimize(
     constraints: Array,
     pattern: Pattern,
     energy: float,  # v*^T A v*
-    budget: int,  # of iterations
+    counts: tuple[int, int],  # of iterations, at least and at most
     v_star: Array,
     work: Workspace,
     v: Array,
@@ -197,7 +207,7 @@ def _minimize(
     result: Array,
 ) -> int:
     """Newton's method with the present laws, from the present v, v_c and A v."""
-    velocities = work.velocities
+    velocities, (least, budget) = work.velocities, counts
     is_still = False
     relative = 0.0
     num_cut = 0  # steps that the line search has cut short
@@ -212,7 +222,7 @@ def _minimize(
         tolerance = calc_tolerance(problem, scale)
         if residual > tolerance and count >= _MANY and count % 4 == 0:
             tolerance += measure_rounding(problem, trees, constraints, gamma_out, velocities)
-        if is_still or residual <= tolerance:
+        if is_still or (residual <= tolerance and count >= least) or residual == 0.0:
             end_search(problem, trees, constraints, pattern, residual, scale, gamma_out, v_star, work, v, result)
             return CONVERGED
         if count == budget:
@@ -226,10 +236,12 @@ def _minimize(
         curvature = dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM_STEP])
         slope = dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM])
         slope -= dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM_STAR])
-        alpha, searches = find_step_length(
-            problem, approximation, constraints, work.law, work.velocity, work.velocity_step, slope, curvature,
-            _ROUGH if follows_directions else _EXACT,
-        )  # fmt: skip
+        alpha, searches = 1.0, 0
+        if residual > tolerance:  # below, steps are whole
+            alpha, searches = find_step_length(
+                problem, approximation, constraints, work.law, work.velocity, work.velocity_step, slope, curvature,
+                _ROUGH if follows_directions else _EXACT,
+            )  # fmt: skip
         if alpha < _SHORT and num_forced < _MOST_FORCED and curvature <= _TINY * energy_now:
             alpha, num_forced = 1.0, num_forced + 1
         if follows_directions:

@@ -33,8 +33,6 @@ from merganser.multibody.kernels.layout import Parameters, Positions, Velocities
 from merganser.multibody.kernels.scalars import arctangent
 from merganser.multibody.kernels.spatial import add, dot, scaled, set_vector, subtract, vector
 
-__all__ = ["friction_forces", "limit_forces", "penalty_forces"]
-
 
 @device
 def _rise_over(x: float) -> float:

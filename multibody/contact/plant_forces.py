@@ -8,10 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from merganser.framework.native import device
-from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP, PlantTrees, ProblemArrays
 from merganser.multibody.contact.plant_problem import tangents_of
-from merganser.multibody.contact.products import add_row, block_of, num_ends, row_product
 from merganser.multibody.kernels.constraints.rows import add_force_of_row
 from merganser.multibody.kernels.spatial import (
     Vector3,
@@ -25,8 +23,8 @@ from merganser.multibody.kernels.spatial import (
     vector,
 )
 from merganser.multibody.kernels.step import advance_positions
-
-__all__ = ["calc_contact_forces", "calc_generalized_contact_forces", "calc_next_state", "push", "velocity_of_point"]
+from merganser.multibody.linear.products import add_row, block_of, num_ends, row_product
+from merganser.multibody.linear.records import Array
 
 
 @device
@@ -34,13 +32,13 @@ def calc_next_state(
     topology: Array,
     time_step: float,
     q_in: Array,
-    v_next_in: Array,
+    v_next_in: Array,  # those of the plant come first
     x_next_out: Array,  # [q+; v+]
 ) -> None:
     """Computes the next state from its velocities."""
     num_q = q_in.shape[0]
     advance_positions(topology, time_step, q_in, v_next_in, x_next_out[:num_q])
-    for k in range(v_next_in.shape[0]):
+    for k in range(x_next_out.shape[0] - num_q):
         x_next_out[num_q + k] = v_next_in[k]
 
 
@@ -83,14 +81,7 @@ def calc_contact_forces(
         f = add(f, scaled(gamma[2] / time_step, n))
         push(position_in, F_Bo_W_out, pair["mobod_A"], p_WC, zero, f)
         push(position_in, F_Bo_W_out, pair["mobod_B"], p_WC, zero, scaled(-1.0, f))
-        out = forces_out[c]
-        set_vector(out, f)
-        out[APPROACH] = -_row_velocity(constraint, trees, jacobian_in, 2, v_next_in)
-        slip = vector(pair["v_SbSa_W"])
-        v_1 = _row_velocity(constraint, trees, jacobian_in, 0, v_next_in) + dot(t_1, slip)
-        v_2 = _row_velocity(constraint, trees, jacobian_in, 1, v_next_in) + dot(t_2, slip)
-        out[SLIP] = np.sqrt(v_1 * v_1 + v_2 * v_2)
-        set_vector(out[POINT:], p_WC)
+        report_contact(pair, constraint, trees, jacobian_in, v_next_in, t_1, t_2, f, forces_out[c])
     for c in range(counts_in[3], counts_in[4]):
         constraint = constraints_in[c]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 1]
@@ -139,6 +130,21 @@ def push(position: Array, F: Array, mobod: int, p_WC: Vector3, moment: Vector3, 
     if mobod > 0:
         arm = subtract(p_WC, vector(position[mobod]["p_WoBo_W"]))
         add_spatial(F[mobod], add(moment, cross(arm, force)), force)
+
+
+@device
+def report_contact(
+    pair: Array, constraint: Array, trees: Array, jacobian: Array, v_next: Array, t_1: Vector3, t_2: Vector3,
+    f: Vector3, out: Array,
+) -> None:  # fmt: skip
+    """Writes what a plant learns about a contact, see plant_layout.py."""
+    set_vector(out, f)
+    out[APPROACH] = -_row_velocity(constraint, trees, jacobian, 2, v_next)
+    slip = vector(pair["v_SbSa_W"])
+    v_1 = _row_velocity(constraint, trees, jacobian, 0, v_next) + dot(t_1, slip)
+    v_2 = _row_velocity(constraint, trees, jacobian, 1, v_next) + dot(t_2, slip)
+    out[SLIP] = np.sqrt(v_1 * v_1 + v_2 * v_2)
+    set_vector(out[POINT:], vector(pair["p_WC"]))
 
 
 @device

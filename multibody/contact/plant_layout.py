@@ -9,25 +9,10 @@ import numpy as np
 from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.multibody.contact.contact_pairs import ContactPairs
-from merganser.multibody.contact.layout import Array, Constraints, Rows, Trees
+from merganser.multibody.contact.layout import Rows
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.layout import Topology
-
-__all__ = [
-    "APPROACH",
-    "NUM_FORCE_VALUES",
-    "POINT",
-    "SLIP",
-    "ConstraintSources",
-    "Drives",
-    "Frictions",
-    "Limits",
-    "PlantTrees",
-    "ProblemArrays",
-    "drive_dtype",
-    "friction_dtype",
-    "limit_dtype",
-]
+from merganser.multibody.linear.records import Array, Constraints, Trees
 
 # What a plant learns about a contact: the force on body A in W [N], then
 APPROACH = 3  # the speed at which the bodies approach [m/s],
@@ -70,6 +55,7 @@ Limits = Annotated[Array, ArrayOf(limit_dtype)]
 Frictions = Annotated[Array, ArrayOf(friction_dtype)]
 Drives = Annotated[Array, ArrayOf(drive_dtype)]
 
+
 class PlantTrees(NamedTuple):
     """The bodies of a plant, and the trees of the contact problem.
 
@@ -104,8 +90,31 @@ class ConstraintSources(NamedTuple):
     drives: Drives
 
 
+class ProblemTrees(NamedTuple):
+    """The trees of a step, as the solver takes them; see layout.py. Those of the plant come first.
+
+    Deformable bodies that take part in contacts or constraints are behind them, one tree each.
+
+    Attributes:
+        trees: records of tree_dtype.
+        matrix: blocks of A.
+        is_locked, v: of each velocity.
+        v_star: the same, where there are deformable bodies; else v* is that of the rigid ones alone.
+        counts: numbers of trees, velocities, and numbers of A; shape [3].
+    """
+
+    trees: Trees
+    matrix: Floats
+    is_locked: Integers
+    v: Floats
+    v_star: Floats
+    counts: Integers
+
+
 class ProblemArrays(NamedTuple):
     """The constraints of a step, as the solver takes them; see layout.py. Contacts come first, in the order of pairs.
+
+    Those of deformable bodies come last: contacts, then fixed vertices.
 
     Attributes:
         constraints: records of constraint_dtype.

@@ -25,10 +25,9 @@ from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.memory.views import as_matrix
 from merganser.multibody.contact.joint_limits import limited_position
-from merganser.multibody.contact.layout import CONTACT, DRIVE, HOLONOMIC, Array
 from merganser.multibody.contact.plant_layout import ConstraintSources, Limits, PlantTrees, ProblemArrays
+from merganser.multibody.kernels.actuators import GAIN
 from merganser.multibody.kernels.constraints.rows import fill_more, fill_row, write_row
-from merganser.multibody.kernels.drives import GAIN
 from merganser.multibody.kernels.layout import Scratch
 from merganser.multibody.kernels.mass_matrix import add_composite, fill_rows, start_composite
 from merganser.multibody.kernels.spatial import (
@@ -42,19 +41,7 @@ from merganser.multibody.kernels.spatial import (
     translational,
     vector,
 )
-
-__all__ = [
-    "add_point",
-    "are_resolved",
-    "calc_contact_problem",
-    "calc_tree_matrices",
-    "find_limits",
-    "open_blocks",
-    "open_constraint",
-    "set_contact",
-    "set_holonomic",
-    "tangents_of",
-]
+from merganser.multibody.linear.records import CONTACT, DRIVE, HOLONOMIC, Array
 
 LIMIT_STIFFNESS = 1e12
 LIMIT_WINDOW = 2.0
@@ -235,13 +222,13 @@ def are_resolved(mobods: Integers, time_step: float, drive_values_in: FloatTable
     """Whether regularization.py is sure to leave the gains of all PD controllers as they are.
 
     It does, by its equations (3) and (4), if h K <= 4 pi^2 / beta^2 A_ii. The hinge inertia that forward dynamics have
-    found (kernels/articulated.py), less the share h K that the controller itself has in it, is at most A_ii.
+    found (kernels/forward_dynamics.py), less the share h K that the controller itself has in it, is at most A_ii.
 
     Args:
         mobods: which the controllers drive.
         time_step: h [s].
         drive_values_in: of the controllers, see kernels/drives.py.
-        scratch_in: as kernels/controlled_step.py has left it.
+        scratch_in: as kernels/step.py has left it.
     """
     greatest = 4.0 * math.pi * math.pi / (_NEAR_RIGID * _NEAR_RIGID)
     for n in range(mobods.shape[0]):
@@ -420,7 +407,7 @@ def _add_rows(
 
 @device
 def _velocity_start(constraint: Array, trees: Array, tree: int, r: int) -> int:
-    """Where velocity 0 of the plant would stand in row r of the block of a tree; 0 for no tree."""
+    """Where velocity 0 of the plant would be in row r of the block of a tree; 0 for no tree."""
     if tree < 0:
         return 0
     start: int = _row_start(constraint, trees, tree, r) - trees[tree]["v_start"]

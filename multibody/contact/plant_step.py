@@ -2,21 +2,19 @@
 
 start_step     masses, and all that is to be held, as a contact problem (plant_problem.py)
 end_step       from velocities and impulses to the next state (plant_forces.py)
-calc_forces    the forces that led there, for whoever looks at the step
+calc_forces    the forces that led there, for readers of the step
 """
 
 from __future__ import annotations
 
 from merganser.framework.native import kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
-from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_next_state
-from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays
+from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays, ProblemTrees
 from merganser.multibody.contact.plant_problem import calc_contact_problem, calc_tree_matrices
-from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
+from merganser.multibody.kernels.actuators import ERROR, FEEDFORWARD, VELOCITY_TARGET
 from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology
-
-__all__ = ["calc_forces", "end_step", "start_step"]
+from merganser.multibody.linear.records import Array
 
 
 @kernel
@@ -27,7 +25,7 @@ def start_step(
     time_step: float,  # h [s]
     beta: float,  # near-rigid threshold of contacts
     # In:
-    sources: ConstraintSources,  # its drives are told what to do here
+    sources: ConstraintSources,  # its drives get their targets here
     drive_values_in: FloatTable,  # see kernels/drives.py
     q_in: Floats,
     v_in: Floats,
@@ -36,18 +34,24 @@ def start_step(
     # Work:
     scratch_work: Scratch,
     # Out: see calc_tree_matrices() and calc_contact_problem()
-    matrix_out: Floats,
-    is_locked_out: Integers,
+    trees_out: ProblemTrees,  # all but v_star
     problem_out: ProblemArrays,
 ) -> None:
-    """Computes A, and writes the constraints."""
+    """Makes the trees, computes A, and writes the constraints."""
+    size = 0
+    for t in range(plant.trees.shape[0]):
+        trees_out.trees[t] = plant.trees[t]
+        size += plant.trees[t]["num_v"] * plant.trees[t]["num_v"]
+    for k in range(v_in.shape[0]):
+        trees_out.v[k] = v_in[k]
+    trees_out.counts[0], trees_out.counts[1], trees_out.counts[2] = plant.trees.shape[0], v_in.shape[0], size
     for n in range(sources.drives.shape[0]):
         drive, values = sources.drives[n], drive_values_in[n]
         drive["error"], drive["v_desired"] = -values[ERROR], values[VELOCITY_TARGET]
         drive["feedforward"] = values[FEEDFORWARD]
     calc_tree_matrices(
         plant.topology, parameters, plant.trees, plant.of_mobod, time_step, position_in, scratch_work,
-        matrix_out, is_locked_out,
+        trees_out.matrix[:size], trees_out.is_locked,
     )  # fmt: skip
     v_star = x_star_in[q_in.shape[0] :]
     calc_contact_problem(plant, time_step, beta, parameters, sources, q_in, v_in, v_star, position_in, problem_out)
@@ -94,7 +98,7 @@ def calc_forces(
     forces_out: Array,  # of each contact pair, see plant_layout.py
     row_forces_out: Array,  # of each of the rows, shape [num_own_rows, 6]
 ) -> None:
-    """Computes what there is to tell about a step."""
+    """Computes what a step reports."""
     for i in range(F_Bo_W_out.shape[0]):
         for k in range(6):
             F_Bo_W_out[i, k] = F_applied_in[i, k]

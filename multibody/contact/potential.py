@@ -6,11 +6,9 @@ from merganser.framework.native import device, inlined
 from merganser.multibody.contact.bounded import bounded_response
 from merganser.multibody.contact.friction_cone import Response, Slope, cone_response, cone_slope
 from merganser.multibody.contact.hunt_crossley import hunt_crossley_response, hunt_crossley_slope
-from merganser.multibody.contact.layout import CONTACT, SAP, Array, Problem
+from merganser.multibody.contact.layout import SAP
 from merganser.multibody.contact.regularization import LAW_SIZE
-from merganser.multibody.contact.work_arrays import HESSIAN_SIZE
-
-__all__ = ["calc_impulses", "calc_slope"]
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem
 
 
 @inlined

@@ -5,7 +5,7 @@ How much a constraint of n rows gives way to an impulse is estimated from its ow
     w = |W|_F / n,   W = sum_t J_t diag(A_t)^-1 J_t^T                                     (1)
 
 W standing for its block on the diagonal of the Delassus operator J A^-1 J^T. (pydrake 1.51 takes diag(A), too, where
-the paper has A: w tells how far a stiff constraint gives way, so that results depend on it.)
+the paper has A: w says how far a stiff constraint gives way, so that results depend on it.)
 
 Of a spring k with relaxation time tau, taken at the end of the step,
 
@@ -41,10 +41,9 @@ from merganser.framework.native.memory.by_value import larger, smaller
 from merganser.multibody.contact.bounded import GAIN, LOWER, OFFSET, UPPER
 from merganser.multibody.contact.friction_cone import set_cone_law
 from merganser.multibody.contact.hunt_crossley import set_hunt_crossley_law
-from merganser.multibody.contact.layout import CONTACT, DRIVE, SAP, TAMSI, Array, Problem
-from merganser.multibody.contact.products import block_of, num_ends, row_product, tree_of
-
-__all__ = ["LAW_SIZE", "calc_compliance", "calc_laws", "has_masses"]
+from merganser.multibody.contact.layout import SAP, TAMSI
+from merganser.multibody.linear.products import block_of, num_ends, row_product, tree_of
+from merganser.multibody.linear.records import CONTACT, DRIVE, Array, Problem
 
 LAW_SIZE = 4  # numbers of a law for each row
 _LEAST_ARM = 1e-12  # of an entry of J: [m], or the cosine of an angle

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.multibody.contact.layout import LAGGED, TAMSI, settings_dtype, tree_dtype
-
-__all__ = ["make_settings", "make_trees"]
+from merganser.multibody.contact.layout import LAGGED, TAMSI, settings_dtype
+from merganser.multibody.linear.records import tree_dtype
 
 
 def make_trees(sizes: Sequence[int]) -> NDArray[Any]:

@@ -9,43 +9,35 @@ out of A and J, as the reduced problem of the others does not know them.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.contact.islands import find_islands
 from merganser.multibody.contact.layout import (
     CONVERGED,
     NO_CAPACITY,
     SINGULAR_MATRIX,
-    Array,
-    Problem,
     Solution,
     SolverWork,
     StepProblem,
 )
-from merganser.multibody.contact.newton import minimize_island
-from merganser.multibody.contact.ordering import Pattern, order_trees
-from merganser.multibody.contact.products import block_of, copy_columns, multiply_jacobian, num_ends
+from merganser.multibody.contact.newton import minimize_island, start_island
 from merganser.multibody.contact.regularization import calc_compliance, calc_laws, has_masses
 from merganser.multibody.contact.work_arrays import (
     SCRATCH,
-    Islands,
     Reduction,
     Workspace,
-    carve_islands,
-    carve_pattern,
     carve_reduction,
     carve_workspace,
-    integer_workspace_size,
     workspace_size,
 )
-
-__all__ = [
-    "add_bias",
-    "calc_contact_velocities",
-    "contact_velocities",
-    "copy_free_part",
-    "has_locked",
-    "lay_out_island",
-    "prepare_step",
-]
+from merganser.multibody.linear.ordering import (
+    Islands,
+    Pattern,
+    carve_islands,
+    carve_pattern,
+    find_islands,
+    integer_workspace_size,
+    order_trees,
+)
+from merganser.multibody.linear.products import block_of, copy_columns, multiply_jacobian, num_ends
+from merganser.multibody.linear.records import Array, Problem
 
 
 @device
@@ -72,13 +64,17 @@ def calc_contact_velocities(given: StepProblem, room: SolverWork, solution: Solu
     for i in range(result["num_islands"]):
         island_trees = islands.tree_order[islands.tree_start[i] : islands.tree_start[i + 1]]
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-        capacity = views.factor.shape[0]
-        outcome = lay_out_island(problem, islands, island_trees, chosen, 1, capacity, pattern, result)
+        energy, has_changed = start_island(problem, island_trees, v, given.v_star, given.is_again, views.velocities)
+        if not has_changed:
+            continue
+        capacity, outcome = views.factor.shape[0], CONVERGED
+        if result["num_islands"] > 1 or not given.is_again:  # the pattern of the last island is still there
+            outcome = lay_out_island(problem, islands, island_trees, chosen, 1, capacity, pattern, result)
         # Once one island lacks room, others are only laid out, to learn how much they need.
         if outcome == CONVERGED and status > NO_CAPACITY:
             outcome = minimize_island(
-                problem, given.settings["approximation"], island_trees, chosen, pattern, given.v_star, views,
-                v, impulses, result,
+                problem, given.settings["approximation"], island_trees, chosen, pattern, energy, given.is_again,
+                given.v_star, views, v, impulses, result,
             )  # fmt: skip
         status = min(status, outcome)
     return status
@@ -90,7 +86,7 @@ contact_velocities = kernel(calc_contact_velocities)
 @device
 def prepare_step(
     step: StepProblem,  # with all velocities
-    problem: Problem,  # without what belongs to locked ones; the same if there are none
+    problem: Problem,  # without what belongs to locked ones; the same if all are free
     islands: Islands,
     reduction: Reduction,
     work: Workspace,
@@ -99,25 +95,24 @@ def prepare_step(
 ) -> int:
     """All that comes before the search: the reduced problem, islands, laws, and v_c where the search starts."""
     given = Problem(step.settings, step.trees, step.matrix, step.constraints, step.jacobian)
-    is_locked, rows = step.is_locked, step.rows
-    _clear(result)
-    num_islands = find_islands(given.constraints, given.trees.shape[0], islands)
-    _start(given, is_locked, step.v, step.v_star, islands.island_of, v_out)
-    # The laws take the velocities before the step; the search starts there too, but for locked velocities.
-    multiply_jacobian(given, islands.constraint_order, step.v, work.velocity)
-    add_bias(rows, work.velocity)
-    if has_locked(is_locked):
-        copy_free_part(given, is_locked, reduction)
-    if not has_masses(problem):
-        return SINGULAR_MATRIX
-    calc_compliance(problem, work.velocities[SCRATCH], work.compliance)
-    for i in range(num_islands):
-        chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-        calc_laws(problem, step.time_step, chosen, rows, work.compliance, work.velocity, work.law)
-    if has_locked(is_locked):
+    if not step.is_again:
+        _clear(result)
+        result["num_islands"] = find_islands(given.constraints, given.trees.shape[0], islands)
+        if has_locked(step.is_locked):
+            copy_free_part(given, step.is_locked, reduction)
+        if not has_masses(problem):
+            return SINGULAR_MATRIX
+        # The laws take the velocities before the step.
+        multiply_jacobian(given, islands.constraint_order, step.v, work.velocity)
+        add_bias(step.rows, work.velocity)
+        calc_compliance(problem, work.velocities[SCRATCH], work.compliance)
+        for i in range(result["num_islands"]):
+            chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
+            calc_laws(problem, step.time_step, chosen, step.rows, work.compliance, work.velocity, work.law)
+    _start(given, step.is_locked, step.guess, step.v_star, islands.island_of, v_out)
+    if not step.is_again:  # where the last search has ended
         multiply_jacobian(given, islands.constraint_order, v_out, work.velocity)
-        add_bias(rows, work.velocity)
-    result["num_islands"] = num_islands
+        add_bias(step.rows, work.velocity)
     return CONVERGED
 
 
@@ -157,13 +152,13 @@ def _clear(result: Array) -> None:
 
 
 @device
-def _start(problem: Problem, is_locked: Array, v_in: Array, v_star: Array, island_of: Array, v_out: Array) -> None:
-    """v before the step for velocities that constraints may change, v* for the others."""
+def _start(problem: Problem, is_locked: Array, guess_in: Array, v_star: Array, island_of: Array, v_out: Array) -> None:
+    """The guess for velocities that constraints may change, v* for the others."""
     for t in range(problem.trees.shape[0]):
         tree = problem.trees[t]
         for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
             is_free = island_of[t] < 0 or is_locked[k] != 0
-            v_out[k] = v_star[k] if is_free else v_in[k]
+            v_out[k] = v_star[k] if is_free else guess_in[k]
 
 
 @device

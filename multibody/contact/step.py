@@ -1,21 +1,24 @@
 """The dynamics of a plant: one text, which Python runs as it stands, and the native plan compiled.
 
-    controllers   u   = u_ff + Kp (q_d - q) + Kd (v_d - v), within the effort limits     kernels/actuation.py
+    controllers   u   = u_ff + Kp (q_d - q) + Kd (v_d - v), within the effort limits     kernels/actuators.py
     forces        tau = B u + tau_applied + those of springs and their like, F_applied   kernels/force_elements.py
+    deformables   free motion of each, contacts, and their part of the problem           deformable_step.py
     contacts      candidates, points, contact pairs                     geometry/proximity, contact_pairs.py
                   and contact surfaces, where there are such            geometry/hydroelastic, hydroelastic_pairs.py
                   and contacts of a program's own kinds                 contact_kinds.py
-    free motion   (M + h D) (v* - v) = h (tau - C v - D v + tau_g + J^T F_applied)       kernels/step.py
-                  or with controllers alone, where u follows v+                          kernels/controlled_step.py
+    free motion   (M + h D) (v* - v) = h (tau - C(u) u - D v + tau_g + J^T F_applied)    kernels/step.py
+                  or with controllers alone, whose efforts follow v+
                   without what it does not bring together in this step                   impending.py
     problem       contacts, joint limits, constraints and controllers                     plant_problem.py
     solver        A (v+ - v*) = J^T gamma                                                solver.py, tamsi.py
+    passes        again from the free motion on, with u = (v + v+) / 2          kernels/velocity_products.py
     next state    q+  = q + h N(q) v+                                                    plant_forces.py
 
-The records of arrays that it works on stand in step_records.py. It calls kernels through `model.code`: functions in
-Python, addresses in compiled code. So these are compiled once, as Python calls them too, and results agree to the last
-bit. Other scalars than floats run the same source with kernels of theirs; contacts and constraints, which those do not
-solve, `model.can_constrain` leaves out.
+The records of arrays that it works on are in step_records.py. It calls kernels through `model.code`, whose names
+step_kernels.py declares: functions in Python, addresses in compiled code. So these are compiled once, as Python calls
+them too, and results agree to the last bit. Other scalars than floats run the same source with kernels of theirs;
+contacts and constraints, which those do not solve, `model.can_constrain` leaves out. What is about deformable bodies is
+left out where code is compiled for a plant without them, as `deformables` is None there.
 
 A step that is not taken says why by a status that is not 0. Python raises an error then, or makes what is lacking and
 takes the step once more. What `inputs` and `state` hold is never written to.
@@ -31,74 +34,47 @@ import numpy as np
 from merganser.framework.native import device
 from merganser.framework.native.memory.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.geometry.hydroelastic.buffers import lacks_memory
+from merganser.multibody.contact.contact_pairs import POINTS_ALONE, SURFACES_ALONE
+from merganser.multibody.contact.deformable_records import Deformables
+from merganser.multibody.contact.deformable_step import (
+    add_deformables,
+    find_deformable_pairs,
+    finish_deformables,
+    move_deformables_freely,
+    trees_in_problem,
+)
 from merganser.multibody.contact.impending import largest_speed, margin_of_step
 from merganser.multibody.contact.layout import Solution, StepProblem
 from merganser.multibody.contact.plant_layout import ConstraintSources
+from merganser.multibody.contact.step_kernels import StepCode
 from merganser.multibody.contact.step_records import (
+    BAD_INPUT,
+    BAD_PAIR,
+    BAD_POSE,
+    LACKS_CAPACITY,
+    LOCKED,
+    NO_FORCE,
+    NO_SURFACE,
+    NOT_COMPILED,
+    NOT_FINITE,
+    NOT_SOLVED,
     NUM_CANDIDATES,
     NUM_CONTACTS,
     NUM_FACES,
     NUM_PAIRS,
     NUM_SURFACES,
     OUTCOME,
-    POINTS_ALONE,
+    SINGULAR_PITCH,
     SOLVED,
-    SURFACES_ALONE,
     Geometry,
     Inputs,
     Model,
     State,
-    StepCode,
     StepResults,
     Work,
 )
-from merganser.multibody.kernels.actuation import IS_LOCKED
-
-__all__ = [
-    "BAD_INPUT",
-    "BAD_PAIR",
-    "BAD_POSE",
-    "LACKS_CAPACITY",
-    "LOCKED",
-    "NOT_COMPILED",
-    "NOT_FINITE",
-    "NOT_SOLVED",
-    "NO_FORCE",
-    "NO_FREE_MOTION",
-    "NO_SURFACE",
-    "SINGULAR_PITCH",
-    "accelerate",
-    "add_up_inputs",
-    "calc_derivatives",
-    "constrain",
-    "count_limits",
-    "drop_distant",
-    "find_contact_pairs",
-    "find_forces",
-    "find_kinematics",
-    "find_pairs_of_step",
-    "find_penalty_forces",
-    "finish_step",
-    "move",
-    "pose_geometries",
-    "pose_problem",
-    "take_step",
-]
-
-# Why a step is not taken; a positive status is the number of a mobod whose hinge has no inertia, and -1 what
-# kernels/controlled_step.py says.
-SINGULAR_PITCH = -2  # of a joint with roll, pitch and yaw
-BAD_INPUT = -3  # an input is not finite
-LOCKED = -4  # a joint with a PD controller is locked
-LACKS_CAPACITY = -5  # for candidates or contacts, as many as `found` says
-NOT_SOLVED = -6  # the contact problem; `found` says why
-NOT_COMPILED = -7  # of constraints
-BAD_POSE = -8  # the pose of a geometry is not finite
-NOT_FINITE = -9  # the next state, or the derivatives
-NO_SURFACE = -10  # of geometries that overlap, where contact is to be surfaces alone
-BAD_PAIR = -11  # a contact of a kind has a gap that is no number
-NO_FREE_MOTION = -12  # of a deformable body; DeformableResults.found says of which one, and why
-NO_FORCE = -13  # less the number of a force element: it has no force
+from merganser.multibody.kernels.actuators import IS_LOCKED
+from merganser.multibody.kernels.velocity_products import num_passes
 
 SMALLEST_COSINE = 1e-3  # of a pitch angle
 
@@ -226,85 +202,129 @@ def accelerate(model: Model, state: State, work: Work, F_Bo_W: Any, out: StepRes
 
 
 @device
-def take_step(model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults) -> int:
+def take_step(
+    model: Model,
+    state: State,
+    h: float,
+    inputs: Inputs,
+    work: Work,
+    out: StepResults,
+    deformables: Deformables | None = None,
+) -> int:
     """The state a time step h [s] later, and what its sample is made of; returns a status."""
     out.found[SOLVED] = 0
     status = find_forces(model, state, h, inputs, work, out.position)
     if status == 0:
-        status = _advance(model, state, h, inputs, work, out)
+        status = _advance(model, state, h, inputs, work, out, deformables)
     if status == 0 and not call_asking_kernel(model.code.is_finite, (out.x_next,)):
         status = NOT_FINITE
+    if deformables is not None and status == 0:
+        finish_deformables(model, deformables, h, out)
     return status
 
 
 @device
-def _advance(model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults) -> int:
-    """From forces to the next state."""
+def _advance(
+    model: Model,
+    state: State,
+    h: float,
+    inputs: Inputs,
+    work: Work,
+    out: StepResults,
+    deformables: Deformables | None,
+) -> int:
+    """From forces to the next state, but for that of deformable bodies."""
+    if deformables is not None:
+        find_kinematics(model, state, work, out)
+        status = move_deformables_freely(model, deformables, h, out)
+        if status != 0:
+            return status
     if not model.can_constrain:
-        return move(model, state, h, inputs, work, out, True)
+        return move(model, state, h, inputs, work, out)
     find_kinematics(model, state, work, out)
     is_moved, num_pairs = False, find_pairs_of_step(model, h, work, out)
     if num_pairs < 0:
         return num_pairs
     always_holds = model.contact.constraint_rows.shape[0] + model.frictions.shape[0] > 0
+    if deformables is not None:
+        num_others = find_deformable_pairs(model, deformables, h, out)
+        if num_others < 0:
+            return num_others
+        always_holds = always_holds or num_others + deformables.fixed.shape[0] > 0
     if num_pairs > 0 or always_holds:
-        status = move(model, state, h, inputs, work, out, False)  # v*
+        status = move_freely(model, state, h, inputs, work, out)  # v*
         if status != 0:
             return status
-        num_pairs = drop_distant(model, state, h, out, num_pairs)
+        is_moved, num_pairs = True, drop_distant(model, state, h, out, num_pairs)
         if num_pairs > 0 or always_holds:
-            return constrain(model, state, h, work, out, num_pairs)
-        is_moved = model.actuators.controlled.shape[0] == 0
-    status = 0 if is_moved else move(model, state, h, inputs, work, out, True)
-    if status != 0 or model.limits.shape[0] == 0:
-        return status
-    return _keep_limits(model, state, h, inputs, work, out)
-
-
-@device
-def _keep_limits(model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults) -> int:
-    """The step with joint limits and controllers, if it may reach a limit; out.x_next is the one without limits.
-
-    Limits take part that are near with the velocities v* without controllers, but for those that neither act nor make
-    any controller softer: that is so if none is near with v+, and no gain is more than the step resolves.
-    """
-    actuators, num_q = model.actuators, state.q.shape[0]
+            return constrain(model, state, h, inputs, work, out, num_pairs, deformables)
+    # No more than joint limits and controllers. Limits take part that are near with the velocities v* without
+    # controllers, but for those that neither act nor make any controller softer: that is so if none is near with v+,
+    # and no gain is more than the step resolves.
+    actuators = model.actuators
     if actuators.controlled.shape[0] > 0:
+        status = move(model, state, h, inputs, work, out)
+        if status != 0 or model.limits.shape[0] == 0:
+            return status
         given = actuators.mobods, h, work.drive_values, work.scratch
         if call_asking_kernel(model.code.are_resolved, given) and count_limits(model, state, h, out) == 0:
             return 0
-        for k in range(out.v_next.shape[0]):
-            out.v_next[k] = out.x_next[num_q + k]
-        status = move(model, state, h, inputs, work, out, False)  # v*
+        is_moved = False
+    if not is_moved:
+        status = move_freely(model, state, h, inputs, work, out)
         if status != 0:
             return status
     if count_limits(model, state, h, out) > 0:
-        return constrain(model, state, h, work, out, 0)
-    if actuators.controlled.shape[0] > 0:  # it is the one without limits
-        no_impulses, nobody = out.impulses[:0], actuators.controlled[:0]
-        again = model.topology, h, state.q, out.v_next, no_impulses, nobody
-        call_quiet_kernel(model.code.end_step, (*again, out.x_next, work.u))
+        return constrain(model, state, h, inputs, work, out, 0, deformables)
+    if actuators.controlled.shape[0] > 0:
+        return move(model, state, h, inputs, work, out)
+    v_next = out.x_next[state.q.shape[0] :]
+    for _ in range(num_passes(model.topology)):
+        find_next_pass(model, state, h, inputs, work, out, v_next)
+    call_quiet_kernel(model.code.end_step, (
+        model.topology, h, state.q, v_next, out.impulses[:0], actuators.controlled, out.x_next, work.u,
+    ))  # fmt: skip
     return 0
 
 
 @device
-def move(
-    model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults, is_controlled: bool
-) -> int:
-    """The step without contacts, limits and constraints, with or without the PD controllers."""
-    dynamics = model.topology, model.parameters, model.gravity, h
-    forces = state.x, work.tau, _forces_on_bodies(model, inputs, work)
-    if not is_controlled or model.actuators.controlled.shape[0] == 0:
-        kinematics = out.position, work.velocity, work.scratch
-        free: int = call_kernel(model.code.dynamics, (*dynamics, *forces, *kinematics, out.x_next))
-        return free
-    status: int = call_kernel(model.code.controlled_step, (
-        *dynamics, *forces, work.drives, work.drive_values, out.position, work.velocity, work.scratch, work.drive_work,
-        work.efforts, out.x_next,
-    ))  # fmt: skip
-    if status == 0:
+def move(model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults) -> int:
+    """The step without contacts, limits and constraints, with the PD controllers."""
+    drives = work.drives, work.drive_values
+    status = _move(model, state, h, num_passes(model.topology), inputs, work, drives, out)
+    if status == 0 and model.actuators.controlled.shape[0] > 0:
         call_quiet_kernel(model.code.store_efforts, (model.actuators.controlled, work.efforts, work.u))
     return status
+
+
+@device
+def move_freely(model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults) -> int:
+    """The same without the controllers, and with the velocity products of the first pass."""
+    return _move(model, state, h, 0, inputs, work, (work.drives[:0], work.drive_values[:0]), out)
+
+
+@device
+def _move(
+    model: Model, state: State, h: float, passes: int, inputs: Inputs, work: Work, drives: Any, out: StepResults
+) -> int:
+    """The same with so many passes, and some drives."""
+    status: int = call_kernel(model.code.dynamics, (
+        model.topology, model.parameters, model.gravity, h, passes, state.x, work.tau,
+        _forces_on_bodies(model, inputs, work), *drives, out.position, work.velocity, work.scratch, work.drive_work,
+        work.efforts, work.mean, work.mean_velocity, out.x_next,
+    ))  # fmt: skip
+    return status
+
+
+@device
+def find_next_pass(
+    model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults, v_next: Any
+) -> None:
+    """The free motion of the next pass, after one that has come to the velocities v_next."""
+    call_quiet_kernel(model.code.next_pass, (
+        model.topology, model.parameters, model.gravity, h, state.x, work.tau, _forces_on_bodies(model, inputs, work),
+        out.position, work.velocity, v_next, work.scratch, work.mean, work.mean_velocity, out.x_next,
+    ))  # fmt: skip
 
 
 @device
@@ -478,37 +498,71 @@ def drop_distant(model: Model, state: State, h: float, out: StepResults, num_pai
 
 
 @device
-def constrain(model: Model, state: State, h: float, work: Work, out: StepResults, num_pairs: int) -> int:
-    """The step with contacts, joint limits, constraints and controllers; v* of the free one stands in out.x_next."""
-    code, contact = model.code, model.contact
-    if not contact.is_complete:
+def constrain(
+    model: Model,
+    state: State,
+    h: float,
+    inputs: Inputs,
+    work: Work,
+    out: StepResults,
+    num_pairs: int,
+    deformables: Deformables | None,
+) -> int:
+    """The step with contacts, joint limits, constraints and controllers; v* of the first pass is in out.x_next."""
+    if not model.contact.is_complete:
         return NOT_COMPILED
     pose_problem(model, state, h, work, out, num_pairs)
+    num_rows = out.problem.counts[1]  # of which PD controllers are the last
+    if deformables is not None:
+        status = add_deformables(model, deformables, state, h, work, out)
+        if status != 0:
+            return status
+    status = solve(model, state, h, out.trees.v, 0, out, deformables)
+    for _ in range(num_passes(model.topology)):
+        if status == 0:
+            find_next_pass(model, state, h, inputs, work, out, out.v_next)
+            status = solve(model, state, h, out.v_next, 1, out, deformables)
+    if status == 0:
+        finish_step(model, state, h, out.impulses[:num_rows], work, out)
+    return status
+
+
+@device
+def solve(
+    model: Model,
+    state: State,
+    h: float,
+    guess: Any,
+    is_again: int,
+    out: StepResults,
+    deformables: Deformables | None = None,
+) -> int:
+    """Solves the problem, in which v* of the rigid bodies is that in out.x_next; returns 0 or NOT_SOLVED."""
     constraints, rows, jacobian, counts, _ = out.problem
     num_constraints, num_rows, jacobian_size = counts[0], counts[1], counts[2]
-    solution = Solution(out.v_next, out.impulses[:num_rows], out.statistics)
-    outcome = call_kernel(code.solve, (
+    trees, v_star = out.trees, out.x_next[state.q.shape[0] :]
+    if deformables is not None:
+        trees = trees_in_problem(trees, v_star)
+        v_star = trees.v_star
+    outcome = call_kernel(model.code.solve, (
         StepProblem(
-            h, contact.settings, contact.trees.trees, contact.matrix, contact.is_locked, state.v,
-            out.x_next[state.q.shape[0] :], constraints[:num_constraints], rows[:num_rows], jacobian[:jacobian_size],
+            h, model.contact.settings, trees.trees, trees.matrix, trees.is_locked, trees.v, v_star, guess, is_again,
+            constraints[:num_constraints], rows[:num_rows], jacobian[:jacobian_size],
         ),
-        contact.room, solution,
+        model.contact.room, Solution(out.v_next, out.impulses[:num_rows], out.statistics),
     ))  # fmt: skip
     out.found[OUTCOME] = outcome
-    if outcome < 0:
-        return NOT_SOLVED
-    finish_step(model, state, h, solution.impulses, work, out)
-    return 0
+    return NOT_SOLVED if outcome < 0 else 0
 
 
 @device
 def pose_problem(model: Model, state: State, h: float, work: Work, out: StepResults, num_pairs: int) -> None:
-    """Leaves in `model.contact` and `out.problem` what constrains a step, whose free motion is in `out.x_next`."""
+    """Leaves in `out.trees` and `out.problem` what constrains a step, whose free motion is in `out.x_next`."""
     contact, joints = model.contact, (model.limits, model.frictions)
     sources = ConstraintSources(out.contact_pairs[:num_pairs], *joints, contact.constraint_rows, contact.drives)
     call_quiet_kernel(model.code.start_step, (
         contact.trees, model.parameters, h, contact.near_rigid_threshold, sources, work.drive_values,
-        state.q, state.v, out.x_next, out.position, work.scratch, contact.matrix, contact.is_locked, out.problem,
+        state.q, state.v, out.x_next, out.position, work.scratch, out.trees, out.problem,
     ))  # fmt: skip
 
 

@@ -12,14 +12,16 @@ from typing import Any, NamedTuple
 from merganser.framework.native import device
 from merganser.framework.native.memory.addresses import place_at
 from merganser.framework.native.memory.hinted_types import Floats, FloatsInContext, FloatTable, Integers
-from merganser.framework.native.memory.records_of_arrays import record_at
+from merganser.framework.native.memory.records_of_arrays import Code, record_at
 from merganser.framework.native.memory.tape import FAILED, integers_at
 from merganser.framework.native.operations.operations import CompiledOperation
-from merganser.multibody.contact.layout import CONVERGED, NO_CAPACITY, Trees
+from merganser.multibody.contact.deformable_records import Deformables
+from merganser.multibody.contact.layout import CONVERGED, NO_CAPACITY
+from merganser.multibody.contact.linearized_inputs import InputSample, Linearization, linearize, sample
 from merganser.multibody.contact.plant_forces import calc_generalized_contact_forces
-from merganser.multibody.contact.responses import Responses, listen, respond
-from merganser.multibody.contact.step import NOT_SOLVED, calc_derivatives, take_step
+from merganser.multibody.contact.step import calc_derivatives, take_step
 from merganser.multibody.contact.step_records import (
+    NOT_SOLVED,
     OUTCOME,
     SOLVED,
     Inputs,
@@ -28,26 +30,7 @@ from merganser.multibody.contact.step_records import (
     StepResults,
     Work,
 )
-
-__all__ = [
-    "CONTACT_FORCES",
-    "COUNT",
-    "DERIVATIVES",
-    "HAS_FORCES",
-    "LISTENING",
-    "MOTION",
-    "STEP",
-    "WHICH",
-    "ContactForcesRecord",
-    "DerivativesRecord",
-    "MotionRecord",
-    "Sample",
-    "StepRecord",
-    "count_iterations",
-    "end_operation",
-]
-
-LISTENING = -1.0  # in place of a length: a plant notes what comes through its inputs, see responses.py
+from merganser.multibody.linear.records import Trees
 
 # What Sample.counts holds.
 WHICH = 0  # which results are those of the last step that has succeeded
@@ -62,6 +45,7 @@ class Sample(NamedTuple):
         counts: see above.
         x, x_next: the state before and after it.
         u: what the actuators exerted.
+        mean: velocities of which the step took products, shape [num_v].
         F_applied: forces on the bodies but those of contacts, shape [num_mobods, 6].
     """
 
@@ -69,17 +53,19 @@ class Sample(NamedTuple):
     x: Floats
     x_next: Floats
     u: Floats
+    mean: Floats
     F_applied: FloatTable
 
 
 class StepRecord(NamedTuple):
-    """What the operation of steps is told.
+    """What the operation of steps is given.
 
     Attributes:
         model, state, inputs, work: see step_records.py.
         time_step: h [s].
         results: two of these, which differ in all arrays but x_next.
         sample: of the step.
+        deformables: the deformable bodies, once for each of the results; empty without them.
     """
 
     model: Model
@@ -89,10 +75,11 @@ class StepRecord(NamedTuple):
     work: Work
     results: tuple[StepResults, ...]
     sample: Sample
+    deformables: tuple[Deformables, ...] = ()
 
 
 class DerivativesRecord(NamedTuple):
-    """What the operation of derivatives is told: see step_records.py."""
+    """What the operation of derivatives is given: see step_records.py."""
 
     model: Model
     state: State
@@ -101,26 +88,37 @@ class DerivativesRecord(NamedTuple):
     results: StepResults
 
 
-class MotionRecord(NamedTuple):
-    """What the operation of a continuous plant that moves by steps is told.
+class SlopesRecord(NamedTuple):
+    """The operation of steps of any length of a continuous plant.
 
     Attributes:
-        lengths: h, 0 for derivatives, LISTENING; and that of the last step [s], shape [2].
+        h: its length, the first of the operation's arguments [s], shape [1].
+        last_length: that of the last step [s], shape [1].
         counts: iterations of the solver and of its line searches, shape [2].
-        derivatives: for these.
-        steps: for these, whose own length does not count; x_next of their one results are the derivatives.
-        responses: how its inputs follow its state.
+        steps: whose own length does not count; x_next of their one results are the slopes.
+        linearization: how inputs follow the state.
     """
 
-    lengths: Floats
+    h: FloatsInContext
+    last_length: Floats
     counts: Integers
-    derivatives: DerivativesRecord
     steps: StepRecord
-    responses: Responses
+    linearization: Linearization
+
+
+class InputsRecord(NamedTuple):
+    """The operation that samples the inputs of a continuous plant: see step_records.py and linearized_inputs.py."""
+
+    model: Model
+    state: State
+    inputs: Inputs
+    work: Work
+    sample_inputs: Code
+    out: InputSample
 
 
 class ContactForcesRecord(NamedTuple):
-    """What the operation of contact forces is told.
+    """What the operation of contact forces is given.
 
     Attributes:
         time_step: h [s].
@@ -140,7 +138,8 @@ class ContactForcesRecord(NamedTuple):
 
 
 _step_at, _derivatives_at = record_at(StepRecord), record_at(DerivativesRecord)
-_motion_at, _contact_forces_at = record_at(MotionRecord), record_at(ContactForcesRecord)
+_slopes_at, _inputs_at = record_at(SlopesRecord), record_at(InputsRecord)
+_contact_forces_at = record_at(ContactForcesRecord)
 
 
 def plant_step(values: Any, numbers: Any, integers: Any) -> None:
@@ -148,11 +147,19 @@ def plant_step(values: Any, numbers: Any, integers: Any) -> None:
     step = _step_at(values, integers_at(place_at(integers, 1)))
     out = step.results[1 - step.sample.counts[WHICH]]
     status = take_step(step.model, step.state, step.time_step, step.inputs, step.work, out)
-    end_operation(step, out, status, integers)
+    _end_operation(step, out, status, integers)
+
+
+def plant_step_with_deformables(values: Any, numbers: Any, integers: Any) -> None:
+    """The same with deformable bodies, of which others need no code: theirs takes twice as long to compile."""
+    step = _step_at(values, integers_at(place_at(integers, 1)))
+    which = 1 - step.sample.counts[WHICH]
+    out, given = step.results[which], (step.model, step.state, step.time_step, step.inputs, step.work)
+    _end_operation(step, out, take_step(*given, out, step.deformables[which]), integers)
 
 
 @device
-def end_operation(step: Any, out: Any, status: int, integers: Any) -> None:
+def _end_operation(step: Any, out: Any, status: int, integers: Any) -> None:
     """Keeps a step that has succeeded, with its sample; or says that it has failed."""
     counts = step.sample.counts
     if status == 0 and out.found[SOLVED] and out.found[OUTCOME] != CONVERGED:
@@ -166,11 +173,13 @@ def end_operation(step: Any, out: Any, status: int, integers: Any) -> None:
 
 @device
 def _take_sample(step: Any, x_next: Any) -> None:
-    sample, x, u, F_applied = step.sample, step.state.x, step.work.u, step.work.F_applied
+    sample, x, u, mean, F_applied = step.sample, step.state.x, step.work.u, step.work.mean, step.work.F_applied
     for k in range(sample.x.shape[0]):
         sample.x[k], sample.x_next[k] = x[k], x_next[k]
     for k in range(u.shape[0]):
         sample.u[k] = u[k]
+    for k in range(mean.shape[0]):
+        sample.mean[k] = mean[k]
     if step.model.elements.shape[0] > 0:
         for i in range(F_applied.shape[0]):
             for k in range(6):
@@ -198,38 +207,36 @@ def plant_derivatives(values: Any, numbers: Any, integers: Any) -> None:
         _give_up(given.results.x_next, integers)
 
 
-def plant_motion(values: Any, numbers: Any, integers: Any) -> None:
-    """xdot of a continuous plant, or while an integrator moves it by steps the slope of one (plant/step/motion.py).
+def plant_slopes(values: Any, numbers: Any, integers: Any) -> None:
+    """(S_h(x) - x) / h of a continuous plant, NaN without a solution (plant/step/variable_steps.py).
 
-    Integers: address of what it comes to, and a MotionRecord.
+    Integers: address of what it comes to, and a SlopesRecord.
     """
-    given = _motion_at(values, integers_at(place_at(integers, 1)))
-    h, known, steps = given.lengths[0], given.derivatives, given.steps
-    out = steps.results[0]
+    given = _slopes_at(values, integers_at(place_at(integers, 1)))
+    steps, linearization = given.steps, given.linearization
+    h, out, x = given.h[0], steps.results[0], steps.state.x
     result = out.x_next
-    if h == 0.0:
-        status = calc_derivatives(known.model, known.state, known.inputs, known.work, known.results)
-    elif h == LISTENING:
-        status = 0
-        listen(steps.model, steps.state, given.responses.inputs, steps.work, given.responses, result)
+    if linearization.is_used:
+        linearize(steps.model, steps.state, linearization)
+    status = take_step(steps.model, steps.state, h, steps.inputs, steps.work, out)
+    if status == 0:
+        given.last_length[0], steps.sample.counts[WHICH] = h, 1
+        if out.found[SOLVED]:
+            count_iterations(out.statistics, given.counts)
+        _take_sample(steps, result)
+        for k in range(result.shape[0]):
+            result[k] = (result[k] - x[k]) / h
+    elif status == NOT_SOLVED and out.found[OUTCOME] != NO_CAPACITY:
+        for k in range(result.shape[0]):
+            result[k] = math.nan
     else:
-        if given.responses.is_used:
-            respond(steps.model, steps.state, given.responses)
-        status = take_step(steps.model, steps.state, h, steps.inputs, steps.work, out)
-        if status == 0:
-            given.lengths[1], steps.sample.counts[WHICH] = h, 1
-            if out.found[SOLVED]:
-                count_iterations(out.statistics, given.counts)
-            _take_sample(steps, result)
-            x = steps.state.x
-            for k in range(result.shape[0]):
-                result[k] = (result[k] - x[k]) / h
-        elif status == NOT_SOLVED and out.found[OUTCOME] != NO_CAPACITY:
-            status = 0
-            for k in range(result.shape[0]):
-                result[k] = math.nan
-    if status != 0:
         _give_up(result, integers)
+
+
+def plant_inputs(values: Any, numbers: Any, integers: Any) -> None:
+    """Samples what comes through the input ports of a continuous plant; integers: one, and an InputsRecord."""
+    given = _inputs_at(values, integers_at(place_at(integers, 1)))
+    sample(given.model, given.state, given.inputs, given.work, given.sample_inputs, given.out)
 
 
 def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
@@ -251,6 +258,8 @@ def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
 
 
 STEP = CompiledOperation(plant_step)
+STEP_WITH_DEFORMABLES = CompiledOperation(plant_step_with_deformables)
 DERIVATIVES = CompiledOperation(plant_derivatives)
-MOTION = CompiledOperation(plant_motion)
+SLOPES = CompiledOperation(plant_slopes)
+INPUTS = CompiledOperation(plant_inputs)
 CONTACT_FORCES = CompiledOperation(contact_forces)

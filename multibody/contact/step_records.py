@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from merganser.framework.native.memory.hinted_types import (
-    Flags,
     Floats,
     FloatsInContext,
     FloatTable,
@@ -13,85 +12,52 @@ from merganser.framework.native.memory.hinted_types import (
     IntegerTable,
     Poses,
 )
-from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf, Code
+from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf
 from merganser.geometry.hydroelastic.buffers import Buffers
 from merganser.geometry.hydroelastic.layout import Bodies, Meshes
 from merganser.geometry.proximity.layout import Contacts, Geometries, Hulls, SearchWork
 from merganser.multibody.contact.contact_kinds import ContactSources
 from merganser.multibody.contact.contact_pairs import ContactPairs, Materials
 from merganser.multibody.contact.layout import Settings, SolverWork, Statistics
-from merganser.multibody.contact.plant_layout import Drives, Frictions, Limits, PlantTrees, ProblemArrays
+from merganser.multibody.contact.plant_layout import (
+    Drives,
+    Frictions,
+    Limits,
+    PlantTrees,
+    ProblemArrays,
+    ProblemTrees,
+)
+from merganser.multibody.contact.step_kernels import StepCode
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.layout import Elements, Positions, Scratch, Topology, Velocities
-
-__all__ = [
-    "NUM_CANDIDATES",
-    "NUM_CONTACTS",
-    "NUM_FACES",
-    "NUM_FOUND",
-    "NUM_PAIRS",
-    "NUM_SURFACES",
-    "OUTCOME",
-    "POINTS_ALONE",
-    "POINTS_FOR_OTHERS",
-    "SOLVED",
-    "SURFACES_ALONE",
-    "Actuators",
-    "ConstraintModel",
-    "Geometry",
-    "Inputs",
-    "Model",
-    "Multipliers",
-    "Part",
-    "State",
-    "StepCode",
-    "StepResults",
-    "Work",
-]
 
 # What StepResults.found holds.
 NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS = 0, 1, 2
 SOLVED = 3  # whether there was any constraint
 OUTCOME = 4  # what the solver said
 NUM_SURFACES, NUM_FACES = 5, 6  # of contact surfaces
-NUM_FOUND = 7
+# Of deformable bodies:
+DEFORMABLE_FACES, DEFORMABLE_PAIRS = 7, 8  # of contact surfaces; contacts of which a side can move
+MATRIX_SIZE, JACOBIAN_SIZE = 9, 10  # numbers in the blocks of A and of J, with those of rigid bodies
+SCHUR_SIZE = 11  # numbers that a body needs for fem/schur.py
+FAILED_BODY, REASON = 12, 13  # a body without free motion, and its status of fem/layout.py
+NUM_FOUND = 14
 
-# How geometries touch.
-POINTS_ALONE, POINTS_FOR_OTHERS, SURFACES_ALONE = range(3)
-
-
-class StepCode(NamedTuple):
-    """The kernels of a step; those of contact may be 0 where they are not compiled yet."""
-
-    kinematics: Code
-    force_elements: Code
-    copy_actuation_input: Code
-    add_input: Code
-    put_desired_state: Code
-    efforts: Code
-    apply_actuation: Code
-    store_efforts: Code
-    is_finite: Code
-    dynamics: Code  # discrete_step, step_from_kinematics, or in continuous time state_derivatives
-    constrained_dynamics: Code  # in continuous time
-    controlled_step: Code
-    are_resolved: Code
-    joint_friction: Code  # in continuous time
-    limits: Code  # find_limits, or in continuous time limit_forces
-    geometry_poses: Code
-    find_candidates: Code
-    contact_manifolds: Code
-    make_contact_pairs: Code
-    split_candidates: Code
-    contact_surfaces: Code
-    make_hydroelastic_pairs: Code
-    make_pairs_of_kinds: Code
-    drop_distant_pairs: Code
-    penalty_forces: Code  # in continuous time
-    start_step: Code
-    solve: Code
-    end_step: Code
+# Why a step is not taken; a positive status is the number of a mobod whose hinge has no inertia, and -1 what
+# kernels/step.py says.
+SINGULAR_PITCH = -2  # of a joint with roll, pitch and yaw
+BAD_INPUT = -3  # an input is not finite
+LOCKED = -4  # a joint with a PD controller is locked
+LACKS_CAPACITY = -5  # for candidates or contacts, as many as `found` says
+NOT_SOLVED = -6  # the contact problem; `found` says why
+NOT_COMPILED = -7  # of constraints
+BAD_POSE = -8  # the pose of a geometry is not finite
+NOT_FINITE = -9  # the next state, or the derivatives
+NO_SURFACE = -10  # of geometries that overlap, where contact is to be surfaces alone
+BAD_PAIR = -11  # a contact of a kind has a gap that is no number
+NO_FREE_MOTION = -12  # of a deformable body; `found` says of which one, and why
+NO_FORCE = -13  # less the number of a force element: it has no force
 
 
 class Actuators(NamedTuple):
@@ -99,7 +65,7 @@ class Actuators(NamedTuple):
 
     Attributes:
         driven: for each actuator, the velocity that it drives, shape [num_u].
-        limits: of the efforts, shape [num_u].
+        limits: of the efforts, see ../kernels/actuators.py, shape [2 num_u].
         controlled: for each controller, its actuator, shape [num_controllers].
         mobods, positions, velocities: what each drives.
         p, d: gains.
@@ -123,7 +89,7 @@ class Geometry(NamedTuple):
         hulls: of the convex ones.
         filtered, frames, boxes, grid: for the broad phase.
         materials: records of material_dtype.
-        contact: whether there are contact surfaces, and points for what has none: see above.
+        contact: whether there are contact surfaces, and points for what has none: see contact_pairs.py.
         margin: at which distance surfaces may begin [m].
         points: at which points of faces there are contact pairs, see hydroelastic_pairs.py.
         bodies, meshes: of contact surfaces, see geometry/hydroelastic/layout.py.
@@ -137,7 +103,7 @@ class Geometry(NamedTuple):
     geometries: Geometries
     hulls: Annotated[Hulls, ONE_VALUE]
     frames: Integers
-    filtered: Flags
+    filtered: Integers
     boxes: FloatTable
     grid: Integers
     work: SearchWork
@@ -164,7 +130,7 @@ class ConstraintModel(NamedTuple):
         constraint_rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
         looks_ahead: whether steps see what the fastest body may meet within them, see impending.py.
         drives: room for records of drive_dtype, one for each PD controller.
-        matrix, is_locked, room: see layout.py.
+        room: of the solver, see layout.py.
     """
 
     is_complete: int
@@ -177,8 +143,6 @@ class ConstraintModel(NamedTuple):
     constraint_rows: ConstraintRecords
     looks_ahead: int
     drives: Drives
-    matrix: Floats
-    is_locked: Integers
     room: Annotated[SolverWork, ONE_VALUE]
 
 
@@ -279,11 +243,12 @@ class Work(NamedTuple):
 
     Attributes:
         velocity, scratch: records, see kernels/layout.py.
+        mean, mean_velocity: u, of which a step takes products, shape [num_v]; and records of its kinematics.
         tau: generalized forces, shape [num_v].
         F_applied: forces on the bodies, where there are force elements, shape [num_mobods, 6].
         F_contact, F_total: those of contacts, and all together, in continuous time.
         feedforward: u_ff, shape [num_u].
-        desired: q_d and v_d, shape [2, num_u].
+        desired: q_d and v_d, and what is made of them, see ../kernels/actuators.py, shape [NUM_DESIRED_ROWS, num_u].
         u: what the actuators exert, shape [num_u].
         drives, drive_values, drive_work, efforts: of the PD controllers, see kernels/drives.py.
         multipliers: of constraints in continuous time.
@@ -291,6 +256,8 @@ class Work(NamedTuple):
 
     velocity: Velocities
     scratch: Scratch
+    mean: Floats
+    mean_velocity: Velocities
     tau: Floats
     F_applied: FloatTable
     F_contact: FloatTable
@@ -306,7 +273,7 @@ class Work(NamedTuple):
 
 
 class StepResults(NamedTuple):
-    """What a step leaves: the next state, and what its sample is made of when somebody looks.
+    """What a step leaves: the next state, and what its sample is made of when it is read.
 
     Attributes:
         x_next: the next state, or in continuous time the derivatives.
@@ -318,7 +285,7 @@ class StepResults(NamedTuple):
         corners, faces, owners: of the faces of these, see geometry/hydroelastic/engine.py.
         contact_pairs: records of contact_pair_dtype: those of points, of faces, of kinds.
         contact_forces: of each pair, see plant_layout.py; in continuous time.
-        problem: the constraints, see plant_layout.py.
+        trees, problem: the trees of the contact problem, and its constraints, see plant_layout.py.
         v_next, impulses, statistics: from the solver, see layout.py.
     """
 
@@ -333,6 +300,7 @@ class StepResults(NamedTuple):
     owners: IntegerTable
     contact_pairs: ContactPairs
     contact_forces: FloatTable
+    trees: Annotated[ProblemTrees, ONE_VALUE]
     problem: Annotated[ProblemArrays, ONE_VALUE]
     v_next: Floats
     impulses: Floats

@@ -18,7 +18,7 @@ and for each constraint with two bounds, friction of a joint or a drive,
 What does not converge so is solved by the Lagged approximation, with a warning. It is given up early, where the
 residual has not been halved for a while.
 
-Source: Castro et al. (2020), sections V and VI; the elimination of (1) is told in unsymmetric.py.
+Source: Castro et al. (2020), sections V and VI; the elimination of (1) is in unsymmetric.py.
 """
 
 from __future__ import annotations
@@ -29,15 +29,12 @@ from merganser.framework.native import device, kernel
 from merganser.multibody.contact.bounded import GAIN, LOWER, OFFSET, UPPER
 from merganser.multibody.contact.hunt_crossley import SOFTNESS, implicit_friction_response
 from merganser.multibody.contact.layout import (
-    CONTACT,
     CONVERGED,
     FELL_BACK,
     LAGGED,
     NO_CAPACITY,
     NOT_A_NUMBER,
     NOT_CONVERGED,
-    Array,
-    Problem,
     Solution,
     SolverWork,
     StepProblem,
@@ -50,28 +47,23 @@ from merganser.multibody.contact.newton import (
     start_island,
     take_step,
 )
-from merganser.multibody.contact.ordering import Pattern
 from merganser.multibody.contact.potential import calc_impulses
-from merganser.multibody.contact.products import multiply_jacobian, multiply_matrix
 from merganser.multibody.contact.regularization import LAW_SIZE
 from merganser.multibody.contact.solver import has_locked, lay_out_island, prepare_step
-from merganser.multibody.contact.unsymmetric import assemble_panels, factor_panels, solve_panels
 from merganser.multibody.contact.work_arrays import (
     GUESS,
-    HESSIAN_SIZE,
     MOMENTUM_STEP,
     SCRATCH,
     STEP,
     Workspace,
-    carve_islands,
-    carve_pattern,
     carve_reduction,
     carve_workspace,
-    integer_workspace_size,
     workspace_size,
 )
-
-__all__ = ["calc_tamsi_contact_velocities", "calc_tamsi_impulses", "find_transition", "tamsi_contact_velocities"]
+from merganser.multibody.linear.ordering import Pattern, carve_islands, carve_pattern, integer_workspace_size
+from merganser.multibody.linear.products import multiply_jacobian, multiply_matrix
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem
+from merganser.multibody.linear.unsymmetric import assemble_panels, factor_panels, solve_panels
 
 _PATIENCE = 40  # iterations in which the residual has to be halved once
 _COSINE = 0.5  # of the greatest turn
@@ -103,15 +95,22 @@ def calc_tamsi_contact_velocities(given: StepProblem, room: SolverWork, solution
     for i in range(result["num_islands"]):
         island_trees = islands.tree_order[islands.tree_start[i] : islands.tree_start[i + 1]]
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-        capacity = views.factor.shape[0]
-        outcome = lay_out_island(problem, islands, island_trees, chosen, 2, capacity, pattern, result)
+        _, has_changed = start_island(problem, island_trees, v, given.v_star, given.is_again, views.velocities)
+        if not has_changed:
+            continue
+        capacity, outcome = views.factor.shape[0], CONVERGED
+        if result["num_islands"] > 1 or not given.is_again:  # the pattern of the last island is still there
+            outcome = lay_out_island(problem, islands, island_trees, chosen, 2, capacity, pattern, result)
         if outcome == CONVERGED and status > NO_CAPACITY:
             _copy_velocities(problem, island_trees, chosen, v, views.velocity, guess, velocity_guess)
-            outcome = _search(problem, island_trees, chosen, pattern, given.v_star, views, v, impulses, result)
+            outcome = _search(
+                problem, island_trees, chosen, pattern, given.is_again, given.v_star, views, v, impulses, result
+            )
             if outcome != CONVERGED:
                 _copy_velocities(problem, island_trees, chosen, guess, velocity_guess, v, views.velocity)
+                energy, _ = start_island(problem, island_trees, v, given.v_star, 0, views.velocities)
                 outcome = minimize_island(
-                    problem, LAGGED, island_trees, chosen, pattern, given.v_star, views, v, impulses, result
+                    problem, LAGGED, island_trees, chosen, pattern, energy, 0, given.v_star, views, v, impulses, result
                 )
                 result["num_fallbacks"] += 1
         status = min(status, outcome)
@@ -127,6 +126,7 @@ def _search(
     trees: Array,  # of the island
     constraints: Array,  # of the island
     pattern: Pattern,
+    least: int,  # iterations
     v_star: Array,
     work: Workspace,
     v: Array,
@@ -135,19 +135,19 @@ def _search(
 ) -> int:
     """Newton's method on (1); CONVERGED, NOT_A_NUMBER or NOT_CONVERGED."""
     step, pivots, num_panels = work.velocities[STEP], work.velocities[SCRATCH], trees.shape[0]
-    start_island(problem, trees, v, v_star, work.velocities)
-    least, count_of_least = math.inf, 0
+    smallest, count_of_smallest = math.inf, 0
     for count in range(problem.settings["max_iterations"] + 1):
         calc_tamsi_impulses(problem, constraints, work.law, work.velocity, gamma_out, work.hessian)
         residual, scale = measure_residual(problem, trees, constraints, gamma_out, work.velocities)
         if not residual < math.inf:
             return NOT_A_NUMBER
-        if residual <= calc_tolerance(problem, scale):
+        is_solved = residual <= calc_tolerance(problem, scale) and count >= least
+        if is_solved or residual == 0.0:
             end_search(problem, trees, constraints, pattern, residual, scale, gamma_out, v_star, work, v, result)
             return CONVERGED
-        if residual < 0.5 * least:
-            least, count_of_least = residual, count
-        if count == problem.settings["max_iterations"] or count > count_of_least + _PATIENCE:
+        if residual < 0.5 * smallest:
+            smallest, count_of_smallest = residual, count
+        if count == problem.settings["max_iterations"] or count > count_of_smallest + _PATIENCE:
             break
         assemble_panels(problem, num_panels, constraints, pattern, work.hessian, work.factor)
         if not factor_panels(problem.trees, pattern, num_panels, work.factor, pivots):

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.multibody.plant import MultibodyPlant
 
-__all__ = ["checked_gains", "require_fully_actuated"]
-
 Array = NDArray[Any]
 
 

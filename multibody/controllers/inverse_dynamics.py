@@ -10,8 +10,6 @@ from merganser.multibody.controllers.native_code import ControllerCode
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import ScratchPlant
 
-__all__ = ["InverseDynamics"]
-
 
 class InverseDynamics(LeafSystem):
     """Generalized forces for a desired acceleration, or against gravity only; limits of actuators do not count.
@@ -39,7 +37,7 @@ class InverseDynamics(LeafSystem):
     """
 
     class InverseDynamicsMode(enum.IntEnum):
-        """What the generalized forces are for."""
+        """Purpose of the generalized forces."""
 
         kInverseDynamics = 0
         kGravityCompensation = 1

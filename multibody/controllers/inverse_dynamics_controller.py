@@ -13,8 +13,6 @@ from merganser.multibody.controllers.inverse_dynamics import InverseDynamics
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import require_plant
 
-__all__ = ["InverseDynamicsController"]
-
 
 class InverseDynamicsController(Diagram):
     """Computed torque: a PID controller asks for accelerations, inverse dynamics gives the forces for them.

@@ -13,8 +13,6 @@ from merganser.multibody.controllers.native_code import ControllerCode
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import ScratchPlant, require_plant
 
-__all__ = ["JointStiffnessController"]
-
 
 class JointStiffnessController(LeafSystem):
     """Stiffness and damping at the joints, with gravity and force elements compensated for.

@@ -1,4 +1,4 @@
-"""Controllers of plants in the native plan: their output as an operation (kernels/controller_operations.py)."""
+"""Controllers of plants in the native plan: their output as an operation (kernels/operations.py)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import background_code
-from merganser.framework.background_code import BackgroundCode
 from merganser.framework.core.context.native_code import FAILURE, OUTPUT, InputOf, NativeCode
 from merganser.framework.native.memory.hinted_types import hinted_address
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
+from merganser.framework.when_to_compile import OptionalCode, want
 from merganser.multibody import kernels
 
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.plant.scratch_plant import ScratchPlant
 
-__all__ = ["ControllerCode"]
-
 Array = NDArray[Any]
-_CONTROLLER = BackgroundCode("merganser.multibody.kernels.controller_operations", "CONTROLLER", "plant_controller")
+_CONTROLLER = OptionalCode("merganser.multibody.kernels.operations", "CONTROLLER", "plant_controller")
 
 
 class _Buffers:
@@ -39,11 +36,11 @@ class _Buffers:
 
 
 class ControllerCode:
-    """The output of a controller as an operation; there is none for plants with constraints in continuous time.
+    """The output of a controller as an operation; not for plants with constraints in continuous time.
 
     Args:
         model: the plant, with a context in each Context of the controller.
-        mode: which controller, one of the names in kernels/controller_operations.py.
+        mode: which controller, one of the names in kernels/operations.py.
         gains: kp, kd and the inverse of the actuation matrix, for joint stiffness only.
     """
 
@@ -51,20 +48,20 @@ class ControllerCode:
 
     def __init__(self, model: ScratchPlant, mode: str, gains: Sequence[Array] = ()) -> None:
         self._model, self._mode, self._gains = model, mode, tuple(gains)
-        background_code.want(_CONTROLLER)
+        want(_CONTROLLER)
         self._codes: weakref.WeakKeyDictionary[Any, tuple[NativeCode, _Buffers]] = weakref.WeakKeyDictionary()
 
     def __reduce__(self) -> Any:
         return ControllerCode, (self._model, self._mode, self._gains)  # a copy of a system has no contexts yet
 
     def resolve(self, context: Context) -> NativeCode | None:
-        """The operation in a Context; None if there is none, or if it is not worth while to compile it."""
+        """The operation in a Context; None without one, or if it is not compiled."""
         plant = self._model.plant
         if plant._dynamics.has_multipliers or context.store.flat.dtype != np.float64:
             return None
-        from merganser.multibody.kernels import controller_operations as o
+        from merganser.multibody.kernels import operations as o
 
-        if not _CONTROLLER.is_worth_while():
+        if not _CONTROLLER.is_usable():
             return None
         if context not in self._codes:
             buffers = _Buffers(plant._views.workspace(self._model.context(context)), self._gains)

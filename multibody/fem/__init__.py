@@ -16,6 +16,7 @@ if _TYPE_CHECKING:
         differentiate_equilibrium,
         differentiate_motion,
     )
+    from merganser.multibody.fem.materials.kind import MaterialKind
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 
@@ -26,6 +27,7 @@ __all__ = [
     "ForceDensityFieldBase_",
     "ForceDensityType",
     "MaterialDerivatives",
+    "MaterialKind",
     "MaterialModel",
     "differentiate_equilibrium",
     "differentiate_motion",

@@ -22,6 +22,7 @@ Formulation of Frictional Contact between Rigid and Deformable Bodies (2023), se
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.fem.elements import (
     add_block,
     add_growth_slope,
@@ -29,7 +30,7 @@ from merganser.multibody.fem.elements import (
     mass_share,
     set_deformation_gradient,
 )
-from merganser.multibody.fem.layout import Array, BodyArrays, StepWork
+from merganser.multibody.fem.layout import BodyArrays, Element, Material, NodeValues, Point, StepWork
 from merganser.multibody.fem.materials.table import (
     add_energy,
     prepare,
@@ -39,14 +40,9 @@ from merganser.multibody.fem.materials.table import (
     start,
 )
 
-__all__ = [
-    "assemble_tangent", "calc_elastic_energy", "calc_residual", "elastic_energy", "elastic_forces", "set_positions",
-    "start_step",
-]  # fmt: skip
-
 
 @device
-def start_step(body: BodyArrays, q_in: Array, work: StepWork) -> None:
+def start_step(body: BodyArrays, q_in: NodeValues, work: StepWork) -> None:
     """What materials keep during a step: see start() of materials."""
     for e in range(body.elements.shape[0]):
         set_deformation_gradient(body.elements[e], q_in, work.points[e]["F"])
@@ -54,7 +50,7 @@ def start_step(body: BodyArrays, q_in: Array, work: StepWork) -> None:
 
 
 @device
-def set_positions(time_step: float, q_in: Array, v_in: Array, v_next: Array, q_out: Array) -> None:
+def set_positions(time_step: float, q_in: NodeValues, v_in: NodeValues, v_next: NodeValues, q_out: NodeValues) -> None:
     """Equation (1)."""
     for i in range(q_in.shape[0]):
         q_out[i] = q_in[i] + 0.5 * time_step * (v_in[i] + v_next[i])
@@ -64,10 +60,10 @@ def set_positions(time_step: float, q_in: Array, v_in: Array, v_next: Array, q_o
 def calc_residual(
     body: BodyArrays,
     time_step: float,
-    v_in: Array,  # v before the step [m/s], shape [3 num_nodes]
-    force_in: Array,  # f_ext [N]
-    q_next: Array,  # q+ [m]
-    v_next: Array,  # v+ [m/s]
+    v_in: NodeValues,  # v before the step [m/s], shape [3 num_nodes]
+    force_in: NodeValues,  # f_ext [N]
+    q_next: NodeValues,  # q+ [m]
+    v_next: NodeValues,  # v+ [m/s]
     work: StepWork,  # points and residual are written; damping is that of work.damping_positions
 ) -> None:
     """Equation (2), for all nodes, the held ones too."""
@@ -87,7 +83,7 @@ def calc_residual(
 
 
 @device
-def _set_state(body: BodyArrays, q_in: Array, work: StepWork) -> None:
+def _set_state(body: BodyArrays, q_in: NodeValues, work: StepWork) -> None:
     """F of all elements, and what follows from it, with equation (4)."""
     for e in range(body.elements.shape[0]):
         point = work.points[e]
@@ -112,7 +108,7 @@ def _set_mean_growth(body: BodyArrays, work: StepWork) -> None:
 
 
 @device
-def _add_damping(body: BodyArrays, beta: float, v_next: Array, work: StepWork) -> None:
+def _add_damping(body: BodyArrays, beta: float, v_next: NodeValues, work: StepWork) -> None:
     """Adds beta K v+ of the convex part of K."""
     material, has_patches = body.material, body.patches.shape[0] > 0
     if has_patches:
@@ -129,7 +125,7 @@ def _add_damping(body: BodyArrays, beta: float, v_next: Array, work: StepWork) -
 
 
 @device
-def _set_growth_rates(body: BodyArrays, v_next: Array, work: StepWork) -> None:
+def _set_growth_rates(body: BodyArrays, v_next: NodeValues, work: StepWork) -> None:
     """g_p . v / V_p of equation (5)."""
     for p in range(body.patches.shape[0]):
         work.patches[p]["rate"] = 0.0
@@ -145,7 +141,7 @@ def _set_growth_rates(body: BodyArrays, v_next: Array, work: StepWork) -> None:
 
 @device
 def _set_damping_stress(
-    material: Array, element: Array, point: Array, beta: float, v_next: Array, derivative: Array
+    material: Material, element: Element, point: Point, beta: float, v_next: NodeValues, derivative: FloatTable
 ) -> None:
     """P = beta dP/dF : dF/dt, of the convex part of dP/dF."""
     point["is_convex"] = 1
@@ -163,8 +159,9 @@ def _set_damping_stress(
 
 @device
 def _add_inertia(
-    share: float, element: Array, inverse_step: float, alpha: float, v_in: Array, v_next: Array, force_out: Array
-) -> None:
+    share: float, element: Element, inverse_step: float, alpha: float, v_in: NodeValues, v_next: NodeValues,
+    force_out: NodeValues,
+) -> None:  # fmt: skip
     """M (v+ - v) / h + alpha M v+ of one element."""
     for i in range(3):
         total = 0.0
@@ -177,7 +174,7 @@ def _add_inertia(
 
 @device
 def assemble_tangent(
-    body: BodyArrays, time_step: float, q_next: Array, is_convex: int, is_damping_kept: int, work: StepWork
+    body: BodyArrays, time_step: float, q_next: NodeValues, is_convex: int, is_damping_kept: int, work: StepWork
 ) -> None:
     """Equation (3), into the panels.
 
@@ -244,7 +241,7 @@ def _add_stiffness_of_patches(body: BodyArrays, scale: float, work: StepWork) ->
 
 
 @device
-def calc_elastic_energy(body: BodyArrays, q_in: Array, work: StepWork, energy_out: Array) -> None:
+def calc_elastic_energy(body: BodyArrays, q_in: NodeValues, work: StepWork, energy_out: Floats) -> None:
     """Adds the energy of all elements [J], as seen from the state of the last start_step()."""
     _set_state(body, q_in, work)
     for e in range(body.elements.shape[0]):
@@ -258,7 +255,7 @@ elastic_energy = kernel(calc_elastic_energy)
 
 
 @kernel
-def elastic_forces(body: BodyArrays, q_in: Array, work: StepWork, force_out: Array) -> None:
+def elastic_forces(body: BodyArrays, q_in: NodeValues, work: StepWork, force_out: NodeValues) -> None:
     """f(q), shape [3 num_nodes], with rotations of linear corotated elements at q."""
     start_step(body, q_in, work)
     _set_state(body, q_in, work)

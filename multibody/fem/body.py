@@ -25,12 +25,11 @@ from merganser.multibody.fem.layout import (
     point_dtype,
     report_dtype,
 )
-from merganser.multibody.fem.materials.table import MATERIALS, set_material_kind
+from merganser.multibody.fem.materials import table
+from merganser.multibody.fem.materials.kind import MaterialKind
 from merganser.multibody.fem.newton import free_motion
 from merganser.multibody.fem.patches import make_patches
 from merganser.multibody.fem.pattern import make_pattern
-
-__all__ = ["FemBody"]
 
 
 class FemBody:
@@ -60,11 +59,17 @@ class FemBody:
         self.num_nodes = mesh.num_vertices()
         held = np.zeros(self.num_nodes, np.bool_) if is_held is None else np.asarray(is_held, np.bool_)
         self.is_held: NDArray[np.bool_] = held
-        _check_stability(config, name)
+        material = _make_material(config, config.averages_volume(), name)
         elements = _make_elements(mesh, name)
         patches = make_patches(elements, mesh.vertex_array(), config.averages_volume())
         of_unknowns = make_pattern(elements, patches, np.asarray(mesh.vertex_array(), np.float64), held)
-        self.arrays = BodyArrays(elements, _make_material(config), *of_unknowns, patches)
+        self.arrays = BodyArrays(elements, material, *of_unknowns, patches)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """In another process, functions of a program's own material have other addresses."""
+        vars(self).update(state)
+        material = _make_material(self.config, bool(self.arrays.material["is_averaged"]), self.name)
+        self.arrays = self.arrays._replace(material=material)
 
     def make_work(self) -> StepWork:
         """Room for steps, of which each thread needs its own."""
@@ -85,12 +90,11 @@ class FemBody:
         """Returns the same body of another material; both share arrays. Whether it averages volumes stays as it is.
 
         Raises:
-            RuntimeError: the material is not stable at rest.
+            RuntimeError: the material is not stable at rest, or has no growth of volume to average.
         """
-        _check_stability(config, self.name)
+        material = _make_material(config, bool(self.arrays.material["is_averaged"]), self.name)
         body = copy.copy(self)
-        body.config, body.arrays = config, self.arrays._replace(material=_make_material(config))
-        body.arrays.material["is_averaged"] = self.arrays.material["is_averaged"]
+        body.config, body.arrays = config, self.arrays._replace(material=material)
         return body
 
     def node_masses(self) -> Array:
@@ -216,22 +220,44 @@ def _make_elements(mesh: VolumeMesh, name: str) -> Array:
     return elements
 
 
-def _check_stability(config: DeformableBodyConfig, name: str) -> None:
-    mu, second = lame_parameters(config)
-    if config.material_model() == MaterialModel.kNeoHookean and not 3.0 * second > mu:
-        raise RuntimeError(
-            f"Deformable body '{name}': a material of MaterialModel.kNeoHookean is stable at rest for a Poisson's "
-            f"ratio above 1/8; given {config.poissons_ratio():g}. Take another material, or a greater ratio."
-        )
-
-
-def _make_material(config: DeformableBodyConfig) -> Any:
-    """The record of a material."""
+def _make_material(config: DeformableBodyConfig, is_averaged: bool, name: str) -> Any:
+    """The record of a material that is stable at rest."""
+    model = config.material_model()
+    kind = model if isinstance(model, MaterialKind) else table.material_kind_of(int(model))
     material = np.zeros(1, material_dtype)[0]
-    set_material_kind(material, MATERIALS[int(config.material_model())])
+    table.set_material_kind(material, kind)
     material["mu"], material["lambda"] = lame_parameters(config)
-    material["is_averaged"] = config.averages_volume()
+    material["constants"][: len(config.constants())] = config.constants()
     material["density"] = config.mass_density()
     material["mass_damping"] = config.mass_damping_coefficient()
     material["stiffness_damping"] = config.stiffness_damping_coefficient()
+    title = f"MaterialModel.{model.name}" if isinstance(model, MaterialModel) else f"kind '{kind.name}'"
+    if is_averaged and kind.set_growth is None:
+        raise RuntimeError(
+            f"Deformable body '{name}': a material of {title} has no set_growth, so that its elements cannot change "
+            "their volume together. Give it one, or leave set_averages_volume() False."
+        )
+    stiffness = _least_stiffness(material)
+    if not stiffness > 0.0:
+        where = (
+            f"is stable at rest for {kind.stable_for}; given {config.poissons_ratio():g}. Take another material, or a "
+            "greater ratio."
+            if kind.stable_for
+            else f"must resist all strains at rest; one has a stiffness of {stiffness:.3g} Pa. Mend its set_derivative."
+        )
+        raise RuntimeError(f"Deformable body '{name}': a material of {title} {where}")
+    material["is_averaged"] = is_averaged
     return material
+
+
+def _least_stiffness(material: Any) -> float:
+    """The stiffness of the strain that a material at rest resists least [Pa]."""
+    point, derivative = np.zeros(1, point_dtype(np.float64))[0], np.empty((9, 9))
+    point["F"] = np.eye(3)
+    for calc in (table.start, table.prepare, table.set_growth):
+        calc(material, point)
+    table.set_derivative(material, point, derivative)
+    units = np.eye(9).reshape(9, 3, 3)
+    strains = (units + units.transpose(0, 2, 1)).reshape(9, 9)[[0, 4, 8, 1, 2, 5]]
+    strains /= np.linalg.norm(strains, axis=1, keepdims=True)
+    return float(np.linalg.eigvalsh(strains @ derivative @ strains.T)[0])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.core.scalars.scalars import cast, scalar_named
 from merganser.framework.core.scalars.templates import ValueTemplate
-
-__all__ = ["DeformableBodyConfig", "DeformableBodyConfig_", "MaterialModel", "lame_parameters"]
+from merganser.multibody.fem.materials.kind import MOST_CONSTANTS, MaterialKind
 
 
 class MaterialModel(Enumeration):
@@ -32,8 +31,10 @@ class DeformableBodyConfig:
         RuntimeError: of all setters: a number is not finite or out of its range.
     """
 
+    _constants: tuple[float, ...] = ()  # of the kind of material; pickles of old have none
+
     def __init__(self) -> None:
-        self._material_model = MaterialModel.kLinearCorotated
+        self._material_model: MaterialModel | MaterialKind = MaterialModel.kLinearCorotated
         # Young's modulus, Poisson's ratio, mass and stiffness damping, density
         self._numbers: list[Any] = [1e8, 0.49, 0.0, 0.0, 1.5e3]
         self._scalar: type[Any] = float
@@ -60,17 +61,31 @@ class DeformableBodyConfig:
         """Sets the density at rest [kg/m³]: positive; 1500 by default."""
         self._set(4, "set_mass_density", mass_density, "be positive", lambda value: value > 0.0)
 
-    def set_material_model(self, material_model: MaterialModel) -> None:
+    def set_material_model(
+        self, material_model: MaterialModel | MaterialKind, constants: Sequence[float] = ()
+    ) -> None:
         """Sets how stress follows from strain; MaterialModel.kLinearCorotated by default.
 
+        Args:
+            material_model: one of these, or a kind of your own (docs/extend/material.md), which pydrake does not take.
+            constants: numbers of the kind beside those of all materials, up to 8.
+
         Raises:
-            TypeError: it is no MaterialModel.
+            TypeError: it is no MaterialModel and no MaterialKind.
+            RuntimeError: there are too many numbers, or one is not finite.
         """
-        if not isinstance(material_model, MaterialModel):
+        if not isinstance(material_model, MaterialModel | MaterialKind):
             raise TypeError(
-                f"DeformableBodyConfig.set_material_model() takes a MaterialModel; given {material_model!r}."
+                "DeformableBodyConfig.set_material_model() takes a MaterialModel or a MaterialKind; given "
+                f"{material_model!r}."
             )
-        self._material_model = material_model
+        numbers = tuple(map(float, constants))
+        if len(numbers) > MOST_CONSTANTS or not all(map(math.isfinite, numbers)):
+            raise RuntimeError(
+                f"DeformableBodyConfig.set_material_model() takes up to {MOST_CONSTANTS} finite constants; given "
+                f"{list(numbers)}."
+            )
+        self._material_model, self._constants = material_model, numbers
 
     def set_averages_volume(self, averages_volume: bool) -> None:
         """Sets whether elements change their volume together with their neighbours; False by default.
@@ -108,9 +123,13 @@ class DeformableBodyConfig:
         """The density at rest [kg/m³]."""
         return self._numbers[4]
 
-    def material_model(self) -> MaterialModel:
+    def material_model(self) -> MaterialModel | MaterialKind:
         """How stress follows from strain."""
         return self._material_model
+
+    def constants(self) -> tuple[float, ...]:
+        """The numbers that the kind of material has beside those of all materials."""
+        return self._constants
 
     def averages_volume(self) -> bool:
         """Whether elements change their volume together with their neighbours."""
@@ -142,7 +161,7 @@ def lame_parameters(config: DeformableBodyConfig) -> tuple[Any, Any]:
 def _as_config_of(config: DeformableBodyConfig, T: type[Any]) -> DeformableBodyConfig:
     """A copy whose numbers are of another type."""
     copy = DeformableBodyConfig()
-    copy._material_model, copy._scalar = config._material_model, T
+    copy._material_model, copy._constants, copy._scalar = config._material_model, config._constants, T
     copy._averages_volume = config._averages_volume
     copy._numbers = [cast(number, T) for number in config._numbers]
     return copy

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.contact.factorization import solve
 from merganser.multibody.fem.assembly import calc_residual, set_positions, start_step
-from merganser.multibody.fem.layout import Array, BodyArrays, StepWork
+from merganser.multibody.fem.layout import BodyArrays, NodeValues, StepWork
 from merganser.multibody.fem.newton import factor_tangent
-
-__all__ = ["factor_step", "solve_step", "step_residual"]
+from merganser.multibody.linear.factorization import solve
 
 
 @device
 def calc_step_residual(
     body: BodyArrays,
     time_step: float,  # h [s]
-    q_in: Array,  # before the step [m], shape [3 num_nodes]
-    v_in: Array,  # before it [m/s]
-    force_in: Array,  # f_ext [N]
-    v_next: Array,  # after it, a solution or not [m/s]
+    q_in: NodeValues,  # before the step [m], shape [3 num_nodes]
+    v_in: NodeValues,  # before it [m/s]
+    force_in: NodeValues,  # f_ext [N]
+    v_next: NodeValues,  # after it, a solution or not [m/s]
     is_damping_kept: int,  # whether damping is that before the step
     work: StepWork,  # residual and trial are written, which is q+
 ) -> None:
@@ -37,10 +35,10 @@ step_residual = kernel(calc_step_residual)
 def factor_step(
     body: BodyArrays,
     time_step: float,
-    q_in: Array,
-    v_in: Array,
-    force_in: Array,
-    v_next: Array,
+    q_in: NodeValues,
+    v_in: NodeValues,
+    force_in: NodeValues,
+    v_next: NodeValues,
     is_damping_kept: int,
     work: StepWork,
 ) -> bool:
@@ -50,7 +48,7 @@ def factor_step(
 
 
 @kernel
-def solve_step(body: BodyArrays, work: StepWork, values_io: Array) -> None:
+def solve_step(body: BodyArrays, work: StepWork, values_io: NodeValues) -> None:
     """Replaces forces b by A^-1 b, of the last factor_step(); zero of nodes that are held; shape [3 num_nodes]."""
     for node in range(body.unknown.shape[0]):
         if body.unknown[node] >= 0:

@@ -17,13 +17,12 @@ it.
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined
-from merganser.multibody.fem.layout import Array
-
-__all__ = ["add_block", "add_growth_slope", "add_stress", "mass_share", "set_deformation_gradient"]
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
+from merganser.multibody.fem.layout import Element, Material, NodeValues
 
 
 @device
-def set_deformation_gradient(element: Array, q_in: Array, F_out: Array) -> None:
+def set_deformation_gradient(element: Element, q_in: NodeValues, F_out: FloatTable) -> None:
     """Equation (1), of positions or, for dF/dt, velocities; shape [3 num_nodes]."""
     for i in range(3):
         for j in range(3):
@@ -36,7 +35,7 @@ def set_deformation_gradient(element: Array, q_in: Array, F_out: Array) -> None:
 
 
 @device
-def add_stress(element: Array, P_in: Array, force_out: Array) -> None:
+def add_stress(element: Element, P_in: FloatTable, force_out: NodeValues) -> None:
     """Adds -f_a of equation (2) to the forces of all nodes [N], shape [3 num_nodes]."""
     for a in range(4):
         node, gradient = 3 * element["nodes"][a], element["gradients"][a]
@@ -46,14 +45,14 @@ def add_stress(element: Array, P_in: Array, force_out: Array) -> None:
 
 
 @inlined
-def mass_share(element: Array, material: Array) -> float:
+def mass_share(element: Element, material: Material) -> float:
     """Equation (4) [kg]."""
     share: float = material["density"] * element["volume"] / 16.0
     return share
 
 
 @device
-def add_growth_slope(element: Array, slope_in: Array, slope_out: Array) -> None:
+def add_growth_slope(element: Element, slope_in: FloatTable, slope_out: FloatTable) -> None:
     """Adds V dtheta/dx_a = V dtheta/dF g_a to that of a patch [m^2], shape [MOST_PATCH_NODES, 3]."""
     for a in range(4):
         seat, gradient = element["seat"][a], element["gradients"][a]
@@ -64,13 +63,13 @@ def add_growth_slope(element: Array, slope_in: Array, slope_out: Array) -> None:
 
 @device
 def add_block(
-    element: Array,
-    derivative_in: Array,  # dP/dF, shape [9, 9]
+    element: Element,
+    derivative_in: FloatTable,  # dP/dF, shape [9, 9]
     a: int,
     b: int,
     scale: float,  # of the stiffness
     mass: float,  # on the diagonal
-    panels_out: Array,
+    panels_out: Floats,
 ) -> None:
     """Adds scale K_ab + mass 1 of equation (3) to its place."""
     left, right = element["gradients"][a], element["gradients"][b]

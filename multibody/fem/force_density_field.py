@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.core.scalars.templates import ValueTemplate
 
-__all__ = ["ForceDensityFieldBase", "ForceDensityFieldBase_", "ForceDensityType"]
-
 
 class ForceDensityType(Enumeration):
     """Which volume a density is of."""

@@ -14,13 +14,8 @@ from numpy.typing import NDArray
 
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf, RecordOf
-from merganser.multibody.contact.ordering import Pattern
-
-__all__ = [
-    "CONVERGED", "MOST_PATCH_NODES", "NOT_CONVERGED", "NOT_FINITE", "SINGULAR_MATRIX", "Array", "BodyArrays",
-    "Report", "StepWork", "element_dtype", "material_dtype", "patch_dtype", "patch_work_dtype", "point_dtype",
-    "report_dtype", "tree_dtype",
-]  # fmt: skip
+from merganser.multibody.fem.materials.kind import MOST_CONSTANTS
+from merganser.multibody.linear.ordering import Pattern
 
 Array = NDArray[Any]
 
@@ -39,6 +34,7 @@ material_dtype = np.dtype(
         ("complex_code", np.int64),
         ("mu", np.float64),  # Lame's parameters [Pa]
         ("lambda", np.float64),
+        ("constants", np.float64, (MOST_CONSTANTS,)),  # of the kind
         ("density", np.float64),  # at rest [kg/m^3]
         ("mass_damping", np.float64),  # alpha [1/s]
         ("stiffness_damping", np.float64),  # beta [s]
@@ -77,7 +73,7 @@ patch_work_dtype = np.dtype(
     ]
 )
 
-# What factor() of contact reads: here a tree is two nodes, of 6 velocities.
+# What factor() of linear/factorization.py reads: here a tree is two nodes, of 6 velocities.
 tree_dtype = np.dtype([("v_start", np.int64), ("num_v", np.int64)])
 
 report_dtype = np.dtype(
@@ -109,7 +105,12 @@ def point_dtype(scalar: Any) -> np.dtype[Any]:
     )
 
 
-Report = Annotated[Any, RecordOf(report_dtype)]  # as kernels take it
+# What kernels take.
+Element = Annotated[Any, RecordOf(element_dtype)]
+Material = Annotated[Any, RecordOf(material_dtype)]
+NodeValues = Floats  # of all nodes, shape [3 num_nodes]
+Point = Annotated[Any, RecordOf(point_dtype(np.float64))]
+Report = Annotated[Any, RecordOf(report_dtype)]
 
 
 class BodyArrays(NamedTuple):
@@ -126,7 +127,7 @@ class BodyArrays(NamedTuple):
     """
 
     elements: Annotated[Array, ArrayOf(element_dtype)]
-    material: Annotated[Any, RecordOf(material_dtype)]
+    material: Material
     unknown: Integers
     trees: Annotated[Array, ArrayOf(tree_dtype)]
     padding: Integers

@@ -31,13 +31,11 @@ if TYPE_CHECKING:
     from merganser.multibody.fem.body import FemBody
     from merganser.multibody.tree.deformable_body import DeformableBody
 
-__all__ = ["MaterialDerivatives", "differentiate_equilibrium", "differentiate_motion"]
-
 Array = NDArray[np.float64]
 
 _AT_REST = 1e6  # a step so long that inertia and damping are nothing [s]
 _MOST_STEPS = 500
-_STILL = 1e-13  # a change of positions, by the size of the body, that is none
+_STILL = 1e-13  # a change of positions, by the size of the body, that counts as zero
 _RELATIVE_STEP = 1e-4  # of differences: by the length of an edge, or by how far Poisson's ratio is from its limits
 _TOLERANCE = 1e-8  # of GMRES
 _MOST_ITERATIONS = 200

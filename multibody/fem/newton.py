@@ -19,24 +19,21 @@ Source: J. Nocedal, S. Wright, Numerical Optimization (2006), chapter 3.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats
-from merganser.multibody.contact.factorization import factor, solve
 from merganser.multibody.fem.assembly import assemble_tangent, calc_residual, set_positions, start_step
 from merganser.multibody.fem.layout import (
     CONVERGED,
     NOT_CONVERGED,
     NOT_FINITE,
     SINGULAR_MATRIX,
-    Array,
     BodyArrays,
+    NodeValues,
     Report,
     StepWork,
 )
-
-__all__ = ["calc_free_motion", "factor_tangent", "free_motion"]
+from merganser.multibody.linear.factorization import factor, solve
 
 _MOST_ITERATIONS = 200
 _MOST_SEARCHES = 12
@@ -112,8 +109,8 @@ free_motion = kernel(calc_free_motion)
 
 @device
 def _evaluate(
-    body: BodyArrays, time_step: float, q_in: Array, v_in: Array, force_in: Array, is_kept: int, work: StepWork,
-    q_out: Array, v_next: Array,
+    body: BodyArrays, time_step: float, q_in: NodeValues, v_in: NodeValues, force_in: NodeValues, is_kept: int,
+    work: StepWork, q_out: NodeValues, v_next: NodeValues,
 ) -> None:  # fmt: skip
     """q+ and r."""
     set_positions(time_step, q_in, v_in, v_next, q_out)
@@ -125,7 +122,7 @@ def _evaluate(
 
 @device
 def factor_tangent(
-    body: BodyArrays, time_step: float, is_convex: int, is_kept: int, q_next: Array, work: StepWork
+    body: BodyArrays, time_step: float, is_convex: int, is_kept: int, q_next: NodeValues, work: StepWork
 ) -> int:
     """Factors A; returns whether it had to be of convex parts, and -1 if these were not enough."""
     assemble_tangent(body, time_step, q_next, is_convex, is_kept, work)
@@ -139,7 +136,7 @@ def factor_tangent(
 
 
 @device
-def _norm(body: BodyArrays, values: Array) -> float:
+def _norm(body: BodyArrays, values: NodeValues) -> float:
     """Of what belongs to nodes that move."""
     total = 0.0
     for node in range(body.unknown.shape[0]):
@@ -151,8 +148,9 @@ def _norm(body: BodyArrays, values: Array) -> float:
 
 @device
 def _tolerance(
-    body: BodyArrays, time_step: float, force_in: Array, q_next: Array, v_in: Array, v_next: Array, work: StepWork
-) -> float:
+    body: BodyArrays, time_step: float, force_in: NodeValues, q_next: NodeValues, v_in: NodeValues, v_next: NodeValues,
+    work: StepWork,
+) -> float:  # fmt: skip
     """What the norm of r may be at the end, from stresses, inertial and external forces [N]."""
     scale, rounding = _norm(body, force_in), 0.0
     elastic, inertial = 0.0, 0.0
@@ -203,14 +201,14 @@ def _slope(body: BodyArrays, work: StepWork) -> float:
 def _search(
     body: BodyArrays,
     time_step: float,
-    q_in: Array,
-    v_in: Array,
-    force_in: Array,
+    q_in: NodeValues,
+    v_in: NodeValues,
+    force_in: NodeValues,
     is_kept: int,
     work: StepWork,
-    q_out: Array,
-    v_io: Array,
-    report: Any,
+    q_out: NodeValues,
+    v_io: NodeValues,
+    report: Report,
 ) -> None:
     """Equation (1), right, with (2)."""
     first, share = _slope(body, work), 1.0

@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 
 from merganser.multibody.fem.layout import MOST_PATCH_NODES, Array, patch_dtype
 
-__all__ = ["make_patches"]
-
 Integers = NDArray[np.int64]
 
 _FULL = 8  # nodes that a patch has when it stops growing

@@ -1,7 +1,7 @@
 """Which blocks the tangent matrix of a body has, in which order it is factored, and where elements add to it.
 
 The matrix has a block of 3 x 3 for each pair of nodes that share an element. Nodes are taken together two by two, as
-the factorization of contact (contact/factorization.py) is fastest with blocks of six, which free rigid bodies have;
+the factorization of linear/factorization.py is fastest with blocks of six, which free rigid bodies have;
 where a node is left alone, the other one of its pair has ones on the diagonal and nothing else.
 
 The order is that of nested dissection: a layer of nodes that cuts the body in two halves comes after both, and so on
@@ -20,11 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.contact.factorization import find_column
-from merganser.multibody.contact.ordering import Pattern
 from merganser.multibody.fem.layout import Array, tree_dtype
-
-__all__ = ["make_pattern"]
+from merganser.multibody.linear.factorization import find_column
+from merganser.multibody.linear.ordering import Pattern
 
 Integers = NDArray[np.int64]
 
@@ -120,8 +118,8 @@ def _filled(num_trees: int, edges: Integers) -> Pattern:
     starts, first_blocks = (np.concatenate([[0], np.cumsum(n)]).astype(np.int64) for n in (_SIX * widths, counts))
     positions = np.array([q for blocks in later for q in sorted(blocks)], np.int64)
     columns = np.array([_SIX * (1 + k) for blocks in later for k in range(len(blocks))], np.int64)
-    same, no_ways = np.arange(num_trees), np.zeros(_SIX * num_trees, np.int64)
-    return Pattern(same, same, starts, widths, first_blocks, positions, columns, no_ways, no_ways)
+    same, no_paths = np.arange(num_trees), np.zeros(_SIX * num_trees, np.int64)
+    return Pattern(same, same, starts, widths, first_blocks, positions, columns, no_paths, no_paths)
 
 
 @device

@@ -6,7 +6,7 @@ free motion by A (v - v*) = E f, where E has the columns of the identity that be
     S = (E^T A^-1 E)^-1 = A_pp - A_pn A_nn^-1 A_np                                        (1)
     v = v* + A^-1 E S (v_p - v*_p)                                                        (2)
 
-A is the tangent matrix at the end of free motion, factored as U^T U (contact/factorization.py), and (1) is the inverse
+A is the tangent matrix at the end of free motion, factored as U^T U (linear/factorization.py), and (1) is the inverse
 of W^T W with U^T W = E. Column k of W has zeros before its own place on the way of elimination. So columns are taken in
 the order of these places, and each row of W has numbers in its first columns only.
 
@@ -16,13 +16,11 @@ Source: X. Han, J. Masterjohn, A. Castro (2023), section IV.
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined, kernel
-from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.memory.views import as_matrix
-from merganser.multibody.contact.factorization import solve
-from merganser.multibody.fem.layout import CONVERGED, SINGULAR_MATRIX, Array, BodyArrays, StepWork
+from merganser.multibody.fem.layout import CONVERGED, SINGULAR_MATRIX, BodyArrays, StepWork
 from merganser.multibody.fem.newton import factor_tangent
-
-__all__ = ["couple_nodes", "follow_nodes"]
+from merganser.multibody.linear.factorization import solve
 
 
 @kernel
@@ -64,7 +62,9 @@ def couple_nodes(
 
 
 @device
-def _square(body: BodyArrays, panels: Array, column_of: Array, W: Array, order: Array, S_out: Array) -> None:
+def _square(
+    body: BodyArrays, panels: Floats, column_of: Integers, W: FloatTable, order: Integers, S_out: FloatTable
+) -> None:
     """W^T W in S_out, and in `order` which column of E is each of W."""
     trees, pattern, size = body.trees, body.pattern, 0
     for a in range(S_out.shape[0]):
@@ -102,7 +102,9 @@ def _square(body: BodyArrays, panels: Array, column_of: Array, W: Array, order: 
 
 
 @inlined
-def _add_rows(scales: tuple[float, float, float, float, float, float], rows: Array, size: int, out: Array) -> None:
+def _add_rows(
+    scales: tuple[float, float, float, float, float, float], rows: FloatTable, size: int, out: Floats
+) -> None:
     """Adds multiples of six rows to another one, in its first columns."""
     a, b, c, d, e, f = scales
     if a == 0.0 and b == 0.0 and c == 0.0 and d == 0.0 and e == 0.0 and f == 0.0:
@@ -113,7 +115,7 @@ def _add_rows(scales: tuple[float, float, float, float, float, float], rows: Arr
 
 
 @device
-def _has_numbers(rows: Array, size: int) -> bool:
+def _has_numbers(rows: FloatTable, size: int) -> bool:
     """Whether any number in the first columns of six rows is not zero."""
     total = 0.0
     for i in range(6):
@@ -124,7 +126,7 @@ def _has_numbers(rows: Array, size: int) -> bool:
 
 
 @device
-def _solve_diagonal(rows: Array, size: int, start: int, width: int, panels: Array) -> None:
+def _solve_diagonal(rows: FloatTable, size: int, start: int, width: int, panels: Floats) -> None:
     """U_pp^-T times six rows."""
     for i in range(6):
         row, inverse = rows[i], panels[start + i * width + i]
@@ -137,7 +139,7 @@ def _solve_diagonal(rows: Array, size: int, start: int, width: int, panels: Arra
 
 
 @device
-def _invert(S: Array) -> bool:
+def _invert(S: FloatTable) -> bool:
     """Replaces a symmetric positive definite matrix, of three rows for each node, by its inverse (Gauss and Jordan).
 
     Six pivots at a time: couple_nodes() takes 17 ms for 120 nodes, and 30 ms with one after the other.
@@ -161,7 +163,7 @@ def _invert(S: Array) -> bool:
 
 
 @device
-def _eliminate(rows: Array, r: int, column: int) -> None:
+def _eliminate(rows: FloatTable, r: int, column: int) -> None:
     """Takes row r with its pivot in a column from the other rows."""
     pivot, inverse = rows[r], 1.0 / rows[r, column]
     pivot[column] = 1.0
@@ -176,7 +178,7 @@ def _eliminate(rows: Array, r: int, column: int) -> None:
 
 
 @device
-def _subtract_pivots(pivots: Array, first: int, row: Array) -> None:
+def _subtract_pivots(pivots: FloatTable, first: int, row: Floats) -> None:
     """Takes six pivots, or three, whose columns follow each other from a first one on, from another row."""
     a, b, c = row[first], row[first + 1], row[first + 2]
     if pivots.shape[0] == 6:

@@ -16,9 +16,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
-from merganser.multibody.fem.layout import Array
-
-__all__ = ["decompose", "determinant", "keep_positive_part", "set_cofactors", "set_rotation"]
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 
 _MOST_SWEEPS = 30
 _ORTHOGONAL = 1e-16  # the cosine between columns that counts as none
@@ -26,7 +24,7 @@ _SMALLEST = 1e-300
 
 
 @inlined
-def determinant(F: Array) -> float:
+def determinant(F: FloatTable) -> float:
     """det F."""
     value: float = (
         F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
@@ -37,7 +35,7 @@ def determinant(F: Array) -> float:
 
 
 @device
-def set_cofactors(F: Array, cofactors_out: Array) -> None:
+def set_cofactors(F: FloatTable, cofactors_out: FloatTable) -> None:
     """d(det F)/dF, which is det F F^-T where that exists."""
     for i in range(3):
         r, s = (i + 1) % 3, (i + 2) % 3
@@ -47,7 +45,7 @@ def set_cofactors(F: Array, cofactors_out: Array) -> None:
 
 
 @device
-def decompose(F: Array, U_out: Array, sigma_out: Array, V_out: Array) -> None:
+def decompose(F: FloatTable, U_out: FloatTable, sigma_out: Floats, V_out: FloatTable) -> None:
     """Equation (1); not sorted, but for which sigma may be negative."""
     for i in range(3):
         for j in range(3):
@@ -61,7 +59,7 @@ def decompose(F: Array, U_out: Array, sigma_out: Array, V_out: Array) -> None:
 
 
 @inlined
-def _make_orthogonal(i: int, j: int, B: Array, V: Array) -> int:
+def _make_orthogonal(i: int, j: int, B: FloatTable, V: FloatTable) -> int:
     """Turns columns i and j of B and V until those of B are orthogonal; returns whether they were not."""
     ii = B[0, i] * B[0, i] + B[1, i] * B[1, i] + B[2, i] * B[2, i]
     jj = B[0, j] * B[0, j] + B[1, j] * B[1, j] + B[2, j] * B[2, j]
@@ -88,7 +86,7 @@ def _turn(ii: float, ij: float, jj: float) -> tuple[float, float]:
 
 
 @device
-def _normalize(B: Array, sigma: Array) -> None:
+def _normalize(B: FloatTable, sigma: Floats) -> None:
     """Turns orthogonal columns into a rotation and their lengths; the least length gets the sign of det B."""
     for j in range(3):
         sigma[j] = math.sqrt(B[0, j] * B[0, j] + B[1, j] * B[1, j] + B[2, j] * B[2, j])
@@ -112,14 +110,14 @@ def _normalize(B: Array, sigma: Array) -> None:
 
 
 @inlined
-def _set_unit(j: int, length: float, B: Array) -> None:
+def _set_unit(j: int, length: float, B: FloatTable) -> None:
     """Column j with length 1; of the zero matrix, an axis."""
     for i in range(3):
         B[i, j] = B[i, j] / length if length > _SMALLEST else (1.0 if i == j else 0.0)
 
 
 @inlined
-def _set_perpendicular(j: int, other: int, length: float, B: Array) -> None:
+def _set_perpendicular(j: int, other: int, length: float, B: FloatTable) -> None:
     """Column j with length 1, perpendicular to the other one, which has length 1."""
     if length > _SMALLEST:
         _set_unit(j, length, B)
@@ -135,7 +133,7 @@ def _set_perpendicular(j: int, other: int, length: float, B: Array) -> None:
 
 
 @device
-def set_rotation(F: Array, U: Array, sigma: Array, V: Array, R_out: Array) -> None:
+def set_rotation(F: FloatTable, U: FloatTable, sigma: Floats, V: FloatTable, R_out: FloatTable) -> None:
     """R = U V^T, the rotation of F = R S; writes U, sigma and V on the way."""
     decompose(F, U, sigma, V)
     for i in range(3):
@@ -144,7 +142,7 @@ def set_rotation(F: Array, U: Array, sigma: Array, V: Array, R_out: Array) -> No
 
 
 @device
-def keep_positive_part(A: Array, W: Array, w: Array) -> None:
+def keep_positive_part(A: FloatTable, W: FloatTable, w: Floats) -> None:
     """Sets what is negative in equation (2) to zero; A and the work W have shape [3, 3], w [3]."""
     for i in range(3):
         for j in range(3):
@@ -160,7 +158,7 @@ def keep_positive_part(A: Array, W: Array, w: Array) -> None:
 
 
 @inlined
-def _make_diagonal(i: int, j: int, A: Array, W: Array) -> int:
+def _make_diagonal(i: int, j: int, A: FloatTable, W: FloatTable) -> int:
     """Turns rows and columns i and j of A, and columns of W, until A_ij is zero; returns whether it was not."""
     if not abs(A[i, j]) > _ORTHOGONAL * (abs(A[i, i]) + abs(A[j, j])) + _SMALLEST:
         return 0

@@ -14,14 +14,12 @@ from merganser.framework.core.values.arguments import require_types
 from merganser.framework.primitives import DiscreteTimeIntegrator, Selector, SelectorParams, WrapToSystem
 from merganser.multibody.inverse_kinematics.differential_system import DifferentialInverseKinematicsSystem
 
-__all__ = ["DifferentialInverseKinematicsController"]
-
 
 class _PositionIntegrator(DiscreteTimeIntegrator):
-    """Nobody knows where positions start until it is set."""
+    """An integrator whose initial positions are unknown until they are set."""
 
     def SetDefaultState(self, context: Context, state: Any) -> None:
-        """Not numbers."""
+        """Sets positions to NaN."""
         group = state.get_mutable_discrete_state().get_mutable_vector(0)
         group.SetFromVector(np.full(group.size(), np.nan))
 

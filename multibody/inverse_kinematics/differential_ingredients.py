@@ -1,4 +1,4 @@
-"""What a DifferentialInverseKinematicsSystem minimizes, and what it keeps to: costs and constraints of velocities.
+"""Costs and constraints of velocities in a DifferentialInverseKinematicsSystem.
 
 For goal frames G_i that are to move in the task frame T, with v the velocities of the active degrees of freedom, J_i
 the Jacobian of the spatial velocity V_TG_i, and S the rows of all J_i that count:
@@ -28,19 +28,6 @@ from merganser.multibody.inverse_kinematics.inequality_least_squares import rows
 from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.planning.joint_limits import JointLimits
 
-__all__ = [
-    "CartesianPositionLimitConstraint",
-    "CartesianVelocityLimitConstraint",
-    "CollisionConstraint",
-    "Goal",
-    "Ingredient",
-    "JointCenteringCost",
-    "JointVelocityLimitConstraint",
-    "LeastSquaresCost",
-    "Problem",
-    "Recipe",
-]
-
 Array = NDArray[np.float64]
 Masks = dict[str, NDArray[np.float64]]
 
@@ -49,7 +36,7 @@ _RANK = 1e-10  # singular values below this part of the greatest are none
 
 @dataclasses.dataclass
 class Goal:
-    """A frame that is to move.
+    """A frame with a desired motion.
 
     Attributes:
         name: of the frame, as it came.
@@ -66,7 +53,7 @@ class Goal:
 
 @dataclasses.dataclass
 class Problem:
-    """min |A v - b|^2 subject to G v >= h, and what it is made of.
+    """min |A v - b|^2 subject to G v >= h, and its data.
 
     Attributes:
         goals: the frames that are to move.
@@ -168,7 +155,7 @@ def _require_masks(masks: Mapping[str, Array], config: Any) -> None:
 
 
 class LeastSquaresCost(_Configured):
-    """Equation (1): goals shall move as they are wanted to."""
+    """Equation (1): goals follow their desired velocities."""
 
     @settings
     @dataclasses.dataclass(kw_only=True, eq=False)
@@ -199,7 +186,7 @@ class LeastSquaresCost(_Configured):
 
 
 class JointCenteringCost(_Configured):
-    """Equation (2): what does not move the goals shall bring the joints to a posture."""
+    """Equation (2): motion that does not move the goals brings the joints to a posture."""
 
     @settings
     @dataclasses.dataclass(kw_only=True, eq=False)
@@ -257,7 +244,7 @@ class CartesianPositionLimitConstraint(_Configured):
 
 
 class CartesianVelocityLimitConstraint(_Configured):
-    """Equation (4): goals are not too fast."""
+    """Equation (4): the speed of goals is limited."""
 
     @settings
     @dataclasses.dataclass(kw_only=True, eq=False)
@@ -281,7 +268,7 @@ class CartesianVelocityLimitConstraint(_Configured):
 
 
 class CollisionConstraint(_Configured):
-    """Equation (5): the robot keeps away from itself and from others."""
+    """Equation (5): the robot does not collide with itself or others."""
 
     _select: Callable[[DofMask, Any, Array, Array], None] | None = None
 
@@ -326,7 +313,7 @@ class CollisionConstraint(_Configured):
 
 
 class JointVelocityLimitConstraint(_Configured):
-    """Equation (6): joints are not too fast, and slow down before their limits.
+    """Equation (6): joint speeds are limited, and decrease near position limits.
 
     With d the distance of q_i from the nearer limit of positions, the limit of velocities towards it is multiplied by
     clamp((d - min_margin) / (influence_margin - min_margin), 0, 1).

@@ -20,8 +20,6 @@ from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import ScratchPlant
 from merganser.multibody.tree import Frame
 
-__all__ = ["DifferentialInverseKinematicsIntegrator"]
-
 Array = NDArray[np.float64]
 
 _logger = logging.getLogger("merganser.multibody.inverse_kinematics")
@@ -163,15 +161,17 @@ class DifferentialInverseKinematicsIntegrator(LeafSystem):
         result = DoDifferentialInverseKinematics(
             robot, at, X_AE_desired, self._frame_A, self._frame_E, self._parameters
         )
-        self._tell(context, result.status)
+        self._warn_of_change(context, result.status)
         if self._status is not None:
             discrete.set_value(self._status, [float(result.status.value)])
         if result.joint_velocities is not None:
             qdot = robot.MapVelocityToQDot(at, result.joint_velocities)
             q = q + self._parameters.get_time_step() * qdot
+            for start in robot._model.quaternions:
+                q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
         discrete.set_value(0, q)
 
-    def _tell(self, context: Context, status: DifferentialInverseKinematicsStatus) -> None:
+    def _warn_of_change(self, context: Context, status: DifferentialInverseKinematicsStatus) -> None:
         if self._status is None:
             is_news = status is not _FOUND
         else:

@@ -1,4 +1,4 @@
-"""What differential inverse kinematics is told, and what it tells."""
+"""Parameters and results of differential inverse kinematics."""
 
 from __future__ import annotations
 
@@ -12,12 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.common.records import settings
 from merganser.framework.core.values.arguments import checked_number, checked_size
 from merganser.framework.optimization import SolverOptions
-
-__all__ = [
-    "DifferentialInverseKinematicsParameters",
-    "DifferentialInverseKinematicsResult",
-    "DifferentialInverseKinematicsStatus",
-]
 
 Array = NDArray[np.float64]
 Limits = tuple[Array, Array]
@@ -34,10 +28,10 @@ class DifferentialInverseKinematicsStatus(enum.Enum):
 @settings
 @dataclasses.dataclass(kw_only=True, eq=False)
 class DifferentialInverseKinematicsResult:
-    """What a search for velocities has found.
+    """The result of a search for velocities.
 
     Attributes:
-        joint_velocities: generalized velocities [rad/s, m/s], shape [num_velocities]; None if there are none that keep
+        joint_velocities: generalized velocities [rad/s, m/s], shape [num_velocities]; None if no velocities keep
             to all limits.
         status: kStuck if these velocities hardly lead to what was wanted.
     """
@@ -56,7 +50,7 @@ class DifferentialInverseKinematicsParameters:
         num_velocities: of the robot; by default as many.
 
     Raises:
-        ValueError: there are none.
+        ValueError: the robot has no positions or no velocities.
     """
 
     def __init__(self, num_positions: int, num_velocities: int | None = None) -> None:
@@ -175,7 +169,7 @@ class DifferentialInverseKinematicsParameters:
     # ------------------------------------------------------------------ limits of joints
 
     def get_joint_position_limits(self) -> Limits | None:
-        """Returns lower and upper limits of positions, each of shape [num_positions]; None if there are none."""
+        """Returns lower and upper limits of positions, each of shape [num_positions]; None if not set."""
         return _copy(self._limits["position"])
 
     def set_joint_position_limits(self, q_bounds: tuple[ArrayLike, ArrayLike]) -> None:
@@ -187,7 +181,7 @@ class DifferentialInverseKinematicsParameters:
         self._set("set_joint_position_limits", "position", q_bounds, self._num_q)
 
     def get_joint_velocity_limits(self) -> Limits | None:
-        """Returns lower and upper limits of velocities, each of shape [num_velocities]; None if there are none."""
+        """Returns lower and upper limits of velocities, each of shape [num_velocities]; None if not set."""
         return _copy(self._limits["velocity"])
 
     def set_joint_velocity_limits(self, v_bounds: tuple[ArrayLike, ArrayLike]) -> None:
@@ -199,7 +193,7 @@ class DifferentialInverseKinematicsParameters:
         self._set("set_joint_velocity_limits", "velocity", v_bounds, self._num_v)
 
     def get_joint_acceleration_limits(self) -> Limits | None:
-        """Returns lower and upper limits of accelerations, each of shape [num_velocities]; None if there are none."""
+        """Returns lower and upper limits of accelerations, each of shape [num_velocities]; None if not set."""
         return _copy(self._limits["acceleration"])
 
     def set_joint_acceleration_limits(self, vd_bounds: tuple[ArrayLike, ArrayLike]) -> None:

@@ -22,8 +22,6 @@ from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import ScratchPlant
 from merganser.multibody.tree import Frame, JacobianWrtVariable
 
-__all__ = ["DifferentialInverseKinematicsSystem"]
-
 Array = NDArray[np.float64]
 
 _logger = logging.getLogger("merganser.multibody.inverse_kinematics")
@@ -31,7 +29,7 @@ _SMALL = 1e-7  # weight of |v|^2, relative to the costs, by which the shortest o
 
 
 class DifferentialInverseKinematicsSystem(LeafSystem):
-    """Gives velocities of the active joints, by which goal frames move as they are wanted to.
+    """Gives velocities of the active joints with which goal frames follow their desired motion.
 
     They minimize the sum of the costs of a recipe within its constraints (`differential_ingredients.py` has the
     equations); where nothing fulfils the constraints, they are zero, and a warning says so. It has no state; its output
@@ -190,7 +188,7 @@ class DifferentialInverseKinematicsSystem(LeafSystem):
         output.SetFromVector(v)
 
     def _goals(self, context: Context, plant_context: Context) -> list[Goal]:
-        """The frames that are to move, and how."""
+        """The goal frames and their desired velocities."""
         ports = [port for port in (self._poses, self._velocities) if port.HasValue(context)]
         bus: Any = ports[0].Eval(context) if len(ports) == 1 else ()
         if len(bus) == 0:

@@ -30,13 +30,11 @@ from merganser.multibody.plant import MultibodyPlant
 if TYPE_CHECKING:
     from merganser.multibody.planning import CollisionChecker, CollisionCheckerContext
 
-__all__ = ["DistanceConstraint", "MinimumDistanceLowerBoundConstraint", "MinimumDistanceUpperBoundConstraint"]
-
 Array = NDArray[np.float64]
 
 
 class _OfDistances(PostureFunction):
-    """What asks a SceneGraph for distances at q."""
+    """Computes distances of a SceneGraph at q."""
 
     def _set_up(self, plant: MultibodyPlant, plant_context: Context) -> None:
         self._take(plant, plant_context)
@@ -100,7 +98,7 @@ class DistanceConstraint(_OfDistances, Constraint):
 class _LeastDistance(_OfDistances, Constraint):
     """A bound of the least distance of all pairs that may collide, as one number."""
 
-    _checker: Any = None  # a CollisionChecker, if distances are those that it tells
+    _checker: Any = None  # a CollisionChecker, if distances come from one
     _checker_context: Any = None
 
     def _set_up_bound(
@@ -144,7 +142,7 @@ class _LeastDistance(_OfDistances, Constraint):
         return self._bound
 
     def influence_distance(self) -> float:
-        """From which distance on a pair counts [m]."""
+        """The distance below which a pair counts [m]."""
         return self._influence
 
     def _distances(self, x: Array) -> list[tuple[float, Array]]:
@@ -178,7 +176,7 @@ class MinimumDistanceLowerBoundConstraint(_LeastDistance):
     """No two geometries that may collide are nearer than `bound` [m].
 
     Takes (plant, bound, plant_context, ...), or (collision_checker, bound, collision_checker_context, ...), where
-    distances are those of the robot that the checker tells, less paddings.
+    distances are those of the robot from the checker, less paddings.
 
     Args:
         plant: the plant.

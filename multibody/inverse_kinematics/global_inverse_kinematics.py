@@ -33,6 +33,7 @@ from merganser.framework.optimization import (
     OuterApproximationSolver,
     Solve,
 )
+from merganser.framework.optimization.arrays import number_of
 from merganser.multibody.inverse_kinematics.inverse_kinematics import InverseKinematics
 from merganser.multibody.inverse_kinematics.posture_functions import finite_vector
 from merganser.multibody.inverse_kinematics.postures_to_begin_with import (
@@ -43,8 +44,6 @@ from merganser.multibody.inverse_kinematics.postures_to_begin_with import (
 from merganser.multibody.inverse_kinematics.reconstructed_postures import reconstructed_positions
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import BodyIndex, Joint, RevoluteJoint, WeldJoint
-
-__all__ = ["GlobalInverseKinematics"]
 
 Array = NDArray[np.float64]
 Objects = NDArray[Any]
@@ -77,7 +76,7 @@ class GlobalInverseKinematics:
 
     If the program has no solution, no posture satisfies its constraints. If it has one, the poses of bodies are those
     of a posture up to what the relaxation of rotations leaves; `ReconstructGeneralizedPositionSolution()` gives one
-    that is near. Where nobody sets a guess, postures that `InverseKinematics` finds are tried first: without a cost,
+    that is near. Without a guess, postures that `InverseKinematics` finds are tried first: without a cost,
     the first one that satisfies the program is its solution. Otherwise the search ends after 100 s, unless the option
     `time_limit` of HiGHS or OuterApproximation says another time.
 
@@ -469,9 +468,9 @@ class GlobalInverseKinematics:
             for variables, value in zip((self._R[index], self._p[index]), values):
                 posed.AddBoundingBoxConstraint(value - _ROUNDING, value + _ROUNDING, variables)
         cones = posed.lorentz_cone_constraints()
-        of_poses = {id(v) for each in (*self._R.values(), *self._p.values()) for v in each.ravel()}
+        of_poses = {number_of(v) for each in (*self._R.values(), *self._p.values()) for v in each.ravel()}
         for cone in cones:
-            if all(id(variable) in of_poses for variable in cone.variables()):
+            if all(variable.get_id() in of_poses for variable in cone.variables()):
                 posed.RemoveConstraint(cone)
         result = Solve(posed)
         if not result.is_success():

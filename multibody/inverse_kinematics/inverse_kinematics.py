@@ -37,15 +37,13 @@ from merganser.multibody.inverse_kinematics.posture_costs import (
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Frame
 
-__all__ = ["InverseKinematics"]
-
 # Searches that have not come anywhere by then begin elsewhere.
 _MOST_ITERATIONS = 100
 _NUM_STARTS = 20
 
 
 class InverseKinematics:
-    """Finds positions q at which points, axes and distances of a plant are as wanted.
+    """Finds positions q at which points, axes and distances of a plant satisfy constraints.
 
     `Solve(ik.prog())` looks for q; the Context is at the last q that was tried afterwards. A search begins at the
     initial guess of q, and again at points around it, ever farther within the limits, as long as none is found.

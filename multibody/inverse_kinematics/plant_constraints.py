@@ -1,4 +1,4 @@
-"""What holds in every posture of a plant: limits, unit quaternions, locked joints, and constraints between bodies."""
+"""Constraints on every posture of a plant: limits, unit quaternions, locked joints, and constraints between bodies."""
 
 from __future__ import annotations
 
@@ -14,13 +14,6 @@ from merganser.multibody.inverse_kinematics.posture_functions import PostureFunc
 from merganser.multibody.kernels import constraint_rows
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.step.constraint_arrays import ConstraintArrays
-
-__all__ = [
-    "AddMultibodyPlantConstraints",
-    "AddUnitQuaternionConstraintOnPlant",
-    "PlantRowsConstraint",
-    "fix_locked_joints",
-]
 
 Array = NDArray[Any]
 
@@ -43,7 +36,7 @@ def AddUnitQuaternionConstraintOnPlant(
         The constraints: for each quaternion its bounds and its length.
     """
     bindings = []
-    for start in _quaternions(plant):
+    for start in plant._model.quaternions:
         quaternion = q_vars[start : start + 4]
         bindings.append(prog.AddBoundingBoxConstraint(-1.0, 1.0, quaternion))
         bindings.append(prog.AddConstraint(UnitQuaternionConstraint(), quaternion))
@@ -52,17 +45,10 @@ def AddUnitQuaternionConstraintOnPlant(
     return bindings
 
 
-def _quaternions(plant: MultibodyPlant) -> list[int]:
-    """Where the quaternions of joints begin among the positions."""
-    kinds = "quaternion_floating", "ball_quaternion"
-    joints = (plant.get_joint(index) for index in plant.GetJointIndices())
-    return [joint.position_start() for joint in joints if joint.type_name() in kinds]
-
-
 def fix_locked_joints(
     plant: MultibodyPlant, q: NDArray[Any], prog: MathematicalProgram, plant_context: Context
 ) -> list[Binding]:
-    """Keeps joints that are locked in a Context where they are in it."""
+    """Fixes joints that are locked in a Context at their positions there."""
     values, bindings = plant.GetPositions(plant_context), []
     for index in plant.GetJointIndices():
         joint = plant.get_joint(index)
@@ -99,7 +85,7 @@ class PlantRowsConstraint(PostureFunction, Constraint):
         try:
             for _ in range(_NUM_POSTURES):
                 q = here + rng.uniform(-1.0, 1.0, here.size)
-                for start in _quaternions(plant):
+                for start in plant._model.quaternions:
                     q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
                 plant.SetPositions(context, q)
                 can_change |= self._update().kept != 0
@@ -108,7 +94,7 @@ class PlantRowsConstraint(PostureFunction, Constraint):
         return np.flatnonzero(can_change)
 
     def _update(self) -> ConstraintArrays:
-        """The rows where the Context is."""
+        """Evaluates the rows in the Context."""
         w, arrays = self._plant._kinematics.eval_position(self._context), self._rows
         w.call(constraint_rows, w.topology, arrays.rows, w.q, w.position, arrays.values, arrays.K, arrays.kept)
         return arrays

@@ -6,11 +6,9 @@ from merganser.framework import Context
 from merganser.geometry import QueryObject
 from merganser.multibody.plant import MultibodyPlant
 
-__all__ = ["query_of"]
-
 
 def query_of(plant: MultibodyPlant, plant_context: Context, where: str) -> QueryObject:
-    """What answers queries on the geometries of a plant.
+    """Queries on the geometries of a plant.
 
     Args:
         plant: the plant.

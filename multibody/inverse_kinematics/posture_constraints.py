@@ -18,19 +18,6 @@ from merganser.multibody.inverse_kinematics.rotation_gaps import rotation_gap
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Frame, JacobianWrtVariable, ModelInstanceIndex
 
-__all__ = [
-    "AngleBetweenVectorsConstraint",
-    "ComInPolyhedronConstraint",
-    "ComPositionConstraint",
-    "GazeTargetConstraint",
-    "OrientationConstraint",
-    "PointToLineDistanceConstraint",
-    "PointToPointDistanceConstraint",
-    "PolyhedronConstraint",
-    "PositionConstraint",
-    "UnitQuaternionConstraint",
-]
-
 Array: TypeAlias = NDArray[np.float64]
 
 

@@ -14,8 +14,6 @@ from merganser.multibody.inverse_kinematics.posture_functions import PostureFunc
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Frame
 
-__all__ = ["AngleBetweenVectorsCost", "OrientationCost", "PositionCost"]
-
 Array = NDArray[np.float64]
 
 

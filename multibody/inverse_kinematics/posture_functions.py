@@ -20,13 +20,11 @@ from merganser.framework.optimization.evaluators.closed_form import ClosedFormEv
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Frame, JacobianWrtVariable
 
-__all__ = ["PostureFunction", "finite_vector", "unit_vector"]
-
 Array = NDArray[np.float64]
 
 
 class PostureFunction(ClosedFormEvaluator):
-    """A function of q, and perhaps of more variables behind it; a Context of the plant is moved to each q."""
+    """A function of q, and possibly of further variables; sets a Context of the plant to each q."""
 
     _plant: MultibodyPlant
     _context: Context
@@ -49,7 +47,7 @@ class PostureFunction(ClosedFormEvaluator):
         raise NotImplementedError
 
     def _move_to(self, x: Array) -> None:
-        """Moves the Context to q, if it is not there: what it has cached is still good then."""
+        """Sets the Context to q unless it is there already, which keeps its caches."""
         q = x[: self._num_positions]
         if (self._plant.GetPositions(self._context) != q).any():
             self._plant.SetPositions(self._context, q)
@@ -96,7 +94,7 @@ def finite_vector(what: str, given: Any, size: int = 3) -> Array:
     """A vector of finite numbers, shape [size].
 
     Raises:
-        ValueError: it is none; `what` says where it belongs.
+        ValueError: its size or values are wrong; `what` names it.
     """
     vector = np.array(given, dtype=np.float64).ravel()
     if vector.size != size or not np.isfinite(vector).all():

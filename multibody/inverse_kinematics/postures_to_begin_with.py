@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 from merganser.framework.optimization import MathematicalProgram
 from merganser.multibody.plant import MultibodyPlant
 
-__all__ = ["ProgramWithPostures", "inside_of", "postures_to_start_from"]
-
 Array = NDArray[np.float64]
 
 _MARGIN = 1e-5  # [m], by which searches for postures stay inside
 
 
 class ProgramWithPostures(MathematicalProgram):
-    """A program that looks for a guess where there is none.
+    """A program that searches for an initial guess if none was set.
 
     Args:
         find_guess: returns values of all variables, or None.

@@ -12,8 +12,6 @@ from merganser.framework.math import AngleAxis, RigidTransform, RotationMatrix
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Joint, RevoluteJoint
 
-__all__ = ["reconstructed_positions"]
-
 Array = NDArray[np.float64]
 
 
@@ -33,31 +31,35 @@ def reconstructed_positions(
     """
     q = plant.GetPositions(plant.CreateDefaultContext())
     exact: dict[int, Array] = {0: np.eye(3)}
+    p_W = {0: np.zeros(3), **p_WBo}
     waiting = dict(joints)
     while waiting:
         index, joint = next(each for each in waiting.items() if int(each[1].parent_body().index()) in exact)
         del waiting[index]
         R_PF = joint.frame_on_parent().GetFixedPoseInBodyFrame().rotation().matrix()
         R_BM = joint.frame_on_child().GetFixedPoseInBodyFrame().rotation().matrix()
-        R_WF = exact[int(joint.parent_body().index())] @ R_PF
+        parent = int(joint.parent_body().index())
+        R_WF = exact[parent] @ R_PF
         start = joint.position_start()
         if isinstance(joint, RevoluteJoint):
             q[start] = _angle(joint, R_WF.T @ R_WB[index] @ R_BM)
             R_FM = RotationMatrix(AngleAxis(angle=q[start], axis=joint.revolute_axis())).matrix()
         elif joint.num_positions():
             R_FM = RotationMatrix.ProjectToRotationMatrix(R_WF.T @ R_WB[index] @ R_BM).matrix()
-            X_WB = RigidTransform(RotationMatrix(R_WF @ R_FM @ R_BM.T), p_WBo[index])
-            q[start : start + 7] = np.concatenate((RotationMatrix(R_FM).ToQuaternion().wxyz(), _place(joint, X_WB)))
+            X_WB = RigidTransform(RotationMatrix(R_WF @ R_FM @ R_BM.T), p_W[index])
+            X_WP = RigidTransform(RotationMatrix(exact[parent]), p_W[parent])
+            p_FM = _place(joint, X_WP.inverse() @ X_WB)
+            q[start : start + 7] = np.concatenate((RotationMatrix(R_FM).ToQuaternion().wxyz(), p_FM))
         else:
             R_FM = _welded(joint)
         exact[index] = R_WF @ R_FM @ R_BM.T
     return q
 
 
-def _place(joint: Any, X_WB: RigidTransform) -> Array:
-    """p_FM of a joint between the world and a body [m]."""
-    X_BM, X_WF = joint.frame_on_child().GetFixedPoseInBodyFrame(), joint.frame_on_parent().GetFixedPoseInBodyFrame()
-    return np.asarray(X_WF.inverse().multiply(X_WB.multiply(X_BM)).translation())
+def _place(joint: Any, X_PB: RigidTransform) -> Array:
+    """p_FM of a joint between bodies P and B [m]."""
+    X_BM, X_PF = joint.frame_on_child().GetFixedPoseInBodyFrame(), joint.frame_on_parent().GetFixedPoseInBodyFrame()
+    return np.asarray((X_PF.inverse() @ X_PB @ X_BM).translation())
 
 
 def _welded(joint: Any) -> Array:

@@ -19,8 +19,6 @@ import numpy as np
 
 from merganser.framework.native import device, kernel
 
-__all__ = ["rotation_gap"]
-
 Array = np.ndarray[Any, Any]
 
 

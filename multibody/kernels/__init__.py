@@ -4,54 +4,57 @@ Each name below is a compiled kernel; `name.interpreted` is the same function as
 objects. The functions named `calc_...` in the files are what kernels call of each other.
 """
 
-from merganser.multibody.kernels.accelerations import spatial_accelerations
-from merganser.multibody.kernels.center_of_mass import center_of_mass
+from merganser.multibody.kernels.configuration_derivatives import jacobian_derivatives, mass_matrix_derivatives
 from merganser.multibody.kernels.constrained_dynamics import (
     constrained_forward_dynamics,
     constrained_state_derivatives,
 )
 from merganser.multibody.kernels.constraints.rows import constraint_rows
-from merganser.multibody.kernels.controlled_step import controlled_step, controlled_step_from_kinematics
-from merganser.multibody.kernels.coordinates import qdot_to_velocity, velocity_to_qdot
-from merganser.multibody.kernels.energy import energies
 from merganser.multibody.kernels.force_elements import bushing_forces, element_energies, force_elements
 from merganser.multibody.kernels.forward_dynamics import forward_dynamics
 from merganser.multibody.kernels.forward_dynamics_derivatives import (
     forward_dynamics_derivatives,
     state_forward_dynamics_derivatives,
 )
-from merganser.multibody.kernels.frame_motion import frame_acceleration, frame_velocity
-from merganser.multibody.kernels.generalized_forces import generalized_forces
-from merganser.multibody.kernels.gravity import gravity_forces
-from merganser.multibody.kernels.inverse_dynamics import inverse_dynamics
-from merganser.multibody.kernels.inverse_dynamics_derivatives import inverse_dynamics_derivatives
-from merganser.multibody.kernels.jacobian_derivatives import jacobian_derivatives
-from merganser.multibody.kernels.jacobians import center_of_mass_jacobian, jacobian, qdot_jacobian
-from merganser.multibody.kernels.kinematics import kinematics
-from merganser.multibody.kernels.mass_matrix import mass_matrix
-from merganser.multibody.kernels.mass_matrix_by_columns import mass_matrix_by_columns
-from merganser.multibody.kernels.mass_matrix_derivatives import mass_matrix_derivatives
-from merganser.multibody.kernels.momentum import momentum, total_inertia
-from merganser.multibody.kernels.momentum_matrix import momentum_matrix
-from merganser.multibody.kernels.poses import poses
-from merganser.multibody.kernels.position import hinges_and_inertias, position_kinematics
-from merganser.multibody.kernels.reaction_forces import reaction_forces
-from merganser.multibody.kernels.relative_motion import (
+from merganser.multibody.kernels.frames import (
     center_of_mass_acceleration,
+    frame_acceleration,
+    frame_velocity,
     point_accelerations,
+    point_positions,
     point_velocities,
+    relative_pose,
 )
-from merganser.multibody.kernels.relative_pose import point_positions, relative_pose
+from merganser.multibody.kernels.inverse_dynamics import (
+    generalized_forces,
+    gravity_forces,
+    inverse_dynamics,
+    reaction_forces,
+)
+from merganser.multibody.kernels.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from merganser.multibody.kernels.jacobians import body_jacobians, center_of_mass_jacobian, jacobian, qdot_jacobian
+from merganser.multibody.kernels.mass_matrix import mass_matrix, mass_matrix_by_columns
+from merganser.multibody.kernels.momentum import center_of_mass, energies, momentum, momentum_matrix, total_inertia
+from merganser.multibody.kernels.position import (
+    hinges_and_inertias,
+    pose_matrices,
+    poses,
+    position_kinematics,
+    qdot_to_velocity,
+    velocity_to_qdot,
+)
 from merganser.multibody.kernels.step import (
     discrete_step,
-    kinematics_of_step,
+    next_pass,
     state_derivatives,
     state_inverse_dynamics,
     step_from_kinematics,
 )
-from merganser.multibody.kernels.velocity import velocity_kinematics
+from merganser.multibody.kernels.velocity import kinematics, spatial_accelerations, velocity_kinematics
+from merganser.multibody.kernels.velocity_products import mean_kinematics
 
 __all__ = [
+    "body_jacobians",
     "bushing_forces",
     "center_of_mass",
     "center_of_mass_acceleration",
@@ -59,8 +62,6 @@ __all__ = [
     "constrained_forward_dynamics",
     "constrained_state_derivatives",
     "constraint_rows",
-    "controlled_step",
-    "controlled_step_from_kinematics",
     "discrete_step",
     "element_energies",
     "energies",
@@ -77,15 +78,17 @@ __all__ = [
     "jacobian",
     "jacobian_derivatives",
     "kinematics",
-    "kinematics_of_step",
     "mass_matrix",
     "mass_matrix_by_columns",
     "mass_matrix_derivatives",
+    "mean_kinematics",
     "momentum",
     "momentum_matrix",
+    "next_pass",
     "point_accelerations",
     "point_positions",
     "point_velocities",
+    "pose_matrices",
     "poses",
     "position_kinematics",
     "qdot_jacobian",

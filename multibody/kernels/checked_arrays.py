@@ -10,13 +10,6 @@ from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.kernels.spatial import Array
 
-__all__ = [
-    "copy_pose",
-    "is_finite",
-    "subtract_checked",
-    "write_checked",
-]
-
 
 @device
 def _is_finite(values: Array) -> bool:

@@ -31,21 +31,17 @@ from typing import Any
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, IntegerTable
-from merganser.multibody.kernels.articulated import PIVOT_TOLERANCE
 from merganser.multibody.kernels.constraints.records import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.constraints.rows import add_force_of_row, calc_constraint_rates, calc_constraint_rows
-from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
+from merganser.multibody.kernels.forward_dynamics import PIVOT_TOLERANCE, num_free
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
-from merganser.multibody.kernels.kinematics import calc_kinematics
 from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology, Velocities
-from merganser.multibody.kernels.locking import num_free
-from merganser.multibody.kernels.mass_matrix import calc_mass_matrix
+from merganser.multibody.kernels.mass_matrix import calc_mass_matrix, eliminate
+from merganser.multibody.kernels.position import calc_velocity_to_qdot
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import Array
 from merganser.multibody.kernels.step import calc_damping
-from merganser.multibody.kernels.tree_factors import eliminate
-
-__all__ = ["RANK_TOLERANCE", "constrained_forward_dynamics", "constrained_state_derivatives"]
+from merganser.multibody.kernels.velocity import calc_kinematics
 
 RANK_TOLERANCE = 1e-9  # of squares, see DEPENDENCE_TOLERANCE in constraints/rows.py
 

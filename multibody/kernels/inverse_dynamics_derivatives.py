@@ -6,7 +6,7 @@ Positions change along velocities: the derivative along velocity l is that for q
 and vdot kept. F_applied keeps its components in W, and acts at Bo, which moves.
 
 Notation: see layout.py. Here all spatial vectors are about one point O; for O, S_k, the products x and x*, and which
-velocities of a mobilizer carry which others, see about_one_point.py. v, V_P, V_B, A_B refer to the body P inboard and B
+velocities of a mobilizer carry which others, see spatial.py. v, V_P, V_B, A_B refer to the body P inboard and B
 outboard of the mobilizer.
 
 Base to tips, with U_k = sum S_l v_l over the velocities l that carry k, and G_kl = S_l x S_k:
@@ -40,7 +40,7 @@ I, B, F, E and X are summed over the bodies outboard of a mobilizer (C). Then ta
     dtau_l/dv_k = S_l . (I_C c_k + B_C S_k),      dtau_k/dv_l = (I_C S_k) . c_l + (B_C^T S_k) . S_l   (11)
     M_kl = S_l . I_C S_k                                                                              (12)
 
-with the C of k. Damping and reflected inertia stand on the diagonals.
+with the C of k. Damping and reflected inertia are on the diagonals.
 
 Sources: J. Carpentier and N. Mansard, Analytical Derivatives of Rigid Body Dynamics Algorithms, Robotics: Science and
 Systems (2018); S. Singh, R. Russell and P. Wensing, Efficient Analytical Derivatives of Rigid-Body Dynamics using
@@ -56,35 +56,31 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.about_one_point import (
-    add_inertia,
-    carries,
-    composite_fields,
-    cross_motion,
-    set_inertia,
-    set_places,
-    set_rows,
-    times_inertia,
-)
 from merganser.multibody.kernels.layout import MAX_VELOCITIES
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
     add,
+    add_inertia,
     add_spatial,
+    carries,
+    composite_fields,
     cross,
+    cross_motion,
     dot,
     rotate,
     rotational,
     scaled,
+    set_inertia,
+    set_places,
+    set_rows,
     set_spatial,
     set_vector,
     subtract,
+    times_inertia,
     translational,
     vector,
 )
-
-__all__ = ["calc_inverse_dynamics_derivatives", "inverse_dynamics_derivatives", "sensitivity_dtype"]
 
 
 @functools.cache

@@ -24,8 +24,8 @@ Momentum Matrix of a Humanoid Robot, IROS (2008) (3).
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.coordinates import calc_qdot_to_velocity
 from merganser.multibody.kernels.frames import Axes, axes_of, express, locate, point
+from merganser.multibody.kernels.position import calc_qdot_to_velocity
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -38,15 +38,6 @@ from merganser.multibody.kernels.spatial import (
     translational,
     vector,
 )
-
-__all__ = [
-    "calc_center_of_mass_jacobian",
-    "calc_jacobian",
-    "calc_qdot_jacobian",
-    "center_of_mass_jacobian",
-    "jacobian",
-    "qdot_jacobian",
-]
 
 
 @device
@@ -83,6 +74,32 @@ def calc_jacobian(
                 b = topology[i]["parent"]
             else:
                 a = topology[i]["parent"]
+
+
+@device
+def calc_body_jacobians(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    # In:
+    position_in: Array,  # position records, shape [num_mobods]
+    members: Array,  # numbers of mobods
+    # Out:
+    J_out: Array,  # [J_w_WB_W; J_v_WBo_W] of each member, shape [num_members, 6, num_v]
+) -> None:
+    """Computes the Jacobians of the spatial velocities of bodies in the world, equation (1)."""
+    for j in range(members.shape[0]):
+        J = J_out[j]
+        _clear(J)
+        p_WoBo_W = vector(position_in[members[j]]["p_WoBo_W"])
+        i = members[j]
+        while i > 0:
+            node, body = topology[i], position_in[i]
+            p_BioBo_W = subtract(p_WoBo_W, vector(body["p_WoBo_W"]))
+            for k in range(node["num_v"]):
+                w, v = rotational(body["H_PB_W"][k]), translational(body["H_PB_W"][k])
+                _add_column(w, 0, node["v_start"] + k, True, J)
+                _add_column(add(v, cross(w, p_BioBo_W)), 3, node["v_start"] + k, True, J)
+            i = node["parent"]
 
 
 @device
@@ -208,5 +225,6 @@ def calc_qdot_jacobian(
 
 
 jacobian = kernel(calc_jacobian)
+body_jacobians = kernel(calc_body_jacobians)
 center_of_mass_jacobian = kernel(calc_center_of_mass_jacobian)
 qdot_jacobian = kernel(calc_qdot_jacobian)

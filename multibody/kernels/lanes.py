@@ -22,11 +22,9 @@ from typing import Any, NamedTuple
 
 from merganser.framework.native import device, kernel
 
-__all__ = ["Places", "over_lanes", "places_of"]
-
 
 class _Role(enum.Enum):
-    """What an argument of a kernel is for."""
+    """The role of an argument of a kernel."""
 
     SHARED = enum.auto()
     INPUT = enum.auto()
@@ -57,7 +55,7 @@ class Places(NamedTuple):
 
 @functools.cache
 def places_of(single: Any) -> Places:
-    """What the arguments of a kernel are for, told by their names."""
+    """The roles of the arguments of a kernel, from their names."""
     roles = [_role(name) for name in inspect.signature(single.interpreted).parameters]
 
     def places(*wanted: _Role) -> tuple[int, ...]:
@@ -108,7 +106,7 @@ def over_lanes(single: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """What over_lanes() makes of the kernel `module:name`; processes that compile for others ask for it in this way."""
+    """The result of over_lanes() for the kernel `module:name`; for processes that compile for others."""
     module, _, attribute = name.partition(":")
     if not attribute:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

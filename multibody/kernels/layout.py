@@ -40,40 +40,6 @@ from numpy.typing import NDArray
 
 from merganser.framework.native.memory.records_of_arrays import ArrayOf
 
-__all__ = [
-    "BALL_QUATERNION",
-    "BALL_RPY",
-    "BUSHING",
-    "CURVILINEAR",
-    "DOOR_HINGE",
-    "JOINT_SPRING",
-    "MAX_VELOCITIES",
-    "PLANAR",
-    "PRISMATIC",
-    "QUATERNION_FLOATING",
-    "REVOLUTE",
-    "RPY_FLOATING",
-    "SCREW",
-    "SPRING_DAMPER",
-    "UNIVERSAL",
-    "WELD",
-    "Constants",
-    "Elements",
-    "Parameters",
-    "Positions",
-    "Scratch",
-    "Topology",
-    "Velocities",
-    "constant_dtype",
-    "element_dtype",
-    "frame_dtype",
-    "parameter_dtype",
-    "position_dtype",
-    "scratch_dtype",
-    "topology_dtype",
-    "velocity_dtype",
-]
-
 MAX_VELOCITIES = 6  # of one mobilizer
 
 # Kinds of mobilizer: their numbers in the table (mobilizers/table.py).
@@ -104,8 +70,8 @@ topology_dtype = np.dtype(
         # Of the world alone: 1 if discrete steps take forces of velocity products at their beginning, see
         # velocity_products.py.
         ("has_explicit_products", np.int64),
-        ("carries", np.int64),  # which of its velocities carry which, see about_one_point.py
-        # Of a kind from outside the table of mobilizers, where the addresses of its functions stand (kind_table.py),
+        ("carries", np.int64),  # which of its velocities carry which, see spatial.py
+        # Of a kind from outside the table of mobilizers, which has the addresses of its functions (kind_table.py),
         # for floats and for complex numbers. Addresses are those of one process.
         ("code", np.int64),
         ("complex_code", np.int64),
@@ -196,7 +162,7 @@ def frame_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
 
 @functools.cache
 def position_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
-    """What depends on q: poses, hinge matrices and inertias in the world frame."""
+    """Quantities that depend on q: poses, hinge matrices and inertias in the world frame."""
     return _interned(
         [
             ("R_WB", scalar, (3, 3)),
@@ -216,7 +182,7 @@ def position_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
 
 @functools.cache
 def velocity_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
-    """What depends on q and v."""
+    """Quantities that depend on q and v."""
     return _interned(
         [
             ("V_PB_W", scalar, (6,)),  # across the hinge
@@ -237,11 +203,6 @@ def scratch_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
         [
             ("A_WB_W", scalar, (6,)),
             ("F_Bo_W", scalar, (6,)),
-            # Of the first body of a tree, in discrete steps (velocity_products.py):
-            ("energy", scalar),  # [J]
-            ("work", scalar),  # [J]
-            ("momentum", scalar, (3,)),  # [N s]
-            ("share", scalar),  # s; 0 for trees whose velocity products are explicit
             # Composite body inertia: B and all bodies outboard of it, as one rigid body.
             ("mass_C", scalar),
             ("mp_C_W", scalar, (3,)),  # mass times centre of mass, from Bo

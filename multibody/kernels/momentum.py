@@ -5,20 +5,53 @@ Notation: see layout.py. With c = p_BoBcm_W, r = p_PBo_W for a point P, and sums
     h_Bo = I_BBo_W w + mass c x v,   l = mass (v + w x c),   w = w_WB, v = v_WBo    (1)
     L_WSP_W = [sum (h_Bo + r x l); sum l]                                           (2)
 
-and the inertia about P of S, as one rigid body in the pose at hand, is what add_composite() in mass_matrix.py adds up.
+and the inertia about P of S, as one rigid body in the current pose, is what add_composite() in mass_matrix.py adds up.
 
 Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), sections 2.13, 2.14.
+
+The momentum matrix: total momentum of the tree as a linear function of its velocities.
+
+Notation: see layout.py. C is B and everything outboard of it as one rigid body, with mass m_C, first moment h_C and
+inertia I_C about Bo. From rest, the unit velocity [w; v] = H_PB_W[k] gives C, and so the tree, the momentum
+
+    L_Bo_W = [I_C w + h_C x v;  m_C v - h_C x w]                                      (1)
+
+about Bo. About the origin of the world it is column k of the matrix A of L_Wo_W = A v:
+
+    A_k = [h + p_WoBo x l;  l],   [h; l] = L_Bo_W                                     (2)
+
+Source: D. Orin and A. Goswami, Centroidal Momentum Matrix of a Humanoid Robot, IROS (2008).
+
+The centre of mass of a set S of bodies.
+
+Notation: see layout.py. From poses alone, with sums over the bodies of S:
+
+    p_WoScm_W = sum m (p_WoBo_W + R_WB p_BoBcm_B) / mass,   mass = sum m            (1)
+
+Kinetic and potential energy.
+
+Notation: see layout.py. With c = p_BoBcm_W and sums over all bodies,
+
+    kinetic   = 1/2 sum (w . I_BBo_W w + 2 mass v . (w x c) + mass v . v + reflected_inertia v_k^2)   (1)
+    potential = - sum mass g . (p_WoBo_W + c)                                                         (2)
+
+where w = w_WB, v = v_WBo. (1) equals 1/2 v^T M v. (2) is zero for a mass at the origin of the world, and leaves out
+bodies on which gravity does not act.
+
+Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.13.
 """
 
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.mass_matrix import add_composite, start_composite
+from merganser.multibody.kernels.mass_matrix import add_composite, square_of_rates, start_composite
+from merganser.multibody.kernels.scalars import equals
 from merganser.multibody.kernels.spatial import (
     Array,
     add,
     add_spatial,
     cross,
+    dot,
     rotate,
     rotational,
     scaled,
@@ -28,8 +61,6 @@ from merganser.multibody.kernels.spatial import (
     translational,
     vector,
 )
-
-__all__ = ["calc_momentum", "calc_total_inertia", "momentum", "total_inertia"]
 
 
 @device
@@ -90,3 +121,96 @@ def calc_total_inertia(
 
 momentum = kernel(calc_momentum)
 total_inertia = kernel(calc_total_inertia)
+
+
+@device
+def calc_momentum_matrix(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    # In:
+    position_in: Array,  # position records, shape [num_mobods]
+    # Work:
+    scratch_work: Array,  # shape [num_mobods]
+    # Out:
+    A_out: Array,  # about Wo in W [N m s, N s per unit of velocity], shape [6, num_v]
+) -> None:
+    """Computes the momentum matrix, equations (1) and (2)."""
+    for i in range(1, topology.shape[0]):
+        start_composite(position_in[i], scratch_work[i])
+    for i in range(topology.shape[0] - 1, 0, -1):
+        node, body, work = topology[i], position_in[i], scratch_work[i]
+        h_C = vector(work["mp_C_W"])
+        for k in range(node["num_v"]):
+            w, v = rotational(body["H_PB_W"][k]), translational(body["H_PB_W"][k])
+            l = subtract(scaled(work["mass_C"], v), cross(h_C, w))
+            h = add(rotate(work["I_C_W"], w), cross(h_C, v))
+            h = add(h, cross(vector(body["p_WoBo_W"]), l))
+            for j in range(3):
+                A_out[j, node["v_start"] + k] = h[j]
+                A_out[j + 3, node["v_start"] + k] = l[j]
+        if node["parent"] > 0:
+            add_composite(work, vector(body["p_PoBo_W"]), scratch_work[node["parent"]])
+
+
+momentum_matrix = kernel(calc_momentum_matrix)
+
+
+@device
+def calc_center_of_mass(
+    # Model:
+    parameters: Array,  # shape [num_mobods]
+    # In:
+    position_in: Array,  # position records, of which only the poses count, shape [num_mobods]
+    members: Array,  # numbers of the mobods in S
+    # Out:
+    p_and_mass_out: Array,  # p_WoScm_W [m], 0 if there is no mass, and mass [kg], shape [4]
+) -> None:
+    """Computes the centre of mass and the mass of S, equation (1)."""
+    mass = 0.0 * parameters[0]["mass"]  # of the scalar type
+    mp = mass, mass, mass
+    for j in range(members.shape[0]):
+        fixed, body = parameters[members[j]], position_in[members[j]]
+        p_WoBcm_W = add(vector(body["p_WoBo_W"]), rotate(body["R_WB"], vector(fixed["p_BoBcm_B"])))
+        mp = add(mp, scaled(fixed["mass"], p_WoBcm_W))
+        mass = mass + fixed["mass"]
+    set_vector(p_and_mass_out, mp if equals(mass, 0.0) else scaled(1.0 / mass, mp))
+    p_and_mass_out[3] = mass
+
+
+center_of_mass = kernel(calc_center_of_mass)
+
+
+@device
+def calc_energies(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    parameters: Array,  # shape [num_mobods]
+    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    # In:
+    position_in: Array,  # position records, shape [num_mobods]
+    velocity_in: Array,  # velocity records, shape [num_mobods]
+    # Out:
+    energy_out: Array,  # kinetic and potential energy [J], shape [2]
+) -> None:
+    """Computes the energies of the tree, equations (1) and (2)."""
+    g_W = vector(gravity_in)
+    energy_out[0] = 0.0
+    energy_out[1] = 0.0
+    for i in range(1, topology.shape[0]):
+        body = position_in[i]
+        w = rotational(velocity_in[i]["V_WB_W"])
+        v = translational(velocity_in[i]["V_WB_W"])
+        mass, c = body["mass"], vector(body["p_BoBcm_W"])
+        # kinetic  (1)
+        twice = dot(w, rotate(body["I_BBo_W"], w))
+        twice += mass * dot(v, add(v, scaled(2.0, cross(w, c))))
+        if topology[i]["num_v"] > 0:
+            r, V_PB_W = parameters[i]["reflected_inertia"], velocity_in[i]["V_PB_W"]
+            twice += r * square_of_rates(topology[i], body, V_PB_W)
+        energy_out[0] += 0.5 * twice
+        # potential  (2)
+        if not topology[i]["is_weightless"]:
+            energy_out[1] -= mass * dot(g_W, add(vector(body["p_WoBo_W"]), c))
+
+
+energies = kernel(calc_energies)

@@ -16,18 +16,6 @@ import numpy as np
 
 from merganser.framework.native.compiler.extending import overload, types
 
-__all__ = [
-    "arctangent",
-    "clamped",
-    "equals",
-    "exceeds",
-    "floor_of",
-    "hyperbolic_tangent",
-    "is_finite_number",
-    "is_set",
-    "real_part",
-]
-
 
 def exceeds(value: Any, threshold: Any) -> bool:
     """Whether Re(value) > Re(threshold); False if either is NaN, True if either is symbolic."""

@@ -2,17 +2,25 @@
 
 The state is x = [q; v]. Notation: see layout.py and the files of the algorithms. With D = diag(damping):
 
-    M vdot = tau - D v - C v + tau_g + J^T F_applied,   xdot = [N(q) v; vdot]                             (1)
+    M vdot = tau - D v - C(q, v) v + tau_g + J^T F_applied,   xdot = [N(q) v; vdot]                       (1)
 
-In the discrete update of time step h, damping is implicit (linear and dissipative, so stable for every h),
-forces of velocity products keep the energy (velocity_products.py), the rest is explicit, and the positions follow the
-new velocities:
+In the discrete update of time step h, damping and PD-controlled actuators (drives.py) are implicit, forces of velocity
+products are taken at u in the middle of the step (velocity_products.py), the rest is explicit, and the positions follow
+the new velocities:
 
-    (M + h D) (v+ - v) = h (tau - D v - C v + tau_g + J^T F_applied)                                      (2)
+    (M + h D) (v+ - v) = h (tau - D v - C(q, u) u + tau_g + J^T F_applied + B e(v+))                      (2)
     q+ = q + h N(q) v+                                                                                    (3)
 
+Where S are the actuators between their limits, with efforts e = c - K v+, and e_T the efforts of the others, at theirs,
+(2) is linear in v+ = v + h vdot:
+
+    (M + h D + h diag(h K_S)) vdot = tau - D v - C(q, u) u + ... + B_S (c - K v)_S + B_T e_T              (4)
+
+a forward dynamics in time proportional to the number of bodies. It is solved until the choice of S is confirmed, in
+most steps at once; for each pass of velocity_products.py again, with the inertias of the first.
+
 Quaternions are not normalized, as no result depends on the length of a quaternion, which (3) lets grow by the factor
-sqrt(1 + (h w / 2)^2) a step: only one longer than 1e6 is, lest it overflow.
+sqrt(1 + (h w / 2)^2) a step: only one longer than 1e6 is, to avoid overflow.
 
 Source of (2), (3): A. Castro et al., An Unconstrained Convex Formulation of Compliant Contact, IEEE T-RO
 (2023), section II, where no contact occurs.
@@ -21,12 +29,10 @@ Source of (2), (3): A. Castro et al., An Unconstrained Convex Formulation of Com
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.memory.hinted_types import Floats, FloatTable
-from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
-from merganser.multibody.kernels.fast_spin import add_fast_spins, add_spin_forces
-from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, IntegerTable
+from merganser.multibody.kernels.actuators import add_drives, guess_saturation, revise_saturation
+from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics, calc_forward_dynamics_again
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
-from merganser.multibody.kernels.kinematics import calc_kinematics
 from merganser.multibody.kernels.layout import (
     BALL_QUATERNION,
     QUATERNION_FLOATING,
@@ -36,38 +42,19 @@ from merganser.multibody.kernels.layout import (
     Topology,
     Velocities,
 )
+from merganser.multibody.kernels.position import calc_velocity_to_qdot
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import Array
-from merganser.multibody.kernels.velocity import calc_velocity_kinematics
+from merganser.multibody.kernels.velocity import calc_kinematics
 from merganser.multibody.kernels.velocity_products import (
-    calc_mean_velocities,
-    limit_shares,
-    scale_to_goals,
-    set_energies,
-    set_forces,
-    set_goals,
-    start_products,
+    calc_mean_kinematics,
+    start_mean_velocities,
+    take_mean_velocities,
 )
 
-__all__ = [
-    "advance_positions",
-    "calc_damping",
-    "calc_discrete_step",
-    "calc_kinematics_of_step",
-    "calc_state_derivatives",
-    "calc_state_inverse_dynamics",
-    "calc_step_from_kinematics",
-    "discrete_step",
-    "end_velocities",
-    "kinematics_of_step",
-    "state_derivatives",
-    "state_inverse_dynamics",
-    "step_from_kinematics",
-    "take_mean_velocities",
-]
-
+NOT_CONVERGED = -1
+_MOST_SOLUTIONS = 100
 _LONG_QUATERNION = 1e6
-_MOST_SCALINGS = 24
 
 
 @device
@@ -95,7 +82,7 @@ def calc_state_derivatives(
     num_v = tau_in.shape[0]
     num_q = x_in.shape[0] - num_v
     q, v = x_in[:num_q], x_in[num_q:]
-    # Without what only steps need, a third of the code; qdot is room for work until the end, as num_q >= num_v.
+    # Without what only steps need, a third of the code; qdot is used as scratch until the end, as num_q >= num_v.
     extra_diagonal, tau_and_vdot = xdot_out[:num_v], xdot_out[num_q:]
     calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
     calc_damping(topology, parameters, 0.0, v, tau_in, extra_diagonal, tau_and_vdot)
@@ -115,26 +102,34 @@ def calc_discrete_step(
     gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
     time_step: float,  # h [s]
+    num_passes: int,  # of velocity_products.py after the first solution
     x_in: Floats,  # state [q; v], shape [num_q + num_v]
-    tau_in: Floats,  # generalized forces but damping, shape [num_v]
+    tau_in: Floats,  # generalized forces but damping and drives, shape [num_v]
     F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    drives: IntegerTable,  # shape [num_drives, NUM_DRIVE_NUMBERS], see drives.py; their second column is workspace
+    drive_values_in: FloatTable,  # shape [num_drives, NUM_DRIVE_VALUES]
     # Work:
     position_work: Positions,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
     velocity_work: Velocities,  # shape [num_mobods]; holds the velocity kinematics of x_in afterwards
     scratch_work: Scratch,  # shape [num_mobods]
+    drives_work: FloatTable,  # shape [num_drives, NUM_WORK_VALUES]
     # Out:
+    effort_out: Floats,  # e(v+) of the drives [N m or N], shape [num_drives]
+    mean_out: Floats,  # u, shape [num_v]
+    mean_velocity_out: Velocities,  # shape [num_mobods]; velocity kinematics of u, if that is not v
     x_next_out: Floats,  # next state [q+; v+], shape [num_q + num_v]
 ) -> int:
     """Computes the state one time step later, equations (2) and (3).
 
     Returns:
-        0, or the number of the mobod whose hinge inertia is singular or NaN; x_next_out is then not computed.
+        0; or the number of the mobod whose hinge inertia is singular or NaN; or NOT_CONVERGED if no choice of S was
+        confirmed. The results are then not computed.
     """
     num_q = x_in.shape[0] - tau_in.shape[0]
     calc_kinematics(topology, parameters, x_in[:num_q], x_in[num_q:], position_work, velocity_work)
     status: int = calc_step_from_kinematics(
-        topology, parameters, gravity_in, time_step, x_in, tau_in, F_applied_in, position_work, velocity_work,
-        scratch_work, x_next_out,
+        topology, parameters, gravity_in, time_step, num_passes, x_in, tau_in, F_applied_in, drives, drive_values_in,
+        position_work, velocity_work, scratch_work, drives_work, effort_out, mean_out, mean_velocity_out, x_next_out,
     )  # fmt: skip
     return status
 
@@ -145,52 +140,104 @@ def calc_step_from_kinematics(
     topology: Topology,  # shape [num_mobods], see layout.py
     parameters: Parameters,  # shape [num_mobods]
     gravity_in: Floats,  # g_W [m/s^2], shape [3]
+    # In: as above
+    time_step: float,
+    num_passes: int,
+    x_in: Floats,
+    tau_in: Floats,
+    F_applied_in: FloatTable,
+    drives: IntegerTable,
+    drive_values_in: FloatTable,
+    position_in: Positions,  # shape [num_mobods]; the position kinematics of x_in
+    velocity_in: Velocities,  # shape [num_mobods]; the velocity kinematics of x_in
+    # Work: as above
+    scratch_work: Scratch,
+    drives_work: FloatTable,
+    # Out: as above
+    effort_out: Floats,
+    mean_out: Floats,
+    mean_velocity_out: Velocities,
+    x_next_out: Floats,
+) -> int:
+    """Does the same where the kinematics are known."""
+    num_v = tau_in.shape[0]
+    num_q = x_in.shape[0] - num_v
+    q, v = x_in[:num_q], x_in[num_q:]
+    q_next, v_next = x_next_out[:num_q], x_next_out[num_q:]
+    is_other = start_mean_velocities(topology, time_step, position_in, velocity_in, v, mean_out)
+    motion = velocity_in
+    guess_saturation(drives, drive_values_in, v)
+    has_inertias = False
+    for n in range(num_passes + 1):
+        if n > 0:
+            take_mean_velocities(topology, time_step, velocity_in, v, v_next, mean_out)
+        if n > 0 or is_other:
+            calc_mean_kinematics(
+                topology, parameters, time_step, position_in, velocity_in, q, mean_out, mean_velocity_out
+            )
+            motion = mean_velocity_out
+        # (4), until its solution confirms S; q_next serves as the extra diagonal, as num_q >= num_v.
+        count, is_confirmed = 0, False
+        while not is_confirmed:
+            if count == _MOST_SOLUTIONS:
+                return NOT_CONVERGED
+            calc_damping(topology, parameters, time_step, v, tau_in, q_next, v_next)
+            add_drives(time_step, drives, drive_values_in, v, q_next, v_next)
+            if has_inertias:
+                calc_forward_dynamics_again(
+                    topology, parameters, gravity_in, position_in, motion, v_next, F_applied_in, scratch_work, v_next
+                )
+            else:
+                status = calc_forward_dynamics(
+                    topology, parameters, gravity_in, position_in, motion, v_next, F_applied_in, q_next, scratch_work,
+                    v_next,
+                )  # fmt: skip
+                if status != 0:
+                    return status
+            for k in range(num_v):
+                v_next[k] = v[k] + time_step * v_next[k]
+            is_confirmed = revise_saturation(
+                time_step, count == 0, drives, drive_values_in, v_next, drives_work, effort_out
+            )
+            has_inertias, count = is_confirmed, count + 1
+    advance_positions(topology, time_step, q, v_next, q_next)
+    return 0
+
+
+@device
+def calc_next_pass(
+    # Model:
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
     time_step: float,  # h [s]
     x_in: Floats,  # state [q; v], shape [num_q + num_v]
     tau_in: Floats,  # generalized forces but damping, shape [num_v]
     F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    position_in: Positions,  # shape [num_mobods]
+    velocity_in: Velocities,  # shape [num_mobods], of v
+    v_next_in: Floats,  # v' of the last pass, shape [num_v]
     # In and out:
-    position_io: Positions,  # shape [num_mobods]; the position kinematics of x_in, before and after
-    velocity_io: Velocities,  # shape [num_mobods]; the velocity kinematics of x_in, before and after
-    # Work:
-    scratch_work: Scratch,  # shape [num_mobods]
+    scratch_io: Scratch,  # shape [num_mobods], as step_from_kinematics() without drives has left it
     # Out:
-    x_next_out: Floats,  # next state [q+; v+], shape [num_q + num_v]
-) -> int:
-    """Computes the state one time step later, equations (2) and (3), where its kinematics are known.
-
-    Returns:
-        0, or the number of the mobod whose hinge inertia is singular or NaN; x_next_out is then not computed.
-    """
+    mean_out: Floats,  # u of the next pass, shape [num_v]
+    mean_velocity_out: Velocities,  # shape [num_mobods]; velocity kinematics of u
+    x_star_out: Floats,  # in its last part v*, the velocities of the free motion with it, shape [num_q + num_v]
+) -> None:
+    """Computes the free motion of the next pass of a step that something constrains, see velocity_products.py."""
     num_v = tau_in.shape[0]
     num_q = x_in.shape[0] - num_v
     q, v = x_in[:num_q], x_in[num_q:]
-    q_next, v_next = x_next_out[:num_q], x_next_out[num_q:]
-    count = start_products(topology, parameters, time_step, position_io, velocity_io, scratch_work)
-    status = 0
-    for n in range(count + 1):
-        if n > 0:
-            is_fast = n == 1 and count > 1
-            take_mean_velocities(
-                topology, parameters, time_step, is_fast, q, v, v_next, position_io, scratch_work, q_next,
-                velocity_io,
-            )  # fmt: skip
-        # v+ = v + h vdot  (2); q_next serves as the extra diagonal, as num_q >= num_v.
-        calc_damping(topology, parameters, time_step, v, tau_in, q_next, v_next)
-        add_fast_spins(topology, time_step, position_io, velocity_io, v_next)
-        status = calc_forward_dynamics(
-            topology, parameters, gravity_in, position_io, velocity_io, v_next, F_applied_in,
-            q_next, scratch_work, v_next,
-        )  # fmt: skip
-        if status != 0:
-            return status
-    end_velocities(
-        topology, parameters, gravity_in, time_step, count, q, v, position_io, velocity_io, scratch_work,
-        q_next, v_next,
-    )  # fmt: skip
-    advance_positions(topology, time_step, q, v_next, q_next)
-    return status
+    extra_diagonal, v_star = x_star_out[:num_v], x_star_out[num_q:]
+    take_mean_velocities(topology, time_step, velocity_in, v, v_next_in, mean_out)
+    calc_mean_kinematics(topology, parameters, time_step, position_in, velocity_in, q, mean_out, mean_velocity_out)
+    calc_damping(topology, parameters, time_step, v, tau_in, extra_diagonal, v_star)
+    calc_forward_dynamics_again(
+        topology, parameters, gravity_in, position_in, mean_velocity_out, v_star, F_applied_in, scratch_io, v_star
+    )
+    for k in range(num_v):
+        v_star[k] = v[k] + time_step * v_star[k]
 
 
 @device
@@ -222,70 +269,6 @@ def _bound_quaternion(quaternion: Array) -> None:
 
 
 @device
-def take_mean_velocities(
-    topology: Array,
-    parameters: Array,
-    time_step: float,
-    has_new_shares: bool,  # whether vdot is that of explicit forces, from which s follows
-    q_in: Array,
-    v_in: Array,
-    vdot_in: Array,
-    position_in: Array,
-    scratch_io: Array,
-    mean_work: Array,  # shape [num_v] or longer
-    velocity_out: Array,
-) -> None:
-    """Velocity kinematics of the velocities in the middle of the step, of which forces of their products are taken."""
-    if has_new_shares:
-        calc_velocity_kinematics(topology, parameters, position_in, q_in, vdot_in, velocity_out)
-        limit_shares(topology, parameters, time_step, position_in, velocity_out, scratch_io)
-    calc_mean_velocities(topology, time_step, v_in, vdot_in, scratch_io, mean_work)
-    mean = mean_work[: v_in.shape[0]]
-    calc_velocity_kinematics(topology, parameters, position_in, q_in, mean, velocity_out)
-
-
-@device
-def end_velocities(
-    topology: Array,
-    parameters: Array,
-    gravity_in: Array,
-    time_step: float,
-    count: int,  # of evaluations, from start_products()
-    q_in: Array,
-    v_in: Array,
-    position_io: Array,
-    velocity_io: Array,
-    scratch_io: Array,
-    q_work: Array,  # shape [num_q]
-    v_io: Array,  # vdot, then v+
-) -> None:
-    """v+ = v + h vdot, of the right energy where there were several evaluations; kinematics are as before them."""
-    num_v = v_in.shape[0]
-    is_kept = count > 1
-    if is_kept:
-        set_forces(topology, gravity_in, position_io, velocity_io, scratch_io)
-        mean = q_work[:num_v]
-        for k in range(num_v):
-            mean[k] = v_in[k] + 0.5 * time_step * v_io[k]
-        calc_velocity_kinematics(topology, parameters, position_io, q_in, mean, velocity_io)
-        set_goals(topology, parameters, time_step, v_io, position_io, velocity_io, scratch_io)
-    for k in range(num_v):
-        v_io[k] = v_in[k] + time_step * v_io[k]
-    if is_kept:
-        calc_velocity_kinematics(topology, parameters, position_io, q_in, v_io, velocity_io)
-        set_energies(topology, parameters, position_io, velocity_io, scratch_io)
-        for n in range(_MOST_SCALINGS):
-            advance_positions(topology, time_step, q_in, v_io, q_work)
-            calc_kinematics(topology, parameters, q_work, v_io, position_io, velocity_io)
-            stage = 2 if n == _MOST_SCALINGS - 1 else 2 * n // _MOST_SCALINGS
-            if scale_to_goals(topology, parameters, position_io, velocity_io, scratch_io, stage, v_io):
-                break
-        calc_kinematics(topology, parameters, q_in, v_in, position_io, velocity_io)
-    elif count > 0:
-        calc_velocity_kinematics(topology, parameters, position_io, q_in, v_in, velocity_io)
-
-
-@device
 def calc_damping(
     topology: Array,
     parameters: Array,
@@ -302,36 +285,6 @@ def calc_damping(
             damping = parameters[i]["damping"][k]
             tau_out[s] = tau_in[s] - damping * v_in[s]
             extra_diagonal_out[s] = implicit_time * damping
-
-
-@device
-def calc_kinematics_of_step(
-    # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    # In:
-    time_step: float,  # h [s]
-    q_in: Array,  # generalized positions, shape [num_q]
-    v_in: Array,  # generalized velocities, shape [num_v]
-    vdot_in: Array,  # generalized accelerations of the step, shape [num_v]
-    # Work:
-    scratch_work: Array,  # shape [num_mobods]
-    u_work: Array,  # shape [num_v]
-    # Out:
-    position_out: Array,  # shape [num_mobods]
-    velocity_out: Array,  # shape [num_mobods]; of u, where the step has taken forces of velocity products
-    # In and out:
-    F_applied_io: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]; see fast_spin.py
-) -> None:
-    """Computes that with which inverse dynamics give the forces in a step, see velocity_products.py."""
-    calc_kinematics(topology, parameters, q_in, v_in, position_out, velocity_out)
-    count = start_products(topology, parameters, time_step, position_out, velocity_out, scratch_work)
-    if count > 0:
-        take_mean_velocities(
-            topology, parameters, time_step, count > 1, q_in, v_in, vdot_in, position_out, scratch_work, u_work,
-            velocity_out,
-        )  # fmt: skip
-    add_spin_forces(topology, time_step, position_out, velocity_out, F_applied_io)
 
 
 @device
@@ -361,6 +314,6 @@ def calc_state_inverse_dynamics(
 
 state_derivatives = kernel(calc_state_derivatives)
 discrete_step = kernel(calc_discrete_step)
+next_pass = kernel(calc_next_pass)
 step_from_kinematics = kernel(calc_step_from_kinematics)
-kinematics_of_step = kernel(calc_kinematics_of_step)
 state_inverse_dynamics = kernel(calc_state_inverse_dynamics)

@@ -19,12 +19,27 @@ and Newton-Euler about Bo, F_Bo_W = M_BBo_W A_WB_W + Fb_Bo_W, with c = p_BoBcm_W
 
 Sources: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.14 (4); A. Jain, Robot and
 Multibody Dynamics (2010), chapter 5 (3).
+
+Accelerations of all bodies that follow from given generalized accelerations.
+
+Notation: see layout.py. From base to tips, with A_W0_W the acceleration that the world is given,
+
+    A_WB_W = Phi(A_WP_W) + Ab_WB_W + sum_k H_PB_W[k] vdot_k                         (1)
+
+where Phi shifts from Po to Bo: a += alpha x p_PoBo_W. With vdot = 0 this is the bias acceleration of B.
+
+Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 5.3.
+
+Position and velocity kinematics in one call, for a new q and v: see position.py.
 """
 
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats
+from merganser.multibody.kernels.layout import Parameters, Positions, Topology, Velocities
 from merganser.multibody.kernels.mobilizers.dispatch import add_bias
+from merganser.multibody.kernels.position import calc_position_kinematics
 from merganser.multibody.kernels.spatial import (
     Array,
     add,
@@ -36,8 +51,6 @@ from merganser.multibody.kernels.spatial import (
     translational,
     vector,
 )
-
-__all__ = ["calc_velocity_kinematics", "velocity_kinematics"]
 
 
 @device
@@ -91,3 +104,53 @@ def calc_velocity_kinematics(
 
 
 velocity_kinematics = kernel(calc_velocity_kinematics)
+
+
+@device
+def calc_spatial_accelerations(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    # In:
+    position_in: Array,  # position records, shape [num_mobods]
+    velocity_in: Array,  # velocity records, shape [num_mobods]
+    vdot_in: Array,  # generalized accelerations, shape [num_v]
+    # Out:
+    A_WB_W_out: Array,  # accelerations of all mobods at Bo [rad/s^2, m/s^2], shape [num_mobods, 6]
+) -> None:
+    """Computes A_WB_W of all mobods, equation (1), with a world at rest."""
+    set_spatial(A_WB_W_out[0], (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    for i in range(1, topology.shape[0]):
+        node, body = topology[i], position_in[i]
+        A_WP_W, Ab_WB_W = A_WB_W_out[node["parent"]], velocity_in[i]["Ab_WB_W"]
+        # Inverse dynamics has this recursion, too: as a function of its own it would cost that a quarter more time.
+        alpha = add(rotational(A_WP_W), rotational(Ab_WB_W))
+        a_shifted = add(translational(A_WP_W), cross(rotational(A_WP_W), vector(body["p_PoBo_W"])))
+        a = add(a_shifted, translational(Ab_WB_W))
+        for k in range(node["num_v"]):
+            vdot_k = vdot_in[node["v_start"] + k]
+            alpha = add(alpha, scaled(vdot_k, rotational(body["H_PB_W"][k])))
+            a = add(a, scaled(vdot_k, translational(body["H_PB_W"][k])))
+        set_spatial(A_WB_W_out[i], alpha, a)
+
+
+spatial_accelerations = kernel(calc_spatial_accelerations)
+
+
+@device
+def calc_kinematics(
+    # Model:
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    # In:
+    q_in: Floats,  # generalized positions, shape [num_q]
+    v_in: Floats,  # generalized velocities, shape [num_v]
+    # Out:
+    position_out: Positions,  # position records, shape [num_mobods]
+    velocity_out: Velocities,  # velocity records, shape [num_mobods]
+) -> None:
+    """Computes everything that depends on q, and on q and v."""
+    calc_position_kinematics(topology, parameters, q_in, position_out)
+    calc_velocity_kinematics(topology, parameters, position_out, q_in, v_in, velocity_out)
+
+
+kinematics = kernel(calc_kinematics)

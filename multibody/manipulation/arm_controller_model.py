@@ -16,8 +16,6 @@ from merganser.multibody.parsing import ModelInstanceInfo, Parser
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import BodyIndex, Frame
 
-__all__ = ["make_arm_controller_model"]
-
 
 def make_arm_controller_model(
     sim_plant: MultibodyPlant, arm: ModelInstanceInfo, hand: ModelInstanceInfo | None = None
@@ -35,13 +33,13 @@ def make_arm_controller_model(
     """
     if not arm.child_frame_name:
         raise RuntimeError(
-            f"The controller of an arm needs to know where that stands: model '{arm.model_name}' must be welded to the "
+            f"The controller of an arm needs the pose of its base: model '{arm.model_name}' must be welded to the "
             "world by an add_weld directive, and not in its own file."
         )
     C = sim_plant.GetFrameByName(arm.child_frame_name, arm.model_instance)
     if not sim_plant.IsAnchored(C.body()):
         raise RuntimeError(
-            f"The controller of an arm needs to know where that stands: frame '{C.name()}' of model '{arm.model_name}' "
+            f"The controller of an arm needs the pose of its base: frame '{C.name()}' of model '{arm.model_name}' "
             "must be welded to the world."
         )
     plant = MultibodyPlant(0.0)
@@ -58,7 +56,7 @@ def make_arm_controller_model(
 
 
 class _Fastened:
-    """Puts what is fastened to an arm in a simulation into another plant with that arm."""
+    """Copies bodies fixed to an arm in a simulation into another plant with that arm."""
 
     def __init__(self, sim_plant: MultibodyPlant, arm: int, plant: MultibodyPlant, model: int) -> None:
         """`arm` is the model instance of the arm in `sim_plant`, `model` that in `plant`."""

@@ -23,8 +23,6 @@ from merganser.multibody.manipulation.schunk_wsg_control import BuildSchunkWsgCo
 from merganser.multibody.parsing import ModelInstanceInfo
 from merganser.multibody.plant import MultibodyPlant
 
-__all__ = ["ApplyDriverConfig", "ApplyDriverConfigs", "ZeroForceDriver"]
-
 
 @settings
 @dataclasses.dataclass(kw_only=True, eq=False)
@@ -133,7 +131,7 @@ def _apply_iiwa_driver(
 
 
 def _model_of(models: Mapping[str, ModelInstanceInfo], name: str, what: str) -> ModelInstanceInfo:
-    """What directives say about a model.
+    """The directives about a model.
 
     Raises:
         RuntimeError: they have not added it.
@@ -147,11 +145,11 @@ def _model_of(models: Mapping[str, ModelInstanceInfo], name: str, what: str) -> 
 
 
 def _bus_of(config: IiwaDriver | SchunkWsgDriver, name: str, lcms: LcmBuses) -> Any:
-    """The bus that a driver asks for.
+    """The bus of a driver.
 
     Raises:
         TypeError: there are no buses.
-        RuntimeError: there is none of this name.
+        RuntimeError: no bus has this name.
     """
     if not isinstance(lcms, LcmBuses):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""What is known of a KUKA LBR iiwa arm: joints, speeds, modes of control, and the settings of its driver."""
+"""Constants of a KUKA LBR iiwa arm: joints, speeds, modes of control, and the settings of its driver."""
 
 from __future__ import annotations
 
@@ -10,17 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.common.records import settings
-
-__all__ = [
-    "IiwaControlMode",
-    "IiwaDriver",
-    "ParseIiwaControlMode",
-    "get_iiwa_max_joint_velocities",
-    "kIiwaArmNumJoints",
-    "kIiwaLcmStatusPeriod",
-    "position_enabled",
-    "torque_enabled",
-]
 
 Array = NDArray[Any]
 
@@ -34,7 +23,7 @@ def get_iiwa_max_joint_velocities() -> Array:
 
 
 class IiwaControlMode(enum.Enum):
-    """What an arm is commanded by."""
+    """The command modes of an arm."""
 
     kPositionOnly = 0
     kTorqueOnly = 1
@@ -52,7 +41,7 @@ def ParseIiwaControlMode(control_mode: str) -> IiwaControlMode:
     """Returns the mode of a name: "position_only", "torque_only" or "position_and_torque".
 
     Raises:
-        RuntimeError: it is none of these.
+        RuntimeError: it is not one of these.
     """
     if control_mode not in _MODES:
         raise RuntimeError(
@@ -74,7 +63,7 @@ def torque_enabled(control_mode: IiwaControlMode) -> bool:
 @settings
 @dataclasses.dataclass(kw_only=True, eq=False)
 class IiwaDriver:
-    """Settings of what controls an arm in a simulation, as its control cabinet does in reality.
+    """Settings of the driver of an arm in a simulation, like its real control cabinet.
 
     Attributes:
         hand_model_name: of the model whose inertia the controller accounts for at the end of the arm.

@@ -21,8 +21,6 @@ from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import require_plant
 from merganser.multibody.tree import ModelInstanceIndex
 
-__all__ = ["BuildIiwaControl"]
-
 _AS_THEY_ARE = ("position_commanded", "position_measured", "velocity_estimated", "torque_external")
 _WITH_OTHER_SIGN = ("torque_commanded", "torque_measured")
 

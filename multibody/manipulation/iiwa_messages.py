@@ -17,8 +17,6 @@ from merganser.multibody.manipulation.joint_commands import JointCommandReceiver
 from merganser.multibody.manipulation.joint_messages import input_port, output_port
 from merganser.multibody.manipulation.joint_status import JointStatusReceiver, JointStatusSender
 
-__all__ = ["IiwaCommandReceiver", "IiwaCommandSender", "IiwaStatusReceiver", "IiwaStatusSender"]
-
 
 class IiwaCommandReceiver(JointCommandReceiver):
     """Gives the commands in an lcmt_iiwa_command.
@@ -190,5 +188,5 @@ class IiwaStatusSender(JointStatusSender):
 
 
 def _time(port: InputPort, context: Context) -> int:
-    """What is at a port of times [s], or if it is open the time of the context, in us."""
+    """The value of a port of times [s], or, if not connected, the time of the context, in us."""
     return microseconds(port.Eval(context)[0] if port.HasValue(context) else context.get_time())

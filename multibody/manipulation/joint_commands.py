@@ -1,4 +1,4 @@
-"""What senders and receivers of commands of arms have in common; where an arm stays until its first command."""
+"""Common code of senders and receivers of arm commands; the position of an arm until its first command."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ from merganser.multibody.manipulation.joint_messages import (
     vector_of,
 )
 
-__all__ = ["JointCommandReceiver", "JointCommandSender"]
-
 Array = NDArray[Any]
 
 
 @native
 def keep_position(flag: Array, q_kept: Array, q_measured: Array, next_xd0: Array, next_xd1: Array) -> bool:
-    """Positions are kept as they are in the first step. Returns whether there are none."""
+    """Keeps the positions measured in the first step. Returns True if none were measured."""
     if flag[0] != 1.0 and q_measured.shape[0] == 0:
         return True
     next_xd0[0] = 1.0
@@ -40,7 +38,7 @@ def keep_position(flag: Array, q_kept: Array, q_measured: Array, next_xd0: Array
 def position(command: Array, flag: Array, q_kept: Array, q_measured: Array, q: Array) -> bool:
     """q = those of a command that has come, or else those that are kept, or else those that are measured.
 
-    Returns whether there are none.
+    Returns True if no positions are available.
     """
     if command[0] != 1.0 and flag[0] != 1.0 and q_measured.shape[0] == 0:
         return True
@@ -107,7 +105,7 @@ class JointCommandReceiver(JointMessageReceiver):
     get_commanded_torque_output_port = output_port("torque", "the torques")
 
     def _has_come(self, message: Any) -> bool:
-        """Override: whether a message is a command, and not the empty one that is there before."""
+        """Override: whether a message is a command, not the initial empty one."""
         raise NotImplementedError
 
     def _calc_command(self, length: str, context: Context, output: BasicVector) -> None:
@@ -122,7 +120,7 @@ class JointCommandReceiver(JointMessageReceiver):
         return vector_of(message, member, length, self._num_joints, type(self).__name__)
 
     def _refuse(self, context: Context) -> None:
-        """Positions are needed, and the port is not connected."""
+        """Raises an error: positions are needed, but the port is not connected."""
         self._measured.Eval(context)
 
 

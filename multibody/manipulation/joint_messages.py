@@ -1,4 +1,4 @@
-"""What the senders and receivers of messages about joints have in common: vectors at ports, and members of messages."""
+"""Common code of senders and receivers of joint messages: vectors at ports, and members of messages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Any
 from merganser.framework import BasicVector, Context, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values.values import AbstractValue
-
-__all__ = ["JointMessageReceiver", "JointMessageSender", "input_port", "output_port", "vector_of"]
 
 
 def vector_of(message: Any, member: str, length: str, num_joints: int, where: str) -> Any:
@@ -57,7 +55,7 @@ class _PortFunction:
 
 
 class _JointMessages(LeafSystem):
-    """Of a number of joints; only for floats, as messages are."""
+    """Base of messages for a number of joints; for floats only, as messages are."""
 
     def __init__(self, num_joints: int) -> None:
         super().__init__(converter=SystemScalarConverter())
@@ -84,7 +82,7 @@ class JointMessageSender(_JointMessages):
             self.DeclareVectorInputPort(name, self._num_joints)
 
     def _vector(self, context: Context, name: str, default: list[float] | None = None) -> list[float]:
-        """What is at a port; if it may be left open and is, the default."""
+        """The value of a port; the default if it is optional and not connected."""
         port = self.GetInputPort(name)
         if default is not None and not port.HasValue(context):
             return default

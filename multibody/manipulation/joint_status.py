@@ -1,4 +1,4 @@
-"""What senders and receivers of the status of arms have in common: the ports that all arms have."""
+"""Common ports of senders and receivers of the status of arms."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from merganser.multibody.manipulation.joint_messages import (
     input_port,
     output_port,
 )
-
-__all__ = ["JointStatusReceiver", "JointStatusSender"]
 
 
 class JointStatusReceiver(JointMessageReceiver):

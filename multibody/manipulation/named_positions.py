@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 from merganser.framework.core.values.arguments import require_types
 from merganser.multibody.plant import MultibodyPlant
 
-__all__ = ["ApplyNamedPositionsAsDefaults"]
-
 
 def ApplyNamedPositionsAsDefaults(input: Mapping[str, Mapping[str, ArrayLike]], plant: MultibodyPlant) -> None:
     """Sets default positions of joints; those that are not mentioned stay as they are.

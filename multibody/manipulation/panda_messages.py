@@ -14,13 +14,6 @@ from merganser.multibody.manipulation.joint_messages import input_port, output_p
 from merganser.multibody.manipulation.joint_status import JointStatusReceiver, JointStatusSender
 from merganser.multibody.manipulation.panda import PandaControlMode, kPandaArmNumJoints
 
-__all__ = [
-    "PandaCommandReceiver",
-    "PandaCommandSender",
-    "PandaStatusReceiver",
-    "PandaStatusSender",
-]
-
 _QUANTITIES = {
     "position": PandaControlMode.kPosition,
     "velocity": PandaControlMode.kVelocity,
@@ -183,7 +176,7 @@ _STATUS = {  # members of the message by names of ports
 
 
 def _quantities(control_mode: int) -> list[str]:
-    """What a mode takes."""
+    """The inputs of a mode."""
     mode = operator.index(control_mode)
     known = functools.reduce(operator.or_, _QUANTITIES.values())
     if mode & ~known:

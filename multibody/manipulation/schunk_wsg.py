@@ -1,4 +1,4 @@
-"""What is known of a Schunk WSG 50 gripper: two fingers on rails, driven against each other.
+"""Constants of a Schunk WSG 50 gripper: two fingers on rails, driven against each other.
 
 The fingers of its model are two joints with positions q_0 <= 0 and q_1 >= 0, so that they are w = q_1 - q_0 apart.
 """
@@ -15,14 +15,7 @@ from merganser.framework import LeafSystem, kUseDefaultName
 from merganser.framework.common.records import settings
 from merganser.framework.core.declarations.native_function import native
 from merganser.framework.primitives import MatrixGain
-from merganser.framework.primitives.conditions import magnitude
-
-__all__ = [
-    "GetSchunkWsgOpenPosition",
-    "MakeMultibodyForceToWsgForceSystem",
-    "MakeMultibodyStateToWsgStateSystem",
-    "SchunkWsgDriver",
-]
+from merganser.framework.primitives.native_parts import magnitude
 
 Array = NDArray[Any]
 
@@ -30,7 +23,7 @@ Array = NDArray[Any]
 @settings
 @dataclasses.dataclass(kw_only=True, eq=False)
 class SchunkWsgDriver:
-    """Settings of what controls a gripper in a simulation, as its firmware does in reality.
+    """Settings of the driver of a gripper in a simulation, like its real firmware.
 
     Attributes:
         pid_gains: of the fingers: elasticity of the belt [N/m], 0, friction of the gears [N s/m], shape [3].
@@ -58,7 +51,7 @@ def grip(f: Array, y: Array) -> None:
 
 
 class _GripForce(LeafSystem):
-    """From the generalized forces of the fingers, shape [2], to the force between them [N]."""
+    """Computes the force between the fingers [N] from their generalized forces, shape [2]."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -20,8 +20,6 @@ from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import require_plant
 from merganser.multibody.tree import ModelInstanceIndex
 
-__all__ = ["BuildSchunkWsgControl"]
-
 _STATUS_PERIOD = 0.05  # between two messages of the gripper [s]
 _NUM_FINGERS = 2
 

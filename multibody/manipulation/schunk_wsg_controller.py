@@ -23,8 +23,6 @@ from merganser.framework.native import are_ordered
 from merganser.multibody.manipulation.schunk_wsg_messages import SchunkWsgCommandReceiver
 from merganser.multibody.manipulation.schunk_wsg_trajectory_generator import SchunkWsgTrajectoryGenerator
 
-__all__ = ["SchunkWsgController"]
-
 Array = NDArray[Any]
 _NUM_FINGERS = 2
 
@@ -40,7 +38,7 @@ def grip_errors(x_d: Array, state: Array, zdot: Array) -> None:
 def forces_of_fingers(
     x_d: Array, limit: Array, state: Array, xc: Array, kp: float, ki: float, kd: float, f: Array
 ) -> bool:
-    """Equations (2) and (3). Returns whether the limit is none."""
+    """Equations (2) and (3). Returns True if the limit is invalid."""
     if not are_ordered(0.0, limit[0]):
         return True
     together = -0.5 * (kp * (state[0] + state[1]) + kd * (state[2] + state[3])) + ki * xc[0]
@@ -75,7 +73,7 @@ class _PlainController(LeafSystem):
 
 
 class SchunkWsgController(Diagram):
-    """Moves the fingers of a gripper as the commands in messages say, with the motions of its firmware.
+    """Moves the fingers of a gripper by commands in messages, with the motions of its firmware.
 
     Ports:
         input `state`: of the fingers, shape [4].

@@ -13,13 +13,6 @@ from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.manipulators import lcmt_schunk_wsg_command, lcmt_schunk_wsg_status
 
-__all__ = [
-    "SchunkWsgCommandReceiver",
-    "SchunkWsgCommandSender",
-    "SchunkWsgStatusReceiver",
-    "SchunkWsgStatusSender",
-]
-
 _DEFAULT_FORCE = 40.0  # [N]
 
 

@@ -22,9 +22,7 @@ from merganser.framework.core.declarations.native_wires import InputOr
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.native import are_ordered, device
 from merganser.framework.primitives import StateInterpolatorWithDiscreteDerivative
-from merganser.framework.primitives.conditions import magnitude
-
-__all__ = ["SchunkWsgPdController", "SchunkWsgPositionController"]
+from merganser.framework.primitives.native_parts import magnitude
 
 Array = NDArray[Any]
 _LEAST = sys.float_info.min  # a limit of force [N]
@@ -40,7 +38,7 @@ def force_of_command(w: Any, x: Any, limit: Any, kp: Any, kd: Any) -> Any:
 def finger_forces(
     w: Array, limit: Array, x: Array, kp: float, kd: float, kp_middle: float, kd_middle: float, f: Array
 ) -> bool:
-    """Equations (1) and (2), solved for f. Returns whether the limit is none."""
+    """Equations (1) and (2), solved for f. Returns True if the limit is invalid."""
     if not are_ordered(_LEAST, limit[0]):
         return True
     both = -kp_middle * (x[0] + x[1]) - kd_middle * (x[2] + x[3])
@@ -51,7 +49,7 @@ def finger_forces(
 
 @native
 def grip_force(w: Array, limit: Array, x: Array, kp: float, kd: float, f: Array) -> bool:
-    """The magnitude of equation (2). Returns whether the limit is none."""
+    """The magnitude of equation (2). Returns True if the limit is invalid."""
     if not are_ordered(_LEAST, limit[0]):
         return True
     f[0] = magnitude(force_of_command(w, x, limit, kp, kd))
@@ -126,7 +124,7 @@ class SchunkWsgPdController(LeafSystem):
 
 
 class SchunkWsgPositionController(Diagram):
-    """A `SchunkWsgPdController` that finds the rate of the distance that is wanted from samples of it.
+    """A `SchunkWsgPdController` that finds the rate of the desired distance from samples of it.
 
     Inputs: `desired_position` w_d, `force_limit` and `state`. Outputs: `generalized_force` and `grip_force`.
 

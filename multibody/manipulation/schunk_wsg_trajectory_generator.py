@@ -29,14 +29,12 @@ from merganser.framework.core.declarations.native_function import native
 from merganser.framework.core.values.arguments import checked_index, checked_size
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.native import device
-from merganser.framework.primitives.conditions import if_at_most, magnitude
-
-__all__ = ["SchunkWsgTrajectoryGenerator"]
+from merganser.framework.primitives.native_parts import if_at_most, magnitude
 
 Array = NDArray[Any]
 
 _PERIOD = 0.05  # between two samples [s]
-_V_MAX = 0.42  # what the gripper can be told to do by hand [m/s]
+_V_MAX = 0.42  # largest speed of manual commands to the gripper [m/s]
 _A_MAX = 5.0  # [m/s^2]
 _NEAR = 1e-4  # targets that differ by less are the same [m]
 _LARGEST = sys.float_info.max
@@ -80,7 +78,7 @@ def is_same(t_0: Any, difference: Any) -> Any:
 def sampled(
     t: float, w_d: Array, f: Array, state: Array, position: int, has_force: int, xd: Array, next_xd0: Array
 ) -> None:
-    """A new motion begins if there is a new target."""
+    """Begins a new motion if the target is new."""
     same = is_same(xd[1], -w_d[0] - xd[0])
     next_xd0[0] = if_at_most(1.0, same, xd[0], -w_d[0])
     next_xd0[1] = if_at_most(1.0, same, xd[1], t)
@@ -95,7 +93,7 @@ def limit_of_force(xd: Array, y: Array) -> None:
 
 
 class SchunkWsgTrajectoryGenerator(LeafSystem):
-    """Moves the fingers of a gripper to distances that are wanted, as its firmware does; it samples every 50 ms.
+    """Moves the fingers of a gripper to desired distances, as its firmware does; it samples every 50 ms.
 
     Inputs: `desired_position` w_d, `force_limit` (if wanted) and the state of the fingers, u2. Outputs: y0, the target
     [x, x'], minus the distance and its rate, and y1 (if wanted), the limit of the force.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,12 @@ from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import require_plant
 from merganser.multibody.tree import ModelInstanceIndex
 
-__all__ = ["SimIiwaDriver"]
-
 _KP = (2000.0, 1500.0, 1500.0, 1500.0, 1500.0, 500.0, 500.0)  # by which a real iiwa is imitated [1/s^2]
 _KI = 1.0
 
 
 class SimIiwaDriver(Diagram):
-    """Controls an arm by positions, torques or both, and tells what the real arm would tell.
+    """Controls an arm by positions, torques or both, and reports what the real arm would report.
 
     With the input `position` q_d, sampled at the period of the status to find its rate v_d, and the input `torque`
     tau_ff,
@@ -58,7 +57,6 @@ class SimIiwaDriver(Diagram):
         TypeError: an argument is of another type.
         RuntimeError: the mode is unknown, the plant is not finalized or not fully actuated, or there are gains of
             another number than joints.
-        ValueError: there are gains and no positions.
     """
 
     def __init__(self, driver_config: IiwaDriver, controller_plant: MultibodyPlant) -> None:
@@ -66,8 +64,8 @@ class SimIiwaDriver(Diagram):
         require_types("SimIiwaDriver", driver_config=(driver_config, IiwaDriver))
         mode = ParseIiwaControlMode(driver_config.control_mode)
         if driver_config.desired_kp_gains is not None and not position_enabled(mode):
-            raise ValueError(
-                "SimIiwaDriver: desired_kp_gains must be None in the mode 'torque_only', which has no positions."
+            logging.getLogger("merganser.multibody").warning(
+                "SimIiwaDriver: desired_kp_gains have no effect in the mode 'torque_only', which takes no positions."
             )
         require_plant(controller_plant, "SimIiwaDriver")
         B_inverse = require_fully_actuated(controller_plant, "SimIiwaDriver")
@@ -136,7 +134,8 @@ class SimIiwaDriver(Diagram):
             builder.Connect(torque, adder.get_input_port(0))
             builder.ExportInput(adder.get_input_port(1), "torque")
             torque = adder.get_output_port()
-        limits = np.abs(plant.MakeActuationMatrix()) @ plant.GetEffortUpperLimits()
+        B = np.abs(plant.MakeActuationMatrix())
+        limits = np.multiply(B, plant.GetEffortUpperLimits(), where=B > 0.0, out=np.zeros_like(B)).sum(axis=1)
         limiter = builder.AddNamedSystem("torque_limiter", Saturation(-limits, limits))
         to_actuators = builder.AddNamedSystem("B⁻¹", MatrixGain(B_inverse))
         builder.Connect(torque, limiter.get_input_port())

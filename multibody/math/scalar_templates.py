@@ -10,8 +10,6 @@ from merganser.multibody.math.spatial_force import SpatialForce, SpatialMomentum
 from merganser.multibody.math.spatial_vector import SpatialVector
 from merganser.multibody.math.spatial_velocity import SpatialAcceleration, SpatialVelocity
 
-__all__ = ["SpatialAcceleration_", "SpatialForce_", "SpatialMomentum_", "SpatialVelocity_"]
-
 
 def _scalar_of(vector: SpatialVector) -> type[Any]:
     return scalar_of_array(vector._coeffs)

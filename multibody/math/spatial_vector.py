@@ -1,4 +1,4 @@
-"""What all spatial vectors share: six coefficients, [rotational; translational], expressed in one frame E."""
+"""Base of spatial vectors: six coefficients, [rotational; translational], expressed in one frame E."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from merganser.framework.core.scalars.scalars import class_name
 from merganser.framework.math import RotationMatrix
 from merganser.framework.math._scalars import expect_instance
 from merganser.multibody.math.vectors import as_vector, is_scalar
-
-__all__ = ["SpatialVector"]
 
 Array = npt.NDArray[Any]
 
@@ -62,7 +60,7 @@ class SpatialVector:
 
     @classmethod
     def _from_coeffs(cls, coeffs: Array) -> Self:
-        """Trusted: wraps an array of shape [6] that nobody writes any more; no check, no copy."""
+        """Wraps an array of shape [6] without check or copy; the caller must not write it later."""
         vector = cls.__new__(cls)
         vector._coeffs = coeffs
         return vector

@@ -11,8 +11,6 @@ from merganser.multibody.math.spatial_force import SpatialForce, SpatialMomentum
 from merganser.multibody.math.spatial_vector import SpatialVector
 from merganser.multibody.math.vectors import as_vector, cross, dot
 
-__all__ = ["SpatialAcceleration", "SpatialVelocity"]
-
 
 class SpatialVelocity(SpatialVector):
     """V_MB_E: angular velocity w_MB_E [rad/s] over the velocity v_MBo_E of the origin [m/s].

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["as_scalar", "as_vector", "cross", "dot", "is_scalar", "skew"]
-
 Array = npt.NDArray[Any]
 
 

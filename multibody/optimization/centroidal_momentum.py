@@ -14,8 +14,6 @@ from merganser.multibody.optimization.plant_functions import PlantFunction, deri
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import ModelInstanceIndex
 
-__all__ = ["CentroidalMomentumConstraint"]
-
 Array = NDArray[np.float64]
 
 

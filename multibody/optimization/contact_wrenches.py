@@ -21,8 +21,6 @@ from merganser.multibody.plant import (
 )
 from merganser.multibody.tree import BodyIndex, JacobianWrtVariable, RigidBody
 
-__all__ = ["ContactWrench", "ContactWrenchFromForceInWorldFrameEvaluator", "PairOfGeometries", "Witnesses"]
-
 Array = NDArray[np.float64]
 Objects = NDArray[Any]
 

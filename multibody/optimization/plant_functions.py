@@ -18,8 +18,6 @@ from merganser.framework.optimization.evaluators.closed_form import ClosedFormEv
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Frame
 
-__all__ = ["PlantFunction", "derivatives_of", "values_of", "with_derivatives"]
-
 Array = NDArray[np.float64]
 Objects = NDArray[Any]
 
@@ -34,7 +32,7 @@ class PlantFunction(ClosedFormEvaluator):
         self._plant, self._context = with_derivatives(type(self).__name__, plant, plant_context)
 
     def _frame(self, what: str, frame: Frame, plant: MultibodyPlant) -> Frame:
-        """The frame of the plant of AutoDiffXd that a frame of the plant given stands for.
+        """The frame of the AutoDiffXd plant that corresponds to a frame of the given plant.
 
         Raises:
             RuntimeError: the frame is of another plant.
@@ -81,7 +79,7 @@ def with_derivatives(caller: str, plant: MultibodyPlant, context: Context) -> tu
     """A plant of AutoDiffXd and its Context: those given, or, for a plant of floats, copies of all its diagram.
 
     Raises:
-        TypeError: an argument is no plant or no Context, or the plant is of another scalar.
+        TypeError: an argument is not a plant or not a Context, or the plant is of another scalar.
         RuntimeError: the Context is not of the plant.
     """
     if not isinstance(plant, MultibodyPlant) or scalar_of(plant) not in (float, AutoDiffXd):

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from merganser.framework.optimization import Constraint
 from merganser.framework.optimization.evaluators.closed_form import ClosedFormEvaluator
 
-__all__ = ["QuaternionEulerIntegrationConstraint"]
-
 Array = NDArray[np.float64]
 
 

@@ -16,8 +16,6 @@ from merganser.multibody.optimization.plant_functions import PlantFunction, deri
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Frame
 
-__all__ = ["SpatialVelocityConstraint"]
-
 Array = NDArray[np.float64]
 
 # Below, an angular velocity has no direction to speak of [rad/s].
@@ -78,7 +76,7 @@ class SpatialVelocityConstraint(PlantFunction, Constraint):
         w_AC_bounds: bounds on the angular velocity, of class `AngularVelocityBounds`; None for none.
 
     Raises:
-        ValueError: a bound is no number or out of range.
+        ValueError: a bound is not a number or out of range.
         RuntimeError: a frame is not of the plant.
     """
 

@@ -1,4 +1,4 @@
-"""What holds in a static equilibrium: forces in balance, in friction cones, and only where bodies touch."""
+"""Constraints of a static equilibrium: forces in balance, in friction cones, and only where bodies touch."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from merganser.framework.optimization import AdjustableConstraint, Constraint
 from merganser.multibody.optimization.contact_wrenches import ContactWrenchFromForceInWorldFrameEvaluator
 from merganser.multibody.optimization.plant_functions import PlantFunction, derivatives_of, values_of
 from merganser.multibody.plant import MultibodyPlant
-
-__all__ = ["FrictionConeComplementarityConstraint", "StaticEquilibriumConstraint"]
 
 Array = NDArray[np.float64]
 

@@ -25,8 +25,6 @@ from merganser.multibody.optimization.static_equilibrium import (
 )
 from merganser.multibody.plant import MultibodyPlant
 
-__all__ = ["StaticEquilibriumProblem"]
-
 Objects = NDArray[Any]
 
 _TOLERANCE = 1e-3  # of complementarity, when a problem is made
@@ -109,7 +107,7 @@ class StaticEquilibriumProblem:
         return self._u.copy()
 
     def GetContactWrenchSolution(self, result: MathematicalProgramResult) -> list[ContactWrench]:
-        """What acts at every pair that may touch, at a solution; a force that is 0 included."""
+        """The force at every pair that may touch, at a solution; zero forces included."""
         self._plant.SetPositions(self._context, InitializeAutoDiff(result.GetSolution(self._q)).ravel())
         wrenches = []
         for contact, force in zip(self._contacts, self._forces):

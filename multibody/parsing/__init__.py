@@ -23,10 +23,11 @@ if _TYPE_CHECKING:
     )
     from merganser.multibody.parsing.process_directives import (
         FlattenModelDirectives,
+        GetScopedFrameByName,
+        GetScopedFrameByNameMaybe,
         ModelInstanceInfo,
         ProcessModelDirectives,
     )
-    from merganser.multibody.parsing.scoped_frames import GetScopedFrameByName, GetScopedFrameByNameMaybe
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 

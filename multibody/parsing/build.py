@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["add_document"]
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -16,7 +14,6 @@ from merganser.multibody.kernels.constraints.linear import LINEAR
 from merganser.multibody.kernels.constraints.polynomial import POLYNOMIAL
 from merganser.multibody.kernels.constraints.tendon import TENDON
 from merganser.multibody.parsing.build_geometry import make_proximity_properties, make_shape, make_visual
-from merganser.multibody.parsing.deformable_reader import add_deformable
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
@@ -34,6 +31,7 @@ from merganser.multibody.parsing.description import (
     TendonDescription,
 )
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, located
+from merganser.multibody.parsing.urdf_and_sdf.extensions import add_deformable
 from merganser.multibody.plant import DiscreteContactSolver
 from merganser.multibody.tree import (
     BallQuaternionJoint,
@@ -44,6 +42,7 @@ from merganser.multibody.tree import (
     FluidForceOnBox,
     FluidForceOnEllipsoid,
     ForceElement,
+    GravityCompensation,
     LinearBushingRollPitchYaw,
     LinearSpringDamper,
     PdControllerGains,
@@ -82,7 +81,7 @@ def add_document(
 
 
 class _DocumentBuilder:
-    """Keeps what the plant returned, to find it again when something refers to it."""
+    """Keeps the objects that the plant returned, to resolve references to them."""
 
     def __init__(self, plant: Any, instance_names: dict[str, str], diagnostics: Diagnostics):
         self._plant, self._diagnostics = plant, diagnostics
@@ -226,7 +225,7 @@ class _DocumentBuilder:
             )  # fmt: skip
 
     def _add_exclusion(self, exclusion: CollisionExclusionDescription) -> None:
-        """Lets geometries ignore each other that are in the SceneGraph."""
+        """Excludes collisions between geometries that are in the SceneGraph."""
         if not self._registers_geometry:
             return
         declaration = geometry.CollisionFilterDeclaration(geometry.CollisionFilterScope.kOmitDeformable)
@@ -243,7 +242,7 @@ class _DocumentBuilder:
         return geometries
 
     def _set_gravity(self, model: ModelDescription) -> None:
-        """Gravity is that of the plant: a model that is alone in it decides."""
+        """Sets the plant's gravity from a model that is alone in it."""
         if model.gravity is None or np.array_equal(self._plant.gravity_field().gravity_vector(), model.gravity):
             return
         if len(self._instances) == 1 and self._plant.num_model_instances() == _NUM_OWN_INSTANCES + 1:
@@ -262,10 +261,16 @@ class _DocumentBuilder:
             self._plant.SetDefaultFloatingBaseBodyPose(body, link.X_WB)
         if link.floating_damping:
             self._plant.SetDefaultFloatingBaseBodyDamping(body, link.floating_damping)
+        if link.floating_armature:
+            self._plant.SetDefaultFloatingBaseBodyArmature(body, link.floating_armature)
+        if link.floating_joint:
+            self._plant._tree._floating_joint_names[body] = link.floating_joint
+        if link.gravity_compensation:
+            self._plant.AddForceElement(GravityCompensation(body, link.gravity_compensation))
         self._add_geometries(body, BodyReference(model_name, link.name), link.visuals, link.collisions)
 
     def _add_world_geometries(self, model: ModelDescription) -> None:
-        """Those that other files, or other elements for the world in this one, have added keep their names."""
+        """Adds geometries of the world; those already added keep their names."""
         if not (self._registers_geometry and (model.world_visuals or model.world_collisions)):
             return
         world, inspector = self._plant.world_body(), self._plant._geometry.scene_graph.model_inspector()
@@ -283,7 +288,7 @@ class _DocumentBuilder:
             ]
 
     def _with_free_name(self, geometry: GeometryDescription, taken: set[str]) -> GeometryDescription:
-        """A geometry under a name that is not taken, which is taken from now on."""
+        """A geometry under a free name, which is then taken."""
         name, count = geometry.name, 0
         while name in taken:
             count += 1
@@ -324,10 +329,8 @@ class _DocumentBuilder:
         frame_on_parent = self._joint_frame(joint, "parent", joint.parent, joint.X_PJ)
         frame_on_child = self._joint_frame(joint, "child", joint.child, joint.X_CJ)
         added = self._plant.AddJoint(_make_joint(joint, frame_on_parent, frame_on_child))
-        if joint.type in _JOINTS_WITH_LIMITS:
-            velocity, acceleration = np.array([joint.velocity_limit]), np.array([joint.acceleration_limit])
-            added.set_velocity_limits(-velocity, velocity)
-            added.set_acceleration_limits(-acceleration, acceleration)
+        if joint.type not in ("fixed", "ball"):
+            _set_limits(joint, added)
         self._joints[joint.child.model, joint.name] = added
         if joint.armature:
             added.set_default_armature(joint.armature)
@@ -371,9 +374,13 @@ class _DocumentBuilder:
         if actuator.controller_gains is not None:
             p, d = actuator.controller_gains
             added.set_controller_gains(PdControllerGains(p=p, d=d))
+        if actuator.effort_range is not None:
+            added.set_effort_range(*actuator.effort_range)
+        if actuator.desired_position is not None:
+            added.set_desired_position_map(*actuator.desired_position)
 
 
-_JOINTS_WITH_LIMITS: dict[str, Any] = {"revolute": RevoluteJoint, "prismatic": PrismaticJoint}
+_JOINTS_ALONG_AN_AXIS: dict[str, Any] = {"revolute": RevoluteJoint, "prismatic": PrismaticJoint}
 _JOINTS_WITH_DAMPING: dict[str, Any] = {
     "ball": BallQuaternionJoint,
     "ball_rpy": BallRpyJoint,
@@ -398,17 +405,19 @@ def _make_joint(joint: JointDescription, frame_on_parent: Any, frame_on_child: A
     if joint.type == "curvilinear":
         assert joint.path is not None
         return CurvilinearJoint(joint.name, frame_on_parent, frame_on_child, joint.path, damping)
-    joint_class = _JOINTS_WITH_LIMITS[joint.type]
+    joint_class = _JOINTS_ALONG_AN_AXIS[joint.type]
+    return joint_class(joint.name, frame_on_parent, frame_on_child, axis=joint.axis_J, damping=damping)
+
+
+def _set_limits(joint: JointDescription, added: Any) -> None:
+    """Sets the limits of a joint that has perhaps some of its own, such as those of a path."""
     lower, upper = joint.position_limits
-    return joint_class(
-        name=joint.name,
-        frame_on_parent=frame_on_parent,
-        frame_on_child=frame_on_child,
-        axis=joint.axis_J,
-        pos_lower_limit=lower,
-        pos_upper_limit=upper,
-        damping=damping,
-    )
+    lower, upper = np.maximum(lower, added.position_lower_limits()), np.minimum(upper, added.position_upper_limits())
+    added.set_position_limits(lower, upper)
+    num_v = added.num_velocities()
+    velocity, acceleration = (np.broadcast_to(x, num_v) for x in (joint.velocity_limit, joint.acceleration_limit))
+    added.set_velocity_limits(-velocity, velocity)
+    added.set_acceleration_limits(-acceleration, acceleration)
 
 
 def _make_spring(joint: JointDescription, added: Any) -> ForceElement:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["make_proximity_properties", "make_shape", "make_visual"]
-
 import numpy as np
 
 from merganser import geometry
@@ -20,7 +18,7 @@ from merganser.multibody.plant import CoulombFriction
 
 
 def make_shape(shape: ShapeDescription) -> geometry.Shape:
-    """The shape that a description stands for."""
+    """The shape that a description describes."""
     shape_class = getattr(geometry, shape.kind)
     if shape.file or shape.mesh is not None:
         return shape_class(shape.mesh or shape.file, scale3=np.array(shape.dimensions))
@@ -28,7 +26,7 @@ def make_shape(shape: ShapeDescription) -> geometry.Shape:
 
 
 def make_visual(visual: GeometryDescription) -> GeometryInstance:
-    """A geometry with the roles in which it is to be seen."""
+    """A geometry with its illustration and perception roles."""
     instance = GeometryInstance(visual.X_BG, make_shape(visual.shape), visual.name)
     look = PerceptionProperties()
     if visual.rgba is not None:
@@ -47,7 +45,7 @@ def make_visual(visual: GeometryDescription) -> GeometryInstance:
 
 
 def make_proximity_properties(collision: GeometryDescription) -> ProximityProperties:
-    """Friction, and what else a file says about contact."""
+    """Proximity properties: friction, and other contact properties of a file."""
     properties = ProximityProperties()
     if collision.friction is not None:
         friction = CoulombFriction(collision.friction.static, collision.friction.dynamic)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CollisionFilterGroups", "GroupResolver", "apply_filters"]
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +29,7 @@ class CollisionFilterGroups:
         self._groups[name] = set(members)
 
     def AddExclusionPair(self, pair: tuple[str, str]) -> None:
-        """Lets two groups ignore each other; a group paired with itself ignores itself."""
+        """Excludes collisions between two groups; a group paired with itself has none within."""
         first, second = sorted(pair)
         self._exclusion_pairs.add((first, second))
 
@@ -120,8 +118,8 @@ class GroupResolver:
             return
         raise ParsingError(
             location,
-            f"collision filter group '{group}' has as member '{scoped_name}', which is no body: expected the name of a "
-            "model instance and of a body in it, as in 'instance::body'.",
+            f"collision filter group '{group}' has as member '{scoped_name}', which is not a body: expected the name "
+            "of a model instance and of a body in it, as in 'instance::body'.",
         )
 
 
@@ -153,7 +151,7 @@ def apply_filters(groups: CollisionFilterGroups, plant: Any, scene_graph: Any) -
 
 
 def _geometry_set(bodies: Iterable[str], plant: Any) -> Any:
-    """The frames of bodies: with them go all geometries that are there."""
+    """The frames of bodies, which include all their geometries."""
     frames = []
     for name in sorted(bodies):
         scope, _, body = name.rpartition("::")

@@ -1,4 +1,4 @@
-"""What a model file says, in one form for every file format.
+"""The content of a model file, in one form for every file format.
 
 The readers (urdf.py, sdf.py, mjcf.py) produce these records, validate.py checks them as a whole, and build.py adds
 them to a plant. Poses are monogram: X_BG is the pose of G in B. Names of models are those of the document,
@@ -6,34 +6,6 @@ scoped with `::`; the world is the model with the empty name and holds the one b
 """
 
 from __future__ import annotations
-
-__all__ = [
-    "ActuatorDescription",
-    "BallConstraintDescription",
-    "BodyReference",
-    "BushingDescription",
-    "CameraDescription",
-    "CollisionExclusionDescription",
-    "CollisionFilterGroupDescription",
-    "CouplerDescription",
-    "DeformableDescription",
-    "DocumentDescription",
-    "EqualityDescription",
-    "FluidDescription",
-    "FrameDescription",
-    "FrameReference",
-    "FrictionDescription",
-    "GeometryDescription",
-    "GeometryReference",
-    "JointDescription",
-    "LinkDescription",
-    "ModelDescription",
-    "SensorDescription",
-    "ShapeDescription",
-    "SpringDamperDescription",
-    "TendonDescription",
-    "WeldConstraintDescription",
-]
 
 from dataclasses import dataclass, field
 from math import inf
@@ -49,6 +21,11 @@ from merganser.multibody.tree import SpatialInertia
 
 if TYPE_CHECKING:
     from merganser.multibody.fem.config import DeformableBodyConfig
+    from merganser.multibody.parsing.instrument_description import (
+        CameraDescription,
+        LightDescription,
+        SensorDescription,
+    )
 
 
 @dataclass(frozen=True)
@@ -142,6 +119,9 @@ class LinkDescription:
         M_BBo_B: spatial inertia about Bo, expressed in B.
         X_WB: where the file puts the body if nothing joins it to another; None if the file does not say.
         floating_damping: of each of its velocities, if it floats [N m s and N s/m].
+        floating_armature: on the diagonal of the mass matrix, if it floats [kg m^2 and kg].
+        floating_joint: another name by which the joint is found, if the body floats; empty for none.
+        gravity_compensation: the share of its weight that a force takes from it.
     """
 
     name: str
@@ -151,6 +131,9 @@ class LinkDescription:
     collisions: list[GeometryDescription] = field(default_factory=list)
     X_WB: RigidTransform | None = None
     floating_damping: float = 0.0
+    floating_armature: float = 0.0
+    floating_joint: str = ""
+    gravity_compensation: float = 0.0
 
 
 @dataclass
@@ -197,7 +180,8 @@ class JointDescription:
         X_CJ: joint frame in the child; None: the child's body frame itself.
         X_FM: for a fixed joint, the child's joint frame in the parent's, if they do not coincide.
         axis_J: unit vector, shape [3]; of revolute, prismatic and screw joints.
-        position_limits: lower and upper [rad or m]; of a ball, the upper one bounds the angle of its rotation.
+        position_limits: lower and upper [rad or m]; of a ball, the upper one bounds the angle of its rotation. These
+            and the next two are one number for all coordinates, or one for each.
         velocity_limit: symmetric [rad/s or m/s].
         acceleration_limit: symmetric [rad/s^2 or m/s^2].
         damping: viscous [N m s or N s/m]; of a planar joint of x, y and angle, shape [3].
@@ -220,9 +204,9 @@ class JointDescription:
     X_CJ: RigidTransform | None = None
     X_FM: RigidTransform | None = None
     axis_J: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
-    position_limits: tuple[float, float] = (-inf, inf)
-    velocity_limit: float = inf
-    acceleration_limit: float = inf
+    position_limits: tuple[float | np.ndarray, float | np.ndarray] = (-inf, inf)
+    velocity_limit: float | np.ndarray = inf
+    acceleration_limit: float | np.ndarray = inf
     damping: float | np.ndarray = 0.0
     friction: float | np.ndarray = 0.0
     spring_stiffness: float = 0.0
@@ -246,6 +230,8 @@ class ActuatorDescription:
     Attributes:
         joint_model: scoped name of the model the joint belongs to.
         effort_limit: [N m or N].
+        effort_range: the lowest and the highest effort, if they differ in size; the limit is the larger one then.
+        desired_position: lower and upper limit, scale and constant effort, see JointActuator.
         rotor_inertia: of the rotor about its own axis [kg m^2], or its mass [kg] for a prismatic joint.
         gear_ratio: rotor speed over joint speed.
         controller_gains: p [N m/rad or N/m] and d [N m s/rad or N s/m] of its PD controller, if it has one.
@@ -256,6 +242,8 @@ class ActuatorDescription:
     joint: str
     location: SourceLocation
     effort_limit: float = inf
+    effort_range: tuple[float, float] | None = None
+    desired_position: tuple[float, float, float, float] | None = None
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
     controller_gains: tuple[float, float] | None = None
@@ -296,7 +284,7 @@ class SpringDamperDescription:
 
 @dataclass(frozen=True)
 class FluidDescription:
-    """What a fluid around a body of one model exerts on a shape of it.
+    """The force of a fluid around a body of one model on a shape of it.
 
     Attributes:
         body: name of the body.
@@ -426,106 +414,6 @@ class CollisionFilterGroupDescription:
     member_groups: tuple[str, ...]
     ignored_groups: tuple[str, ...]
     location: SourceLocation
-
-
-@dataclass(frozen=True, eq=False)
-class CameraMotion:
-    """How a camera C moves that is not fixed to its body B: with a point, or turning towards one.
-
-    Attributes:
-        is_turning: it stays at its place in B and looks at the point, with its x level; or else it keeps its
-            orientation and its place relative to the point.
-        is_of_center: the point is the mass centre of the bodies; or else the origin of the only one.
-        bodies: that have the point.
-        body: B.
-        X_BC: pose in B where the file puts the model, and
-        X_WC: in the world.
-        p_WoP_W: the point, where the file puts the model [m], shape [3].
-    """
-
-    is_turning: bool
-    is_of_center: bool
-    bodies: tuple[BodyReference, ...]
-    body: BodyReference
-    X_BC: RigidTransform
-    X_WC: RigidTransform
-    p_WoP_W: np.ndarray
-
-
-@dataclass(frozen=True)
-class CameraDescription:
-    """A camera of one model.
-
-    Attributes:
-        name: of the camera.
-        frame: name of a frame of the model: x to the right of the image, y down, z forward.
-        width, height: of its images [pixels].
-        focal: focal lengths in x and y [pixels], if it has some of its own.
-        fov_y: vertical field of view [degrees], if not.
-        motion: of a camera that is fixed to no body, and has no frame.
-    """
-
-    name: str
-    frame: str
-    width: int
-    height: int
-    focal: tuple[float, float] | None
-    fov_y: float
-    motion: CameraMotion | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class LightDescription:
-    """A light of one model.
-
-    Attributes:
-        kind: point, spot or directional.
-        frame: world, or camera (z forward).
-        color: red, green and blue, from 0 to 1.
-        attenuation: k0, k1 and k2; at the distance d there is 1 / (k0 + k1 d + k2 d^2) of it, shape [3].
-        position: in the frame [m], shape [3].
-        direction: in which it shines, shape [3].
-        cone_angle: of a spot, from its axis to the edge [degrees].
-    """
-
-    kind: str
-    frame: str
-    color: tuple[float, float, float]
-    attenuation: np.ndarray
-    position: np.ndarray
-    direction: np.ndarray
-    cone_angle: float = 0.0
-
-
-@dataclass(frozen=True)
-class SensorDescription:
-    """A sensor of one model.
-
-    Attributes:
-        kind: what it measures, as MJCF calls it.
-        name: unique among the sensors of the model.
-        frames: of what it is about, and perhaps of what that is measured against: bodies and poses X_BF in them.
-        joints: names of joints with coefficients, of joints and tendons.
-        actuators: their names, and gears by which forces are divided.
-        bodies: names of those of a subtree.
-        shape: in which contacts or the first frame count, around the last frame.
-        cutoff: what it measures is within -cutoff and cutoff, if that is positive.
-        limits: of its joint or tendon, whose distance it measures.
-        constants: in the world, what a magnetometer measures; of a projection focal lengths and the middle of the image
-            in x and y [pixels].
-    """
-
-    kind: str
-    name: str
-    location: SourceLocation
-    frames: tuple[tuple[BodyReference, RigidTransform], ...] = ()
-    joints: tuple[tuple[str, float], ...] = ()
-    actuators: tuple[tuple[str, float], ...] = ()
-    bodies: tuple[BodyReference, ...] = ()
-    shape: ShapeDescription | None = None
-    cutoff: float = 0.0
-    limits: tuple[float, float] = (-inf, inf)
-    constants: np.ndarray | None = None
 
 
 @dataclass

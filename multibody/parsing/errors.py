@@ -14,12 +14,12 @@ _logger = logging.getLogger("merganser.multibody.parsing")
 
 @dataclass
 class Diagnostics:
-    """Collects what a parser understood but will not honour.
+    """Collects warnings about what a parser understood but does not support.
 
     Attributes:
         strict: raise a ParsingError in place of every warning.
         warnings: what was issued so far, and of which places.
-        contents: stands for the document that is being read.
+        contents: identifies the document that is being read.
     """
 
     strict: bool = False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["central_moments", "make_inertia"]
-
 import numpy as np
 
 from merganser.framework.math import RigidTransform

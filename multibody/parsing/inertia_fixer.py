@@ -8,8 +8,6 @@ All else in the text stays as it is, spaces and comments included.
 
 from __future__ import annotations
 
-__all__ = ["fix_inertia", "with_paths_from"]
-
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -85,7 +83,7 @@ def with_paths_from(folder: Path, text: str, old_folder: Path) -> str:
 def _from_geometry(
     body: RigidBody, plant: MultibodyPlant, inspector: SceneGraphInspector, roles: list[Role]
 ) -> SpatialInertia | None:
-    """M_BBo_B of a body's mass spread over the shapes of the first role that has some; None if there are none."""
+    """M_BBo_B of a body's mass spread over the shapes of the first role that has some; None without shapes."""
     frame = plant.GetBodyFrameIdOrThrow(body.index())
     shapes = next((found for role in roles if (found := inspector.GetGeometries(frame, role))), [])
     if not shapes:
@@ -216,7 +214,7 @@ def _sdf_parts(mass: str, center: str, moments: dict[str, str]) -> list[_Part]:
 
 
 def _replacement(text: str, link: _Element, M_BBo_B: SpatialInertia, parts_of: Any) -> tuple[int, int, str]:
-    """What takes the place of which part of the text, from one index to another."""
+    """A replacement of a part of the text, from one index to another."""
     parts = parts_of(
         _rounded(M_BBo_B.get_mass()),
         " ".join(map(_rounded, M_BBo_B.get_com())),
@@ -235,7 +233,7 @@ def _replacement(text: str, link: _Element, M_BBo_B: SpatialInertia, parts_of: A
 
 
 def _with_parts(text: str, inertial: _Element, parts: list[_Part]) -> str:
-    """An <inertial> with other parts in it; those that are missing come first."""
+    """An <inertial> with parts replaced; missing parts are added first."""
     first = inertial.children[0]
     lead, step = _indentation(text, first)
     written = {tag: f"\n{lead}".join(line.replace("\t", step) for line in lines) for tag, lines in parts}

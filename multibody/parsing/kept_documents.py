@@ -7,8 +7,6 @@ since parsing may be strict the next time.
 
 from __future__ import annotations
 
-__all__ = ["Reading", "keep", "kept"]
-
 import os
 import pickle
 from pathlib import Path
@@ -23,7 +21,7 @@ _NUM_KEPT = 8
 
 
 class Reading(NamedTuple):
-    """What is read.
+    """A document to read.
 
     Attributes:
         data: the document.
@@ -84,7 +82,7 @@ def keep(
 
 
 def _place(path: Path) -> str:
-    """Where a file is; empty if it is not there."""
+    """The path of a file; empty if it does not exist."""
     return os.path.realpath(path) if path.is_file() else ""
 
 

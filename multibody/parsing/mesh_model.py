@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["read_mesh_model"]
-
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +45,7 @@ def read_mesh_model(path: Path, name: str = "") -> DocumentDescription:
 
 
 def _object_name(path: Path) -> str:
-    """The name of the last object in a Wavefront file, empty if there is none."""
+    """The name of the last object in a Wavefront file, empty without one."""
     if path.suffix.lower() != ".obj":
         return ""
     named = [line.split(maxsplit=1) for line in path.read_text(errors="replace").splitlines() if line.startswith("o ")]

@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "AddCollisionFilterGroup",
-    "AddDirectives",
-    "AddFrame",
-    "AddModel",
-    "AddModelInstance",
-    "AddWeld",
-    "LoadModelDirectives",
-    "LoadModelDirectivesFromString",
-    "ModelDirective",
-    "ModelDirectives",
-]
-
 import dataclasses
 import os
 from dataclasses import dataclass, field
@@ -38,7 +25,7 @@ class _Record:
     _location: ClassVar[SourceLocation] = _BY_HAND
 
     def _check(self) -> None:
-        """Refuses what is incomplete.
+        """Refuses an incomplete directive.
 
         Raises:
             ParsingError: with the place of the record.
@@ -168,7 +155,7 @@ class AddCollisionFilterGroup(_Record):
 @settings
 @dataclass(kw_only=True, eq=False)
 class AddDirectives(_Record):
-    """Does what another file of directives says.
+    """Processes another file of directives.
 
     Attributes:
         file: its address.
@@ -238,7 +225,7 @@ def LoadModelDirectivesFromString(model_directives: str) -> ModelDirectives:
 
 
 def _load(**source: Any) -> ModelDirectives:
-    """Reads directives from where a keyword of `yaml_load_typed` says."""
+    """Reads directives from the source given by a keyword of `yaml_load_typed`."""
     from merganser.framework.yaml import yaml_load_typed  # 30 ms, which models without directives need not wait for
 
     directives: ModelDirectives = yaml_load_typed(schema=ModelDirectives, **source)

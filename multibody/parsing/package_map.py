@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["PackageMap", "Resolved", "name_in_package_xml", "near_files", "resolve_uri"]
-
 import copy
 import functools
 import importlib.machinery
@@ -294,15 +292,15 @@ def _default_packages() -> dict[str, str | remote_packages.RemoteParams]:
 
 @functools.cache
 def _files_of_drake_wheel() -> str:
-    """The folder of the files that come with an installed drake wheel; empty if there is none."""
-    wheel = importlib.machinery.PathFinder.find_spec("pydrake")  # itself, whatever stands in for it
+    """The folder of the files that come with an installed drake wheel; empty if not installed."""
+    wheel = importlib.machinery.PathFinder.find_spec("pydrake")  # itself, even if merganser is installed as pydrake
     shares = (Path(folder, "share", "drake") for folder in (wheel and wheel.submodule_search_locations) or ())
     return next((str(share.resolve()) for share in shares if share.is_dir()), "")
 
 
 @contextmanager
 def _paths_of(what: str) -> Iterator[None]:
-    """Turns what the file system says to impossible paths into a RuntimeError."""
+    """Turns errors of the file system about impossible paths into a RuntimeError."""
     try:
         yield
     except (OSError, ValueError) as cause:
@@ -317,7 +315,7 @@ def _split(url: str) -> SplitResult:
 
 
 def near_files(path: Path) -> str:
-    """A sentence naming what is there instead of a missing path; starts with a space, may be empty."""
+    """A sentence that names files near a missing path; starts with a space, may be empty."""
     folder = path.parent
     while not os.path.isdir(folder) and folder != folder.parent:
         folder = folder.parent

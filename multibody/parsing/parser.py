@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Parser"]
-
 import copy
 import importlib
 import os
@@ -18,11 +16,11 @@ from merganser.multibody.parsing.collision_filter_groups import CollisionFilterG
 from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation, located
 from merganser.multibody.parsing.kept_documents import Reading, keep, kept
-from merganser.multibody.parsing.loops import open_loops
 from merganser.multibody.parsing.package_map import PackageMap, near_files
+from merganser.multibody.parsing.urdf_and_sdf.loops import open_loops
 from merganser.multibody.parsing.validate import check_document, group_members
 from merganser.multibody.parsing.xml_reader import read_xml
-from merganser.multibody.plant.all_or_nothing import all_or_nothing
+from merganser.multibody.plant.geometry_registration import all_or_nothing
 from merganser.multibody.tree import ModelInstanceIndex, ScopedName
 
 if TYPE_CHECKING:
@@ -33,8 +31,11 @@ if TYPE_CHECKING:
 
 
 _MJCF = "xml"
-# What reads a format, by module and function: a program waits for those that it needs only.
-_READERS = {"urdf": ("urdf", "read_urdf"), "sdf": ("sdf", "read_sdf"), _MJCF: ("mjcf.reader", "read_mjcf")}
+# The reader of a format, by module and function, imported only when needed.
+_READERS = {
+    "urdf": ("urdf_and_sdf.urdf", "read_urdf"), "sdf": ("urdf_and_sdf.sdf", "read_sdf"),
+    _MJCF: ("mjcf.reader", "read_mjcf"),
+}  # fmt: skip
 _MESHES = ("obj", "stl", "dae", "gltf", "glb", "vtk")
 _DIRECTIVES = "dmd.yaml"
 
@@ -123,7 +124,7 @@ class Parser:
         return self._package_map
 
     def SetStrictParsing(self) -> None:
-        """From now on, what would be a warning is an error."""
+        """Turns later warnings into errors."""
         self._diagnostics.strict = True
 
     def SetAutoRenaming(self, value: bool) -> None:
@@ -139,14 +140,14 @@ class Parser:
         return self._filter_groups
 
     @overload
-    def AddModels(self, file_name: str | os.PathLike) -> list[ModelInstanceIndex]: ...
+    def AddModels(self, file_name: str | os.PathLike[str]) -> list[ModelInstanceIndex]: ...
     @overload
     def AddModels(self, *, url: str) -> list[ModelInstanceIndex]: ...
     @overload
     def AddModels(self, *, file_contents: str, file_type: str) -> list[ModelInstanceIndex]: ...
     def AddModels(
         self,
-        file_name: str | os.PathLike | None = None,
+        file_name: str | os.PathLike[str] | None = None,
         *,
         url: str | None = None,
         file_contents: str | None = None,
@@ -281,13 +282,13 @@ class Parser:
             self._diagnostics.contents = hash(data)
             found = kept(reading, self._package_map)
             if found is None:
-                return self._read_anew(reading)
+                return self._read_now(reading)
             document, warnings = found
             for warning in warnings:
                 self._diagnostics.warn(*warning)
             return document
 
-    def _read_anew(self, reading: Reading) -> DocumentDescription:
+    def _read_now(self, reading: Reading) -> DocumentDescription:
         warnings, resolved = self._diagnostics.warnings, self._package_map._resolved
         num_warnings = len(warnings)
         resolved.clear()
@@ -382,7 +383,7 @@ class Parser:
 
 
 def _file_type(path: Path) -> str:
-    """The format that the ending of a file says."""
+    """The format of a file, by its ending."""
     return _DIRECTIVES if path.name.lower().endswith(f".{_DIRECTIVES}") else path.suffix.lower().lstrip(".")
 
 

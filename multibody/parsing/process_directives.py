@@ -1,8 +1,9 @@
-"""Does what model directives say: flattening, and adding to a plant."""
+"""Does what model directives say: flattening, and adding to a plant.
+
+Frames by scoped name.
+"""
 
 from __future__ import annotations
-
-__all__ = ["FlattenModelDirectives", "ModelInstanceInfo", "ProcessModelDirectives", "process"]
 
 import dataclasses
 import os
@@ -25,17 +26,43 @@ from merganser.multibody.parsing.model_directives import (
     ModelDirectives,
 )
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
-from merganser.multibody.parsing.scoped_frames import GetScopedFrameByName
-from merganser.multibody.tree import FixedOffsetFrame, ModelInstanceIndex, QuaternionFloatingJoint, ScopedName
+from merganser.multibody.tree import FixedOffsetFrame, Frame, ModelInstanceIndex, QuaternionFloatingJoint, ScopedName
 
 if TYPE_CHECKING:
     from merganser.multibody.parsing.parser import Parser
 
 
+def GetScopedFrameByName(plant: Any, full_name: str) -> Frame:
+    """Returns a frame by its name, which may be scoped by the name of its model instance: instance::frame.
+
+    Raises:
+        RuntimeError: there is no such frame or model instance, or there are several frames of a name without scope.
+    """
+    name = ScopedName.Parse(full_name)
+    instance = plant.GetModelInstanceByName(name.get_namespace()) if name.get_namespace() else None
+    frame: Frame = plant.GetFrameByName(name.get_element(), instance)
+    return frame
+
+
+def GetScopedFrameByNameMaybe(plant: Any, full_name: str) -> Frame | None:
+    """Returns a frame by its name, as GetScopedFrameByName() does, or None if it does not exist.
+
+    Raises:
+        RuntimeError: there are several frames of a name without scope.
+    """
+    name = ScopedName.Parse(full_name)
+    if not name.get_namespace():
+        return GetScopedFrameByName(plant, full_name) if plant.HasFrameNamed(name.get_element()) else None
+    if not plant.HasModelInstanceNamed(name.get_namespace()):
+        return None
+    instance = plant.GetModelInstanceByName(name.get_namespace())
+    return GetScopedFrameByName(plant, full_name) if plant.HasFrameNamed(name.get_element(), instance) else None
+
+
 @settings
 @dataclass(frozen=True)
 class ModelInstanceInfo:
-    """What an `add_model` directive has added.
+    """The model that an `add_model` directive has added.
 
     Attributes:
         model_name: the name that the directive gave, with its namespace.
@@ -58,7 +85,7 @@ def FlattenModelDirectives(directives: ModelDirectives, package_map: PackageMap)
 
     Args:
         directives: stay as they are.
-        package_map: tells where the other files are.
+        package_map: finds the other files.
 
     Raises:
         ParsingError: a file is missing or invalid, or files add each other.
@@ -77,7 +104,7 @@ def ProcessModelDirectives(
     Args:
         directives: as LoadModelDirectives() returns them.
         plant: takes the models; it may be left out, so that the second argument is the parser.
-        parser: tells packages and other options; by default a new one.
+        parser: has packages and other options; by default a new one.
 
     Returns:
         The models that were added, in the order of their directives.
@@ -195,7 +222,7 @@ def _join(namespace: str, name: str) -> str:
 
 
 def _join_frame(namespace: str, name: str) -> str:
-    """The world belongs to no namespace."""
+    """Joins a namespace and a frame; the world belongs to no namespace."""
     return name if name == "world" else _join(namespace, name)
 
 
@@ -203,7 +230,7 @@ def _join_frame(namespace: str, name: str) -> str:
 
 
 class _Processor:
-    """Does the steps with the plant of a parser."""
+    """Runs the steps on the plant of a parser."""
 
     def __init__(self, parser: Parser):
         self._parser, self._plant = parser, parser.plant()
@@ -216,7 +243,7 @@ class _Processor:
             for namespace in step.namespaces:
                 if not self._plant.HasModelInstanceNamed(namespace):
                     raise RuntimeError(
-                        f"the namespace '{namespace}' is no model instance. Add it before, by add_model_instance."
+                        f"the namespace '{namespace}' is not a model instance. Add it before, by add_model_instance."
                     )
             self._do(step.directive)
         except ParsingError:
@@ -245,7 +272,7 @@ class _Processor:
             )
 
     def finish(self) -> None:
-        """What waits for all directives: groups may refer to later ones."""
+        """Adds collision filter groups after all directives, as groups may refer to later models."""
         self._parser._apply_filter_groups(self._groups.resolve())
 
     def _add_model(self, directive: AddModel) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DRAKE", "DRAKE_MODELS", "RemoteParams", "fetch"]
-
 import hashlib
 import json
 import logging

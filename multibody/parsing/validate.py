@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["check_document"]
-
 from collections.abc import Iterable
 from typing import cast
 
@@ -21,7 +19,7 @@ from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 
 
 def check_document(document: DocumentDescription) -> None:
-    """Checks that names are unique and that everything referred to is there.
+    """Checks that names are unique and that all references exist.
 
     Raises:
         ParsingError: two things of one kind share a name, or a body or joint is unknown.
@@ -106,7 +104,7 @@ def _check_constraints(
                 names = [known.removeprefix(scope) for known in joints if known.startswith(scope)]
                 raise ParsingError(
                     coupler.location,
-                    f"joint '{coupler.joint0}' mimics joint '{coupler.joint1}', but '{name}' is no joint of model "
+                    f"joint '{coupler.joint0}' mimics joint '{coupler.joint1}', but '{name}' is not a joint of model "
                     f"'{coupler.model}' that moves. {nearest_names(name, names)}",
                 )
     for what, pairs in (

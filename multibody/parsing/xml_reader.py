@@ -1,13 +1,11 @@
 """Reads XML into plain nodes that know their file and line.
 
 The reader never resolves entities, never loads a DTD and never opens a network connection: a model file
-that declares entities is refused before any of its content is looked at. What is around the root element is passed
+that declares entities is refused before any of its content is read. What is around the root element is passed
 over.
 """
 
 from __future__ import annotations
-
-__all__ = ["XmlNode", "read_xml"]
 
 import functools
 import math
@@ -37,7 +35,7 @@ _FALSE_WORDS = ("0", "false")
 
 @dataclass(frozen=True)
 class XmlNode:
-    """One XML element; namespace prefixes stay part of its name, as in `drake:capsule`. Nobody changes it.
+    """One XML element; namespace prefixes stay part of its name, as in `drake:capsule`. It is never changed.
 
     Attributes:
         tag: name with its prefix as written.
@@ -45,7 +43,7 @@ class XmlNode:
         text: the text directly inside the element, stripped.
         children: child elements in file order.
         location: the file and line where the element starts.
-        outside: of a root element, where there is something around it that is no element of the document.
+        outside: of a root element, where there is something around it that is not an element of the document.
     """
 
     tag: str
@@ -68,7 +66,7 @@ class XmlNode:
         return (child for child in self.children if child.tag in tags)
 
     def require(self, tag: str) -> XmlNode:
-        """The first child <tag>; a ParsingError if there is none."""
+        """The first child <tag>; a ParsingError if it is missing."""
         child = self.find(tag)
         if child is None:
             raise self.error(f"{self.describe()} has no <{tag}> element; add one.")
@@ -173,9 +171,9 @@ class XmlNode:
 def read_xml(data: bytes | str, file: str) -> XmlNode:
     """Parses an XML document; the last ones are kept, since studies make a plant of one file for each of their runs.
 
-    Declarations (`<?xml ...?>`) tell the encoding of bytes, and nothing else: what is wrong with them, and what space
-    is before them, does not matter. Text before the root element, and whatever is behind its end, has no effect, as for
-    Drake; `outside` of the root tells where it is. Neither has a document type declaration without declarations in it.
+    Of declarations (`<?xml ...?>`) only the encoding counts: errors in them, and space
+    before them, are ignored. Text before the root element, and whatever is behind its end, has no effect, as for
+    Drake; `outside` of the root says where it is. Neither has a document type declaration without declarations in it.
 
     Args:
         data: the document; bytes are decoded as decode() says.

@@ -13,8 +13,6 @@ from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import require_plant
 from merganser.multibody.tree import JointIndex, ModelInstanceIndex
 
-__all__ = ["DofMask"]
-
 Array = NDArray[Any]
 
 
@@ -30,6 +28,7 @@ class DofMask:
 
     Raises:
         ValueError: the size is negative.
+        TypeError: the values are no sequence, such as a set.
     """
 
     __slots__ = ("_mask",)
@@ -46,7 +45,9 @@ class DofMask:
             self._mask = np.full(checked_size(given["size"], "DofMask: size"), bool(given["value"]))
         else:
             values = bind_overload("DofMask", ("values",), {"values": ()}, args, kwargs)["values"]
-            self._mask = np.array(values, bool).ravel()
+            if np.ndim(values) != 1:
+                raise TypeError(f"DofMask: expected a sequence of bools, got {type(values).__name__} {values!r}.")
+            self._mask = np.array(values, bool)
         self._mask.setflags(write=False)
 
     @staticmethod

@@ -11,8 +11,6 @@ from merganser.framework.core.values.arguments import bind_overload
 from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.plant import MultibodyPlant
 
-__all__ = ["JointLimits"]
-
 Array = NDArray[np.float64]
 
 _KINDS = ("position", "velocity", "acceleration")

@@ -12,8 +12,6 @@ from merganser.framework.optimization.arrays import vector
 from merganser.geometry.optimization import HPolyhedron
 from merganser.multibody.plant import MultibodyPlant
 
-__all__ = ["checked_limits", "nonnegative_number", "position_box", "positive_number", "require_order"]
-
 Array = NDArray[np.float64]
 
 
@@ -24,7 +22,7 @@ def checked_limits(
 
     Raises:
         ValueError: one is NaN, there are more or fewer of them, or a lower one is above its upper one.
-        TypeError: one is no number.
+        TypeError: one is not a number.
     """
     low, high = vector(lower, caller, names[0], size), vector(upper, caller, names[1], size)
     require_order(caller, low, high, names)
@@ -47,8 +45,8 @@ def positive_number(value: Any, what: str) -> float:
     """A finite float above 0.
 
     Raises:
-        ValueError: it is none.
-        TypeError: it is no number.
+        ValueError: it is out of range.
+        TypeError: it is not a number.
     """
     number = checked_number(value, what)
     if not 0.0 < number < np.inf:
@@ -60,8 +58,8 @@ def nonnegative_number(value: Any, what: str) -> float:
     """A finite float, at least 0.
 
     Raises:
-        ValueError: it is none.
-        TypeError: it is no number.
+        ValueError: it is out of range.
+        TypeError: it is not a number.
     """
     number = checked_number(value, what)
     if not 0.0 <= number < np.inf:
@@ -70,7 +68,7 @@ def nonnegative_number(value: Any, what: str) -> float:
 
 
 def position_box(plant: MultibodyPlant, other_limits: dict[int, tuple[float, float]] | None = None) -> HPolyhedron:
-    """What limits of positions leave, with rows for those that are finite; other limits replace those of a place."""
+    """The polytope of position limits, with rows for finite ones; other limits replace those of some positions."""
     lower, upper = plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits()
     for place, (low, high) in (other_limits or {}).items():
         lower[place], upper[place] = low, high

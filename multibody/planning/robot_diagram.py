@@ -11,8 +11,6 @@ from merganser.geometry import SceneGraph
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 
-__all__ = ["RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_", "RobotDiagram_"]
-
 _NAMES = ("plant", "scene_graph")
 
 

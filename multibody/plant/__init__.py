@@ -3,41 +3,45 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
-from merganser.multibody.plant.add_multibody_plant import (
-    AddMultibodyPlantSceneGraph,
-    AddMultibodyPlantSceneGraphResult,
-)
-from merganser.multibody.plant.coulomb_friction import (
+from merganser.multibody.plant.geometry_registration import (
     CalcContactFrictionFromSurfaceProperties,
     CoulombFriction,
 )
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
+from merganser.multibody.plant.multibody_plant_config import (
+    AddMultibodyPlantSceneGraph,
+    AddMultibodyPlantSceneGraphResult,
+)
 
 if _TYPE_CHECKING:
-    from merganser.multibody.plant.contact_enums import (
-        ContactModel,
-        DiscreteContactApproximation,
-        DiscreteContactSolver,
+    from merganser.multibody.plant.applied_forces import (
+        ExternallyAppliedSpatialForceMultiplexer,
+        Propeller,
+        PropellerInfo,
+        Wing,
     )
-    from merganser.multibody.plant.contact_results import ContactResults, PointPairContactInfo
+    from merganser.multibody.plant.contact_results import (
+        ContactResults,
+        DeformableContactInfo,
+        HydroelasticContactInfo,
+        PointPairContactInfo,
+    )
     from merganser.multibody.plant.contact_results_to_lcm import (
         ConnectContactResultsToDrakeVisualizer,
         ContactResultsToLcmSystem,
     )
-    from merganser.multibody.plant.deformable_contact_info import DeformableContactInfo
     from merganser.multibody.plant.deformable_model import DeformableModel, PhysicalModel
-    from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
-    from merganser.multibody.plant.externally_applied_spatial_force_multiplexer import (
-        ExternallyAppliedSpatialForceMultiplexer,
+    from merganser.multibody.plant.input_ports import ExternallyAppliedSpatialForce
+    from merganser.multibody.plant.model import (
+        ContactModel,
+        DiscreteContactApproximation,
+        DiscreteContactSolver,
     )
-    from merganser.multibody.plant.hydroelastic_contact_info import HydroelasticContactInfo
     from merganser.multibody.plant.multibody_plant_config import (
         AddMultibodyPlant,
         ApplyMultibodyPlantConfig,
         MultibodyPlantConfig,
     )
-    from merganser.multibody.plant.multibody_position_to_geometry_pose import MultibodyPositionToGeometryPose
-    from merganser.multibody.plant.propeller import Propeller, PropellerInfo
     from merganser.multibody.plant.scalar_templates import (
         ContactResults_,
         CoulombFriction_,
@@ -50,8 +54,8 @@ if _TYPE_CHECKING:
         Propeller_,
         Wing_,
     )
+    from merganser.multibody.plant.scratch_plant import MultibodyPositionToGeometryPose
     from merganser.multibody.plant.topology_graph import plot_topology
-    from merganser.multibody.plant.wing import Wing
     from merganser.multibody.tree import BaseBodyJointType
     from merganser.multibody.tree.constraints import DistanceConstraintParams
 else:

@@ -1,32 +1,53 @@
-"""What users give to functions of a plant, checked, as kernels take it.
+"""Checks arguments of a plant's functions, and converts them for kernels.
 
 Functions take the model, for messages, and the name of the public function that was called.
+
+The compiled forms of kernels/checked_arrays.py, for vectors of floats that are not contiguous, too.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.multibody.plant.checked_code import checked
+from merganser.framework.native import Given, bind
+from merganser.multibody.kernels import checked_arrays
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import FixedOffsetFrame, Frame, MultibodyForces, RigidBody
 
-__all__ = [
-    "as_scalars",
-    "check_forces",
-    "check_pitches",
-    "checked_point",
-    "checked_points",
-    "checked_vector",
-    "mobod_of",
-    "place_of",
-    "sized_vector",
-]
+_GIVEN = np.zeros(4)[::2]  # for a type that has any stride
+_ROOM = np.zeros(2)
+_PLACES = np.zeros(2, np.int64)
+
+
+class _CheckedCode:
+    """Each function is loaded, or compiled, when it is first used; its arguments must be arrays of the right dtype."""
+
+    is_finite: Callable[[Any], bool]
+    write_checked: Callable[[Any, Any, Any], bool]
+    subtract_checked: Callable[[Any, Any], bool]
+
+    _EXAMPLES = {
+        "is_finite": (_GIVEN,),
+        "write_checked": (_PLACES, _ROOM, _GIVEN),
+        "subtract_checked": (_ROOM, _GIVEN),
+    }
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._EXAMPLES:
+            raise AttributeError(name)
+        code = bind(getattr(checked_arrays, name), *map(Given, self._EXAMPLES[name]))
+        setattr(self, name, code)
+        return code
+
+
+checked = _CheckedCode()
+
 
 Array = NDArray[Any]
 _NDARRAY, _FLOAT, _POINT = np.ndarray, np.dtype(np.float64), (3,)

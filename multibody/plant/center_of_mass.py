@@ -22,8 +22,6 @@ from merganser.multibody.tree import Frame, JacobianWrtVariable, SpatialInertia,
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["CenterOfMass"]
-
 Array = NDArray[Any]
 Instances: TypeAlias = Iterable[int] | None
 Arguments: TypeAlias = tuple[Any, ...]  # with model_instances or without
@@ -62,8 +60,7 @@ class CenterOfMass:
         caller = "CalcCenterOfMassPositionInWorld"
         w = self._kinematics.eval_poses(context)
         members = self._members(caller, model_instances)
-        p_and_mass = np.empty(4, w.dtype)
-        w.call(kernels.center_of_mass, w.parameters, w.position, members, p_and_mass)
+        p_and_mass = w.calls.center_of_mass(members)
         self._check_mass(caller, w, members, p_and_mass[3])
         return p_and_mass[:3]
 
@@ -81,7 +78,7 @@ class CenterOfMass:
     def calc_center_of_mass_translational_acceleration_in_world(
         self, context: Context, model_instances: Instances = None
     ) -> Array:
-        """Returns a_WScm_W, as it follows from the forces at the moment [m/s^2], shape [3]; see the class.
+        """Returns a_WScm_W, from the current forces [m/s^2], shape [3]; see the class.
 
         Raises:
             RuntimeError: also if the accelerations cannot be computed.
@@ -208,7 +205,7 @@ class CenterOfMass:
         return L_and_mass
 
     def calc_spatial_inertia(self, context: Context, frame_F: Frame, body_indexes: Iterable[int]) -> SpatialInertia:
-        """Returns M_SFo_F, the inertia of some bodies about Fo, as if they were one rigid body at the moment.
+        """Returns M_SFo_F, the inertia of some bodies about Fo, as of one rigid body in the current posture.
 
         Args:
             context: of this plant.

@@ -32,8 +32,6 @@ from merganser.multibody.tree.constraints import (
     WeldConstraintSpec,
 )
 
-__all__ = ["ConstraintRows", "Constraints"]
-
 _MOST_CONSTANTS, _MOST_ROWS = 8, 6
 
 declare_plain(
@@ -220,7 +218,7 @@ class Constraints:
             RuntimeError: as above; both frames are on one body; or the plant is continuous and there are bounds.
         """
         caller = "AddConstraint"
-        constraint_number_of(kind)  # refuses what is none
+        constraint_number_of(kind)  # refuses other types
         of_type: Any = Joint if kind.acts_on_coordinates else Frame
         ends: dict[str, Any] = {"first": first, **({} if second is None else {"second": second})}
         ends |= {f"more[{k}]": joint for k, joint in enumerate(more)}
@@ -419,7 +417,7 @@ class Constraints:
         context.get_mutable_abstract_parameter(index).set_value({**values, id: value})
 
     def active(self, context: Context) -> list[ConstraintSpec]:
-        """What a solver is to keep: constraints that are switched on, with parameters as they are in the Context."""
+        """Active constraints for a solver, with parameters as they are in the Context."""
         if not self.has_any:
             return []
         status = self.read_parameter(context, self.status_parameter)
@@ -431,13 +429,13 @@ class Constraints:
         ]
 
     def parameters_in(self, context: Context) -> tuple[Any, ...]:
-        """The values on which rows in a Context depend; other objects whenever they have changed."""
+        """The values on which rows in a Context depend; new objects whenever they have changed."""
         if not self.has_any:
             return ()
         return tuple(self.read_parameter(context, index) for index in (self.status_parameter, self.distance_parameter))
 
     def make_rows(self, context: Context) -> NDArray[Any]:
-        """Rows of loop joints and of the constraints that are switched on, but for those between what cannot move."""
+        """Rows of loop joints and of the constraints that are switched on, except between bodies that cannot move."""
         tree = self._tree
         rows = np.concatenate([tree.loop_rows, *(spec.rows(tree) for spec in self.active(context))])
         can_move = (self._model.moves(rows["mobod_A"])) | self._model.moves(rows["mobod_B"])
@@ -480,7 +478,7 @@ class Constraints:
         return p_BQ
 
     def describe(self, spec: ConstraintSpec) -> str:
-        """The kind of a constraint, and the names of what it is between."""
+        """The kind of a constraint, and the names of its bodies or joints."""
         sort, indices = spec.between()
         find: Any = self._tree.get_joint if sort == "joints" else self._tree.get_body
         return f"{spec.name()} of {sort} {' and '.join(repr(find(index).name()) for index in indices)}"
@@ -488,7 +486,7 @@ class Constraints:
     # ------------------------------------------------------------------ checks
 
     def _check_trees(self, spec: ConstraintOfKind) -> None:
-        """Refuses further joints in other trees than the first two, which alone a row of the contact problem has."""
+        """Refuses further joints in other trees than the first two: a row of the contact problem has two trees."""
         of_velocity = self._model.contact.tree_of_velocity
         trees = [int(of_velocity[self._tree.get_joint(index).velocity_start()]) for index in spec.joints]
         strange = next((index for index, tree in zip(spec.joints, trees) if tree not in trees[:2]), None)
@@ -563,7 +561,7 @@ class ConstraintRows:
         self.rows: NDArray[Any] = np.zeros(0, constraint_row_dtype)
 
     def read(self, context: Context) -> NDArray[Any]:
-        """Returns the rows as they are now; of two bodies of which neither can move there are none."""
+        """Returns the current rows; none between two bodies that cannot move."""
         source = self._constraints.parameters_in(context)
         if self._source is None or any(a is not b for a, b in zip(self._source, source)):
             self.rows, self._source = self._constraints.make_rows(context), source

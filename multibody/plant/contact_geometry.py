@@ -10,23 +10,19 @@ from numpy.typing import NDArray
 
 from merganser.geometry import ProximityProperties, SceneGraphInspector
 from merganser.geometry.hydroelastic.representation import compliance_of
-from merganser.geometry.materials import HydroelasticType
+from merganser.geometry.registration.materials import HydroelasticType
 from merganser.multibody.contact.contact_pairs import material_dtype
 from merganser.multibody.contact.step_records import StepResults
-from merganser.multibody.plant.contact_enums import ContactModel
 from merganser.multibody.plant.contact_settings import ContactSettings
-from merganser.multibody.plant.coulomb_friction import CoulombFriction
-from merganser.multibody.plant.geometry_registration import GeometryRegistration
+from merganser.multibody.plant.geometry_registration import CoulombFriction, GeometryRegistration
 from merganser.multibody.plant.input_ports import InputPorts
-from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.plant.step.contact_arrays import touching_of
+from merganser.multibody.plant.model import ContactModel, PlantModel
 from merganser.multibody.plant.step.failures import WarnOnce, time_of
-from merganser.multibody.plant.step.step_buffers import StepBuffers
+from merganser.multibody.plant.step.sample import found_in
+from merganser.multibody.plant.step.step_buffers import CollisionGeometry, StepBuffers
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-
-__all__ = ["ContactGeometry", "listed"]
 
 Array = NDArray[Any]
 
@@ -38,7 +34,7 @@ class ContactGeometry:
 
     Args:
         model, registration, settings, inputs: of the plant.
-        warn_once: tells users what they should know, once.
+        warn_once: warns users, once.
 
     Attributes:
         may_touch: whether there is anything with contact, after Finalize().
@@ -65,14 +61,14 @@ class ContactGeometry:
         """Lets the geometries of a step be where the SceneGraph says, if others than the plant move some of them."""
         geometry = buffers.model.contact.geometry
         if self.may_touch and buffers.model.can_constrain and not geometry.is_moved_by_plant:
-            geometry.X_WG[:] = buffers.layout.world_poses(self.query_object(context).world_poses())
+            geometry.X_WG[:] = buffers.geometry.layout.world_poses(self.query_object(context).world_poses())
 
     def check_contacts(self, context: Context, buffers: StepBuffers, out: StepResults) -> None:
         """Raises if something that another plant or system moves touches a body of this plant that moves."""
-        if buffers.has_foreign_geometry:
-            touching = touching_of(out)
-            of_points = touching.candidates[touching.contacts["pair"]]
-            of_surfaces = touching.surface_pairs[np.unique(touching.owners[:, 0])]
+        if buffers.geometry.has_foreign:
+            found = found_in(out)
+            of_points = found.candidates[found.contacts["pair"]]
+            of_surfaces = found.surface_pairs[np.unique(found.owners[:, 0])]
             self._refuse_foreign_contacts(context, buffers, np.concatenate([of_points, of_surfaces]))
 
     def eval_inspector(self, context: Context) -> SceneGraphInspector:
@@ -107,50 +103,40 @@ class ContactGeometry:
             "scene_graph.get_query_output_port()."
         )
 
-    def read_materials(self, buffers: StepBuffers, layout: Any, inspector: Any) -> None:
-        """Takes over what the geometries say about contact; if it fails, nothing counts as read.
+    def read(self, layout: Any, inspector: Any) -> CollisionGeometry:
+        """Reads what the geometries say about contact.
 
         Those of other sources that are fixed to the world are part of it. Those that move may not touch this plant's.
         """
-        bodies = {id: index for index, ids in self._registration.collision_geometries.items() for id in ids}
-        buffers.materials = np.zeros(len(layout.geometry_ids), material_dtype)
-        buffers.bodies = np.array([bodies.get(id, 0) for id in layout.geometry_ids], np.int64)
-        buffers.materials["mobod"] = self._tree.mobod_of_body[buffers.bodies]
-        ids, compliance = layout.geometry_ids, self._default_compliance()
-        for record, id, properties in zip(buffers.materials, ids, layout.properties):
+        of_bodies = {id: index for index, ids in self._registration.collision_geometries.items() for id in ids}
+        ids, compliance, frames = layout.geometry_ids, self._default_compliance(), self._registration.frame_ids
+        materials = np.zeros(len(ids), material_dtype)
+        bodies = np.array([of_bodies.get(id, 0) for id in ids], np.int64)
+        materials["mobod"] = self._tree.mobod_of_body[bodies]
+        for record, id, properties in zip(materials, ids, layout.properties):
             self._set_material(record, inspector.GetName(id), properties, *compliance)
-        buffers.materials_mobods = np.ascontiguousarray(buffers.materials["mobod"])
-        buffers.X_BG = np.array([inspector.GetPoseInFrame(id).GetAsMatrix4() for id in ids]).reshape(-1, 4, 4)
-        buffers.has_own_geometry = all(
-            id in bodies and inspector.GetFrameId(id) == self._registration.frame_ids[bodies[id]] for id in ids
-        )
-        buffers.is_foreign = np.array(
-            [id not in bodies and inspector.GetFrameId(id) != inspector.world_frame_id() for id in ids], bool
-        )
-        buffers.has_foreign_geometry = bool(buffers.is_foreign.any())
-        self._read_surfaces(buffers, layout)
-        # Last, since this marks all of it as read: an error or an interrupt on the way has it read again.
-        buffers.layout, buffers.penetration_allowance = layout, self._settings.choices.penetration_allowance
-
-    def _read_surfaces(self, buffers: StepBuffers, layout: Any) -> None:
-        """Takes over what the geometries are on contact surfaces, if the contact model has any."""
-        buffers.hydroelastic, buffers.margin = None, 0.0
-        buffers.forget_surfaces()
+            is_compliant = compliance_of(properties) is HydroelasticType.kCompliant
+            modulus = properties.GetPropertyOrDefault("hydroelastic", "hydroelastic_modulus", math.inf)
+            record["modulus"] = modulus if is_compliant else math.inf
+        world, frame_of = inspector.world_frame_id(), inspector.GetFrameId
+        is_own = all(id in of_bodies and frame_of(id) == frames[of_bodies[id]] for id in ids)
+        is_foreign = np.array([id not in of_bodies and frame_of(id) != world for id in ids], bool)
+        surfaces, margin = None, 0.0
         has_surfaces = self._settings.get_contact_model() is not ContactModel.kPoint
         if has_surfaces and any(compliance_of(of) is not HydroelasticType.kUndefined for of in layout.properties):
-            buffers.hydroelastic, buffers.margin = layout.hydroelastic, layout.hydroelastic_margin()
+            surfaces, margin = layout.hydroelastic, layout.hydroelastic_margin()
             self.has_surfaces = True
-        is_compliant = [compliance_of(of) is HydroelasticType.kCompliant for of in layout.properties]
-        for record, properties, compliant in zip(buffers.materials, layout.properties, is_compliant):
-            modulus = properties.GetPropertyOrDefault("hydroelastic", "hydroelastic_modulus", math.inf)
-            record["modulus"] = modulus if compliant else math.inf
+        X_BG = np.array([inspector.GetPoseInFrame(id).GetAsMatrix4() for id in ids]).reshape(-1, 4, 4)
+        mobods, allowance = np.ascontiguousarray(materials["mobod"]), self._settings.choices.penetration_allowance
+        of_others = is_own, is_foreign, bool(is_foreign.any())
+        return CollisionGeometry(layout, allowance, bodies, materials, mobods, X_BG, *of_others, surfaces, margin)
 
     def refuse_points(self, context: Context, buffers: StepBuffers, out: StepResults) -> None:
         """Raises about geometries that touch at points, where contact is to be surfaces alone."""
-        touching, inspector = touching_of(out), self.query_object(context).inspector()
+        found, inspector = found_in(out), self.query_object(context).inspector()
         names = []
-        for row in touching.candidates[touching.contacts["pair"][0]].tolist():
-            kind = compliance_of(buffers.layout.properties[row])
+        for row in found.candidates[found.contacts["pair"][0]].tolist():
+            kind = compliance_of(buffers.geometry.layout.properties[row])
             what = "no hydroelastic properties" if kind is HydroelasticType.kUndefined else kind.value
             names.append(f"'{inspector.GetName(buffers.geometry_ids()[row])}' ({what})")
         described = " and ".join(names)
@@ -164,10 +150,10 @@ class ContactGeometry:
 
     def _refuse_foreign_contacts(self, context: Context, buffers: StepBuffers, pairs: Array) -> None:
         """Raises if one of the pairs of geometries that touch, shape [.., 2], is of a moving body and a foreign one."""
-        is_moving = self._model.contact.tree_of_mobod[buffers.materials["mobod"]] >= 0
+        is_moving = self._model.contact.tree_of_mobod[buffers.geometry.mobods] >= 0
         for i, k in pairs.tolist():
-            first, second = (k, i) if buffers.is_foreign[k] else (i, k)
-            if buffers.is_foreign[first] and is_moving[second]:
+            first, second = (k, i) if buffers.geometry.is_foreign[k] else (i, k)
+            if buffers.geometry.is_foreign[first] and is_moving[second]:
                 ids, inspector = buffers.geometry_ids(), self.query_object(context).inspector()
                 foreign, own = inspector.GetName(ids[first]), inspector.GetName(ids[second])
                 raise RuntimeError(

@@ -1,4 +1,9 @@
-"""ContactResults: where bodies touch, and with what forces."""
+"""ContactResults: where bodies touch, and with what forces.
+
+DeformableContactInfo: where a deformable body touches another geometry, and what that exerts on it.
+
+HydroelasticContactInfo: a contact surface of two bodies, and what it exerts.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +14,82 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry import GeometryId, HydroelasticContactRepresentation, PenetrationAsPointPair
+from merganser.geometry import GeometryId, HydroelasticContactRepresentation, PenetrationAsPointPair, PolygonSurfaceMesh
 from merganser.geometry.hydroelastic.contact_surface import ContactSurface
-from merganser.geometry.query_results import NHAT, P_WCA, P_WCB
+from merganser.geometry.registration.query_results import NHAT, P_WCA, P_WCB
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP
 from merganser.multibody.math import SpatialForce
-from merganser.multibody.plant.deformable_contact_info import DeformableContactInfo
-from merganser.multibody.plant.hydroelastic_contact_info import HydroelasticContactInfo
-from merganser.multibody.plant.step.contact_arrays import ContactSample
+from merganser.multibody.plant.step.sample import ContactSample, Surfaces
 from merganser.multibody.tree import BodyIndex
 
 if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
-__all__ = ["ContactResults", "PointPairContactInfo"]
+
+class DeformableContactInfo:
+    """The contact of the geometry A of a deformable body with a geometry B, on a surface of polygons.
+
+    Args:
+        id_A: of the deformable body.
+        id_B: of the other one, which may be deformable, too.
+        contact_mesh_W: the surface in W, with normals out of A into B.
+        F_Ac_W: spatial force on the deformable body [N m, N], at the centroid C of the surface, in W.
+    """
+
+    def __init__(
+        self, id_A: GeometryId, id_B: GeometryId, contact_mesh_W: PolygonSurfaceMesh, F_Ac_W: SpatialForce
+    ) -> None:
+        self._ids, self._contact_mesh, self._F_Ac_W = (id_A, id_B), contact_mesh_W, F_Ac_W
+
+    def id_A(self) -> GeometryId:
+        """Returns the geometry of the deformable body."""
+        return self._ids[0]
+
+    def id_B(self) -> GeometryId:
+        """Returns the other geometry."""
+        return self._ids[1]
+
+    def contact_mesh(self) -> PolygonSurfaceMesh:
+        """Returns the surface in W [m]."""
+        return self._contact_mesh
+
+    def F_Ac_W(self) -> SpatialForce:
+        """Returns the spatial force on the deformable body, at the centroid of the surface, in W."""
+        return self._F_Ac_W
+
+    def __repr__(self) -> str:
+        return (
+            f"DeformableContactInfo(id_A={self._ids[0]!r}, id_B={self._ids[1]!r}, "
+            f"contact_mesh_W={self._contact_mesh!r}, F_Ac_W={self._F_Ac_W!r})"
+        )
+
+
+class HydroelasticContactInfo:
+    """The contact of geometries M and N, fixed to bodies A and B, on a surface.
+
+    Args:
+        contact_surface: with its pressures.
+        F_Ac_W: spatial force of the surface on body A [N m, N], at the centroid C of the surface, in W.
+    """
+
+    def __init__(self, contact_surface: ContactSurface, F_Ac_W: SpatialForce) -> None:
+        self._contact_surface, self._F_Ac_W = contact_surface, F_Ac_W
+
+    def contact_surface(self) -> ContactSurface:
+        """Returns the surface."""
+        return self._contact_surface
+
+    def F_Ac_W(self) -> SpatialForce:
+        """Returns the spatial force on body A, to which geometry M is fixed, at the centroid of the surface, in W."""
+        return self._F_Ac_W
+
+    def Save(self, path: Any) -> None:
+        """Writes the surface with its pressures to a file, see `ContactSurface.Save`, which pydrake has not."""
+        self._contact_surface.Save(path)
+
+    def __repr__(self) -> str:
+        return f"HydroelasticContactInfo({self._contact_surface!r}, F_Ac_W={self._F_Ac_W!r})"
+
 
 Vector = NDArray[np.float64]
 
@@ -186,18 +253,12 @@ class ContactResults:
     def _make_surface_info(self, start: int, end: int) -> HydroelasticContactInfo:
         """The surface of some faces."""
         assert self._sample is not None and self._sample.surfaces is not None
-        sample, ids = self._sample.surfaces, self._sample.geometry_ids
-        m, n = sample.pairs[sample.owners[start, 0]].tolist()
-        kinds = HydroelasticContactRepresentation
-        surface = ContactSurface(
-            (ids[m], ids[n]), kinds.kTriangle if sample.is_triangle else kinds.kPolygon,
-            (sample.corners[start:end], sample.faces[start:end], sample.owners[start:end]),
-            (bool(sample.is_compliant[m]), bool(sample.is_compliant[n])),
-        )  # fmt: skip
-        chosen = slice(*np.searchsorted(sample.sources, [start, end]).tolist())
-        f, p_WC = sample.forces[chosen, :3], sample.forces[chosen, POINT:]
-        moment = np.cross(p_WC - surface.centroid(), f).sum(axis=0)
-        return HydroelasticContactInfo(surface, SpatialForce(moment, f.sum(axis=0)))
+        sample, kinds = self._sample.surfaces, HydroelasticContactRepresentation
+        is_compliant = tuple(map(bool, sample.is_compliant[sample.pairs[sample.owners[start, 0]]]))
+        kind = kinds.kTriangle if sample.is_triangle else kinds.kPolygon
+        surface = _surface_of(sample, slice(start, end), kind, is_compliant)
+        of_faces = slice(*np.searchsorted(sample.sources, [start, end]).tolist())
+        return HydroelasticContactInfo(surface, _force_of(sample, of_faces, surface.centroid()))
 
     def deformable_contact_info(self, i: int) -> DeformableContactInfo:
         """Returns a surface on which a deformable body touches another one, and what it exerts.
@@ -219,16 +280,12 @@ class ContactResults:
     def _make_deformable_info(self, start: int, end: int) -> DeformableContactInfo:
         """The contact of some faces."""
         assert self._sample is not None and self._sample.deformables is not None
-        sample = self._sample.deformables
-        ids = sample.geometry_ids
-        a, b = sample.pairs[sample.owners[start, 0]].tolist()
-        faces = sample.corners[start:end], sample.faces[start:end], sample.owners[start:end]
-        kind = HydroelasticContactRepresentation.kPolygon
-        mesh = ContactSurface((ids[a], ids[b]), kind, faces, (True, False)).poly_mesh_W()
-        chosen = (sample.sources >= start) & (sample.sources < end)
-        f, p_WC = sample.forces[chosen, :3], sample.forces[chosen, POINT:]
-        moment = np.cross(p_WC - mesh.centroid(), f).sum(axis=0)
-        return DeformableContactInfo(ids[a], ids[b], mesh, SpatialForce(moment, f.sum(axis=0)))
+        sample, kind = self._sample.deformables, HydroelasticContactRepresentation.kPolygon
+        surface = _surface_of(sample, slice(start, end), kind, (True, False))
+        mesh, of_faces = surface.poly_mesh_W(), (sample.sources >= start) & (sample.sources < end)
+        return DeformableContactInfo(
+            surface.id_M(), surface.id_N(), mesh, _force_of(sample, of_faces, mesh.centroid())
+        )
 
     def SelectHydroelastic(self, selector: Callable[[HydroelasticContactInfo], bool]) -> ContactResults:
         """Returns a copy with those contact surfaces of which the selector says True, and all other contacts."""
@@ -238,16 +295,16 @@ class ContactResults:
         return results
 
     def __copy__(self) -> ContactResults:
-        results = ContactResults(self._plant, self._sample)  # nobody changes a sample
+        results = ContactResults(self._plant, self._sample)  # a sample never changes
         results._infos[:] = self._infos
         results._starts, results._surface_infos = self._starts, list(self._surface_infos)
         results._deformable_infos[:] = self._deformable_infos
         return results
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ContactResults:
-        results = ContactResults(self._plant, self._sample)  # the plant is no part of a value
+        results = ContactResults(self._plant, self._sample)  # the plant is not a part of a value
         results._infos[:] = copy.deepcopy(self._infos, memo)
-        results._starts, results._surface_infos = self._starts, list(self._surface_infos)  # nobody changes them
+        results._starts, results._surface_infos = self._starts, list(self._surface_infos)  # they never change
         results._deformable_infos[:] = self._deformable_infos
         return results
 
@@ -256,6 +313,21 @@ class ContactResults:
             f"<ContactResults: {len(self._infos)} point pair contacts, {len(self._surface_infos)} hydroelastic "
             f"contacts, {len(self._deformable_infos)} deformable contacts>"
         )
+
+
+def _surface_of(
+    sample: Surfaces, faces: slice, kind: HydroelasticContactRepresentation, is_compliant: tuple[Any, ...]
+) -> ContactSurface:
+    """The contact surface that some faces of one pair make."""
+    m, n = sample.pairs[sample.owners[faces.start, 0]].tolist()
+    arrays = sample.corners[faces], sample.faces[faces], sample.owners[faces]
+    return ContactSurface((sample.geometry_ids[m], sample.geometry_ids[n]), kind, arrays, is_compliant)
+
+
+def _force_of(sample: Surfaces, chosen: Any, p_WC: Vector) -> SpatialForce:
+    """What some contact pairs exert on the body of M, about a point C."""
+    f, p_WQ = sample.forces[chosen, :3], sample.forces[chosen, POINT:]
+    return SpatialForce(np.cross(p_WQ - p_WC, f).sum(axis=0), f.sum(axis=0))
 
 
 def _starts_of(pairs: NDArray[np.int64]) -> list[int]:

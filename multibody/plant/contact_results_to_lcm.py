@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value, kUseDefaultName
+from merganser.framework.core.inside import suggest_name
 from merganser.framework.core.scalars.scalars import cast_array
 from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.lcm.drake_lcm import DrakeLcmInterface
@@ -21,18 +22,15 @@ from merganser.framework.lcm.messages.viewers import (
     lcmt_point_pair_contact_info_for_viz,
 )
 from merganser.geometry import GeometryId, SceneGraph
-from merganser.multibody.plant.contact_results import ContactResults, PointPairContactInfo
-from merganser.multibody.plant.hydroelastic_contact_info import HydroelasticContactInfo
+from merganser.multibody.plant.contact_results import ContactResults, HydroelasticContactInfo, PointPairContactInfo
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
-
-__all__ = ["ConnectContactResultsToDrakeVisualizer", "ContactResultsToLcmSystem"]
 
 _PUBLISH_PERIOD = 1 / 64.0  # [s]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Side:
-    """How messages call a geometry in contact.
+    """The name of a geometry in contact, for messages.
 
     Attributes:
         geometry, body, model: names.
@@ -74,7 +72,7 @@ class ContactResultsToLcmSystem(LeafSystem):
         if not plant.is_finalized():
             raise RuntimeError("ContactResultsToLcmSystem needs a finalized plant: call plant.Finalize() before.")
         self._name_sides(plant, lambda geometry_id: f"Id({geometry_id.get_value()})")
-        self.set_name("ContactResultsToLcmSystem")
+        suggest_name(self, "ContactResultsToLcmSystem")
         self._results = self.DeclareAbstractInputPort(kUseDefaultName, Value(ContactResults()))
         self._message = self.DeclareAbstractOutputPort(
             kUseDefaultName, lambda: Value(lcmt_contact_results_for_viz()), self._calc_message
@@ -187,7 +185,7 @@ def ConnectContactResultsToDrakeVisualizer(
     period = _PUBLISH_PERIOD if publish_period is None else publish_period
     publisher = LcmPublisherSystem.Make("CONTACT_RESULTS", lcmt_contact_results_for_viz, lcm, period)
     for name, system in (("contact_to_lcm", contact_to_lcm), ("contact_results_publisher", publisher)):
-        system.set_name(name)
+        suggest_name(system, name)
         builder.AddSystem(system)
     builder.Connect(results_port, contact_to_lcm.get_contact_result_input_port())
     builder.Connect(contact_to_lcm.get_lcm_message_output_port(), publisher.get_input_port())

@@ -1,19 +1,31 @@
-"""Settings of contact: which model, which approximation, and the numbers of compliance and friction."""
+"""Settings of contact: which model, which approximation, and the numbers of compliance and friction.
+
+Contacts of kinds that a program brings: adding them.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from merganser.geometry import HydroelasticContactRepresentation
-from merganser.multibody.contact import make_settings
-from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI
-from merganser.multibody.plant.contact_enums import ContactModel, DiscreteContactApproximation, DiscreteContactSolver
-from merganser.multibody.plant.geometry_registration import GeometryRegistration
-from merganser.multibody.plant.model import PlantModel
+import numpy as np
 
-__all__ = ["ContactChoices", "ContactSettings"]
+from merganser.framework.common.deprecation import warn_deprecated
+from merganser.geometry import GeometryId, HydroelasticContactRepresentation
+from merganser.multibody.contact import make_settings
+from merganser.multibody.contact.contact_kinds import ContactKind, contact_source_dtype, set_contact_kind
+from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI
+from merganser.multibody.plant.geometry_registration import GeometryRegistration
+from merganser.multibody.plant.model import (
+    ContactModel,
+    DiscreteContactApproximation,
+    DiscreteContactSolver,
+    PlantModel,
+)
+from merganser.multibody.plant.step.contact_arrays import ContactOfKind
+from merganser.multibody.tree import BodyIndex, RigidBody
 
 _APPROXIMATIONS = {
     DiscreteContactApproximation.kTamsi: TAMSI,
@@ -27,7 +39,7 @@ _EARTH_GRAVITY = 9.81  # estimates of compliance where there is no gravity take 
 
 @dataclasses.dataclass
 class ContactChoices:
-    """What has been chosen, and the time scale that follows from it; see the functions below."""
+    """Contact settings, and the time scale that follows from them; see the functions below."""
 
     contact_model: ContactModel = ContactModel.kHydroelasticWithFallback
     contact_approximation: DiscreteContactApproximation = DiscreteContactApproximation.kLagged
@@ -48,13 +60,13 @@ class ContactSettings:
         self._of_solver: Any = None
 
     def take_over(self, other: ContactSettings) -> None:
-        """Takes over the settings of another plant."""
+        """Copies the settings of another plant."""
         self.choices, self._of_solver = dataclasses.replace(other.choices), None
 
     # ------------------------------------------------------------------ models
 
     def set_contact_model(self, model: ContactModel) -> None:
-        """Chooses between contact of points and of surfaces.
+        """Selects contact of points or of surfaces.
 
         With kHydroelasticWithFallback, two geometries with hydroelastic properties touch on a surface if one of them is
         compliant (`AddCompliantHydroelasticProperties`), all others at points. With kHydroelastic, geometries that
@@ -97,6 +109,20 @@ class ContactSettings:
         is_tamsi = self.choices.contact_approximation is DiscreteContactApproximation.kTamsi
         return DiscreteContactSolver.kTamsi if is_tamsi else DiscreteContactSolver.kSap
 
+    def set_discrete_contact_solver(self, contact_solver: DiscreteContactSolver) -> None:
+        """Chooses the approximation kTamsi or kSap, which the solver solves; nothing in a continuous plant.
+
+        Deprecated: use set_discrete_contact_approximation().
+        """
+        self._check_setting("set_discrete_contact_solver", contact_solver, DiscreteContactSolver)
+        warn_deprecated(
+            "MultibodyPlant.set_discrete_contact_solver() is deprecated. Use set_discrete_contact_approximation(), "
+            "from which the solver follows.",
+            stacklevel=3,
+        )
+        if self._model.is_discrete:
+            self.set_discrete_contact_approximation(DiscreteContactApproximation[contact_solver.name])
+
     def _num_constraints(self) -> int:
         return len(self._tree.constraints) + len(self._tree.loop_joints)
 
@@ -110,7 +136,7 @@ class ContactSettings:
             )
 
     def set_contact_surface_representation(self, surface_representation: HydroelasticContactRepresentation) -> None:
-        """Chooses of what faces contact surfaces are made."""
+        """Selects the contact-surface representation (triangles or polygons)."""
         caller = "set_contact_surface_representation"
         self._check_setting(caller, surface_representation, HydroelasticContactRepresentation)
         self.choices.surface_representation = surface_representation
@@ -214,7 +240,7 @@ class ContactSettings:
             )
 
     def of_solver(self) -> Any:
-        """What the solver of discrete steps is told, a record of settings_dtype; another one after a change."""
+        """Settings of the contact solver, a record of settings_dtype; a new one after a change."""
         if self._of_solver is None:
             approximation = _APPROXIMATIONS[self.get_discrete_contact_approximation()]
             self._of_solver = make_settings(approximation, stiction_tolerance=self.choices.stiction_tolerance)
@@ -236,3 +262,70 @@ class ContactSettings:
         self.choices.contact_time_scale = (
             math.sqrt(self.choices.penetration_allowance / (g or _EARTH_GRAVITY)) if has_mass else math.nan
         )
+
+
+class ContactsOfKinds:
+    """Adds contacts; see ContactFace.
+
+    Args:
+        model: of the plant.
+    """
+
+    def __init__(self, model: PlantModel) -> None:
+        self._model, self._tree = model, model.tree
+
+    def add_contact(
+        self,
+        kind: ContactKind,
+        body_A: RigidBody,
+        body_B: RigidBody | None = None,
+        *,
+        numbers: Sequence[float] = (),
+        num_pairs: int = 1,
+    ) -> tuple[GeometryId, GeometryId]:
+        """Adds a contact of a kind that a program brings; ../contact/README.md says how to write one.
+
+        It needs no SceneGraph, and nothing filters it.
+
+        Args:
+            kind: the record of its function.
+            body_A, body_B: between which it is; B by default is the world.
+            numbers: for the kind.
+            num_pairs: at how many places the bodies may touch.
+
+        Returns:
+            What contact results call its two sides, as identifiers of geometries that no SceneGraph knows.
+
+        Raises:
+            TypeError: the kind is no ContactKind, or something else no body.
+            ValueError: numbers are not finite, or there is no place.
+            RuntimeError: the plant is finalized, a body is of another plant, or both are one, or fixed to the world.
+        """
+        caller = "AddContact"
+        self._tree._check_not_finalized(caller)
+        bodies = body_A, self._tree.world_body() if body_B is None else body_B
+        for name, body in zip(("body_A", "body_B"), bodies):
+            if not isinstance(body, RigidBody):
+                raise TypeError(f"{caller}(): {name} must be a RigidBody, but is a {type(body).__name__}.")
+            self._tree._check_mine(caller, name, body)
+        set_contact_kind(np.zeros(1, contact_source_dtype)[0], kind)  # refuses what is none
+        where = f"{caller}(): a {kind.name} contact of plant '{self._model.path()}'"
+        if bodies[0] is bodies[1]:
+            raise RuntimeError(f"{where} must be between two distinct bodies, but both are '{bodies[0].name()}'.")
+        given = np.array(numbers, float)
+        if given.ndim != 1 or not np.isfinite(given).all():
+            raise ValueError(f"{where}: its numbers must be a list of finite ones.")
+        if not (isinstance(num_pairs, (int, np.integer)) and num_pairs >= 1):
+            raise ValueError(f"{where} must have one pair or more, not {num_pairs!r}.")
+        ids = GeometryId.get_new_id(), GeometryId.get_new_id()
+        indices = int(bodies[0].index()), int(bodies[1].index())
+        self._tree.contacts.append(ContactOfKind(kind, indices, ids, int(num_pairs), tuple(given.tolist())))
+        return ids
+
+    def get_contact_sides(self) -> dict[GeometryId, tuple[BodyIndex, str]]:
+        """Returns for each side of the contacts that AddContact() has added its body, and the name of the kind."""
+        return {
+            id: (BodyIndex(body), contact.kind.name)
+            for contact in self._tree.contacts
+            for id, body in zip(contact.ids, contact.bodies)
+        }

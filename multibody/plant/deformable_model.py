@@ -12,10 +12,9 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry import GeometryConfigurationVector, GeometryId, GeometryInstance, Shape
 from merganser.multibody.fem.config import DeformableBodyConfig
 from merganser.multibody.fem.force_density_field import ForceDensityFieldBase
-from merganser.multibody.plant.contact_enums import DiscreteContactApproximation
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
-from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.model import DiscreteContactApproximation, PlantModel
 from merganser.multibody.tree.constraints import MultibodyConstraintId
 from merganser.multibody.tree.deformable_body import DeformableBody, DeformableBodyId
 from merganser.multibody.tree.force_density_field import ForceDensityField, GravityForceField
@@ -24,8 +23,6 @@ from merganser.multibody.tree.rigid_body import RigidBody
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-
-__all__ = ["DeformableModel", "PhysicalModel"]
 
 Array = NDArray[Any]
 
@@ -144,7 +141,7 @@ class DeformableModel(PhysicalModel):
 
         Raises:
             RuntimeError: the plant is finalized, continuous or of other scalars.
-            TypeError: it is none.
+            TypeError: it is not a ForceDensityField.
         """
         if not isinstance(external_force, ForceDensityFieldBase):
             raise TypeError(f"AddExternalForce() takes a ForceDensityField; given {external_force!r}.")
@@ -152,7 +149,7 @@ class DeformableModel(PhysicalModel):
         self._forces.append(external_force)
 
     def _check_can_have(self, caller: str, what: str, needs_geometry: bool = True) -> None:
-        """Refuses what is for deformable bodies where there can be none."""
+        """Raises an error if the plant cannot have deformable bodies."""
         self._tree._check_not_finalized(caller)
         plant = f"plant '{self._model.path()}'"
         if not self._model.is_discrete:
@@ -186,7 +183,7 @@ class DeformableModel(PhysicalModel):
         """Returns a body by its identifier or its index.
 
         Raises:
-            RuntimeError: there is none.
+            RuntimeError: the body does not exist.
         """
         key = id if index is None else index
         if isinstance(key, DeformableBodyId):
@@ -244,7 +241,7 @@ class DeformableModel(PhysicalModel):
         """Returns the identifier of a body by its index or its geometry.
 
         Raises:
-            RuntimeError: there is none.
+            RuntimeError: the body does not exist.
         """
         key = index if geometry_id is None else geometry_id
         if not isinstance(key, GeometryId):
@@ -360,12 +357,11 @@ class DeformableModel(PhysicalModel):
             state = system.DeclareDiscreteState(body._default_state())
             parameter = system.DeclareAbstractParameter(Value(True))
             body._complete(int(state), int(parameter), [gravity, *self._forces])
-        self._model.num_deformables = len(self._bodies)
         if self._bodies:
             self._model.default_setters.append(self.set_default_state)
 
     def set_default_state(self, context: Context) -> None:
-        """Puts all bodies where they are by default, at rest."""
+        """Sets all bodies to their default positions, at rest."""
         for body in self._bodies:
             context.get_mutable_discrete_state(body._state_index).SetFromVector(body._default_state())
 
@@ -381,7 +377,7 @@ class DeformableModel(PhysicalModel):
         return [b for b in self._bodies if inspector.GetProximityProperties(b.geometry_id()) is not None]
 
     def calc_configurations(self, context: Context, output: Any) -> None:
-        """Where the vertices of all bodies are, for the SceneGraph."""
+        """Positions of the vertices of all bodies, for the SceneGraph."""
         configurations: GeometryConfigurationVector = output.get_mutable_value()
         configurations.clear()
         for body in self._bodies:

@@ -1,10 +1,18 @@
-"""Geometry of a plant: frames and shapes that it registers with a SceneGraph."""
+"""Geometry of a plant: frames and shapes that it registers with a SceneGraph.
+
+Elements and geometry are added to a plant together, or not at all.
+
+Coulomb friction coefficients of surfaces and of pairs of surfaces.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from merganser.framework import LeafOutputPort
 from merganser.framework.math import RigidTransform
@@ -24,10 +32,12 @@ from merganser.geometry import (
     Shape,
     SourceId,
 )
-from merganser.geometry.collision_filters import declaration_for_bodies
-from merganser.multibody.plant.coulomb_friction import CoulombFriction
+from merganser.geometry.registration.materials import CoulombFriction
+from merganser.geometry.scene.collision_filters import declaration_for_bodies
+from merganser.geometry.scene.scene_graph import forget_from
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.tree import (
+    MultibodyTree,
     QuaternionFloatingJoint,
     RigidBody,
     SpatialInertia,
@@ -35,8 +45,6 @@ from merganser.multibody.tree import (
     default_model_instance,
 )
 from merganser.multibody.tree.connected_groups import connected_groups
-
-__all__ = ["GeometryRegistration"]
 
 
 class GeometryRegistration:
@@ -46,7 +54,7 @@ class GeometryRegistration:
         model: of the plant.
 
     Attributes:
-        scene_graph: where geometry is registered before Finalize(); later both meet through ports, and it is None.
+        scene_graph: where geometry is registered before Finalize(); None afterwards, when ports connect both.
         source_id: of the plant there; None if it is not registered.
         frame_ids: of the bodies, by BodyIndex.
         visual_geometries, collision_geometries: of the bodies that have some, by BodyIndex.
@@ -64,7 +72,7 @@ class GeometryRegistration:
         self.collision_geometries: dict[int, list[GeometryId]] = {}
 
     def share(self, other: GeometryRegistration) -> None:
-        """Takes over the geometry of another plant with the same bodies."""
+        """Shares the geometry of another plant with the same bodies."""
         self.source_id, self.frame_ids = other.source_id, other.frame_ids
         self.visual_geometries, self.collision_geometries = other.visual_geometries, other.collision_geometries
 
@@ -281,7 +289,7 @@ class GeometryRegistration:
         return self.scene_graph.RegisterDeformableGeometry(self.source_id, world, scoped, resolution_hint)
 
     def forget_deformable(self, geometry_id: GeometryId) -> None:
-        """Removes the geometry of a body that is no body."""
+        """Removes the geometry of a body whose registration failed."""
         assert self.scene_graph is not None and self.source_id is not None
         self.scene_graph.RemoveGeometry(self.source_id, geometry_id)
 
@@ -343,6 +351,98 @@ def _is_visual(geometry: GeometryInstance) -> bool:
 
 
 def _label_of(body: RigidBody) -> RenderLabel:
-    """The label of a body's geometries in label images: its index, as far as there are so many labels."""
+    """The label of a body's geometries in label images: its index, if it is a valid label."""
     index = int(body.index())
     return RenderLabel(index) if index <= RenderLabel.kMaxUnreserved else RenderLabel.kDontCare
+
+
+@contextmanager
+def all_or_nothing(plant: Any) -> Iterator[None]:
+    """Removes what the body of the `with` added to a plant and its SceneGraph if it raises.
+
+    Inside, elements and geometry may be added before Finalize(), default poses of free bodies may be set, and gravity.
+
+    Args:
+        plant: a MultibodyPlant.
+    """
+    tree: MultibodyTree = plant._tree
+    if tree.is_finalized():
+        yield
+        return
+    tree_as_it_was, geometry_as_it_was = _TreeMark(tree), _GeometryMark(plant._geometry)
+    try:
+        yield
+    except BaseException:
+        geometry_as_it_was.restore()
+        tree_as_it_was.restore()
+        raise
+
+
+class _TreeMark:
+    """The number of elements of a tree at some time, and gravity."""
+
+    def __init__(self, tree: MultibodyTree) -> None:
+        self._tree = tree
+        self._collections = [
+            (collection, collection.next_index())
+            for collection in (tree.bodies, tree.frames, tree.joints, tree.loop_joints, tree.actuators)
+        ]
+        self._lists = [
+            (items, len(items)) for items in (tree._instance_names, tree.force_elements, tree._stabilization_times)
+        ]
+        self._num_constraints = len(tree.constraints)
+        self._gravity = np.array(tree.gravity_vector())
+
+    def restore(self) -> None:
+        """Removes all elements that were added later."""
+        tree = self._tree
+        for collection, index in self._collections:
+            collection.forget_from(index)
+        for items, length in self._lists:
+            del items[length:]
+        tree.constraints.forget_from(self._num_constraints)
+        of_floating = tree._default_floating_dampings, tree._default_floating_armatures, tree._floating_joint_names
+        for of_body in (tree._default_floating_poses, *of_floating):
+            for body in [body for body in of_body if not tree.bodies.has_index(body.index())]:
+                del of_body[body]
+        for bodies, joint in list(tree._joint_between.items()):
+            if not tree.joints.has_index(joint.index()):
+                del tree._joint_between[bodies]
+        if not np.array_equal(tree.gravity_vector(), self._gravity):
+            tree.gravity_field().set_gravity_vector(self._gravity)
+
+
+class _GeometryMark:
+    """The number of frames and geometries in the SceneGraph of a plant at some time."""
+
+    def __init__(self, geometry: GeometryRegistration) -> None:
+        self._geometry, self._scene_graph = geometry, geometry.scene_graph
+        if self._scene_graph is not None:
+            inspector = self._scene_graph.model_inspector()
+            self._sizes = inspector.num_frames(), inspector.num_geometries()
+
+    def restore(self) -> None:
+        """Removes all frames and geometries that were added later, with their collision filters."""
+        if self._scene_graph is None:
+            return
+        geometry, state = self._geometry, forget_from(self._scene_graph, *self._sizes)
+        for of_body in (geometry.visual_geometries, geometry.collision_geometries):
+            for body, ids in list(of_body.items()):
+                ids[:] = [id for id in ids if id in state.geometries]
+                if not ids:
+                    del of_body[body]
+        geometry.frame_ids = {body: id for body, id in geometry.frame_ids.items() if id in state.frames}
+
+
+def CalcContactFrictionFromSurfaceProperties(
+    surface_properties1: CoulombFriction, surface_properties2: CoulombFriction
+) -> CoulombFriction:
+    """Combines the friction of two surfaces: 2 mu1 mu2 / (mu1 + mu2), zero if both are zero."""
+
+    def combine(mu1: float, mu2: float) -> float:
+        return 2.0 * mu1 * mu2 / (mu1 + mu2) if mu1 + mu2 > 0.0 else 0.0
+
+    return CoulombFriction(
+        combine(surface_properties1.static_friction(), surface_properties2.static_friction()),
+        combine(surface_properties1.dynamic_friction(), surface_properties2.dynamic_friction()),
+    )

@@ -1,7 +1,11 @@
-"""Input ports of a plant, and the forces that come through them."""
+"""Input ports of a plant, and the forces that come through them.
+
+A force on a body that comes through an input port.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Iterable
 from typing import Any
@@ -11,20 +15,36 @@ from numpy.typing import NDArray
 
 from merganser.framework import BasicVector, Context, InputPort, Value
 from merganser.framework.common.errors import log_once
+from merganser.framework.common.records import settings
 from merganser.framework.core.context.nonfinite import blame_input
 from merganser.geometry import QueryObject
 from merganser.multibody.contact.step_records import Inputs, Part
 from merganser.multibody.kernels.scalars import is_set
-from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
+from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.drives import ActuatorTable, Controllers
 from merganser.multibody.plant.step.failures import time_of
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import ModelInstanceIndex
+from merganser.multibody.tree import BodyIndex, ModelInstanceIndex
 
-__all__ = ["InputPorts"]
+
+@settings
+@dataclasses.dataclass(eq=False, slots=True)
+class ExternallyAppliedSpatialForce:
+    """A spatial force on body B, applied at point Bq fixed to B.
+
+    Attributes:
+        body_index: which body B; by default none, which is refused.
+        p_BoBq_B: position of Bq from Bo, in B [m], shape [3].
+        F_Bq_W: force on B at Bq, in the world frame [N m, N].
+    """
+
+    body_index: BodyIndex = dataclasses.field(default_factory=BodyIndex)
+    p_BoBq_B: NDArray[Any] = dataclasses.field(default_factory=lambda: np.zeros(3))
+    F_Bq_W: SpatialForce = dataclasses.field(default_factory=SpatialForce.Zero)
+
 
 Array = NDArray[Any]
 
@@ -43,7 +63,8 @@ class InputPorts:
         desired_states: by model instance.
         driven_instances: model instances with actuators, and their ports for actuation.
         driven_velocities: of each actuator.
-        effort_limits: of each actuator; also read by the native plan.
+        effort_limits: of each actuator, then the middles of these; also read by the native plan.
+        desired_constants: of each actuator, see ActuatorTable.desired.
         of_vectors: indices of all ports that carry vectors; those of desired states carry nothing without actuators.
     """
 
@@ -54,6 +75,7 @@ class InputPorts:
     driven_instances: list[tuple[int, InputPort]]
     driven_velocities: Any
     effort_limits: Any
+    desired_constants: Any
     of_vectors: list[int]
     _instance_actuation: list[InputPort]
 
@@ -79,7 +101,8 @@ class InputPorts:
         self.driven_velocities = np.array(tree.actuated_velocity_indices(), dtype=np.int64)
         vectors = [self.actuation, self.generalized_force, *self._instance_actuation, *self.desired_states]
         self.of_vectors = [port.get_index() for port in vectors if port.size()]
-        self.effort_limits = np.full(len(self.driven_velocities), np.inf)
+        self.effort_limits = np.zeros(2 * len(self.driven_velocities))
+        self._look_at_actuators()
         self.driven_instances = [(i, port) for i, port in enumerate(self._instance_actuation) if port.size()]
 
     # ------------------------------------------------------------------ ports
@@ -126,7 +149,7 @@ class InputPorts:
     # ------------------------------------------------------------------ inputs
 
     def read(self, context: Context, w: Workspace, table: ActuatorTable) -> Inputs:
-        """What the ports carry, as ../contact/step.py takes it.
+        """The values of the ports, as ../contact/step.py takes them.
 
         Raises:
             RuntimeError: an applied spatial force is not finite, or acts on no body of the plant.
@@ -155,7 +178,7 @@ class InputPorts:
         )
 
     def log_undriven(self, context: Context, table: ActuatorTable) -> None:
-        """Says once of each model instance whose actuators nothing drives that they exert nothing."""
+        """Logs once for each model instance that its actuators have no input and exert nothing."""
         if context.has_input(self.actuation.get_index()):
             return
         for instance, port in self.driven_instances:
@@ -180,13 +203,18 @@ class InputPorts:
         if self._tree.is_finalized():
             self._look_at_actuators()
 
+    def effort_middles(self) -> Array:
+        """Efforts of actuators beside the input efforts of kernels, shape [num_u]."""
+        middles: Array = self.effort_limits[len(self.driven_velocities) :]
+        return middles
+
     def _look_at_actuators(self) -> ActuatorTable:
         table = self._table = ActuatorTable.of(self._tree)
-        self.effort_limits[:] = table.limits
+        self.effort_limits[:], self.desired_constants = np.concatenate([table.limits, table.middles]), table.desired
         return table
 
     def actuators_in(self, context: Context) -> ActuatorTable:
-        """What the actuators do in a Context: without a desired state, controllers of a model instance are disarmed."""
+        """Modes of actuators in a Context: without a desired state, controllers of an instance are disarmed."""
         table = self._table or self._look_at_actuators()
         if not table.controlled:
             return table

@@ -22,8 +22,6 @@ from merganser.multibody.tree import Joint
 from merganser.multibody.tree.constraints.rows import DEFAULT_STABILIZATION_TIME
 from merganser.multibody.tree.loops import directions
 
-__all__ = ["LoopJoints"]
-
 Array = NDArray[Any]
 _OPEN = 1e-4  # errors and rates with which no simulation starts
 _LARGEST_STEP = 0.5  # of one coordinate in one iteration [rad or m]
@@ -88,15 +86,15 @@ class LoopJoints:
     def calc_spatial_force(self, context: Context, joint: Joint) -> SpatialForce:
         """Returns the spatial force F_Mo_W of a loop joint on its child body, at the origin of its frame on the child.
 
-        On the parent acts the opposite, at the same place. It follows from the forces at the moment; in a discrete
+        On the parent acts the opposite, at the same place. It follows from the current forces; in a discrete
         plant from those of the step that would come next.
 
         Raises:
-            RuntimeError: the joint is no loop joint of this plant.
+            RuntimeError: the joint is not a loop joint of this plant.
         """
         number = self.number_of("CalcLoopJointSpatialForce", joint)
         w = self._views.workspace(context)
-        self._dynamics.advance_now(context, np.empty_like(w.x))
+        self._dynamics.advance(context, np.empty_like(w.x))
         if self._model.is_discrete:
             rows, forces = self._dynamics.constraints.make_rows(context), np.asarray(w.step_buffers.sample.row_forces)
         else:
@@ -105,9 +103,9 @@ class LoopJoints:
         return SpatialForce(forces[rows["joint"] == number].sum(axis=0))
 
     def number_of(self, caller: str, joint: Joint) -> int:
-        """The number of a loop joint; RuntimeError if it is none of this plant."""
+        """The number of a loop joint; RuntimeError if this plant has no such loop joint."""
         if joint not in list(self._tree.loop_joints):
-            raise RuntimeError(f"{caller}(): {joint!r} is no loop joint of plant '{self._model.path()}'.")
+            raise RuntimeError(f"{caller}(): {joint!r} is not a loop joint of plant '{self._model.path()}'.")
         return int(joint.index())
 
     def _loops(self, w: Workspace) -> ConstraintArrays:
@@ -208,7 +206,7 @@ class LoopJoints:
     # ------------------------------------------------------------------ checks
 
     def _check_closed(self, context: Context, event: Any = None) -> EventStatus:
-        """Refuses to start a simulation with open loops; of floats, as others are for derivatives of these."""
+        """Refuses to start a simulation with open loops; for floats only."""
         w = self._views.workspace(context)
         if not w.is_float:
             return EventStatus.DidNothing()

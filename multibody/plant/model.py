@@ -1,4 +1,7 @@
-"""What a plant is made of, as all its parts read it."""
+"""The data of a plant that all its parts read.
+
+Ways in which a plant models contact, as names of pydrake.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import LeafSystem
+from merganser.framework.common.enumeration import Enumeration
 from merganser.multibody.plant.step.contact_arrays import ContactModelArrays
 from merganser.multibody.tree import MultibodyTree
-
-__all__ = ["PlantModel"]
 
 
 class PlantModel:
@@ -28,7 +30,6 @@ class PlantModel:
         quaternions: where in q quaternions start, and of which joint they are.
         pitches: which positions are pitch angles, and of which joint they are; pitch_indices: these positions.
         force_sizes: numbers of bodies and of velocities.
-        num_deformables: how many deformable bodies there are, which the native plan leaves to Python.
         default_setters: put other state than q and v of a Context at its defaults.
         contact: trees and limits of contact problems, once it is frozen.
     """
@@ -41,7 +42,6 @@ class PlantModel:
         self.quaternions: dict[int, str] = {}
         self.pitches: dict[int, str] = {}
         self.force_sizes = 0, 0
-        self.num_deformables = 0
         self.default_setters: list[Callable[[Any], None]] = []
 
     @property
@@ -52,10 +52,12 @@ class PlantModel:
     def set_explicit_products(self, use_explicit_velocity_products: bool) -> None:
         """Chooses how discrete steps take the forces of velocity products C(q, v) v: Coriolis, gyroscopic and such.
 
-        By default so that what turns neither gains nor loses energy by them, however fast, see
-        kernels/velocity_products.py. Explicit ones, M (v+ - v) = h (tau - C(q, v) v), are pydrake's: they feed energy
-        into bodies that tumble, a share of about x^2 a step for bodies that turn by x radians in one. Continuous plants
-        have no such choice, and take no notice.
+        By default at the mean u = (v + v+) / 2 of the velocities before and after the step, with all that constrains it
+        (kernels/velocity_products.py): second order if v is seen as the velocity half a step before q, and
+        little change of energy while bodies turn by less than about 0.1 rad in a step. Explicit ones,
+        M (v+ - v) = h (tau - C(q, v) v), are pydrake's, and 1.1 to 1.95 times as fast: they feed energy into bodies
+        that tumble, a share of about x^2 a step for bodies that turn by x radians in one. Continuous plants have
+        no such choice, and take no notice.
 
         Raises:
             RuntimeError: the plant is finalized already.
@@ -68,7 +70,7 @@ class PlantModel:
         self.tree.has_explicit_products = bool(use_explicit_velocity_products)
 
     def freeze(self, equal: PlantModel | None = None) -> None:
-        """Takes over what follows from the finalized tree, or what an equal plant knows of it."""
+        """Stores the data of the finalized tree, or shares those of an equal plant."""
         tree = self.tree
         self.force_sizes = tree.num_bodies(), tree.num_velocities()
         self.contact = ContactModelArrays(tree) if equal is None else equal.contact.of_copy(tree)
@@ -95,3 +97,30 @@ class PlantModel:
                 f"Plant '{self.path()}': {what} needs a finalized plant; call Finalize() once all elements have been "
                 "added."
             )
+
+
+class ContactModel(Enumeration):
+    """Which contacts are surfaces of hydroelastic contact, and which are points."""
+
+    kHydroelastic = 0  # surfaces only; pairs of shapes that allow none are refused
+    kPoint = 1  # points only
+    kHydroelasticWithFallback = 2  # surfaces where shapes allow them, points elsewhere
+
+    kHydroelasticsOnly = 0
+    kPointContactOnly = 1
+
+
+class DiscreteContactApproximation(Enumeration):
+    """How the step of a discrete plant approximates compliance and friction of contacts."""
+
+    kTamsi = 0
+    kSap = 1
+    kSimilar = 2
+    kLagged = 3
+
+
+class DiscreteContactSolver(Enumeration):
+    """The solver of contact forces of a discrete step."""
+
+    kTamsi = 0
+    kSap = 1

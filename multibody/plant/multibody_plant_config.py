@@ -1,23 +1,102 @@
-"""MultibodyPlantConfig: the settings of a plant as data, and what is done with it."""
+"""MultibodyPlantConfig: the settings of a plant as data, and what is done with it.
+
+A plant and a SceneGraph, wired to each other.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import enum
 import math
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.common.records import settings
-from merganser.geometry import HydroelasticContactRepresentation
-from merganser.multibody.plant.add_multibody_plant import (
-    AddMultibodyPlantSceneGraph,
-    AddMultibodyPlantSceneGraphResult,
-)
-from merganser.multibody.plant.contact_enums import ContactModel, DiscreteContactApproximation
+from merganser.framework.common.deprecation import warn_deprecated
+from merganser.framework.common.records import set_known, settings
+from merganser.framework.core.inside import scalar_of
+from merganser.framework.core.scalars.templates import instantiate
+from merganser.geometry import HydroelasticContactRepresentation, SceneGraph
+from merganser.multibody.plant.model import ContactModel, DiscreteContactApproximation, DiscreteContactSolver
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
-__all__ = ["AddMultibodyPlant", "ApplyMultibodyPlantConfig", "MultibodyPlantConfig"]
+
+class AddMultibodyPlantSceneGraphResult(NamedTuple):
+    """The two systems that AddMultibodyPlantSceneGraph() added."""
+
+    plant: MultibodyPlant
+    scene_graph: SceneGraph
+
+
+def AddMultibodyPlantSceneGraph(
+    builder: DiagramBuilder,
+    time_step: float | MultibodyPlant | None = None,
+    scene_graph: SceneGraph | None = None,
+    *,
+    plant: MultibodyPlant | None = None,
+) -> AddMultibodyPlantSceneGraphResult:
+    """Adds a plant and a SceneGraph to a diagram, and connects poses one way and queries the other.
+
+    Args:
+        builder: of the diagram.
+        time_step: of a new plant [s], 0 for a continuous one; or
+        plant: a plant that is not finalized yet; new ones are of the scalar type of the builder.
+        scene_graph: by default a new one.
+
+    Returns:
+        (plant, scene_graph), named "plant" and "scene_graph" in the diagram unless they have names.
+
+    Raises:
+        TypeError: neither a time step nor a plant is given, or both; or the scene graph is none.
+        RuntimeError: the plant belongs to another SceneGraph, or is finalized without having one.
+        ValueError: the time step is wrong; a system of the diagram has the name, or one of the two is in a
+            diagram already.
+    """
+    if isinstance(time_step, MultibodyPlant):
+        if plant is not None:
+            raise TypeError("AddMultibodyPlantSceneGraph() was given two plants.")
+        time_step, plant = None, time_step
+    if (time_step is None) == (plant is None):
+        raise TypeError("AddMultibodyPlantSceneGraph() takes either a time step or a plant.")
+    if plant is None:
+        assert time_step is not None
+        plant = instantiate(MultibodyPlant, scalar_of(builder))(time_step)
+    scene_graph = instantiate(SceneGraph, scalar_of(builder))() if scene_graph is None else scene_graph
+    _check_plant_and_graph(plant, scene_graph)
+    for system, name in ((plant, "plant"), (scene_graph, "scene_graph")):
+        if system.get_name():
+            builder.AddSystem(system)
+        else:
+            builder.AddNamedSystem(name, system)
+    source_id = plant.get_source_id()
+    if source_id is None:
+        source_id = plant.RegisterAsSourceForSceneGraph(scene_graph)
+    builder.Connect(plant.get_geometry_pose_output_port(), scene_graph.get_source_pose_port(source_id))
+    builder.Connect(
+        plant.get_deformable_body_configuration_output_port(), scene_graph.get_source_configuration_port(source_id)
+    )
+    builder.Connect(scene_graph.get_query_output_port(), plant.get_geometry_query_input_port())
+    return AddMultibodyPlantSceneGraphResult(plant, scene_graph)
+
+
+def _check_plant_and_graph(plant: MultibodyPlant, scene_graph: SceneGraph) -> None:
+    """Refuses what cannot be wired, before anything is changed."""
+    if not isinstance(plant, MultibodyPlant) or not isinstance(scene_graph, SceneGraph):
+        raise TypeError(
+            "AddMultibodyPlantSceneGraph() takes a MultibodyPlant and a SceneGraph, got "
+            f"{type(plant).__name__} and {type(scene_graph).__name__}."
+        )
+    source_id = plant.get_source_id()
+    if source_id is not None and not scene_graph.SourceIsRegistered(source_id):
+        raise RuntimeError(
+            f"AddMultibodyPlantSceneGraph(): plant '{plant.get_name()}' is registered with another "
+            "SceneGraph; pass that one."
+        )
+    if source_id is None and plant.is_finalized():
+        raise RuntimeError(
+            f"AddMultibodyPlantSceneGraph(): plant '{plant.get_name()}' is finalized, so its bodies can no "
+            "longer get frames in the SceneGraph. Call this function before Finalize()."
+        )
+
 
 Choice = TypeVar("Choice", bound=enum.Enum)
 
@@ -32,6 +111,7 @@ _APPROXIMATIONS = {
     "similar": DiscreteContactApproximation.kSimilar,
     "lagged": DiscreteContactApproximation.kLagged,
 }
+_SOLVERS = {"tamsi": DiscreteContactSolver.kTamsi, "sap": DiscreteContactSolver.kSap}
 _REPRESENTATIONS = {
     "triangle": HydroelasticContactRepresentation.kTriangle,
     "polygon": HydroelasticContactRepresentation.kPolygon,
@@ -56,6 +136,7 @@ class MultibodyPlantConfig:
         sap_near_rigid_threshold: see MultibodyPlant.set_sap_near_rigid_threshold().
         contact_surface_representation: "triangle" or "polygon".
         adjacent_bodies_collision_filters: see MultibodyPlant.set_adjacent_bodies_collision_filters().
+        discrete_contact_solver: deprecated; "tamsi" or "sap" set the approximation of this name. It reads as "".
     """
 
     time_step: float = 0.001
@@ -67,6 +148,21 @@ class MultibodyPlantConfig:
     sap_near_rigid_threshold: float = 1.0
     contact_surface_representation: str = "polygon"
     adjacent_bodies_collision_filters: bool = True
+    discrete_contact_solver: dataclasses.InitVar[str] = ""
+
+    def __post_init__(self, discrete_contact_solver: str) -> None:
+        if discrete_contact_solver:
+            self.discrete_contact_solver = discrete_contact_solver
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "discrete_contact_solver":
+            _check_choice(name, value, _SOLVERS)
+            warn_deprecated(
+                "MultibodyPlantConfig.discrete_contact_solver is deprecated. Use discrete_contact_approximation, from "
+                "which the solver follows."
+            )
+            name = "discrete_contact_approximation"
+        set_known(self, name, value)
 
 
 def AddMultibodyPlant(*args: Any, **kwargs: Any) -> AddMultibodyPlantSceneGraphResult:

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from merganser.framework import Context, LeafContext
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
-__all__ = ["OutputPorts"]
-
 Array = NDArray[Any]
 
 
@@ -56,7 +54,7 @@ class OutputPorts:
 
     Args:
         model, views, kinematics, geometry: of the plant.
-        results: what the dynamics have found, sampled or at the moment.
+        results: results of the dynamics, sampled or live.
         deformables: the deformable bodies.
 
     Attributes:
@@ -269,7 +267,8 @@ class OutputPorts:
         output.get_mutable_value()[:] = self._results.eval_vdot(context)
 
     def _calc_net_actuation(self, context: Context, output: BasicVector) -> None:
-        output.get_mutable_value()[:] = self._results.eval_net_actuation(context)
+        u, middles = self._results.eval_net_actuation(context), self._results.dynamics.inputs.effort_middles()
+        output.get_mutable_value()[:] = u + middles if middles.any() else u
 
     def _calc_contact_results(self, context: Context, output: AbstractValue) -> None:
         plant = cast("MultibodyPlant", self._system)
@@ -337,7 +336,7 @@ class OutputPorts:
         poses.set_poses(self._moving_frame_ids, X_WF)
 
     def _bind_frame_poses(self, w: Workspace, poses: FramePoseVector) -> Callable[[], Any]:
-        """Makes what writes the poses of all frames where the vector keeps them."""
+        """Makes the function that writes the poses of all frames into the vector."""
         identities = np.tile(np.eye(4), (len(self._frame_mobods), 1, 1))
         poses.set_poses(self._moving_frame_ids, identities)
         write = bind(geometry_poses, np.asarray(self._frame_mobods, np.int64), identities, w.position, poses.poses())
@@ -346,7 +345,7 @@ class OutputPorts:
 
 
 def _calc_part(whole: int, indices: Any, context: LeafContext, output: BasicVector) -> None:
-    """What a model instance has of a vector of the whole plant, by the number of its cache entry."""
+    """The elements of a model instance in a vector of the whole plant, by the number of its cache entry."""
     vector: Any = context.read_entry(whole).value
     output.get_mutable_value()[:] = vector.value()[indices]
 

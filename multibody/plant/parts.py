@@ -4,41 +4,27 @@ from __future__ import annotations
 
 from merganser.framework import LeafSystem
 from merganser.multibody.plant.center_of_mass import CenterOfMass
-from merganser.multibody.plant.computations import PlantComputations
+from merganser.multibody.plant.computations import ForceElements, PlantComputations
 from merganser.multibody.plant.constraints import Constraints
-from merganser.multibody.plant.contact_settings import ContactSettings
-from merganser.multibody.plant.contacts_of_kinds import ContactsOfKinds
+from merganser.multibody.plant.contact_settings import ContactSettings, ContactsOfKinds
 from merganser.multibody.plant.deformable_model import DeformableModel
-from merganser.multibody.plant.face.contact import ContactFace
-from merganser.multibody.plant.face.dynamics import DynamicsFace
-from merganser.multibody.plant.face.elements import ElementsFace
-from merganser.multibody.plant.face.geometry import GeometryFace
-from merganser.multibody.plant.face.kinematics import KinematicsFace
-from merganser.multibody.plant.face.loops import LoopsFace
-from merganser.multibody.plant.face.ports import PortsFace
-from merganser.multibody.plant.face.state import StateFace
-from merganser.multibody.plant.force_elements import ForceElements
-from merganser.multibody.plant.frame_motion import FrameMotion
-from merganser.multibody.plant.frame_poses import FramePoses
-from merganser.multibody.plant.free_bodies import FreeBodies
+from merganser.multibody.plant.face.computations import DynamicsFace, KinematicsFace, StateFace
+from merganser.multibody.plant.face.model import ContactFace, ElementsFace, GeometryFace, LoopsFace, PortsFace
+from merganser.multibody.plant.frames import FrameMotion, FramePoses
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.input_ports import InputPorts
-from merganser.multibody.plant.jacobians import PlantJacobians
+from merganser.multibody.plant.jacobians import PlantJacobians, VelocityMaps
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.loops import LoopJoints
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.plant.names import PlantNames
+from merganser.multibody.plant.names import PlantNames, Selectors
 from merganser.multibody.plant.outputs import OutputPorts
-from merganser.multibody.plant.selectors import Selectors
-from merganser.multibody.plant.state import PlantState
+from merganser.multibody.plant.state import FreeBodies, PlantState
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.dynamics import PlantDynamics
 from merganser.multibody.plant.step.failures import WarnOnce
 from merganser.multibody.plant.step.sampling import Sampling
-from merganser.multibody.plant.velocity_maps import VelocityMaps
 from merganser.multibody.tree import MultibodyTree
-
-__all__ = ["PlantParts"]
 
 
 class PlantParts(
@@ -54,7 +40,7 @@ class PlantParts(
 
     def _make_parts(self, tree: MultibodyTree, time_step: float) -> None:
         self._tree = tree
-        # What there is: elements, geometry, settings and constraints.
+        # The model: elements, geometry, settings and constraints.
         model = self._model = PlantModel(self, tree, time_step)
         self._names = PlantNames(model)
         self._selectors = Selectors(model)
@@ -73,7 +59,7 @@ class PlantParts(
         self._jacobians = PlantJacobians(model, kinematics)
         self._computations = PlantComputations(model, views, kinematics)
         self._force_elements = ForceElements(model, kinematics, self._computations)
-        # What acts and what comes of it.
+        # Inputs, dynamics and outputs.
         self._inputs = InputPorts(model, views, kinematics)
         dynamics = self._dynamics = PlantDynamics(
             model, views, kinematics, self._inputs, self._geometry, self._settings, self._constraints,

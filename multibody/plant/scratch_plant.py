@@ -1,4 +1,7 @@
-"""ScratchPlant: a plant that other systems ask for kinematics and dynamics, at states that come from elsewhere."""
+"""ScratchPlant: a plant that other systems ask for kinematics and dynamics, at states that come from elsewhere.
+
+MultibodyPositionToGeometryPose: where the geometry of a plant is, at positions that come from elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from merganser.framework import AbstractValue, Context, LeafSystem, background_code
+from merganser.framework import AbstractValue, Context, LeafSystem, Value
 from merganser.framework.core.declarations.cache import CacheEntry
 from merganser.framework.core.inside import declare_storage
+from merganser.geometry import FramePoseVector
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
 from merganser.multibody.tree import MultibodyForces
-
-__all__ = ["ScratchPlant", "require_plant"]
 
 Array = NDArray[Any]
 
@@ -65,7 +67,6 @@ class ScratchPlant:
 
     def at(self, context: Context, x: Array) -> Context:
         """The plant's context with positions and velocities x, shape [num_multibody_states]."""
-        background_code.note_call()
         plant_context = self.context(context)
         self.plant.SetPositionsAndVelocities(plant_context, x)
         return plant_context
@@ -89,3 +90,38 @@ def require_plant(plant: Any, name: str) -> None:
         raise TypeError(f"{name}: expected a MultibodyPlant, got {type(plant).__name__}.")
     if not plant.is_finalized():
         raise RuntimeError(f"{name}: plant '{plant.GetSystemPathname()}' is not finalized; call Finalize() first.")
+
+
+class MultibodyPositionToGeometryPose(LeafSystem):
+    """Gives a SceneGraph the poses of a plant that is not simulated, to show or to query it.
+
+    The output `geometry_pose` is what the plant's port of that name gives at the positions of the input `position`. It
+    goes to the port of the plant's source: scene_graph.get_source_pose_port(plant.get_source_id()).
+
+    Args:
+        plant: finalized, and registered with the SceneGraph; it is shared, not copied.
+        input_multibody_state: whether the input has the velocities too, which are not used, as states of plants do.
+
+    Raises:
+        RuntimeError: the plant is not finalized, or not registered.
+    """
+
+    def __init__(self, plant: MultibodyPlant, input_multibody_state: bool = False) -> None:
+        super().__init__()
+        self._scratch = ScratchPlant(self, plant, None)
+        if not plant.geometry_source_is_registered():
+            raise RuntimeError(
+                f"MultibodyPositionToGeometryPose: plant '{plant.GetSystemPathname()}' is not registered with a "
+                "SceneGraph. Make it with AddMultibodyPlantSceneGraph(), or call RegisterAsSourceForSceneGraph()."
+            )
+        self._num_positions = plant.num_positions()
+        size = plant.num_multibody_states() if input_multibody_state else self._num_positions
+        position = self.DeclareVectorInputPort("position", size)
+        self.DeclareAbstractOutputPort(
+            "geometry_pose", lambda: Value(FramePoseVector()), self._calc_poses, {position.ticket()}
+        )
+
+    def _calc_poses(self, context: Context, output: Any) -> None:
+        q = self.get_input_port(0).Eval(context)[: self._num_positions]
+        plant_context = self._scratch.at_positions(context, q)
+        output.SetFrom(self._scratch.plant.get_geometry_pose_output_port().EvalAbstract(plant_context))

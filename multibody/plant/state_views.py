@@ -1,4 +1,4 @@
-"""Where the numbers of a plant stand in a Context: state, parameters, and the arrays that kernels work on."""
+"""Views of a plant's numbers in a Context: state, parameters, and the arrays that kernels work on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import BasicVector, Context, LeafContext, ValueProducer
+from merganser.framework import BasicVector, Context, LeafContext, Value, ValueProducer
 from merganser.framework.core.context.dependencies import Q, V
 from merganser.framework.core.inside import state_node
 from merganser.multibody.kernels import layout
@@ -17,14 +17,12 @@ from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import JointActuator
 from merganser.multibody.tree.coordinates import num_parameter_records
 
-__all__ = ["StateViews"]
-
 Array = NDArray[Any]
 Calc = Callable[[Any, Any], None]  # of a cache entry
 
 
 class StateViews:
-    """The way from a Context to the numbers of a plant in it.
+    """Access to a plant's numbers in a Context.
 
     Functions without `mutable` in their names give views to read from; those with it say first that what depends on
     these numbers is out of date. All of them raise ValueError for the Context of another system, and TypeError for what
@@ -74,7 +72,7 @@ class StateViews:
         self.frame_group = declare(BasicVector(np.zeros(num_frame_numbers)))
 
     def declare_entries(self, calc_position: Calc, calc_velocity: Calc, calc_poses: Calc) -> None:
-        """Declares the cache entries of kinematics, whose values stand in the workspace.
+        """Declares the cache entries of kinematics, whose values are in the workspace.
 
         Args:
             calc_position, calc_velocity, calc_poses: bring them up to date.
@@ -86,11 +84,11 @@ class StateViews:
         parameters = system.pn_ticket()
 
         def declare(name: str, calc: Calc, prerequisites: set[Any]) -> Any:
-            return system.DeclareCacheEntry(name, ValueProducer(type(None), calc), prerequisites)
+            return system.DeclareCacheEntry(name, ValueProducer(Value, calc), prerequisites)
 
         position = declare("position kinematics", calc_position, {q, parameters})
         velocity = declare("velocity kinematics", calc_velocity, {position.ticket(), v})
-        # These have no values. Bits tell whether the poses are up to date where the position kinematics are not, and
+        # These have no values. Bits say whether the poses are up to date where the position kinematics are not, and
         # whether anything has been derived from the parameters as they are.
         poses = declare("poses", calc_poses, {q, parameters})
         derived = declare("parameters", _calc_nothing, {parameters})
@@ -222,7 +220,7 @@ def _workspace_class(T: type[Any]) -> type[Workspace]:
     """The kind of workspace for a scalar type; those for others than floats are imported when they are needed."""
     if T is float:
         return Workspace
-    from merganser.multibody.plant.scalars.scalar_workspaces import AutoDiffWorkspace, SymbolicWorkspace
+    from merganser.multibody.plant.scalars.workspaces import AutoDiffWorkspace, SymbolicWorkspace
 
     return AutoDiffWorkspace if T.__name__ == "AutoDiffXd" else SymbolicWorkspace
 

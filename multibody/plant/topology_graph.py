@@ -11,8 +11,6 @@ from merganser.multibody.plant.model import PlantModel
 if TYPE_CHECKING:
     from merganser.multibody.tree import Joint, RigidBody
 
-__all__ = ["plot_topology", "topology_graphviz_string"]
-
 _FACES = ("#f7f2e6", "#eef3fa", "#eaf5ea", "#f6ecf5", "#fdf0e6", "#e9f5f5")  # of model instances, in turn
 _LINE, _CHARACTER, _ROW, _GAP, _MARGIN = 0.2, 0.085, 1.05, 0.35, 0.3  # lengths in inches
 _LOOP_ROOM = 0.7  # for the arcs of joints that close loops
@@ -64,7 +62,7 @@ def plot_topology(plant: Any, path: str | Path | None = None, title: str | None 
 
     Joints that close loops are dashed lines between the bodies that they connect.
 
-    Bodies that no joint connects to the world yet stand beside it; Finalize() connects them.
+    Bodies that no joint connects to the world yet are drawn beside it; Finalize() connects them.
 
     Args:
         plant: the MultibodyPlant.
@@ -110,7 +108,7 @@ def _make_boxes(tree: Any) -> list[_Box]:
     children = {joint.child_body() for joint in tree.joints}
     roots: list[_Box] = []
     seen: set[Any] = set()
-    # Loose parts hang on a body that is no joint's child.
+    # Loose parts hang on a body that is not a joint's child.
     for body in [tree.world_body(), *(b for b in tree.bodies if b not in children), *tree.bodies]:
         if body not in seen:
             roots.append(_Box(body, None))

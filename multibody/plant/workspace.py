@@ -1,10 +1,17 @@
-"""The arrays of one plant in one Context: views into the Context's numbers, and buffers for the kernels."""
+"""The arrays of one plant in one Context: views into the Context's numbers, and buffers for the kernels.
+
+Calls of kernels with the arrays of one workspace, for what a plant computes most often.
+
+A bound kernel is called in 50 ns instead of a microsecond. Few Contexts need all of them, and what is bound must be
+compiled first, so that each is bound when it is first needed: `w.calls.mass_matrix()`.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,14 +19,171 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.context.store import CacheSlot, Store
 from merganser.framework.native import Given, Result, bind
-from merganser.multibody.kernels import layout
+from merganser.multibody import kernels
+from merganser.multibody.kernels import checked_arrays, layout
 from merganser.multibody.kernels.mobilizers import quaternion_starts
-from merganser.multibody.plant.kernel_calls import KernelCalls
-
-__all__ = ["Workspace"]
 
 Array = NDArray[Any]
+_NO_QUATERNIONS = np.zeros(0, np.int64)
 
+
+class KernelCalls:
+    """Kernels that are bound to a workspace, each when it is first asked for.
+
+    Args:
+        w: the workspace.
+    """
+
+    def __init__(self, w: Workspace) -> None:
+        self._w = w
+
+    # ------------------------------------------------------------------ kinematics
+
+    @cached_property
+    def poses(self) -> Callable[[], Any]:
+        """Computes the poses alone; with other scalars than floats all position kinematics."""
+        return self._w.bound(kernels.poses) if self._w.is_float else self.position
+
+    @cached_property
+    def rest(self) -> Callable[[], Any]:
+        """Computes the rest of the position kinematics; with other scalars than floats all of it."""
+        return self._w.bound(kernels.hinges_and_inertias) if self._w.is_float else self.position
+
+    @cached_property
+    def position(self) -> Callable[[], Any]:
+        """Computes position kinematics."""
+        return self._w.bound(kernels.position_kinematics)
+
+    @cached_property
+    def velocity(self) -> Callable[[], Any]:
+        """Computes velocity kinematics from those of positions."""
+        return self._w.bound(kernels.velocity_kinematics)
+
+    @cached_property
+    def kinematics(self) -> Callable[[], Any]:
+        """Computes both."""
+        return self._w.bound(kernels.kinematics)
+
+    @cached_property
+    def pose_matrices(self) -> Callable[[Array, Array], None]:
+        """Takes mobods and the buffer for the matrices of their poses, shape [n, 4, 4]."""
+        matrices = Given(np.zeros((1, 4, 4), self._w.dtype))
+        return self._w.bound(kernels.pose_matrices, **self._members(), X_WB_out=matrices)
+
+    @cached_property
+    def center_of_mass(self) -> Callable[[Array], Array]:
+        """Takes mobods; returns p_WoScm_W and the mass, shape [4]."""
+        return self._w.bound(kernels.center_of_mass, **self._members(), p_and_mass_out=Result((4,)))
+
+    def _members(self) -> dict[str, Given]:
+        return {"members": Given(np.zeros(1, np.int64))}
+
+    # ------------------------------------------------------------------ Jacobians and accelerations
+
+    def _places(self) -> dict[str, Given]:
+        """What kernels of Jacobians are given: B (see arguments.py), points fixed to it, A and the place of E."""
+        mobod, X = Given(0), Given(np.eye(3, 4, dtype=self._w.dtype))
+        points = Given(np.zeros(3, self._w.dtype))
+        return {"mobod_B": mobod, "X_BF_in": X, "points_in": points, "mobod_A": mobod, "mobod_D": mobod, "X_DE_in": X}
+
+    @cached_property
+    def point_jacobian(self) -> Callable[..., Array]:
+        """Takes the places and one point; returns the Jacobian of a spatial velocity, shape [6, nv]."""
+        return self._w.bound(kernels.jacobian, **self._places(), J_out=Result(self._w.J_shape))
+
+    @cached_property
+    def jacobian(self) -> Callable[..., None]:
+        """Takes the places, any number of points, and the buffer for the result."""
+        w = self._w
+        return w.bound(kernels.jacobian, **self._places(), J_out=Given(np.zeros(w.J_shape, w.dtype)))
+
+    @cached_property
+    def body_jacobians(self) -> Callable[[Array, Array], None]:
+        """Takes mobods and the buffer for the Jacobians of their spatial velocities, shape [n, 6, nv]."""
+        J_out = Given(np.zeros((1, *self._w.J_shape), self._w.dtype))
+        return self._w.bound(kernels.body_jacobians, **self._members(), J_out=J_out)
+
+    @cached_property
+    def center_of_mass_jacobian(self) -> Callable[..., Array]:
+        """Takes mobods, A and the place of E; returns J, shape [3, nv], and leaves the mass in w.total_mass."""
+        w, places = self._w, self._places()
+        E = {name: places[name] for name in ("mobod_A", "mobod_D", "X_DE_in")}
+        given = {**self._members(), **E, "J_out": Result((3, *w.v_shape)), "mass_out": w.total_mass}
+        return w.bound(kernels.center_of_mass_jacobian, **given)
+
+    @cached_property
+    def point_bias(self) -> Callable[..., Array]:
+        """Takes the places and one point; returns alpha_AB_E and a_ABp_E for vdot = 0, shape [2, 3]."""
+        return self._accelerations(Result((2, 3)))
+
+    @cached_property
+    def point_accelerations(self) -> Callable[..., None]:
+        """Takes the places, any number of points, and the buffer for the same."""
+        return self._accelerations(Given(np.zeros((2, 3), self._w.dtype)))
+
+    def _accelerations(self, A_out: Any) -> Callable[..., Any]:
+        w = self._w
+        given = {"vdot_in": w.zeros_v, **self._places(), "A_WB_W_work": w.F_buffer, "A_out": A_out}
+        return w.bound(kernels.point_accelerations, **given)
+
+    # ------------------------------------------------------------------ dynamics
+
+    @cached_property
+    def mass_matrix(self) -> Callable[[], Array]:
+        """Returns M, shape [nv, nv]."""
+        return self._w.bound(kernels.mass_matrix, M_out=Result(self._w.M_shape))
+
+    @cached_property
+    def gravity_forces(self) -> Callable[[], Array]:
+        """Returns tau_g, shape [nv]."""
+        return self._w.bound(kernels.gravity_forces, tau_g_out=Result(self._w.v_shape))
+
+    @cached_property
+    def inverse_dynamics(self) -> Callable[[Array, Array], Array]:
+        """Takes vdot and forces on the bodies; returns tau without gravity, from kinematics that are up to date."""
+        return self._inverse_dynamics(kernels.inverse_dynamics)
+
+    @cached_property
+    def state_inverse_dynamics(self) -> Callable[[Array, Array], Array]:
+        """Does the same, kinematics included."""
+        return self._inverse_dynamics(kernels.state_inverse_dynamics)
+
+    def _inverse_dynamics(self, kernel: Any) -> Callable[..., Any]:
+        w = self._w
+        forces = {"vdot_in": Given(w.zeros_v), "F_applied_in": Given(w.zeros_F)}
+        return w.bound(kernel, gravity_in=w.zero_gravity, **forces, tau_out=Result(w.v_shape))
+
+    # ------------------------------------------------------------------ writing
+
+    # These write a vector into q, v, x or `point`, if it is an array of float64 of that shape with values that may be
+    # there, and return True; otherwise nothing is written, and what they return is false. With other scalar types they
+    # never write.
+
+    @cached_property
+    def write_q(self) -> Callable[[Any], Any]:
+        return self._writing(self._w.q, self._w.quaternion_starts)
+
+    @cached_property
+    def write_v(self) -> Callable[[Any], Any]:
+        return self._writing(self._w.v)
+
+    @cached_property
+    def write_x(self) -> Callable[[Any], Any]:
+        return self._writing(self._w.x, self._w.quaternion_starts)
+
+    @cached_property
+    def write_point(self) -> Callable[[Any], Any]:
+        return self._writing(self._w.point)
+
+    def _writing(self, vector: Array, quaternion_starts: Array = _NO_QUATERNIONS) -> Callable[[Any], Any]:
+        """What writes a vector into `vector`, if no quaternion of it is zero."""
+        if not self._w.is_float:
+            return _write_nothing
+        return bind(checked_arrays.write_checked, quaternion_starts, vector, Given(vector, is_checked=True))
+
+
+def _write_nothing(given: Any) -> None:
+    """For scalar types whose values Python checks."""
 
 
 # What parameters of kernels are attributes of a workspace, and which.
@@ -53,8 +217,8 @@ class Workspace:
         tau: generalized forces, shape [num_velocities].
         sensitivity: records for derivatives in closed form, made when they are first used.
         step_buffers: what steps in Python work with (step_buffers.py), made when it is first used.
-        motion: of a continuous plant that an integrator moves by steps, see step/motion.py; None if none does.
-        deformables: what steps of deformable bodies work with (step/deformable_steps.py); None if there are none.
+        variable_steps: of a continuous plant that an integrator moves, see step/variable_steps.py; None if none does.
+        deformable_works: of each deformable body room for its motion, which all steps in a Context share.
         sample_buffers: what the operation of the native plan writes, see native_code.py.
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
         q_shape, v_shape, x_shape, M_shape, J_shape: shapes of vectors of positions, velocities, both, of the mass
@@ -66,7 +230,7 @@ class Workspace:
         F_buffer: workspace of kernels, as F_applied; no value outlives a call.
         zeros_v, zeros_F, zero_gravity: constants for algorithms that leave something out; never written.
         nothing: an empty vector.
-        position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
+        position_slot, velocity_slot: as given; they say whether the kinematics are up to date.
         pose_bit, position_bit, velocity_bit, parameter_bit: bits of the slots. Where the position kinematics are up to
             date, so are the poses, whatever the bit of the poses says.
         pose_clearing, position_clearing, velocity_clearing: what remains of the mask of what is out of date once they
@@ -96,6 +260,7 @@ class Workspace:
         "calls",
         "codes",
         "constants",
+        "deformable_works",
         "down",
         "dtype",
         "frame_poses",
@@ -105,7 +270,6 @@ class Workspace:
         "is_numeric",
         "kinematics_clearing",
         "loops",
-        "motion",
         "nothing",
         "parameter_bit",
         "parameters",
@@ -134,6 +298,7 @@ class Workspace:
         "v",
         "v_node",
         "v_shape",
+        "variable_steps",
         "velocity",
         "velocity_bit",
         "velocity_clearing",
@@ -165,6 +330,9 @@ class Workspace:
         self.is_float = x.dtype == np.float64
         self.is_numeric = x.dtype != object
         self.down: list[int] = position_slot.context.layout.down_nodes
+        if not self.is_numeric and scalar.__name__ == "Expression":  # terms of symbols multiply with each pass
+            topology = topology.copy()
+            topology[0]["has_explicit_products"] = 1
         self.topology = topology
         self.x, self.q, self.v = x, x[:num_q], x[num_q:]
         self.parameters = self.view_records(parameters, layout.parameter_dtype)
@@ -183,7 +351,8 @@ class Workspace:
         self.tau = np.zeros(num_v, self.dtype)
         self.sample_buffers: Any = None
         self.step_buffers: Any = None
-        self.motion: Any = None
+        self.deformable_works: Any = None
+        self.variable_steps: Any = None
         self.sensitivity: Any = None
         self.frame_poses: tuple[Array | None, Any] = None, None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)
@@ -283,7 +452,7 @@ class Workspace:
             code = self.codes[kernel] = _float_codes[kernel]
             return code
         if self.dtype == np.complex128:
-            from merganser.framework.interpreted_first import may_use_compiled
+            from merganser.framework.when_to_compile import may_use_compiled
 
             if may_use_compiled(kernel, len(self.topology), *arguments):
                 self.codes[kernel] = kernel

@@ -17,8 +17,6 @@ space for robot manipulators, 2022, section III.
 
 from __future__ import annotations
 
-__all__ = ["COS", "SHIFT", "SIN", "Joint", "MultilinearPose", "across", "clean", "compose", "numerator"]
-
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +32,7 @@ _ROUNDING = 1e-14  # entries of rotations, and of positions in meters, are not s
 
 
 class Joint(NamedTuple):
-    """What (1) to (4) ask of a joint.
+    """The data of a joint in (1) to (4).
 
     Attributes:
         X_PF: pose of F in the body P that is nearer to the world, shape [4, 4].

@@ -1,8 +1,6 @@
-"""What RationalForwardKinematics says about the pose of a body."""
+"""The pose of a body by RationalForwardKinematics."""
 
 from __future__ import annotations
-
-__all__ = ["RationalForwardKinematicsPose", "RationalForwardKinematicsPose_", "make_pose"]
 
 import copy
 from typing import Any

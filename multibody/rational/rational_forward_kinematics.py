@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["RationalForwardKinematics"]
-
 import functools
 import math
 from collections.abc import Callable

@@ -22,8 +22,6 @@ from merganser.multibody.parsing import GetScopedFrameByName
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.sensors.camera_config import CameraConfig
 
-__all__ = ["ApplyCameraConfig", "add_camera", "find_system"]
-
 
 def ApplyCameraConfig(
     config: CameraConfig,
@@ -112,7 +110,7 @@ def add_camera(
 
 
 def _bus(config: CameraConfig, lcm_buses: Any, lcm: Any) -> Any:
-    """What sends the images; None if they are not sent."""
+    """The bus that sends the images; None if they are not sent."""
     if lcm is None and lcm_buses is None and config.lcm_bus == "default":
         return None
     from merganser.framework.lcm.lcm_buses import find_bus  # most programs send none
@@ -121,7 +119,7 @@ def _bus(config: CameraConfig, lcm_buses: Any, lcm: Any) -> Any:
 
 
 def find_system(builder: DiagramBuilder, name: str) -> Any:
-    """The system of a name; RuntimeError if there is none."""
+    """The system of a name; RuntimeError if it does not exist."""
     if not builder.HasSubsystemNamed(name):
         raise RuntimeError(
             f"ApplyCameraConfig(): the diagram has no system named '{name}'. Make plant and scene graph with "
@@ -153,7 +151,7 @@ def _require_renderer(config: CameraConfig, scene_graph: SceneGraph) -> None:
 
 
 def _engine(config: CameraConfig) -> RenderEngine:
-    """A new engine as the camera wants it."""
+    """A new engine for the camera."""
     wanted, background = config.renderer_class, config.background
     match wanted:
         case RenderEngineVtkParams():

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.common.records import settings
 from merganser.framework.schema import Transform
+from merganser.geometry.registration.colors import Rgba
 from merganser.geometry.rendering import (
     CameraInfo,
     ClippingRange,
@@ -22,9 +23,6 @@ from merganser.geometry.rendering import (
     RenderEngineGltfClientParams,
     RenderEngineVtkParams,
 )
-from merganser.geometry.rgba import Rgba
-
-__all__ = ["CameraConfig"]
 
 
 @settings
@@ -41,12 +39,12 @@ class FocalLength:
     y: float | None = None
 
     def focal_x(self) -> float:
-        """Returns the horizontal focal length [pixels]; raises RuntimeError if neither x nor y is told."""
-        return _first_told(self, self.x, self.y)
+        """Returns the horizontal focal length [pixels]; raises RuntimeError if neither x nor y is set."""
+        return _first_given(self, self.x, self.y)
 
     def focal_y(self) -> float:
         """Returns the vertical focal length [pixels]; raises as `focal_x` does."""
-        return _first_told(self, self.y, self.x)
+        return _first_given(self, self.y, self.x)
 
 
 @settings
@@ -66,13 +64,13 @@ class FovDegrees:
         """Returns the horizontal focal length [pixels] of an image of that size.
 
         Raises:
-            RuntimeError: neither x nor y is told.
+            RuntimeError: neither x nor y is set.
         """
-        return _first_told(self, _focal_length(width, self.x), _focal_length(height, self.y))
+        return _first_given(self, _focal_length(width, self.x), _focal_length(height, self.y))
 
     def focal_y(self, width: int, height: int) -> float:
         """Returns the vertical focal length [pixels]; takes and raises what `focal_x` does."""
-        return _first_told(self, _focal_length(height, self.y), _focal_length(width, self.x))
+        return _first_given(self, _focal_length(height, self.y), _focal_length(width, self.x))
 
 
 def _focal_length(size: int, fov: float | None) -> float | None:
@@ -80,11 +78,11 @@ def _focal_length(size: int, fov: float | None) -> float | None:
     return None if fov is None else 0.5 * size / math.tan(0.5 * math.radians(fov))
 
 
-def _first_told(focal: Any, *lengths: float | None) -> float:
+def _first_given(focal: Any, *lengths: float | None) -> float:
     for length in lengths:
         if length is not None:
             return length
-    raise RuntimeError(f"A camera's focal must tell x or y; given {type(focal).__name__}().")
+    raise RuntimeError(f"A camera's focal must have x or y; given {type(focal).__name__}().")
 
 
 _Focal = FocalLength | FovDegrees
@@ -103,10 +101,10 @@ class CameraConfig:
         z_near, z_far: smallest and largest depth that is measured [m].
         X_PB: pose of the camera's body; its base frame is the name of a frame of the plant, by default the world.
         X_BC, X_BD: poses of the color and of the depth camera in the body, without base frame.
-        renderer_name: of the renderer, which is added if there is none of that name.
+        renderer_name: of the renderer, which is added if the name is new.
         renderer_class: of which type it is then: parameters of a render engine, or the name of its type
             ("RenderEngineVtk", "RenderEngineGl"), or "" for the usual one.
-        background: color where there is no geometry, of renderers that are told by the name of their type or not at
+        background: color where there is no geometry, of renderers that are given by the name of their type or not at
             all.
         name: of the camera.
         fps: images in a second.
@@ -150,7 +148,7 @@ class CameraConfig:
         """Returns the horizontal focal length [pixels].
 
         Raises:
-            RuntimeError: `focal` tells neither x nor y.
+            RuntimeError: `focal` has neither x nor y.
         """
         return self._focal_length("focal_x")
 
@@ -182,7 +180,7 @@ class CameraConfig:
         return ColorRenderCamera(color, self.show_rgb), DepthRenderCamera(depth, depth_range)
 
     def require_valid(self) -> None:
-        """Does nothing if what MakeCameras() does not check itself is in its range.
+        """Raises an error for values out of range that MakeCameras() does not check.
 
         Raises:
             RuntimeError: something is not; the message names it.
@@ -212,7 +210,7 @@ class CameraConfig:
     def _focal_length(self, which: str) -> float:
         if self.focal.x is None and self.focal.y is None:
             raise RuntimeError(
-                f"Invalid CameraConfig '{self.name}': focal must tell x or y; given {type(self.focal).__name__}()."
+                f"Invalid CameraConfig '{self.name}': focal must have x or y; given {type(self.focal).__name__}()."
             )
         size = (self.width, self.height) if isinstance(self.focal, FovDegrees) else ()
         length: float = getattr(self.focal, which)(*size)

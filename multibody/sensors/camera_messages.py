@@ -11,8 +11,6 @@ from merganser.geometry.images import PixelType
 from merganser.geometry.sensors.image_to_lcm_image_array import ImageToLcmImageArrayT
 from merganser.multibody.sensors.camera_config import CameraConfig
 
-__all__ = ["send_images"]
-
 _AFTER_DELAY = 1.001  # images that are given with a delay are there a little later
 
 

@@ -21,10 +21,8 @@ from merganser.framework import BasicVector, Context, InputPort, LeafSystem, Out
 from merganser.framework.core.scalars.templates import SystemTemplate
 from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform
-from merganser.multibody.plant.propeller import item_of_body
+from merganser.multibody.plant.applied_forces import item_of_body
 from merganser.multibody.tree import BodyIndex, RigidBody
-
-__all__ = ["Accelerometer", "Accelerometer_", "Gyroscope", "Gyroscope_"]
 
 Array = NDArray[Any]
 
@@ -61,7 +59,7 @@ class _InertialSensor(LeafSystem):
         return RigidTransform(self._X_BS)
 
     def _of_body(self, context: Context) -> list[Any]:
-        """What the inputs say about B."""
+        """The inputs for B."""
         return [item_of_body(self, port.Eval(context), self._body_index) for port in self._bodies]
 
     def _calc_measurement(self, context: Context, output: BasicVector) -> None:

@@ -8,19 +8,18 @@ from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
 from merganser.framework.schema import Transform
 from merganser.geometry import GeometryFrame
+from merganser.geometry.registration.colors import Rgba
 from merganser.geometry.rendering import LightParameter, RenderEngineVtkParams
-from merganser.geometry.rgba import Rgba
 from merganser.geometry.sensors import RgbdSensor
 from merganser.multibody.parsing import Parser
-from merganser.multibody.parsing.description import CameraDescription, LightDescription, ModelDescription
+from merganser.multibody.parsing.description import ModelDescription
+from merganser.multibody.parsing.instrument_description import CameraDescription, LightDescription
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.sensors.apply_camera_config import ApplyCameraConfig, add_camera, find_system
 from merganser.multibody.sensors.camera_config import CameraConfig
 from merganser.multibody.sensors.mjcf_moving_cameras import MovingCameras
 from merganser.multibody.sensors.mjcf_sensors import PlantFinder, described_model
 from merganser.multibody.tree import ModelInstanceIndex
-
-__all__ = ["AddMjcfCameras", "GetMjcfCameraConfigs"]
 
 
 def GetMjcfCameraConfigs(parser: Parser, model_instance: ModelInstanceIndex | None = None) -> dict[str, CameraConfig]:
@@ -30,7 +29,7 @@ def GetMjcfCameraConfigs(parser: Parser, model_instance: ModelInstanceIndex | No
     images, focal lengths and the vertical field of view are those of the file; images are 640 x 480 if it gives no
     resolution. The background has the mean colour of the sky that the file describes, if there is one. Lights of the
     file that do not move, and that at its cameras, are those of a renderer `<model>_lights`, which casts no shadows; if
-    there are none, cameras have the usual renderer. All else, such as the range of depths, is as in a new CameraConfig,
+    the file has none, cameras have the usual renderer. All else, such as the depth range, is as in a new CameraConfig,
     and may be changed.
 
     Args:
@@ -61,6 +60,8 @@ def _config(model: ModelDescription, scope: str, camera: CameraDescription, X_PB
     config = CameraConfig(
         name=camera.name, width=camera.width, height=camera.height, focal=focal, background=background, X_PB=X_PB
     )
+    if camera.center is not None:
+        config.center_x, config.center_y = camera.center
     if model.lights:
         config.renderer_name = f"{scope}_lights"
         config.renderer_class = RenderEngineVtkParams(

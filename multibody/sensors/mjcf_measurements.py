@@ -1,4 +1,4 @@
-"""What each sensor of an MJCF file measures, of what the ports of a plant tell.
+"""Measurements of the sensors of an MJCF file, from the ports of a plant.
 
 The frame F of a sensor is fixed to a body B, a frame R to which some are relative to another one; W is the world.
 
@@ -24,10 +24,8 @@ from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry import FrameId, QueryObject
-from merganser.geometry.rays import RayCaster
+from merganser.geometry.scene.rays import RayCaster
 from merganser.multibody.parsing.description import ShapeDescription
-
-__all__ = ["MEASUREMENTS", "Measured", "Measurement", "Weighed"]
 
 Array = NDArray[Any]
 _LEAST_DEPTH = 1e-15  # by which a projection divides [m]
@@ -46,7 +44,7 @@ class Weighed:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What one sensor is about, in terms of a finalized plant.
+    """The object of one sensor, in terms of a finalized plant.
 
     Attributes:
         frames: numbers of bodies and poses in them.
@@ -75,7 +73,7 @@ class Measured:
 
 
 class Ports:
-    """What the ports of the plant tell, each looked at when it is needed.
+    """Values of the ports of the plant, each read when needed.
 
     Args:
         eval_port: gives the value of the port of a name.
@@ -216,7 +214,7 @@ def _projection(m: Measured, ports: Ports) -> Array:
 
 
 def _range(m: Measured, ports: Ports) -> list[float]:
-    """How far it is along z to what is nearest, or -1."""
+    """The distance along z to the nearest geometry, or -1."""
     assert m.rays is not None
     X_WF = ports.pose(m.frames[0])
     distance = m.rays.distance(ports.query(), X_WF.translation(), X_WF.rotation().matrix()[:, 2], m.passed)

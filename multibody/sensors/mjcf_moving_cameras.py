@@ -24,10 +24,8 @@ from numpy.typing import NDArray
 from merganser.framework import Context, LeafSystem, Value
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry import FrameId, FramePoseVector
-from merganser.multibody.parsing.description import CameraMotion
+from merganser.multibody.parsing.instrument_description import CameraMotion
 from merganser.multibody.sensors.mjcf_sensors import PlantFinder
-
-__all__ = ["MovingCameras"]
 
 Array = NDArray[np.float64]
 

@@ -11,14 +11,13 @@ from merganser.framework.common.errors import nearest_names
 from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform
 from merganser.geometry import FrameId, QueryObject
-from merganser.geometry.rays import RayCaster
+from merganser.geometry.scene.rays import RayCaster
 from merganser.multibody.parsing import Parser
-from merganser.multibody.parsing.description import BodyReference, ModelDescription, SensorDescription
+from merganser.multibody.parsing.description import BodyReference, ModelDescription
+from merganser.multibody.parsing.instrument_description import SensorDescription
 from merganser.multibody.plant import ContactResults, MultibodyPlant
 from merganser.multibody.sensors.mjcf_measurements import MEASUREMENTS, Measured, Measurement, Ports, Weighed
 from merganser.multibody.tree import ModelInstanceIndex
-
-__all__ = ["AddMjcfSensors", "MjcfSensors", "PlantFinder", "described_model"]
 
 _ABSTRACT = {
     "body_poses": [], "body_spatial_velocities": [], "body_spatial_accelerations": [], "reaction_forces": [],
@@ -148,7 +147,7 @@ def described_model(
 
 
 class PlantFinder:
-    """Finds what sensors and cameras are about in a plant.
+    """Finds the objects of sensors and cameras in a plant.
 
     Args:
         plant: finalized.
@@ -159,7 +158,7 @@ class PlantFinder:
         self._plant, self._instance = plant, instance
 
     def find(self, sensor: SensorDescription) -> Measured:
-        """What a sensor is about."""
+        """The object of a sensor."""
         plant = self._plant
         actuators = [
             (int(plant.GetJointActuatorByName(name, self._instance).index()), gear) for name, gear in sensor.actuators

@@ -1,6 +1,6 @@
 """Elements and topology of multibody models."""
 
-from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType
+from merganser.multibody.tree.base_bodies import BaseBodyJointType
 from merganser.multibody.tree.constraints import MultibodyConstraintId
 from merganser.multibody.tree.deformable_body import DeformableBody, DeformableBodyId
 from merganser.multibody.tree.element import MultibodyElement
@@ -17,6 +17,7 @@ from merganser.multibody.tree.force_elements import (
     FluidForceOnBox,
     FluidForceOnEllipsoid,
     ForceElement,
+    GravityCompensation,
     LinearBushingRollPitchYaw,
     LinearSpringDamper,
     PrismaticSpring,
@@ -29,6 +30,7 @@ from merganser.multibody.tree.indices import (
     DeformableBodyIndex,
     ForceElementIndex,
     FrameIndex,
+    JacobianWrtVariable,
     JointActuatorIndex,
     JointIndex,
     MobilizerIndex,
@@ -39,8 +41,7 @@ from merganser.multibody.tree.indices import (
     world_model_instance,
 )
 from merganser.multibody.tree.inertia import CalcSpatialInertia, RotationalInertia, SpatialInertia, UnitInertia
-from merganser.multibody.tree.jacobian_wrt_variable import JacobianWrtVariable
-from merganser.multibody.tree.joint_actuator import JointActuator
+from merganser.multibody.tree.joint_actuator import JointActuator, PdControllerGains
 from merganser.multibody.tree.joints import (
     BallQuaternionJoint,
     BallRpyJoint,
@@ -76,7 +77,6 @@ from merganser.multibody.tree.mobilizers import (
     WeldMobilizer,
 )
 from merganser.multibody.tree.multibody_forces import MultibodyForces
-from merganser.multibody.tree.pd_controller_gains import PdControllerGains
 from merganser.multibody.tree.rigid_body import Body, RigidBody
 from merganser.multibody.tree.scalar_templates import (
     BallQuaternionJoint_,
@@ -145,6 +145,7 @@ __all__ = [
     "Frame",
     "FrameIndex",
     "Frame_",
+    "GravityCompensation",
     "GravityForceField",
     "GravityForceField_",
     "JacobianWrtVariable",

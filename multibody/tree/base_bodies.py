@@ -1,4 +1,7 @@
-"""What Finalize() does with bodies that no joint connects to the world: by what joints, and with what defaults."""
+"""Joints that Finalize() adds to bodies without a path to the world, with their defaults.
+
+How Finalize() connects a body to the world that no joint connects to anything nearer.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,29 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.math import RigidTransform
-from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType, make_base_joint
-from merganser.multibody.tree.joints import FloatingJoint, Joint
+from merganser.multibody.tree.frame import Frame
+from merganser.multibody.tree.joints import FloatingJoint, Joint, QuaternionFloatingJoint, RpyFloatingJoint, WeldJoint
 from merganser.multibody.tree.removal import TreeRemoval
 from merganser.multibody.tree.rigid_body import RigidBody
 
-__all__ = ["TreeBaseBodies"]
+
+class BaseBodyJointType(Enumeration):
+    """The joint of a base body."""
+
+    kQuaternionFloatingJoint = 0  # six degrees of freedom, seven positions
+    kRpyFloatingJoint = 1  # six degrees of freedom, six positions, singular at a pitch of a quarter turn
+    kWeldJoint = 2  # none: the body frame coincides with that of the world
+
+
+def make_base_joint(joint_type: BaseBodyJointType, name: str, frame_W: Frame, frame_B: Frame) -> Joint:
+    """The joint between the world frame and the frame of a base body."""
+    if joint_type is BaseBodyJointType.kWeldJoint:
+        return WeldJoint(name, frame_W, frame_B, RigidTransform())
+    if joint_type is BaseBodyJointType.kRpyFloatingJoint:
+        return RpyFloatingJoint(name, frame_W, frame_B)
+    return QuaternionFloatingJoint(name, frame_W, frame_B)
 
 
 class TreeBaseBodies(TreeRemoval):
@@ -24,6 +43,8 @@ class TreeBaseBodies(TreeRemoval):
         super().__init__()
         self._default_floating_poses: dict[RigidBody, RigidTransform] = {}
         self._default_floating_dampings: dict[RigidBody, float] = {}
+        self._default_floating_armatures: dict[RigidBody, float] = {}
+        self._floating_joint_names: dict[RigidBody, str] = {}  # by which files call them; their own is that of the body
         # By model instance; None: for those that have none of their own.
         self._base_joint_types: dict[int | None, BaseBodyJointType] = {}
 
@@ -80,7 +101,7 @@ class TreeBaseBodies(TreeRemoval):
             joint.set_default_body_pose(X_WB)
 
     def _floating_joint_of(self, body: RigidBody) -> FloatingJoint | None:
-        """The joint that lets a body move freely in the world, if there is one by now."""
+        """The floating joint of a body in the world, if it exists already."""
         joint = self._joint_between.get(frozenset((self.world_body(), body)))
         return joint if isinstance(joint, FloatingJoint) and joint.child_body() is body else None
 
@@ -102,16 +123,35 @@ class TreeBaseBodies(TreeRemoval):
         Raises:
             RuntimeError: if the body is not of this tree, or the damping is negative or not finite.
         """
-        self._check_mine("SetDefaultFloatingBaseBodyDamping", "a default damping", body)
-        if not (np.isfinite(damping) and damping >= 0.0):
+        self._set_default_of_floating("Damping", self._default_floating_dampings, body, damping)
+
+    def SetDefaultFloatingBaseBodyArmature(self, body: RigidBody, armature: float) -> None:
+        """Sets an inertia that each velocity of a floating base body has beside that of bodies, in new Contexts.
+
+        It is on the diagonal of the mass matrix [kg m^2 and kg], and gravity does not act on it. Errors, and what holds
+        before Finalize(), are those of the damping. An addition to pydrake's functions.
+        """
+        self._set_default_of_floating("Armature", self._default_floating_armatures, body, armature)
+
+    def _set_default_of_floating(
+        self, name: str, values: dict[RigidBody, float], body: RigidBody, value: float
+    ) -> None:
+        caller, what = f"SetDefaultFloatingBaseBody{name}", name.lower()
+        self._check_mine(caller, f"a default {what}", body)
+        if not (np.isfinite(value) and value >= 0.0):
             raise RuntimeError(
-                f"SetDefaultFloatingBaseBodyDamping(): the damping of body {body.name()!r} must be finite and not "
-                f"negative, but is {damping}."
+                f"{caller}(): the {what} of body {body.name()!r} must be finite and not negative, but is {value}."
             )
-        self._default_floating_dampings[body] = float(damping)
+        values[body] = float(value)
         if self.is_finalized() and body.is_floating_base_body():
             assert body._inboard_joint is not None
-            body._inboard_joint.set_default_damping_vector(np.full(6, float(damping)))
+            self._take_defaults_of_floating(body._inboard_joint)
+
+    def _take_defaults_of_floating(self, joint: Joint) -> None:
+        body = joint.child_body()
+        if body in self._default_floating_dampings:
+            joint.set_default_damping_vector(np.full(6, self._default_floating_dampings[body]))
+        joint._default_armature = self._default_floating_armatures.get(body, 0.0)
 
     def _take_default_pose(self, joint: Joint) -> None:
         """A floating joint of the world that has no default pose of its own gets the one set for its body, if any."""
@@ -129,7 +169,9 @@ class TreeBaseBodies(TreeRemoval):
         joint_type = self.GetBaseBodyJointType(body.model_instance())
         joint = make_base_joint(joint_type, name, self.world_frame(), body.body_frame())
         self._take_default_pose(joint)
-        if body in self._default_floating_dampings and isinstance(joint, FloatingJoint):
-            joint.set_default_damping_vector(np.full(6, self._default_floating_dampings[body]))
+        if isinstance(joint, FloatingJoint):
+            self._take_defaults_of_floating(joint)
         self._register_joint(joint, is_ephemeral=True)
+        if isinstance(joint, FloatingJoint) and body in self._floating_joint_names:
+            self.joints.add_name(joint, self._floating_joint_names[body])
         return joint

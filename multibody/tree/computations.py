@@ -28,17 +28,15 @@ if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.tree.tree import MultibodyTree
 
-__all__ = ["TreeComputations"]
-
 Array = npt.NDArray[Any]
 Variant = TypeVar("Variant", bound="MultibodyElement | Mobilizer")
 
 
 class TreeComputations(TreeMobilizers):
-    """Abstract base of MultibodyTree: what can be asked of a tree without a plant.
+    """Abstract base of MultibodyTree: computations of a tree without a plant.
 
-    Contexts are those of the plant that owns the tree; a tree by itself gets one when its first context is made. What
-    depends on a Context takes caches that Calc...Cache() has filled for the same Context. Bodies stand in arrays in
+    Contexts are those of the plant that owns the tree; a tree without a plant gets one with its first context. What
+    depends on a Context takes caches that Calc...Cache() has filled for the same Context. Bodies are in arrays in
     depth-first order, as mobod_of_body says ("node index"). Gravity, damping and force elements take no part.
     """
 
@@ -264,7 +262,7 @@ class TreeComputations(TreeMobilizers):
             element: a frame, body, joint, actuator or mobilizer.
 
         Raises:
-            TypeError: it is none of these.
+            TypeError: it is not one of these.
             RuntimeError: it is not part of a tree, or this tree has none of its index.
         """
         if element._tree is None:

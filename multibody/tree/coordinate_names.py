@@ -10,9 +10,6 @@ from merganser.multibody.tree.joints.joint import Joint
 if TYPE_CHECKING:
     from merganser.multibody.tree.tree import MultibodyTree
 
-__all__ = ["actuator_names", "position_names", "velocity_names"]
-
-
 def position_names(
     tree: MultibodyTree,
     model_instance: int | None = None,

@@ -1,4 +1,4 @@
-"""Where the coordinates and inputs of a finalized tree stand: topology records and index arrays."""
+"""Indices of coordinates and inputs of a finalized tree: topology records and index arrays."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from merganser.multibody.tree.joints.joint import Joint
 
 if TYPE_CHECKING:
     from merganser.multibody.tree.tree import MultibodyTree
-
-__all__ = ["Coordinates", "make_elements", "make_topology", "num_parameter_records"]
 
 Indices = npt.NDArray[np.int64]
 
@@ -87,9 +85,9 @@ class Coordinates:
     Attributes:
         num_positions: size of q.
         num_velocities: size of v.
-        positions: for each model instance, where its positions stand in q, ascending.
-        velocities: for each model instance, where its velocities stand in v, ascending.
-        inputs: for each model instance, where its inputs stand in u, ascending.
+        positions: for each model instance, indices of its positions in q, ascending.
+        velocities: for each model instance, indices of its velocities in v, ascending.
+        inputs: for each model instance, indices of its inputs in u, ascending.
         actuated_velocities: for each input, which velocity it drives; u is in order of the actuator indices.
     """
 
@@ -102,7 +100,7 @@ class Coordinates:
 
     @staticmethod
     def of(num_instances: int, joints: Sequence[Joint], actuators: Sequence[JointActuator]) -> Coordinates:
-        """Gathers the indices from joints that know where they start.
+        """Gathers the indices from joints, which have their starts.
 
         Args:
             num_instances: number of model instances.

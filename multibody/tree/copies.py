@@ -9,9 +9,6 @@ from merganser.multibody.tree.element_collection import ElementCollection
 if TYPE_CHECKING:
     from merganser.multibody.tree.tree import MultibodyTree
 
-__all__ = ["copy_finalized_tree"]
-
-
 def copy_finalized_tree(tree: MultibodyTree, plant: Any) -> MultibodyTree:
     """Returns a tree that is equal to a finalized one and belongs to another plant.
 
@@ -33,14 +30,14 @@ def copy_finalized_tree(tree: MultibodyTree, plant: Any) -> MultibodyTree:
     for name, value in vars(tree).items():
         setattr(copied, name, _with_copies(value, copies, copied))
     copied._joint_between = {}  # of use before Finalize() only
-    # These are filled when they are first asked for; nobody writes what stands in them.
+    # These are filled when first read, and not changed afterwards.
     copied._fixed_parameters, copied._fixed_frames = tree._fixed_parameters, tree._fixed_frames
     result: MultibodyTree = copied
     return result
 
 
 def _with_copies(value: Any, copies: dict[int, Any], tree: MultibodyTree) -> Any:
-    """What stands in a tree, with copies in the place of elements; lists and dictionaries are the new tree's own."""
+    """An attribute of a tree with its elements replaced by copies; lists and dictionaries are new."""
     if type(value) is list:
         return [copies.get(id(item), item) for item in value]
     if type(value) is dict:

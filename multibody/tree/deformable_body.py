@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework import AbstractParameterIndex, DiscreteStateIndex
 from merganser.framework.math import RigidTransform
 from merganser.geometry import GeometryId, Shape, VolumeMesh
-from merganser.geometry.ids import _Identifier
 from merganser.geometry.meshes.volume_mesh import tetrahedron_volumes
+from merganser.geometry.registration.ids import _Identifier
 from merganser.multibody.fem.config import DeformableBodyConfig
 from merganser.multibody.fem.force_density_field import ForceDensityFieldBase, ForceDensityType
 from merganser.multibody.tree.constraints import MultibodyConstraintId
@@ -24,8 +24,6 @@ from merganser.multibody.tree.rigid_body import RigidBody
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.fem.body import FemBody
-
-__all__ = ["DeformableBody", "DeformableBodyId", "FixedVertices"]
 
 Array = NDArray[Any]
 
@@ -386,7 +384,7 @@ class DeformableBody(NamedElement):
         return q
 
     def check_alone(self, context: Context, what: str) -> None:
-        """Refuses what is for bodies that touch nothing and do not move rigid bodies.
+        """Raises an error if the body has contact, or is fixed to moving rigid bodies.
 
         Args:
             context: of the plant.
@@ -425,7 +423,7 @@ class DeformableBody(NamedElement):
         """Returns of each vertex the mobod that holds it, -1 of those that are free, and where in its frame [m].
 
         Args:
-            mobod_of: tells the number of a rigid body's mobod; 0 is the world.
+            mobod_of: returns the number of a rigid body's mobod; 0 is the world.
         """
         holders = np.where(self._is_held, 0, -1).astype(np.int64)
         points = np.array(self._mesh_W.vertex_array())

@@ -1,4 +1,4 @@
-"""What bodies, frames, joints, actuators and force elements have in common."""
+"""Base of bodies, frames, joints, actuators and force elements."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from merganser.multibody.tree.scoped_name import ScopedName
 
 if TYPE_CHECKING:
     from merganser.multibody.tree.tree import MultibodyTree
-
-__all__ = ["MultibodyElement", "NamedElement"]
-
 
 class MultibodyElement(PartOfSystem):
     """Abstract element of a MultibodyTree.

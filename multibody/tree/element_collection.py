@@ -11,8 +11,6 @@ from typing import Any, Generic, TypeVar
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import ModelInstanceIndex
 
-__all__ = ["ElementCollection", "suggest_names"]
-
 Element = TypeVar("Element", bound=NamedElement)
 
 
@@ -53,13 +51,20 @@ class ElementCollection(Generic[Element]):
         self._next_index += 1
         self._by_name.setdefault(element.name(), []).append(element)
 
+    def add_name(self, element: Element, name: str) -> None:
+        """Adds another name of an element, unless its model instance has an element of that name."""
+        if not self._find(name, element.model_instance()):
+            self._by_name.setdefault(name, []).append(element)
+
     def remove(self, element: Element) -> None:
-        """Takes an element out. The others keep their indices; its name is free again, its index is not."""
+        """Removes an element. The others keep their indices; its name is free again, its index is not."""
         del self._elements[element.index()]
-        self._by_name[element.name()].remove(element)
+        for named in self._by_name.values():
+            if element in named:
+                named.remove(element)
 
     def forget_from(self, index: int) -> None:
-        """Takes out the elements from an index on, as if they had never been added: names and indices are free."""
+        """Removes the elements from an index on, as if they had never been added: names and indices are free."""
         self._elements = {i: element for i, element in self._elements.items() if i < index}
         by_name = {name: [e for e in named if e.index() < index] for name, named in self._by_name.items()}
         self._by_name = {name: named for name, named in by_name.items() if named}
@@ -93,7 +98,7 @@ class ElementCollection(Generic[Element]):
         """Returns the element with the given index.
 
         Raises:
-            RuntimeError: if there is none.
+            RuntimeError: if it does not exist.
         """
         element = self._elements.get(index)
         if element is None and 0 <= index < self._next_index:
@@ -132,7 +137,7 @@ class ElementCollection(Generic[Element]):
         """Returns the element of this name in the model instance (for None, in any).
 
         Raises:
-            RuntimeError: if there is none, or no instance is given and several have the name.
+            RuntimeError: if it does not exist, or no instance is given and several have the name.
         """
         caller = f"Get{self._kind}ByName"
         found = self._find(name, model_instance)
@@ -174,6 +179,6 @@ def suggest_names(name: str, names: list[str]) -> str:
     if near:
         return " Did you mean " + " or ".join(f"'{other}'" for other in near) + "?"
     if not names:
-        return " There are none at all."
+        return " The plant has none."
     shown = ", ".join(f"'{other}'" for other in names[:20]) + (", ..." if len(names) > 20 else "")
     return f" The names there are: {shown}."

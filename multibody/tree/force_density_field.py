@@ -13,9 +13,6 @@ from merganser.multibody.fem.force_density_field import ForceDensityFieldBase, F
 if TYPE_CHECKING:
     from merganser.framework import AbstractValue, BasicVector, CacheEntry, InputPort, LeafSystem, ValueProducer
 
-__all__ = ["ForceDensityField", "ForceDensityField_", "GravityForceField", "GravityForceField_"]
-
-
 class ForceDensityField(ForceDensityFieldBase):
     """A density of force on deformable bodies, which may follow from values in the Context of a plant.
 
@@ -30,14 +27,14 @@ class ForceDensityField(ForceDensityFieldBase):
         self._system: LeafSystem | None = None
 
     def has_parent_system(self) -> bool:
-        """Whether a plant has this field, which it has from Finalize() on."""
+        """Whether a plant has this field: from Finalize() on."""
         return self._system is not None
 
     def parent_system_or_throw(self) -> LeafSystem:
         """Returns the plant.
 
         Raises:
-            RuntimeError: there is none.
+            RuntimeError: it has no plant yet.
         """
         if self._system is None:
             raise RuntimeError(
@@ -47,7 +44,7 @@ class ForceDensityField(ForceDensityFieldBase):
         return self._system
 
     def DeclareSystemResources(self, plant: LeafSystem) -> None:
-        """Makes this one of a plant; called by Finalize()."""
+        """Makes a plant the owner; called by Finalize()."""
         self._system = plant
         self.DoDeclareInputPorts(plant)
         self.DoDeclareCacheEntries(plant)

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 
 from merganser.multibody.tree.connected_groups import connected_groups
 
-__all__ = ["ForestEdge", "JointLoopError", "spanning_forest"]
-
 WORLD = 0
 
 
@@ -76,7 +74,7 @@ def spanning_forest(num_bodies: int, joints: Mapping[int, tuple[int, int]]) -> l
     reached = {WORLD}
 
     def grow_tree(root: int) -> None:
-        """Depth first; the next joint is the last one of those that wait."""
+        """Grows a tree depth first; the next joint is the last one that waits."""
         waiting = [(root, joint) for joint in reversed(joints_of[root])]
         while waiting:
             inboard, joint = waiting.pop()
@@ -111,7 +109,7 @@ def _loop_of(joints: Mapping[int, tuple[int, int]]) -> list[int]:
 def _base_candidates(joints_of: list[list[int]], children: set[int]) -> list[int]:
     """Bodies that are no joint's child, in the order in which they become bases.
 
-    A part of n bodies that does not hold the world has n - 1 joints, so one of its bodies is no joint's
+    A part of n bodies that does not hold the world has n - 1 joints, so one of its bodies is not a joint's
     child.
     """
     candidates = [body for body in range(len(joints_of)) if body not in children]

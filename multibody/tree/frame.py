@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from merganser.multibody.tree.rigid_body import RigidBody
     from merganser.multibody.tree.tree import MultibodyTree
 
-__all__ = ["FixedOffsetFrame", "Frame", "RigidBodyFrame"]
-
 Vector = npt.NDArray[Any]
 
 
@@ -151,7 +149,7 @@ class Frame(NamedElement, ABC):
     def CalcSpatialAcceleration(
         self, context: Context, measured_in_frame: Frame, expressed_in_frame: Frame
     ) -> SpatialAcceleration:
-        """Returns A_MF_E, measured in M and expressed in E; see kernels/frame_motion.py."""
+        """Returns A_MF_E, measured in M and expressed in E; see kernels/frames.py."""
         return self._acceleration_in("CalcSpatialAcceleration", context, measured_in_frame, expressed_in_frame)
 
     def CalcRelativeSpatialAccelerationInWorld(self, context: Context, other_frame: Frame) -> SpatialAcceleration:
@@ -205,7 +203,7 @@ class FixedOffsetFrame(Frame):
 
     Args:
         name: name of the frame, unique among the frames of its model instance.
-        P: parent frame, or a body standing for its body frame. `bodyB` is another name for it.
+        P: parent frame, or a body for its body frame. `bodyB` is another name for it.
         X_PF: pose of F in P. `X_BF` is another name for it.
         model_instance: where the frame belongs; by default where P does.
 

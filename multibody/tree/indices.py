@@ -1,25 +1,14 @@
-"""Typed indices of the elements of a tree: whole numbers that print their kind."""
+"""Typed indices of the elements of a tree: whole numbers that print their kind.
+
+With respect to what a Jacobian is taken.
+"""
 
 from __future__ import annotations
 
 from typing import Self, SupportsIndex
 
+from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.common.indices import TypedIndex
-
-__all__ = [
-    "BodyIndex",
-    "DeformableBodyIndex",
-    "ForceElementIndex",
-    "FrameIndex",
-    "JointActuatorIndex",
-    "JointIndex",
-    "MobilizerIndex",
-    "ModelInstanceIndex",
-    "default_model_instance",
-    "world_frame_index",
-    "world_index",
-    "world_model_instance",
-]
 
 
 class _ElementIndex(TypedIndex):
@@ -97,3 +86,10 @@ def world_model_instance() -> ModelInstanceIndex:
 def default_model_instance() -> ModelInstanceIndex:
     """Returns the index of the model instance that takes elements added without naming one."""
     return ModelInstanceIndex(1)
+
+
+class JacobianWrtVariable(Enumeration):
+    """The speeds that a velocity is a linear function of."""
+
+    kQDot = 0  # rates of the generalized positions
+    kV = 1  # generalized velocities

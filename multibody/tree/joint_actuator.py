@@ -1,24 +1,40 @@
-"""Actuators: a force on the velocity of one joint, and the inertia of the rotor behind it."""
+"""Actuators: a force on the velocity of one joint, and the inertia of the rotor behind it.
+
+Gains of the PD controller of an actuator.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.common.records import settings
 from merganser.multibody.math.vectors import as_scalar, as_vector
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import JointActuatorIndex
 from merganser.multibody.tree.inertia.validity import real_values
-from merganser.multibody.tree.pd_controller_gains import PdControllerGains
 
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.tree.joints.joint import Joint
     from merganser.multibody.tree.tree import MultibodyTree
 
-__all__ = ["JointActuator"]
+
+@settings
+@dataclass(kw_only=True)
+class PdControllerGains:
+    """Gains of the control law u = -p (q - qd) - d (v - vd) + u_ff of an actuator.
+
+    Attributes:
+        p: proportional gain [N m/rad or N/m].
+        d: derivative gain [N m s/rad or N s/m].
+    """
+
+    p: float = 0.0
+    d: float = 0.0
 
 
 class JointActuator(NamedElement):
@@ -42,6 +58,7 @@ class JointActuator(NamedElement):
         self._default_gear_ratio = 1.0
         self._default_rotor_inertia = 0.0
         self._gains = PdControllerGains()
+        self._desired_range, self._desired_scale, self._bias = (-np.inf, np.inf), 1.0, 0.0
         self.set_effort_limit(effort_limit)
 
     def _in_tree(self, tree: MultibodyTree) -> JointActuator:
@@ -56,7 +73,7 @@ class JointActuator(NamedElement):
         return self._joint.num_velocities()
 
     def input_start(self) -> int:
-        """Returns where the input stands in the actuation vector u of the plant.
+        """Returns the index of the input in the actuation vector u of the plant.
 
         Raises:
             RuntimeError: before Finalize().
@@ -94,7 +111,25 @@ class JointActuator(NamedElement):
 
     def effort_limit(self) -> float:
         """Returns the largest magnitude of the effort [N or N m]."""
-        return self._effort_limit
+        return max(-self._effort_range[0], self._effort_range[1])
+
+    def effort_range(self) -> tuple[float, float]:
+        """Returns the lowest and the highest effort [N or N m]. An addition to pydrake's functions."""
+        return self._effort_range
+
+    def set_effort_range(self, lower: float, upper: float) -> None:
+        """Sets the lowest and the highest effort [N or N m]. An addition to pydrake's functions.
+
+        Raises:
+            ValueError: if one is not finite, or the lower one is not less than the upper one.
+        """
+        low, high = self._finite("lowest effort", lower), self._finite("highest effort", upper)
+        if not low < high:
+            raise ValueError(
+                f"JointActuator {self._name!r}: the lowest effort must be less than the highest, got {low} and {high}."
+            )
+        self._effort_range = float(low), float(high)
+        self._note_change()
 
     def set_effort_limit(self, effort_limit: float) -> None:
         """Sets the largest magnitude of the effort [N or N m].
@@ -106,8 +141,33 @@ class JointActuator(NamedElement):
             raise RuntimeError(
                 f"JointActuator {self._name!r}: the effort limit must be positive, but is {effort_limit}."
             )
-        self._effort_limit = float(effort_limit)
-        self._tell_plant()
+        self._effort_range = -float(effort_limit), float(effort_limit)
+        self._note_change()
+
+    def set_desired_position_map(
+        self, lower: float = -np.inf, upper: float = np.inf, scale: float = 1.0, bias: float = 0.0
+    ) -> None:
+        """Sets what the PD controller makes of a desired position that is given. An addition to pydrake's functions.
+
+            qd = scale max(lower, min(upper, given)), and u_ff grows by `bias`
+
+        Args:
+            lower, upper: limits, both finite or neither [rad or m].
+            scale: dimensionless.
+            bias: a constant effort, which acts while the controller does [N or N m].
+
+        Raises:
+            ValueError: if a number is not admissible.
+        """
+        is_bounded = bool(np.isfinite(lower) and np.isfinite(upper))
+        if (not is_bounded and (lower, upper) != (-np.inf, np.inf)) or not lower <= upper:
+            raise ValueError(
+                f"JointActuator {self._name!r}: limits of the desired position must be in order, and finite or both "
+                f"infinite, got {lower} and {upper}."
+            )
+        self._desired_scale, self._bias = float(self._finite("scale", scale)), float(self._finite("bias", bias))
+        self._desired_range = float(lower), float(upper)
+        self._note_change()
 
     def set_controller_gains(self, gains: PdControllerGains) -> None:
         """Gives the actuator a PD controller within the plant; gains of zero take it away.
@@ -135,7 +195,7 @@ class JointActuator(NamedElement):
                 f"{self._joint.name()!r} has {self._joint.num_velocities()}."
             )
         self._gains = PdControllerGains(p=p, d=d)
-        self._tell_plant()
+        self._note_change()
 
     def has_controller(self) -> bool:
         """Returns whether the actuator has a PD controller: gains that are not both zero."""
@@ -154,8 +214,8 @@ class JointActuator(NamedElement):
             )
         return PdControllerGains(p=self._gains.p, d=self._gains.d)
 
-    def _tell_plant(self) -> None:
-        """Lets the plant look again at what its actuators do."""
+    def _note_change(self) -> None:
+        """Makes the plant read its actuators again."""
         plant = None if self._tree is None else self._tree.plant
         if plant is not None:
             plant._inputs.note_actuator_change()

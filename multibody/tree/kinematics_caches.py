@@ -17,8 +17,6 @@ from merganser.multibody.tree.rigid_body import RigidBody
 if TYPE_CHECKING:
     from merganser.multibody.tree.tree import MultibodyTree
 
-__all__ = ["AccelerationKinematicsCache", "PositionKinematicsCache", "VelocityKinematicsCache"]
-
 Array = npt.NDArray[Any]
 
 
@@ -57,7 +55,7 @@ class _KinematicsCache:
 
 
 class PositionKinematicsCache(_KinematicsCache):
-    """What depends on the positions. Bodies are given by themselves or by node index, depth first."""
+    """Quantities that depend on positions. Bodies are given by themselves or by node index, depth first."""
 
     _dtype_of = staticmethod(layout.position_dtype)
 
@@ -78,7 +76,7 @@ class PositionKinematicsCache(_KinematicsCache):
 
 
 class VelocityKinematicsCache(_KinematicsCache):
-    """What depends on positions and velocities."""
+    """Quantities that depend on positions and velocities."""
 
     _dtype_of = staticmethod(layout.velocity_dtype)
 
@@ -92,7 +90,7 @@ class VelocityKinematicsCache(_KinematicsCache):
 
 
 class AccelerationKinematicsCache(_KinematicsCache):
-    """What depends on positions, velocities and accelerations."""
+    """Quantities that depend on positions, velocities and accelerations."""
 
     _dtype_of = staticmethod(layout.scratch_dtype)
 

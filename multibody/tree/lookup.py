@@ -26,8 +26,6 @@ from merganser.multibody.tree.joints import Joint, WeldJoint
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 from merganser.multibody.tree.rigid_body import RigidBody
 
-__all__ = ["TreeLookup"]
-
 
 class TreeLookup:
     """Abstract base of MultibodyTree: holds the collections of elements and answers questions about them.
@@ -40,7 +38,7 @@ class TreeLookup:
         actuators: all actuators.
         force_elements: all force elements; gravity is number 0.
         constraints: all constraints between joints or bodies.
-        contacts: those of kinds that a program brings, see plant/contacts_of_kinds.py.
+        contacts: those of kinds that a program brings, see plant/contact_settings.py.
     """
 
     coordinates: Coordinates
@@ -67,7 +65,7 @@ class TreeLookup:
     # -- checks ----------------------------------------------------------------------------------------------
 
     def _plant_name(self) -> str:
-        """What messages call the plant of this tree."""
+        """The name of this tree's plant in messages."""
         return "the plant" if self.plant is None else f"plant '{self.plant.GetSystemPathname()}'"
 
     def _check_finalized(self, caller: str) -> None:
@@ -143,7 +141,7 @@ class TreeLookup:
         """Returns the index of the model instance of this name.
 
         Raises:
-            RuntimeError: if there is none.
+            RuntimeError: if it does not exist.
         """
         if name not in self._instance_names:
             raise RuntimeError(
@@ -167,7 +165,7 @@ class TreeLookup:
 
     # -- elements by name ------------------------------------------------------------------------------------
     # All of these raise RuntimeError if no model instance is given and several have the name; those that get
-    # an element also if there is none.
+    # an element also if it does not exist.
 
     def HasBodyNamed(self, name: str, model_instance: int | None = None) -> bool:
         """Returns whether there is a body of this name."""
@@ -396,7 +394,7 @@ class TreeLookup:
         return len(self.input_indices(model_instance))
 
     def position_indices(self, model_instance: int | None = None) -> npt.NDArray[np.int64]:
-        """Returns where the positions of a model instance stand in q, ascending."""
+        """Returns the indices of the positions of a model instance in q, ascending."""
         self._check_finalized("position_indices")
         if model_instance is None:
             return np.arange(self.coordinates.num_positions)
@@ -404,7 +402,7 @@ class TreeLookup:
         return self.coordinates.positions[model_instance]
 
     def velocity_indices(self, model_instance: int | None = None) -> npt.NDArray[np.int64]:
-        """Returns where the velocities of a model instance stand in v, ascending."""
+        """Returns the indices of the velocities of a model instance in v, ascending."""
         self._check_finalized("velocity_indices")
         if model_instance is None:
             return np.arange(self.coordinates.num_velocities)
@@ -412,7 +410,7 @@ class TreeLookup:
         return self.coordinates.velocities[model_instance]
 
     def input_indices(self, model_instance: int | None = None) -> npt.NDArray[np.int64]:
-        """Returns where the inputs of a model instance stand in u, ascending."""
+        """Returns the indices of the inputs of a model instance in u, ascending."""
         self._check_finalized("input_indices")
         if model_instance is None:
             return np.arange(len(self.actuators))

@@ -30,8 +30,6 @@ from merganser.multibody.kernels.mobilizers import MOBILIZERS, Closing
 from merganser.multibody.tree.constraints.rows import make_rows, stabilize
 from merganser.multibody.tree.joints import Joint
 
-__all__ = ["check_can_close_loop", "directions", "make_loop_rows"]
-
 Array = npt.NDArray[Any]
 
 

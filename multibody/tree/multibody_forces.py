@@ -10,8 +10,6 @@ import numpy.typing as npt
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars.scalars import ScalarArray
 
-__all__ = ["MultibodyForces"]
-
 
 class MultibodyForces:
     """Spatial forces on the bodies of a plant and generalized forces, both starting at zero.

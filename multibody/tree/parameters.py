@@ -18,14 +18,6 @@ from merganser.multibody.tree.joints.joint import Joint
 from merganser.multibody.tree.joints.records import write_motion, write_segments
 from merganser.multibody.tree.rigid_body import RigidBody
 
-__all__ = [
-    "make_default_constants",
-    "make_default_frames",
-    "make_default_parameters",
-    "write_adjustable_defaults",
-    "write_joint_frames",
-]
-
 
 def make_default_parameters(
     bodies: Sequence[RigidBody],

@@ -13,8 +13,6 @@ from merganser.multibody.tree.joints import Joint
 from merganser.multibody.tree.lookup import TreeLookup
 from merganser.multibody.tree.rigid_body import RigidBody
 
-__all__ = ["TreeRemoval"]
-
 
 class TreeRemoval(TreeLookup):
     """Abstract base of MultibodyTree: removes joints and actuators before Finalize().

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from merganser.multibody.tree.joints.joint import Joint
     from merganser.multibody.tree.tree import MultibodyTree
 
-__all__ = ["Body", "RigidBody"]
-
 Vector = npt.NDArray[Any]
 
 
@@ -35,8 +33,8 @@ class RigidBody(NamedElement):
         body_name: name, unique among the bodies of its model instance.
         model_instance: where the body belongs; the default model instance if not given. The inertia may take
             its place: RigidBody(name, M_BBo_B).
-        M_BBo_B: spatial inertia about the origin Bo of the body frame; by default zero. NaN stands for what a
-            Context is still to be given: until then, there are no dynamics.
+        M_BBo_B: spatial inertia about the origin Bo of the body frame; by default zero. NaN marks what a
+            Context must set first: until then, there are no dynamics.
 
     Raises:
         TypeError: if the inertia is not a SpatialInertia.

@@ -39,37 +39,6 @@ from merganser.multibody.tree.joints import (
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 from merganser.multibody.tree.rigid_body import RigidBody
 
-__all__ = [
-    "BallQuaternionJoint_",
-    "BallRpyJoint_",
-    "Body_",
-    "DoorHinge_",
-    "FixedOffsetFrame_",
-    "ForceElement_",
-    "Frame_",
-    "JointActuator_",
-    "Joint_",
-    "LinearBushingRollPitchYaw_",
-    "LinearSpringDamper_",
-    "MultibodyForces_",
-    "PlanarJoint_",
-    "PrismaticJoint_",
-    "PrismaticSpring_",
-    "QuaternionFloatingJoint_",
-    "RevoluteJoint_",
-    "RevoluteSpring_",
-    "RigidBodyFrame_",
-    "RigidBody_",
-    "RotationalInertia_",
-    "RpyFloatingJoint_",
-    "ScrewJoint_",
-    "SpatialInertia_",
-    "UniformGravityFieldElement_",
-    "UnitInertia_",
-    "UniversalJoint_",
-    "WeldJoint_",
-]
-
 
 def _of_plant(element: MultibodyElement) -> type[Any]:
     plant = element._tree.plant if element._tree is not None else None

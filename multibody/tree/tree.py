@@ -29,8 +29,6 @@ from merganser.multibody.tree.loops import check_can_close_loop, make_loop_rows
 from merganser.multibody.tree.rigid_body import RigidBody
 from merganser.multibody.tree.type_variables import ForceElementT, FrameT, JointT
 
-__all__ = ["MultibodyTree"]
-
 
 def _gathered(coordinates: str, of_joint: Callable[[Any], Any], what: str) -> Callable[[Any], npt.NDArray[np.float64]]:
     """A function of the tree that gathers what joints say of their positions or of their velocities."""
@@ -54,7 +52,7 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
 
     Args:
         plant: the MultibodyPlant that this tree is the inside of, which its elements call for what depends on
-            a Context; None for a tree by itself.
+            a Context; None for a tree without a plant.
 
     Attributes:
         plant: as given.
@@ -336,7 +334,7 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
         for body in self.bodies:
             is_weightless = not self.is_gravity_enabled(body.model_instance())
             self.topology["is_weightless"][self.mobod_of_body[body.index()]] = is_weightless
-        self._tell_elements()
+        self._set_indices_of_elements()
         self.elements = make_elements(self.force_elements[1:], self)
         self.coordinates = Coordinates.of(self.num_model_instances(), list(self.joints), list(self.actuators))
         self.loop_rows = make_loop_rows(list(self.loop_joints), self._stabilization_times, self.mobod_of_body)
@@ -370,8 +368,8 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
                     f"{joint.type_name()} does not allow. Define the joint with parent and child exchanged."
                 )
 
-    def _tell_elements(self) -> None:
-        """Tells joints, actuators and frames where their numbers start, and bodies their mobod and inboard joint."""
+    def _set_indices_of_elements(self) -> None:
+        """Gives joints, actuators and frames their first index, and bodies their mobod and inboard joint."""
         for mobod, (mobilizer, joint) in enumerate(zip(self._edges, self._mobilizer_joints), start=1):
             body = self.bodies.get(mobilizer.outboard)
             body._mobod, body._inboard_joint = mobod, joint

@@ -16,14 +16,12 @@ from merganser.multibody.tree.mobilizers.kinds import class_of
 from merganser.multibody.tree.removal import TreeRemoval
 from merganser.multibody.tree.rigid_body import RigidBody
 
-__all__ = ["MultibodyTreeTopology", "TreeMobilizers"]
-
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class MultibodyTreeTopology:
-    """Sizes of a finalized tree, and where its mobilizers stand."""
+    """Sizes of a finalized tree, and the indices of its mobilizers."""
 
     num_bodies: int
     num_frames: int
@@ -94,7 +92,7 @@ class TreeMobilizers(TreeRemoval):
 
         Raises:
             RuntimeError: as AddJoint(), or the mobilizer is part of a tree already.
-            TypeError: it is no mobilizer.
+            TypeError: it is not a mobilizer.
         """
         if isinstance(mobilizer, type) and issubclass(mobilizer, Mobilizer):
             mobilizer = mobilizer(*args)
@@ -151,7 +149,7 @@ class TreeMobilizers(TreeRemoval):
         """Returns the mobilizer of this index, in the depth-first order of the outboard bodies.
 
         Raises:
-            RuntimeError: if there is none, or before Finalize().
+            RuntimeError: if it does not exist, or before Finalize().
         """
         mobilizers = self._get_mobilizers("get_mobilizer")
         if not 0 <= mobilizer_index < len(mobilizers):
@@ -162,7 +160,7 @@ class TreeMobilizers(TreeRemoval):
         return mobilizers[mobilizer_index]
 
     def get_topology(self) -> MultibodyTreeTopology:
-        """Returns sizes, and where the mobilizers stand.
+        """Returns sizes, and the indices of the mobilizers.
 
         Raises:
             RuntimeError: before Finalize().

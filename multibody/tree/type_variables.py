@@ -6,8 +6,6 @@ from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints import Joint
 
-__all__ = ["ForceElementT", "FrameT", "JointT"]
-
 FrameT = TypeVar("FrameT", bound=Frame)
 JointT = TypeVar("JointT", bound=Joint)
 ForceElementT = TypeVar("ForceElementT", bound=ForceElement)

@@ -15,8 +15,6 @@ from merganser.geometry.visualizers import Meshcat
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import JointActuator, ModelInstanceIndex
 
-__all__ = ["ActuatorSliders"]
-
 _EFFORT = 10.0  # of sliders whose actuators have no limit [N m, N]
 _TRAVEL = math.pi  # of sliders of positions whose joints have no limits, to both sides [rad, m]
 _STEPS = 100  # of a slider from end to end, at least
@@ -143,15 +141,14 @@ class ActuatorSliders(LeafSystem):
 
 
 def _step(length: float) -> float:
-    """A power of ten, by which values of a slider differ, so that its ends and defaults are mostly among them."""
+    """The step of a slider, a power of ten, chosen so that its ends and default are usually multiples."""
     return 10.0 ** math.floor(math.log10(length / _STEPS)) if length > 0.0 else 1.0
 
 
 def _efforts(actuator: JointActuator) -> tuple[float, float, float]:
     """Ends of the slider of an effort, and its value."""
-    limit = actuator.effort_limit()
-    limit = limit if 0.0 < limit < math.inf else _EFFORT
-    return -limit, limit, 0.0
+    low, high = actuator.effort_range()
+    return (low, high, min(max(low, 0.0), high)) if high < math.inf else (-_EFFORT, _EFFORT, 0.0)
 
 
 def _travel(actuator: JointActuator) -> tuple[float, float, float]:

@@ -17,10 +17,8 @@ from merganser.multibody.visualization.params import ContactVisualizerParams, Vi
 if TYPE_CHECKING:
     from merganser.framework.lcm import DrakeLcmInterface, LcmBuses, LcmInterfaceSystem
 
-__all__ = ["AddDefaultVisualization", "ApplyVisualizationConfig"]
-
 _INERTIA_ALPHA = 0.5
-_LONGEST_ARROW = 0.5  # of a contact force, in sizes of the model: where bodies overlap, forces may be of any size
+_LONGEST_ARROW = 0.25  # of a contact force, in sizes of the model: where bodies overlap, forces may be of any size
 
 
 def AddDefaultVisualization(builder: DiagramBuilder, meshcat: Meshcat | None = None) -> None:
@@ -48,7 +46,7 @@ def ApplyVisualizationConfig(
     """Adds viewers of illustrations, inertias, proximity geometries and contacts to a diagram.
 
     Below '/drake' the paths are illustration, inertia, proximity and contact_forces; inertia and proximity are hidden
-    until somebody asks for them in the page.
+    until they are switched on in the page.
 
     With `lcm` or `lcm_buses`, messages are sent, too, to viewers that listen to them: illustrations, proximity
     geometries (on channels that end in _PROXIMITY) and contacts, see `DrakeVisualizer` and
@@ -61,7 +59,7 @@ def ApplyVisualizationConfig(
         plant: finalized; by default the system 'plant'. One that is not in the diagram takes a `config` without
             inertia and contacts.
         scene_graph: by default the system 'scene_graph'.
-        meshcat: where viewers draw; by default a new one, unless `config` says that there is none.
+        meshcat: where viewers draw; by default a new one, unless `config` has none.
         lcm: sends messages; instead of `lcm_buses`.
 
     Raises:
@@ -137,7 +135,7 @@ def _visualizer_params(config: VisualizationConfig) -> list[MeshcatVisualizerPar
 
 
 def _bus(config: VisualizationConfig, lcm_buses: Any, lcm: Any) -> Any:
-    """What sends messages; None if none are sent."""
+    """The bus for messages; None if none are sent."""
     if lcm is None and lcm_buses is None and config.lcm_bus == "default":
         return None
     from merganser.framework.lcm.lcm_buses import find_bus  # most programs send none

@@ -1,4 +1,4 @@
-"""CameraPreview: what a camera sees that stands where the camera of a page is, as a picture in that page."""
+"""CameraPreview: what a camera at the pose of a page's camera sees, as a picture in that page."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from merganser.geometry.visualizers import Meshcat
 from merganser.multibody.planning import RobotDiagramBuilder
 from merganser.multibody.sensors import ApplyCameraConfig, CameraConfig
 
-__all__ = ["CameraPreview"]
-
 _FIELD_OF_VIEW = 75.0  # of pages, in the vertical [degrees]
 _QUALITY = 90  # of JPEG
 
@@ -23,7 +21,7 @@ _QUALITY = 90  # of JPEG
 class CameraPreview:
     """A color camera of a plant's scene, and its picture in a corner of the page.
 
-    Pages tell where their camera is if their address ends with `?tracked_camera=on`.
+    Pages report the pose of their camera if their address ends with `?tracked_camera=on`.
 
     Args:
         builder: is given the camera; its plant is finalized.
@@ -52,7 +50,7 @@ class CameraPreview:
         self._shown: Any = None  # the image in the page
 
     def update(self, root_context: Context) -> None:
-        """Moves the camera to where that of the page is, if one is known, and shows what it sees, if that is new.
+        """Moves the camera to the pose of the page's camera, if known, and shows its image, if new.
 
         Args:
             root_context: of the diagram.

@@ -25,14 +25,30 @@ from merganser.geometry import Cylinder, MeshcatCone, Rgba
 from merganser.geometry.visualizers import Meshcat
 from merganser.multibody.visualization.params import ContactVisualizerParams
 
-__all__ = ["PointContactDrawing", "SurfaceContact", "SurfaceContactDrawing", "colors_of_pressures"]
-
 Array = NDArray[np.float64]
 
-_HEAD = 2.0  # length and radius of the head of an arrow, in radii of its cylinder
+_HEAD = 2.0  # radius of the head of an arrow, in radii of its cylinder
 _UNIFORM = 1e-6  # a range of pressures, relative to the greatest, that is only rounding
 _COLORS = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 0], [1, 1, 0], [1, 1, 1]], dtype=float)
 _SHORTEST = 1e-6  # arrow [m]: objects that are flat have no normals
+
+
+class ArrowSizes(NamedTuple):
+    """Length and thickness of arrows.
+
+    Attributes:
+        newtons_per_meter: force of an arrow of 1 m [N/m].
+        newton_meters_per_meter: moment of an arrow of 1 m [N m/m].
+        radius: of the cylinder [m].
+        head: length of the head, in radii of the cylinder.
+        longest: arrows are not longer [m].
+    """
+
+    newtons_per_meter: float
+    newton_meters_per_meter: float
+    radius: float
+    head: float = _HEAD
+    longest: float = np.inf
 
 
 class _Group:
@@ -48,12 +64,12 @@ class _Group:
         self.X = np.tile(np.eye(4), (len(paths), len(parts), 1, 1))
 
     def show(self, time: float) -> None:
-        """Moves all to where they are."""
+        """Moves all to their current poses."""
         self._meshcat.set_poses(self._block, self.X.reshape(-1, 4, 4), time)
 
 
 class _Place(NamedTuple):
-    """Where a thing is among all that have been drawn."""
+    """The index of a thing among all that have been drawn."""
 
     group: int
     row: int
@@ -73,13 +89,13 @@ class _Things:
         self.forget()
 
     def forget(self) -> None:
-        """Nothing has been drawn."""
+        """Forgets all drawings."""
         self._groups: list[_Group] = []
         self._places: dict[str, _Place] = {}
         self._is_visible: dict[str, bool] = {}
 
     def add(self, paths: Sequence[str]) -> list[str]:
-        """Makes room for things that are new; returns their paths, at which they are to be drawn."""
+        """Allocates paths for new things, at which they are to be drawn."""
         new = [path for path in paths if path not in self._places]
         if new:
             self._places.update((path, _Place(len(self._groups), row)) for row, path in enumerate(new))
@@ -108,7 +124,7 @@ class _Things:
                 self._is_visible[path] = is_visible
 
     def hide_all_but(self, shown: dict[str, bool]) -> dict[str, bool]:
-        """What is to be shown, and that everything else that has been drawn is not."""
+        """Shows these contacts, and hides all others drawn before."""
         return {**dict.fromkeys(self._places, False), **shown}
 
 
@@ -117,24 +133,24 @@ class PointContactDrawing:
 
     Args:
         meshcat: where they are.
-        params: colors and sizes.
+        params: colors, thresholds and sizes.
 
     Attributes:
-        longest: arrows are not longer [m].
+        sizes: of arrows; a thickness is that of arrows that are drawn afterwards.
     """
 
     def __init__(self, meshcat: Meshcat, params: ContactVisualizerParams) -> None:
         self._meshcat, self._params = meshcat, params
+        self.sizes = ArrowSizes(params.newtons_per_meter, params.newton_meters_per_meter, params.radius)
         self._path = f"{params.prefix}/point"
         self._arrows = _Things(meshcat, ("", "/cylinder", "/head", "/tail"))
-        self.longest = np.inf
 
     def forget(self) -> None:
-        """Nothing has been drawn."""
+        """Forgets all drawings."""
         self._arrows.forget()
 
     def update(self, names: Sequence[str], f_Bc_W: Array, p_WC: Array, time: float) -> None:
-        """Draws the contacts of now.
+        """Draws the current contacts.
 
         Args:
             names: of all contacts, whose geometries may touch in several points.
@@ -142,17 +158,17 @@ class PointContactDrawing:
             p_WC: points [m], shape [len(names), 3].
             time: simulated time, for recordings [s].
         """
-        sizes = np.linalg.norm(f_Bc_W, axis=1)
-        chosen = np.flatnonzero(sizes >= max(self._params.force_threshold, np.finfo(float).tiny))
+        forces = np.linalg.norm(f_Bc_W, axis=1)
+        chosen = np.flatnonzero(forces >= max(self._params.force_threshold, np.finfo(float).tiny))
         paths = _distinct([f"{self._path}/{names[i]}" for i in chosen.tolist()])
         for path in self._arrows.add(paths):
-            _draw_arrow(self._meshcat, path, ("head", "tail"), 2.0, self._params.radius, self._params.color)
-        half = np.clip(sizes[chosen] / self._params.newtons_per_meter, _SHORTEST, self.longest)
+            _draw_arrow(self._meshcat, path, ("head", "tail"), 2.0, self.sizes, self._params.color)
+        half = np.clip(forces[chosen] / self.sizes.newtons_per_meter, _SHORTEST, self.sizes.longest)
         X = np.tile(np.eye(4), (len(chosen), 4, 1, 1))
         X[:, 0, :3, :3] = _along(f_Bc_W[chosen])
         X[:, 0, :3, 3] = p_WC[chosen]
         X[:, 1, 2, 2] = half
-        end = half + _HEAD * self._params.radius
+        end = half + self.sizes.head * self.sizes.radius
         X[:, 2, 2, 3] = -end
         X[:, 3, :3, :3], X[:, 3, 2, 3] = _UPSIDE_DOWN, end
         self._arrows.move(paths, X, time)
@@ -186,27 +202,27 @@ class SurfaceContactDrawing:
 
     Args:
         meshcat: where they are.
-        params: colors and sizes.
+        params: colors, thresholds and sizes.
 
     Attributes:
-        longest: arrows are not longer [m].
+        sizes: of arrows; a thickness is that of arrows that are drawn afterwards.
     """
 
     def __init__(self, meshcat: Meshcat, params: ContactVisualizerParams) -> None:
         self._meshcat, self._params = meshcat, params
+        self.sizes = ArrowSizes(params.newtons_per_meter, params.newton_meters_per_meter, params.radius)
         self._path = f"{params.prefix}/hydroelastic"
-        self.longest = np.inf
         arrow = ("", "/cylinder", "/head")
         self._contacts = _Things(
             meshcat, ("", *(f"/force_C_W{part}" for part in arrow), *(f"/moment_C_W{part}" for part in arrow))
         )
 
     def forget(self) -> None:
-        """Nothing has been drawn."""
+        """Forgets all drawings."""
         self._contacts.forget()
 
     def update(self, contacts: Sequence[SurfaceContact], time: float) -> None:
-        """Draws the contacts of now; `time` is simulated time, for recordings [s]."""
+        """Draws the current contacts; `time` is simulated time, for recordings [s]."""
         limits = self._params.force_threshold, self._params.moment_threshold
         sizes = [[np.linalg.norm(contact.f_Ac_W), np.linalg.norm(contact.t_Ac_W)] for contact in contacts]
         has_arrow = np.array(sizes).reshape(-1, 2) >= np.maximum(limits, np.finfo(float).tiny)
@@ -215,7 +231,7 @@ class SurfaceContactDrawing:
         colors = self._params.hydro_force_color, self._params.hydro_moment_color
         for path in self._contacts.add(paths):
             for vector, color in zip(("force_C_W", "moment_C_W"), colors):
-                _draw_arrow(self._meshcat, f"{path}/{vector}", ("head",), 1.0, self._params.radius, color)
+                _draw_arrow(self._meshcat, f"{path}/{vector}", ("head",), 1.0, self.sizes, color)
         X = np.array([self._poses(contacts[i]) for i in chosen]).reshape(-1, 7, 4, 4)
         self._contacts.move(paths, X, time)
         shown: dict[str, bool] = {}
@@ -225,17 +241,18 @@ class SurfaceContactDrawing:
         self._contacts.show(self._contacts.hide_all_but(shown), time)
 
     def _poses(self, contact: SurfaceContact) -> Array:
-        """Of all that moves with a contact, shape [7, 4, 4]."""
+        """Poses of all parts of a contact's drawing, shape [7, 4, 4]."""
         X = np.tile(np.eye(4), (7, 1, 1))
         X[0, :3, 3] = contact.p_WC
-        scales = self._params.newtons_per_meter, self._params.newton_meters_per_meter
+        sizes = self.sizes
+        scales = sizes.newtons_per_meter, sizes.newton_meters_per_meter
         for first, vector, scale in zip((1, 4), (contact.f_Ac_W, contact.t_Ac_W), scales):
             size = float(np.linalg.norm(vector))
-            length = min(max(size / scale, _SHORTEST), self.longest)
+            length = min(max(size / scale, _SHORTEST), sizes.longest)
             if size > 0:
                 X[first, :3, :3] = _along(vector[np.newaxis])[0]
             X[first + 1, 2, 2], X[first + 1, 2, 3] = length, length / 2
-            X[first + 2, :3, :3], X[first + 2, 2, 3] = _UPSIDE_DOWN, length + _HEAD * self._params.radius
+            X[first + 2, :3, :3], X[first + 2, 2, 3] = _UPSIDE_DOWN, length + sizes.head * sizes.radius
         return X
 
     def _draw_surface(self, path: str, contact: SurfaceContact, time: float) -> None:
@@ -256,12 +273,14 @@ def _arrows_of(path: str, is_visible: Any) -> dict[str, bool]:
     return {f"{path}/force_C_W": bool(is_visible[0]), f"{path}/moment_C_W": bool(is_visible[1])}
 
 
-def _draw_arrow(meshcat: Meshcat, path: str, heads: Sequence[str], length: float, radius: float, color: Rgba) -> None:
+def _draw_arrow(
+    meshcat: Meshcat, path: str, heads: Sequence[str], length: float, sizes: ArrowSizes, color: Rgba
+) -> None:
     """Draws what an arrow is made of, the cylinder to be stretched by the arrow's length."""
-    size = _HEAD * radius
-    meshcat.SetObject(f"{path}/cylinder", Cylinder(radius, length), color)
+    meshcat.SetObject(f"{path}/cylinder", Cylinder(sizes.radius, length), color)
     for head in heads:
-        meshcat.SetObject(f"{path}/{head}", MeshcatCone(size, size, size), color)
+        wide = _HEAD * sizes.radius
+        meshcat.SetObject(f"{path}/{head}", MeshcatCone(sizes.head * sizes.radius, wide, wide), color)
 
 
 def _distinct(paths: list[str]) -> list[str]:

@@ -1,21 +1,19 @@
-"""What contacts are called in a viewer: by the bodies that touch, and by geometries where that says too little."""
+"""Names of contacts in a viewer: by their bodies, and by geometries where that is ambiguous."""
 
 from __future__ import annotations
 
 from merganser.geometry import GeometryId, SceneGraphInspector
 from merganser.multibody.plant import MultibodyPlant
 
-__all__ = ["ContactNames"]
-
 
 class ContactNames:
     """Names of geometries: 'model.body.geometry', without the model where no other one has a body of this name, and
-    without the geometry where it is the only one of its body that takes part in contact. Contacts of kinds that a
+    without the geometry where it is the only one of its body with contacts. Contacts of kinds that a
     program brings have the name of the kind in the place of geometries.
 
     Args:
         plant: whose bodies they belong to.
-        inspector: of the SceneGraph; without it geometries are told apart by their ids.
+        inspector: of the SceneGraph; without it geometries are named by their ids.
     """
 
     def __init__(self, plant: MultibodyPlant, inspector: SceneGraphInspector | None) -> None:

@@ -6,13 +6,18 @@ import copy
 import math
 from typing import Any, overload
 
+import numpy as np
+
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
+from merganser.framework.core.inside import in_scalar_of
 from merganser.framework.core.scalars.scalars import cast_array
 from merganser.geometry import GeometryVersion, QueryObject, Rgba, Role, SceneGraphInspector
 from merganser.geometry.visualizers import Meshcat
-from merganser.geometry.visualizers.drawing_events import declare_drawing
+from merganser.geometry.visualizers.meshcat import declare_drawing
 from merganser.multibody.plant import ContactResults, MultibodyPlant
+from merganser.multibody.tree import BodyIndex
 from merganser.multibody.visualization.contact_drawing import (
+    ArrowSizes,
     PointContactDrawing,
     SurfaceContact,
     SurfaceContactDrawing,
@@ -21,9 +26,10 @@ from merganser.multibody.visualization.contact_names import ContactNames
 from merganser.multibody.visualization.model_size import size_of_model
 from merganser.multibody.visualization.params import ContactVisualizerParams
 
-__all__ = ["ContactVisualizer"]
-
 _NAME = "meshcat_contact_visualizer"
+_THICKNESS = 1 / 40  # radius of arrows that are bounded, in lengths of the longest
+_HEAD = 4.0  # length of their heads, in radii
+_LEVER = 0.1  # arm of the weight whose moment is as long as the longest, in sizes of the model
 
 
 class ContactVisualizer(LeafSystem):
@@ -99,7 +105,7 @@ class ContactVisualizer(LeafSystem):
             RuntimeError: as of ContactVisualizer.
         """
         ports, meshcat, params = _arguments(builder, args, kwargs)
-        visualizer = ContactVisualizer(meshcat, params)
+        visualizer: ContactVisualizer = in_scalar_of(builder, ContactVisualizer(meshcat, params))
         if builder.HasSubsystemNamed(_NAME):
             builder.AddSystem(visualizer)
         else:
@@ -133,7 +139,7 @@ class ContactVisualizer(LeafSystem):
 
 
 class _Drawing:
-    """All contacts in a Meshcat, and what geometries are called."""
+    """All contacts in a Meshcat, and names of geometries."""
 
     _never_changes = True  # copies of a system share it, as they draw in the same Meshcat
 
@@ -141,6 +147,7 @@ class _Drawing:
         self._meshcat, self._prefix, self._longest = meshcat, params.prefix, params.longest
         self._points = PointContactDrawing(meshcat, params)
         self._surfaces = SurfaceContactDrawing(meshcat, params)
+        self._sizes = self._points.sizes
         self._names: ContactNames | None = None
         self._version: GeometryVersion | None = None
 
@@ -151,7 +158,7 @@ class _Drawing:
         self._surfaces.forget()
 
     def update(self, results: ContactResults, query: QueryObject | None, time: float) -> None:
-        """Draws the contacts of now; `time` is simulated time, for recordings [s]."""
+        """Draws the current contacts; `time` is simulated time, for recordings [s]."""
         plant = results.plant()
         if plant is None:  # there was nothing to compute
             return
@@ -166,25 +173,35 @@ class _Drawing:
         self._surfaces.update([_surface_contact(names, info) for info in infos], time)
 
     def _current_names(self, plant: MultibodyPlant, query: QueryObject | None) -> ContactNames:
-        """The names as geometries are now."""
+        """The names of the current geometries."""
         inspector = None if query is None else query.inspector()
         version = None if inspector is None else inspector.geometry_version()
         is_same = version is None or (self._version is not None and version.IsSameAs(self._version, Role.kProximity))
         if self._names is None or not is_same:
             self._names, self._version = ContactNames(plant, inspector), copy.copy(version)
             if query is not None and inspector is not None:
-                self._bound(query, inspector)
+                self._fit(plant, query, inspector)
         return self._names
 
-    def _bound(self, query: QueryObject, inspector: SceneGraphInspector) -> None:
-        """Notes how long arrows may be, for a model as it is now."""
-        if math.isfinite(self._longest):
-            longest = self._longest * size_of_model(inspector, query.GetPoseInWorld)
-            self._points.longest = self._surfaces.longest = longest
+    def _fit(self, plant: MultibodyPlant, query: QueryObject, inspector: SceneGraphInspector) -> None:
+        """Fits bounded arrows to the current model: the longest one is a force of half its weight."""
+        if not math.isfinite(self._longest):
+            return
+        size = size_of_model(inspector, query.GetPoseInWorld, plant)
+        longest, given = self._longest * size, self._sizes
+        masses = sum(plant.get_body(BodyIndex(index)).default_mass() for index in range(1, plant.num_bodies()))
+        weight = float(masses * np.linalg.norm(plant.gravity_field().gravity_vector()))
+        newtons, newton_meters = given.newtons_per_meter, given.newton_meters_per_meter
+        radius = given.radius
+        if math.isfinite(longest) and math.isfinite(weight):
+            newtons = max(newtons, 0.5 * weight / longest)
+            newton_meters = max(newton_meters, _LEVER * size * weight / longest)
+            radius = max(radius, _THICKNESS * longest)
+        self._points.sizes = self._surfaces.sizes = ArrowSizes(newtons, newton_meters, radius, _HEAD, longest)
 
 
 def _surface_contact(names: ContactNames, info: Any) -> SurfaceContact:
-    """What is drawn of a contact surface."""
+    """The drawing of a contact surface."""
     surface, F_Ac_W = info.contact_surface(), info.F_Ac_W()
     p_WV, triangles, pressures = surface.as_triangles()
     p_WC, f_Ac_W, t_Ac_W, p_WV, pressures = (
@@ -223,7 +240,7 @@ def _checked(meshcat: Any, params: Any) -> ContactVisualizerParams:
 
 
 def _arguments(builder: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[OutputPort], Any, Any]:
-    """What the overloads of AddToBuilder take: ports to connect, the Meshcat, and settings or None."""
+    """Arguments of the overloads of AddToBuilder: ports to connect, the Meshcat, and settings or None."""
     given = list(args)
     rest = dict(kwargs)
 
@@ -249,7 +266,7 @@ def _arguments(builder: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> t
 
 
 def _query_object_port(builder: Any, plant: MultibodyPlant) -> list[OutputPort]:
-    """The port that tells the plant where its geometries are, if it is connected."""
+    """The output port that feeds the plant's geometry queries, if connected."""
     wires = builder.connection_map() if isinstance(builder, DiagramBuilder) else {}
     wire = wires.get((plant, plant.get_geometry_query_input_port().get_index()))
     return [] if wire is None else [wire[0].get_output_port(wire[1])]

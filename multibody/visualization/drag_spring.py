@@ -1,4 +1,4 @@
-"""DragSpring: a spring from the mouse in a page to a body, as a force on a plant; and what a click tells of bodies."""
+"""DragSpring: a spring from the mouse in a page to a body, as a force on a plant; and cards of clicked bodies."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from merganser.framework import BasicVector, Context, DiagramBuilder, LeafSystem, Value
 from merganser.framework.core.values.arguments import require_types
 from merganser.geometry.visualizers import Meshcat
-from merganser.geometry.visualizers.dragging import Drag
+from merganser.geometry.visualizers.client_messages import Drag
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant import ExternallyAppliedSpatialForce, MultibodyPlant
 from merganser.multibody.tree import BodyIndex, JacobianWrtVariable, RigidBody, default_model_instance
-
-__all__ = ["DragSpring", "describe_bodies"]
 
 _FREQUENCY = 10.0  # by which what is dragged would swing, if it were not damped [rad/s]
 _PREFIXES = ("illustration", "proximity")  # of the viewers of a plant
@@ -129,9 +127,11 @@ def describe_bodies(plant: MultibodyPlant, meshcat: Meshcat) -> None:
         plant: finalized, and the source of geometries.
         meshcat: where its viewers draw.
     """
+    fixed = {body.index() for body in plant.GetBodiesWeldedTo(plant.world_body())}
     for path, body in _paths(plant).items():
         model = plant.GetModelInstanceName(body.model_instance())
-        meshcat.describe(path, body.name(), {"mass": f"{body.default_mass():.6g} kg", "model": model})
+        rows = {"mass": f"{body.default_mass():.6g} kg", "model": model}
+        meshcat.describe(path, body.name(), rows, is_fixed=body.index() in fixed)
 
 
 def _paths(plant: MultibodyPlant) -> dict[str, RigidBody]:

@@ -19,8 +19,6 @@ from merganser.geometry import (
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Frame, FrameIndex, RigidBody
 
-__all__ = ["AddFrameTriadIllustration"]
-
 _DARK = 0.5  # brightness of frames that are not those of bodies
 # From the z axis of a cylinder to each axis.
 _TURNS = (RotationMatrix.MakeYRotation(math.pi / 2), RotationMatrix.MakeXRotation(math.pi / 2), RotationMatrix())
@@ -64,7 +62,7 @@ def AddFrameTriadIllustration(
     Raises:
         TypeError: an argument is of another type.
         ValueError: not exactly one of the four is given; the plant is missing, or another one.
-        RuntimeError: the plant is no source of the SceneGraph; the frame has geometries of these names already.
+        RuntimeError: the plant is not a source of the SceneGraph; the frame has geometries of these names already.
     """
     if sum(each is not None for each in (body, frame, frame_index, frame_id)) != 1:
         raise ValueError(
@@ -88,7 +86,7 @@ def AddFrameTriadIllustration(
     source_id = owner.get_source_id()
     if source_id is None:
         raise RuntimeError(
-            f"AddFrameTriadIllustration(): plant '{owner.get_name()}' is no source of a SceneGraph. Call "
+            f"AddFrameTriadIllustration(): plant '{owner.get_name()}' is not a source of a SceneGraph. Call "
             "RegisterAsSourceForSceneGraph() first, or make both by AddMultibodyPlantSceneGraph()."
         )
     name = f"{shown.name()}({int(shown.model_instance())})" if name is None else name
@@ -112,7 +110,7 @@ def _frame_of(
     frame_id: FrameId | None,
     plant: MultibodyPlant | None,
 ) -> Frame:
-    """The frame that is meant.
+    """The frame of the arguments.
 
     Raises:
         ValueError: no body of the plant has the frame in the SceneGraph.

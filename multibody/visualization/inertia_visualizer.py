@@ -28,8 +28,6 @@ from merganser.geometry import (
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import RigidBody
 
-__all__ = ["InertiaVisualizer"]
-
 Array = NDArray[np.float64]
 
 _NAME = "inertia_visualizer"  # of the system and of its source
@@ -56,7 +54,7 @@ class InertiaVisualizer(LeafSystem):
 
     Raises:
         TypeError: an argument is of another type.
-        RuntimeError: the plant is not finalized, or is no source of the SceneGraph; this has such a visualizer already.
+        RuntimeError: the plant is not finalized, or not a source of the SceneGraph; this has such a visualizer already.
     """
 
     def __init__(self, plant: MultibodyPlant, scene_graph: SceneGraph) -> None:

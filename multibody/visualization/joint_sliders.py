@@ -14,10 +14,8 @@ from merganser.framework.core.scalars.scalars import cast_array
 from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.math import Quaternion, RollPitchYaw
 from merganser.geometry.visualizers import Meshcat
-from merganser.geometry.visualizers.stop_button import repeat_until_stopped
+from merganser.geometry.visualizers.meshcat import repeat_until_stopped
 from merganser.multibody.plant import MultibodyPlant
-
-__all__ = ["JointSliders"]
 
 Array = NDArray[np.float64]
 
@@ -137,7 +135,7 @@ class JointSliders(LeafSystem):
             The positions of the plant in the end, shape [num_positions].
 
         Raises:
-            TypeError: the first argument is no diagram.
+            TypeError: the first argument is not a diagram.
             ValueError: the plant or this system is not in the diagram, or that is in another one.
         """
         if not isinstance(diagram, Diagram):
@@ -159,7 +157,7 @@ class JointSliders(LeafSystem):
         return cast_array(self._plant.GetPositions(inside), float)
 
     def positions(self) -> Array:
-        """What the sliders say, shape [num_positions]."""
+        """Positions from the sliders, shape [num_positions]."""
         if not self._names:
             return self._values.copy()
         return self._turns.to_positions(np.array([self._meshcat.GetSliderValue(name) for name in self._names]))
@@ -197,7 +195,7 @@ class _Row(NamedTuple):
     is_free: bool
 
     def name(self, suffix: str, with_owner: bool) -> str:
-        """What the slider is called."""
+        """The name of the slider."""
         return f"{self.joint}{'_' if suffix else ''}{suffix}{f'/{self.owner}' if with_owner else ''}"
 
 
@@ -220,7 +218,7 @@ def _rows(plant: MultibodyPlant) -> list[_Row]:
 
 
 class _Turns:
-    """Quaternions that have sliders for roll, pitch and yaw, in the places of their first three elements.
+    """Quaternions with sliders for roll, pitch and yaw in place of their first three elements.
 
     Args:
         starts: where quaternions begin in positions.
@@ -252,7 +250,7 @@ class _Turns:
         return low, high
 
     def to_sliders(self, q: Array) -> Array:
-        """What sliders show at positions, shape [num_sliders]."""
+        """Values of sliders at positions, shape [num_sliders]."""
         values = q.copy()
         for start in self._starts:
             length = float(np.linalg.norm(q[start : start + 4]))

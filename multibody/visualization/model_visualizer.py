@@ -32,14 +32,12 @@ from merganser.multibody.visualization.sky import show_sky
 if TYPE_CHECKING:
     from merganser.multibody.visualization.camera_preview import CameraPreview
 
-__all__ = ["ModelVisualizer"]
-
 _logger = logging.getLogger("merganser.multibody")
 
 _PERIOD = 1 / 32  # of looks at sliders and buttons [s]
 _STOP, _RELOAD = "Stop Running", "Reload Model Files"
 _SIGN = "/PARSE_ERROR"  # the path of what is shown instead of models that cannot be read
-_TRACKED = "?tracked_camera=on"  # at the end of the address of a page that tells where its camera is
+_TRACKED = "?tracked_camera=on"  # at the end of the address of a page that reports its camera's pose
 _TRIAD, _TRIAD_IN_MODELS = 0.3, 0.1  # longest axis of a triad [m], and in sizes of the model
 _TRIAD_RADIUS = 1 / 60  # of an axis, in its lengths
 _ORANGE = Rgba(1.0, 0.4, 0.0)
@@ -52,7 +50,7 @@ _VISUAL = """
 
 @dataclass
 class _Finalized:
-    """What is there after Finalize().
+    """The diagram after Finalize().
 
     Attributes:
         diagram: with all viewers.
@@ -100,7 +98,7 @@ class ModelVisualizer:
 
     Raises:
         ImportError: show_rgbd_sensor is true, and the extra `render` is not installed.
-        TypeError: `meshcat` is none; `environment_map` is no path.
+        TypeError: `meshcat` is none; `environment_map` is not a path.
         RuntimeError: there is no such type of compliance.
     """
 
@@ -123,7 +121,7 @@ class ModelVisualizer:
         if show_rgbd_sensor:
             from merganser.geometry.rendering import MakeRenderEngineVtk, RenderEngineVtkParams
 
-            MakeRenderEngineVtk(RenderEngineVtkParams())  # raises if it cannot be had
+            MakeRenderEngineVtk(RenderEngineVtkParams())  # raises if not available
         if meshcat is not None and not isinstance(meshcat, Meshcat):
             raise TypeError(f"ModelVisualizer: meshcat must be a Meshcat; given {meshcat!r}.")
         self._visualize_frames = visualize_frames
@@ -306,14 +304,14 @@ class ModelVisualizer:
             time.sleep(_PERIOD)
 
     def _publish(self) -> None:
-        """Moves the models to where the sliders say."""
+        """Moves the models to the positions of the sliders."""
         assert self._finalized is not None
         diagram, context = self._finalized.diagram, self._finalized.context
         if move_plant(diagram.plant(), diagram.mutable_plant_context(context), self._finalized.sliders.positions()):
             diagram.ForcedPublish(context)
 
     def _show_preview(self) -> None:
-        """Shows what the camera of the page sees now."""
+        """Shows the current view of the page's camera."""
         if self._finalized is not None and self._finalized.preview is not None:
             self._finalized.preview.update(self._finalized.context)
 
@@ -400,14 +398,14 @@ def _add_frames(
         return RigidTransform() if body is None else plant.EvalBodyPoseInWorld(context, body)
 
     if length is None:
-        length = min(_TRIAD, _TRIAD_IN_MODELS * size_of_model(scene_graph.model_inspector(), pose))
+        length = min(_TRIAD, _TRIAD_IN_MODELS * size_of_model(scene_graph.model_inspector(), pose, plant))
     radius = _TRIAD_RADIUS * length if radius is None else radius
     for frame in (plant.get_frame(FrameIndex(index)) for index in range(1, plant.num_frames())):
         AddFrameTriadIllustration(scene_graph=scene_graph, frame=frame, length=length, radius=radius, opacity=opacity)
 
 
 def _arguments_of_parser(filename: str | os.PathLike[str] | None, url: str | None) -> dict[str, Any]:
-    """What Parser.AddModels is given for a file or an address; for glTF a model that has it as illustration."""
+    """Arguments of Parser.AddModels for a file or an address; for glTF a model with it as illustration."""
     address = str(_checked_path("filename", filename)) if filename is not None else url
     if not isinstance(address, str):
         raise TypeError(f"ModelVisualizer: url must be a string; given {url!r}.")

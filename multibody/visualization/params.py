@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from merganser.framework.common.records import settings
 from merganser.geometry import Rgba
 
-__all__ = ["ContactVisualizerParams", "StressVisualizerParams", "VisualizationConfig"]
-
 
 @settings
 @dataclass(kw_only=True)
@@ -25,11 +23,12 @@ class ContactVisualizerParams:
         delete_on_initialization_event: whether what is there is deleted when a simulation begins.
         force_threshold: forces below are not drawn [N].
         moment_threshold: moments below are not drawn [N m].
-        newtons_per_meter: force that an arrow of 1 m stands for [N/m].
-        newton_meters_per_meter: moment that an arrow of 1 m stands for [N m/m].
+        newtons_per_meter: force of an arrow of 1 m [N/m].
+        newton_meters_per_meter: moment of an arrow of 1 m [N m/m].
         radius: of arrows [m].
-        longest: arrows are not longer, in sizes of the model; infinity, by default, for as long as forces say. Beyond
-            pydrake; `ApplyVisualizationConfig` has 0.5.
+        longest: arrows are not longer, in sizes of the model; a force of half its weight is as long, unless it is
+            shorter by `newtons_per_meter`, and radii are at least 1/40 of that. Infinity, by default, for as long as
+            forces say. Beyond pydrake; `ApplyVisualizationConfig` has 0.25.
     """
 
     publish_period: float = 1 / 32.0
@@ -69,7 +68,7 @@ class StressVisualizerParams:
 @settings
 @dataclass(kw_only=True)
 class VisualizationConfig:
-    """What `ApplyVisualizationConfig` adds to a diagram.
+    """Settings of `ApplyVisualizationConfig`.
 
     Attributes:
         lcm_bus: the bus, of those that are given, on which messages are sent.

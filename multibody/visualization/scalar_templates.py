@@ -8,8 +8,6 @@ from merganser.framework.core.scalars.templates import SystemTemplate
 from merganser.multibody.visualization.contact_visualizer import ContactVisualizer
 from merganser.multibody.visualization.joint_sliders import JointSliders
 
-__all__ = ["ContactVisualizer_", "JointSliders_"]
-
 
 def _with_values() -> tuple[type[Any], ...]:
     """The scalars that can be drawn: expressions have no values."""

@@ -13,16 +13,14 @@ from merganser.framework.core.values.arguments import checked_number, require_ty
 from merganser.geometry.visualizers import Meshcat
 from merganser.multibody.plant import MultibodyPlant
 
-__all__ = ["SimulationControls"]
-
 _PERIOD = 1 / 64  # between two looks at the bar, by the clock [s]
 _SHORTEST = 1e-4  # part of a period of simulated time between two looks, for simulations that are slow
-_BEHIND = 0.1  # of the clock, beyond which lost time is not made up for [s]
+_BEHIND = 0.1  # of the clock, beyond which lost time is not caught up [s]
 _STEP = 0.01  # of simulations without a discrete plant [s]
 
 
 class SimulationControls:
-    """Advances a simulation at the speed of the clock, as users of the page want it.
+    """Advances a simulation in real time, controlled by users of the page.
 
         controls = SimulationControls(meshcat, simulator)
         controls.AdvanceTo(math.inf)  # until the stop button is clicked, or Ctrl-C is pressed
@@ -36,7 +34,7 @@ class SimulationControls:
         is_paused: whether it waits at first.
         rate: simulated time per time of the clock; 0 for as fast as possible.
         step: simulated time of one step [s]; by default that of the plants in the diagram, the shortest, or 0.01 s
-            if there is none.
+            without plants.
 
     Raises:
         TypeError: an argument has another type.
@@ -68,17 +66,17 @@ class SimulationControls:
         self._bar.show(bool(is_paused), rate)
 
     def Delete(self) -> None:
-        """Takes the bar out of the page."""
+        """Removes the bar from the page."""
         self._bar.hide()
 
     def AdvanceTo(self, boundary_time: float) -> SimulatorStatus | None:
-        """Advances as users want it, until a time is reached or the stop button is clicked.
+        """Advances under control of the users, until a time is reached or the stop button is clicked.
 
         Args:
             boundary_time: simulated time [s]; math.inf for no end.
 
         Returns:
-            The status of the last advance; None if there was none, or the simulation was reset after it.
+            The status of the last advance; None before the first one, or after a reset.
 
         Raises:
             ValueError: the time lies in the past, or is not a number.
@@ -116,11 +114,11 @@ class SimulationControls:
         return status
 
     def _time_ahead(self, simulated: float, clock: float, rate: float) -> float:
-        """How far simulated time is ahead of the clock [s of the clock]; infinite if there is no speed to keep."""
+        """How far simulated time is ahead of the clock [s of the clock]; infinite at full speed."""
         return math.inf if rate == 0.0 else (self._time() - simulated) / rate - (running_time() - clock)
 
     def _advance(self, end: float) -> SimulatorStatus:
-        """Advances until it is time to look at the bar again."""
+        """Advances until the bar is read again."""
         start, span = running_time(), self._part * _PERIOD * (self._bar.rate or 1.0)
         status = self._simulator.AdvanceTo(min(self._time() + span, end))
         took = running_time() - start
@@ -135,7 +133,7 @@ class SimulationControls:
         self._draw()
 
     def _draw(self) -> None:
-        """Shows what there is now, whatever the periods of viewers."""
+        """Publishes the current state, regardless of the periods of viewers."""
         self._simulator.get_system().ForcedPublish(self._simulator.get_context())
 
     def _goes_on(self, status: SimulatorStatus) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from merganser.geometry.visualizers import Meshcat
 from merganser.multibody.parsing import Parser
 
-__all__ = ["show_sky"]
-
 
 def show_sky(parser: Parser, meshcat: Meshcat) -> None:
     """Shows the sky of the last file with one that a parser has read, if there is any, behind the scene."""

@@ -13,13 +13,11 @@ from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, 
 from merganser.geometry import GeometryConfigurationVector, GeometryId
 from merganser.geometry.meshes.volume_mesh import boundary_triangles
 from merganser.geometry.visualizers import Meshcat
-from merganser.geometry.visualizers.drawing_events import declare_drawing
+from merganser.geometry.visualizers.meshcat import declare_drawing
 from merganser.multibody.fem.body import FemBody
 from merganser.multibody.fem.stress import cauchy_stresses, mean_at_vertices, von_mises_stresses
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.visualization.params import StressVisualizerParams
-
-__all__ = ["StressVisualizer", "colors_of_stresses"]
 
 Array = NDArray[np.float64]
 
@@ -45,7 +43,7 @@ def colors_of_stresses(stresses: Array, greatest: float) -> Array:
 class StressVisualizer(LeafSystem):
     """Draws the surfaces of deformable bodies with von Mises' stress as colors, periodically.
 
-    A body stands at `<prefix>/<its scoped name>`, '::' becoming '/'. What a MeshcatVisualizer draws of it is hidden.
+    A body is drawn at `<prefix>/<its scoped name>`, '::' becoming '/'. What a MeshcatVisualizer draws of it is hidden.
     Recordings have shapes and colors. Copies of this system draw in the same Meshcat. (pydrake has no such thing.)
 
     Ports:
@@ -115,7 +113,7 @@ class StressVisualizer(LeafSystem):
 
 
 class _Surface(NamedTuple):
-    """What is drawn of a body.
+    """The drawing of a body.
 
     Attributes:
         name: below each prefix.

@@ -9,8 +9,6 @@ from merganser.geometry import DrakeVisualizer, DrakeVisualizerParams, Role, Sce
 from merganser.multibody.plant import ConnectContactResultsToDrakeVisualizer, MultibodyPlant
 from merganser.multibody.visualization.params import VisualizationConfig
 
-__all__ = ["send_to_viewers"]
-
 
 def send_to_viewers(
     config: VisualizationConfig, builder: DiagramBuilder, bus: Any, plant: MultibodyPlant, scene_graph: SceneGraph

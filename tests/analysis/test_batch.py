@@ -11,8 +11,10 @@ import pytest
 
 from merganser.analysis import BatchEvalTimeDerivatives, BatchEvalUniquePeriodicDiscreteUpdate
 from merganser.framework import DiagramBuilder, InputPortSelection, LeafSystem
+from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue
 from merganser.framework.native import native
 from merganser.framework.primitives import LinearSystem, WrapToSystem
+from merganser.framework.symbolic import Evaluate, Expression, Variable
 
 RANDOM = np.random.default_rng(1)
 A, B = RANDOM.normal(size=(2, 2)), RANDOM.normal(size=(2, 1))
@@ -33,6 +35,20 @@ def test_derivatives_and_updates_are_those_of_the_equations(parallelize: Any) ->
     for _ in range(3):
         expected = A @ expected + B @ U
     np.testing.assert_allclose(after, expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("scalar", [AutoDiffXd, Expression])
+def test_batches_of_other_scalars_are_those_of_the_equations(scalar: Any) -> None:
+    factor = Variable("v") if scalar is Expression else AutoDiffXd(2.0, [1.0])
+    for evaluate, period in ((BatchEvalTimeDerivatives, 0.0), (BatchEvalUniquePeriodicDiscreteUpdate, 0.1)):
+        other = system(period)[0].ToScalarType[scalar]()
+        rates = evaluate(other, other.CreateDefaultContext(), T, X * factor, U)
+        assert rates.shape == X.shape and all(isinstance(rate, scalar) for rate in rates.ravel())
+        if scalar is Expression:
+            np.testing.assert_allclose(Evaluate(rates, {factor: 2.0}), 2.0 * A @ X + B @ U, atol=1e-13)
+        else:
+            np.testing.assert_allclose(ExtractValue(rates), 2.0 * A @ X + B @ U, atol=1e-13)
+            np.testing.assert_allclose(ExtractGradient(rates.reshape(-1, 1)).ravel(), (A @ X).ravel(), atol=1e-13)
 
 
 class Clock(LeafSystem):

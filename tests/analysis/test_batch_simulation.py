@@ -356,7 +356,7 @@ class Ending(LeafSystem):
         return EventStatus.ReachedTermination(self, "enough")
 
 
-def test_the_status_tells_what_ended_a_simulation() -> None:
+def test_the_status_names_what_ended_a_simulation() -> None:
     result = BatchSimulator(Ending()).simulate([[0.0, 1.0]], END)
     assert [status.message() for status in result.statuses] == ["enough", "enough"]
     np.testing.assert_array_equal(result.times, [0.25, 0.25])

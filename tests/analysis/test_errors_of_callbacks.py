@@ -1,4 +1,4 @@
-"""What callbacks of a user may do wrong: errors name the system, the port or event, what was expected and what came."""
+"""Mistakes in callbacks: errors name the system, the port or event, what was expected and what came."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ PLACES = {
 
 
 def error_of(kind: str, act: Callable[..., Any], plan: bool) -> tuple[BaseException, str]:
-    """What a simulation raises, and all that it says."""
+    """The exception of a simulation, with its whole message."""
     builder = DiagramBuilder()
     builder.AddSystem(Block(kind, act))
     diagram = builder.Build()
@@ -108,7 +108,7 @@ def test_an_exception_of_the_user_keeps_type_and_traceback_and_gets_the_place(ki
 
 @pytest.mark.parametrize("plan", [False, True])
 @pytest.mark.parametrize("kind", ["discrete update", "unrestricted update", "publish", "witness"])
-def test_a_wrong_return_value_is_told(kind: str, plan: bool) -> None:
+def test_a_wrong_return_value_is_an_error(kind: str, plan: bool) -> None:
     error, text = error_of(kind, lambda *_target: "text", plan)
     assert isinstance(error, TypeError)
     assert PLACES[kind] in text
@@ -116,7 +116,7 @@ def test_a_wrong_return_value_is_told(kind: str, plan: bool) -> None:
 
 
 @pytest.mark.parametrize("plan", [False, True])
-def test_derivatives_and_witness_functions_that_are_not_finite_are_told(plan: bool) -> None:
+def test_infinite_derivatives_and_witness_functions_are_errors(plan: bool) -> None:
     error, text = error_of("derivatives", lambda target: target.SetFromVector([np.nan, 1.0]), plan)
     assert isinstance(error, RuntimeError) and PLACES["derivatives"] in text and "nan" in text
     error, text = error_of("witness", lambda: np.inf, plan)

@@ -55,7 +55,7 @@ def test_fixed_points_of_discrete_systems_repeat_themselves() -> None:
     assert FindFixedPoint(system, context, []).x == pytest.approx([6.0])
 
 
-def test_where_there_is_none_the_message_says_how_near_it_got() -> None:
+def test_without_a_solution_the_message_says_how_near_it_got() -> None:
     with pytest.raises(RuntimeError, match=r"of system '::Pendulum' was found .* residual of"):
         FindFixedPoint(*pendulum([1.0, 0.0], 2.0), inputs=())
     with pytest.raises(IndexError, match="no input 1: there are 1"):
@@ -79,6 +79,16 @@ def test_region_of_a_cubic_ends_at_its_other_fixed_points() -> None:
     assert RegionOfAttraction(system, context, options).Evaluate({x[0]: 0.5}) == pytest.approx(0.25, rel=1e-9)
     (variable,) = RegionOfAttraction(system, context).GetVariables()
     assert variable.get_name() == "x0"
+
+
+def test_a_candidate_is_taken_where_the_linearization_is_zero() -> None:
+    state = np.array([Variable("x"), Variable("y")])
+    square = state @ state
+    dynamics = (square**2 - 1.0) * (square**2).Jacobian(state)
+    system = SymbolicVectorSystem(state=state, dynamics=dynamics)
+    options = RegionOfAttractionOptions(lyapunov_candidate=square, state_variables=state, num_samples=2)
+    V = RegionOfAttraction(system, system.CreateDefaultContext(), options)
+    assert V.Evaluate({state[0]: 1.0, state[1]: 0.0}) == pytest.approx(1.0, rel=1e-6)
 
 
 def test_simulations_from_the_region_return_and_its_end_is_where_v_stops_falling() -> None:

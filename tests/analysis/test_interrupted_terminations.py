@@ -70,7 +70,7 @@ KINDS = [("publish", "publish"), ("unrestricted update", "discrete update"), ("d
 
 @pytest.mark.parametrize("plan", ["never", "always"])
 @pytest.mark.parametrize("kinds", KINDS)
-def test_a_termination_is_told_by_the_advance_after_an_interrupt(
+def test_a_termination_is_reported_by_the_advance_after_an_interrupt(
     kinds: tuple[str, str], plan: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MERGANSER_PLAN", plan)
@@ -83,11 +83,11 @@ def test_a_termination_is_told_by_the_advance_after_an_interrupt(
     assert simulator.get_context().get_time() == _END
     if kinds[0] == "publish":
         assert first.times.count(_END) == second.times.count(_END) == 1
-    assert simulator.AdvanceTo(1.0).return_time() in (_END, 1.0)  # it is told once
+    assert simulator.AdvanceTo(1.0).return_time() in (_END, 1.0)  # it is reported once
 
 
 @pytest.mark.parametrize("plan", ["never", "always"])
-def test_a_failure_is_told_by_the_advance_after_an_interrupt(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_reported_by_the_advance_after_an_interrupt(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MERGANSER_PLAN", plan)
     simulator, first, second = simulation(("publish", "publish"), interrupting_once(), EventStatus.Failed)
     with pytest.raises(KeyboardInterrupt):
@@ -105,7 +105,7 @@ _NOT_AT_RISK = {"AdvanceTo", "_note_what_is_done", "call_handler"}
 
 
 @pytest.mark.parametrize("plan", ["never", "always"])
-def test_a_termination_is_told_after_an_interrupt_at_any_moment(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_termination_is_reported_after_an_interrupt_at_any_moment(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """From when the handler has returned until `AdvanceTo` does; signals are looked at where a function begins."""
     monkeypatch.setenv("MERGANSER_PLAN", plan)
     modules = sys.modules[Simulator.__module__], execution, due_events, steps, step_parts

@@ -160,7 +160,7 @@ def test_an_interrupt_between_the_end_of_a_step_and_its_account_loses_no_event(
 
 
 def test_an_advance_interrupted_at_any_line_makes_each_update_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal may arrive between any two lines of the loop, in the midst of making updates too."""
+    """A signal may arrive between any two lines of the loop, also while updates are made."""
     monkeypatch.setenv("MERGANSER_PLAN", "never")  # else all is compiled after some of these advances
     modules = sys.modules[Simulator.__module__], execution, due_events, steps, step_parts
     files = {str(Path(module.__file__ or "")) for module in modules}
@@ -252,7 +252,7 @@ def state_and_logs(simulator: Simulator, logs: list[Any]) -> list[Any]:
 @pytest.mark.parametrize(
     ("again", "error", "first_line"), [("Initialize", KeyboardInterrupt, 1), ("AdvanceTo", MemoryError, 2)]
 )
-def test_an_initialization_cut_short_at_any_line_changes_nothing_and_begins_anew(
+def test_an_initialization_interrupted_at_any_line_can_be_repeated(
     again: str, error: Any, first_line: int
 ) -> None:
     files = [sys.modules[kind.__module__].__file__ for kind in (Simulator, VectorLog, AbstractLog, EventSchedule)]
@@ -300,8 +300,8 @@ def test_an_initialization_cut_short_at_any_line_changes_nothing_and_begins_anew
 _RESTORES = {"initialize", "Initialize", "keep_first"}
 
 
-def test_an_evaluation_interrupted_at_any_line_of_the_cache_leaves_a_context_that_can_be_used() -> None:
-    """Also in the midst of what a computation does when it ends, where others have learnt what they depend on."""
+def test_an_evaluation_interrupted_in_the_cache_leaves_a_usable_context() -> None:
+    """Also while a computation ends, after others have recorded what they depend on."""
     file = str(Path(sys.modules[CacheSlot.__module__].__file__ or ""))
     num_lines, fatal = 0, -1
 

@@ -74,7 +74,7 @@ def loop_with(block: Any, step: float) -> Simulator:
 
 @contextlib.contextmanager
 def tracing() -> Iterator[Callable[[], int]]:
-    """Gives a function that tells how much of what was allocated since then is still in use [bytes]."""
+    """Gives a function that returns how much of what was allocated since then is still in use [bytes]."""
 
     def in_use() -> int:
         gc.collect()

@@ -84,7 +84,7 @@ def _cart_pole() -> Any:
     return plant
 
 
-def test_abstract_values_stand_in_one_column_of_a_table() -> None:
+def test_abstract_values_are_one_column_of_a_table() -> None:
     pytest.importorskip("pandas", reason="pandas is not installed")
     builder = DiagramBuilder()
     source = builder.AddNamedSystem("source", ConstantValueSource(Value({"a": 1})))

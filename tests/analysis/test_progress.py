@@ -23,7 +23,7 @@ class Terminal(io.StringIO):
 
 
 class Ticking(LeafSystem):
-    """Takes a quarter of a second for one of a thousand events each; fails at t = 0.5 if told so."""
+    """Takes a quarter of a second for one of a thousand events each; fails at t = 0.5 on request."""
 
     def __init__(self, error: type[BaseException] | None = None) -> None:
         super().__init__()

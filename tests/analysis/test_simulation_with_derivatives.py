@@ -1,6 +1,5 @@
 """Simulations with AutoDiffXd: derivatives of the final state with respect to where it started."""
 
-import sys
 import warnings
 
 import numpy as np
@@ -33,6 +32,7 @@ from merganser.framework.primitives import (
     LogVectorOutput,
     ZeroOrderHold,
 )
+from merganser.framework.symbolic import Expression, Variable
 
 
 def double_integrator():
@@ -100,7 +100,7 @@ def test_values_are_those_of_the_simulation_with_floats():
     np.testing.assert_allclose(value, context.get_continuous_state_vector().CopyToVector(), rtol=1e-12)
 
 
-def test_settings_apply_to_simulators_of_any_scalar_and_are_numbers_when_taken_from_them():
+def test_settings_apply_to_simulators_of_any_scalar_and_are_read_back_as_numbers():
     diagram = double_integrator().ToAutoDiffXd()
     simulator = Simulator_[AutoDiffXd](diagram)
     config = SimulatorConfig(
@@ -185,6 +185,36 @@ def test_scalar_types_of_simulators_and_integrators():
         Simulator_[AutoDiffXd](floats)
     with pytest.raises(TypeError, match="ImplicitEulerIntegrator solves its equations for floats only"):
         ImplicitEulerIntegrator(autodiff, autodiff.CreateDefaultContext())
-    if "merganser.framework.symbolic" in sys.modules:
-        with pytest.raises(RuntimeError, match="no instantiation for Expression"):
-            Simulator_[sys.modules["merganser.framework.symbolic"].Expression]
+    with pytest.raises(RuntimeError, match="no instantiation for Expression"):
+        Simulator_[Expression]
+
+
+@pytest.mark.parametrize("method", [RungeKutta2Integrator, ExplicitEulerIntegrator])
+def test_steps_of_fixed_size_of_expressions_have_the_values_of_floats(method):
+    floats, x = LinearSystem([[-2.0]], [[1.0]], [[1.0]], [[0.0]]), Variable("x")
+    ends = []
+    for system, start in ((floats, 3.0), (floats.ToSymbolic(), x)):
+        context = system.CreateDefaultContext()
+        context.SetContinuousState([start])
+        system.get_input_port().FixValue(context, [1.0])
+        integrator = method(system, 0.1, context)
+        integrator.IntegrateWithMultipleStepsToTime(0.35)
+        ends.append(context.get_continuous_state_vector()[0])
+    assert ends[1].Evaluate({x: 3.0}) == pytest.approx(ends[0], rel=1e-14)
+    assert isinstance(integrator, IntegratorBase_[Expression])
+    if method is RungeKutta2Integrator:
+        assert isinstance(integrator, RungeKutta2Integrator_[Expression])
+    with pytest.raises(TypeError, match="only systems of numbers can be simulated"):
+        RungeKutta3Integrator(system, system.CreateDefaultContext())
+
+
+@pytest.mark.parametrize("T", [AutoDiffXd, Expression])
+def test_a_log_in_a_diagram_of_another_scalar_has_samples_of_that(T):
+    builder = framework.DiagramBuilder_[T]()
+    source = builder.AddSystem(ConstantVectorSource([2.0]).ToScalarType[T]())
+    log = LogVectorOutput(source.get_output_port(), builder, 0.1)
+    diagram = builder.Build()
+    context = diagram.CreateDefaultContext()
+    diagram.ForcedPublish(context)
+    (sample,) = log.FindLog(context).data().ravel()
+    assert isinstance(sample, T) and float(sample.value() if T is AutoDiffXd else sample.Evaluate()) == 2.0

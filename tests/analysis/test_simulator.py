@@ -51,7 +51,7 @@ def test_initialization_updates_come_before_publish_events_that_see_their_result
     ]
 
 
-def test_publish_events_due_at_the_start_happen_in_initialization_and_updates_in_the_first_step() -> None:
+def test_at_the_start_publish_events_precede_updates_of_the_first_step() -> None:
     simulator, log = recorded(*(Declared(kind, PERIODIC, 1.0) for kind in KINDS))
     simulator.Initialize()
     assert kinds_and_times(log) == [(PUBLISH, 0.0)]

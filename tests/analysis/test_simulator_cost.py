@@ -1,8 +1,7 @@
-"""What a simulator does beside the callbacks, counted in calls of Python functions: the same on every machine."""
+"""Cost of a simulator beside the callbacks, in calls of Python functions: the same on every machine."""
 
 import sys
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,7 @@ import pytest
 from compile_policy import compile_at_once
 
 from merganser.analysis import Simulator
-from merganser.framework import Diagram, DiagramBuilder, LeafSystem, Value, background_code
-from merganser.framework.background_code import BackgroundCode
+from merganser.framework import Diagram, DiagramBuilder, LeafSystem, Value
 from merganser.framework.math import RigidTransform
 from merganser.framework.primitives import LinearSystem
 from merganser.geometry import Box, HalfSpace
@@ -89,16 +87,6 @@ def test_an_event_in_the_compiled_loop_takes_few_calls(kind: str, most: int, mon
     assert calls <= most * _TICKS + 100
 
 
-def test_steps_of_systems_without_cache_entries_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts: list[int] = []
-    monkeypatch.setenv("MERGANSER_PLAN", "never")
-    monkeypatch.setattr("merganser.analysis.simulation.simulator.note_steps", lambda steps, _: counts.append(steps))
-    simulator = Simulator(Ticking("publish"))
-    assert not simulator.get_context().slots
-    simulator.AdvanceTo(1e-3 * _TICKS)
-    assert sum(counts) >= _TICKS
-
-
 def test_a_short_advance_of_the_compiled_loop_takes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MERGANSER_PLAN", "always")
     system = LinearSystem(-np.eye(2), np.ones((2, 1)), np.eye(2), np.zeros((2, 1)))
@@ -117,27 +105,7 @@ def test_a_short_advance_with_contact_takes_few_calls(monkeypatch: pytest.Monkey
     simulator.AdvanceTo(0.1)
     times = [0.1 + 1e-3 * number for number in range(1, _TICKS + 1)]
     calls = calls_in(lambda: [simulator.AdvanceTo(time) for time in times])
-    assert calls <= 84 * _TICKS  # the contacts are left where they are until somebody asks for them
-
-
-def test_a_long_advance_is_compiled_from_the_first_step_and_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MERGANSER_PLAN", raising=False)
-    monkeypatch.setattr(background_code, "_state", background_code._State())
-    monkeypatch.setattr(background_code, "_next_look", {})
-    monkeypatch.setattr(BackgroundCode, "is_there", lambda _code: True)
-    monkeypatch.setattr(background_code, "sys", SimpleNamespace(modules={}))  # nothing is loaded
-    asked: list[bool] = []
-
-    def ask(*codes: BackgroundCode, **options: Any) -> bool:
-        asked.append(background_code.pays_to_load(*codes, **options))
-        return False
-
-    monkeypatch.setattr("merganser.analysis.simulation.simulator.pays_to_load", ask)
-    simulator = Simulator(Ticking("publish"))
-    simulator.AdvanceTo(0.01)
-    assert asked == [False]
-    simulator.AdvanceTo(20.0)  # 20,000 steps to come
-    assert asked[1]
+    assert calls <= 84 * _TICKS  # the contacts are copied only when they are read
 
 
 def test_making_a_simulator_takes_few_calls() -> None:

@@ -1,4 +1,4 @@
-"""What a simulation refuses, whom it blames, and in which state it leaves the context."""
+"""Errors of a simulation: what it refuses, the system that it names, and the context afterwards."""
 
 from __future__ import annotations
 

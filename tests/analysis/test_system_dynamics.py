@@ -10,7 +10,7 @@ import pytest
 from merganser.analysis import system_dynamics
 from merganser.analysis.plan.slopes import Slopes
 from merganser.analysis.system_dynamics import SystemDynamics
-from merganser.examples.acrobot import AcrobotPlant
+from merganser.examples.pendulums import AcrobotPlant
 from merganser.framework import InputPortSelection
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.primitives import LinearSystem

@@ -176,7 +176,7 @@ def test_a_witness_function_that_fails_next_to_the_end_of_a_step_only_does_no_ha
 
 
 def test_slopes_leave_what_was_current_current() -> None:
-    """What a publish event reads at the end of a step has been computed when the witness function was evaluated."""
+    """Values that a publish event reads at the end of a step were computed with the witness function."""
     counts = []
 
     class Measured(LeafSystem):

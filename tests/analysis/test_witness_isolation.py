@@ -213,7 +213,7 @@ def test_the_earliest_of_several_in_one_step_comes_first_whatever_their_order() 
     assert simulator.get_num_steps_taken() == len(times) + 1
 
 
-def test_one_that_crosses_and_returns_before_the_end_is_found_when_another_ends_the_step() -> None:
+def test_a_double_crossing_is_found_when_another_function_ends_the_step() -> None:
     log: list[Any] = []
     functions = {
         "dips": (FALLS, lambda t, x: (x - 0.3) * (x - 0.7)),
@@ -226,7 +226,7 @@ def test_one_that_crosses_and_returns_before_the_end_is_found_when_another_ends_
     assert log == [("dips", pytest.approx(0.3)), ("falls", pytest.approx(0.5))]
 
 
-def test_simultaneous_witness_functions_trigger_together_and_in_the_order_of_their_systems() -> None:
+def test_simultaneous_witness_functions_trigger_in_the_order_of_their_systems() -> None:
     log: list[Any] = []
     builder = DiagramBuilder()
     for name in "ab":
@@ -239,7 +239,7 @@ def test_simultaneous_witness_functions_trigger_together_and_in_the_order_of_the
     assert simulator.get_num_discrete_updates() == 1
 
 
-def test_simultaneous_events_of_one_system_come_per_step_then_periodic_then_witnessed() -> None:
+def test_simultaneous_events_come_per_step_then_periodic_then_witnessed() -> None:
     log: list[Any] = []
 
     class All(Watched):

@@ -42,9 +42,9 @@ FORCES = Check(f"{PLANT}.arguments:check_forces", "of this plant and of its scal
 ACTUATION = Check(f"{PLANT}.input_ports:InputPorts.read", "contiguous; bodies of the plant, finite")
 RESULTS = Check("multibody.algorithms.state:output", "an array of the right type and shape that can be written to")
 CACHES = Check("multibody.tree.computations:TreeComputations._check_cache", "a cache of this plant")
-FRAMES = Check("geometry.scene_graph:SceneGraph._calc_world_poses", "the poses of all frames are there, and finite")
+FRAMES = Check("geometry.scene.scene_graph:SceneGraph._calc_world_poses", "the poses of all frames, finite")
 POSES = Check("geometry.proximity.queries:ProximityQueries.poses", "poses are finite")
-SHAPES = Check("geometry.geometry_instance:checked_shape", "measures and vertices are finite and not negative")
+SHAPES = Check("geometry.registration.registered:checked_shape", "measures and vertices are finite and not negative")
 HYDROELASTIC = Check(
     "geometry.hydroelastic.representation:make_representation", "tetrahedra have volumes; moduli and lengths are finite"
 )
@@ -61,12 +61,13 @@ GAPS = Check(
     "framework.optimization.evaluators.evaluators:EvaluatorBase._check_outputs",
     "functions have as many values as bounds",
 )
-POLYHEDRA = Check("geometry.optimization.hpolyhedron:HPolyhedron.__init__", "A and b have as many rows, and no NaN")
-CONFIGURATIONS = Check("multibody.planning.edge_checks:rows_of", "as many positions as the plant has, contiguous")
+POLYHEDRA = Check("geometry.optimization.sets.hpolyhedron:HPolyhedron.__init__", "A, b of as many rows, and no NaN")
+CONFIGURATIONS = Check("multibody.planning.checking.edge_checks:rows_of", "as many positions as the plant, contiguous")
 BODIES = Check("multibody.fem.body:FemBody.step", "sizes; meshes whose vertices are there, finite; materials in range")
+MOTIONS = Check("multibody.inverse_kinematics.differential:_search", "sizes of V and of the Jacobian, finite")
 BLOCKS = Check("framework.primitives._arguments:checked_vector", "sizes, finite")
 
-# By module, and by the names of functions in it; modules that stand for all their functions have none.
+# By module, and by the names of functions in it; modules with a plain tuple mean all their functions.
 CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "analysis.controllers": (BLOCKS, VECTORS, PORTS, PLANS),
     "analysis.estimators": (OBSERVERS, PORTS),
@@ -87,26 +88,26 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
     "geometry.deformable": (BODIES, PORTS),
     "geometry.hydroelastic": (POSES, HYDROELASTIC),
-    "geometry.optimization.hit_and_run_step": (POLYHEDRA,),
-    "geometry.pose_kernels": (FRAMES,),
+    "geometry.optimization.sets.sampling": (POLYHEDRA,),
+    "geometry.proximity.pose_kernels": (FRAMES,),
     "geometry.proximity": (POSES, SHAPES),
     "multibody.cenic": (STEPS, VECTORS),
     "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
     "multibody.fem": (BODIES,),
+    "multibody.inverse_kinematics.reachable_motions": (MOTIONS,),
     "multibody.inverse_kinematics.rotation_gaps": (STATE, ELEMENTS),
-    "multibody.planning.configuration_sweep": (CONFIGURATIONS, STATE, POSES, SHAPES),
+    "multibody.planning.checking.configuration_sweep": (CONFIGURATIONS, STATE, POSES, SHAPES),
     "multibody.manipulation": (VECTORS, PORTS, PLANS),
     "multibody.kernels.lanes": (STATE, VECTORS, FORCES, ACTUATION),
     "multibody.kernels.elements": (STATE, ELEMENTS),  # compiled for fluids and force elements of users
     "multibody.kernels.constraints": (STATE, ELEMENTS),  # compiled for tendons and constraints of users
     "multibody.kernels.mobilizers": (STATE, ELEMENTS),  # compiled for joints of users
     "multibody.kernels": {
+        "calc_body_jacobians": (STATE,),
         "calc_bushing_forces": (STATE, ELEMENTS, FORCES),
         "calc_center_of_mass": (STATE, ELEMENTS),
         "calc_center_of_mass_acceleration": (STATE, ELEMENTS),
         "calc_center_of_mass_jacobian": (STATE, ELEMENTS),
-        "calc_controlled_step": (STATE, VECTORS, ACTUATION),
-        "calc_controlled_step_from_kinematics": (STATE, VECTORS, ACTUATION),
         "calc_discrete_step": (STATE, VECTORS, ACTUATION),
         "calc_step_from_kinematics": (STATE, VECTORS, ACTUATION),
         "calc_element_energies": (STATE,),
@@ -127,7 +128,8 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
         "calc_jacobian": (STATE, ELEMENTS, POINTS),
         "calc_jacobian_derivatives": (STATE, ELEMENTS, POINTS),
         "calc_kinematics": (STATE, CACHES),
-        "calc_kinematics_of_step": (STATE,),
+        "calc_mean_kinematics": (STATE, CACHES),
+        "calc_next_pass": (STATE, VECTORS, ACTUATION),
         "calc_constrained_forward_dynamics": (STATE, FORCES, ACTUATION),
         "calc_constrained_state_derivatives": (STATE, VECTORS, ACTUATION),
         "calc_constraint_rows": (STATE,),
@@ -139,6 +141,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
         "calc_point_accelerations": (STATE, ELEMENTS, POINTS),
         "calc_point_positions": (STATE, ELEMENTS, POINTS),
         "calc_point_velocities": (STATE, ELEMENTS, POINTS),
+        "calc_pose_matrices": (STATE,),
         "calc_poses": (STATE, CACHES),
         "calc_position_kinematics": (STATE, CACHES),
         "calc_product": (STATE,),

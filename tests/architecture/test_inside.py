@@ -1,4 +1,4 @@
-"""What one room takes from another has a name that the other offers: nothing reaches for its private ones."""
+"""Folders use only public names of each other."""
 
 from __future__ import annotations
 

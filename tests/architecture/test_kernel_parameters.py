@@ -14,7 +14,7 @@ ALGORITHM = (
     "buffers of an algorithm of kernels/, which also runs over lanes: there each argument says by its name what it is"
 )
 ABOVE = "the records that would hold these are those of contact/ and plant/, which kernels/ does not know"
-REPORT = "each result is an array of its own for whoever asked for it"
+REPORT = "each result is an array of its own for its caller"
 INLINED = "a part of one loop, whose variables these are"
 GEOMETRY = "the velocity of one point along three directions; a record of them would be made for each contact"
 FACE = "a polygon, pressures and the pair that it comes from, which its callers hold as variables"
@@ -29,17 +29,18 @@ REASONS = {
     "multibody/contact/plant_step.py:calc_forces": REPORT,
     "multibody/contact/plant_step.py:start_step": "what is posed follows model, state and free motion; "
     "model.contact and state would be records of step_records.py, which call this one by its address",
-    "multibody/contact/responses.py:respond_to_inputs": INPUTS,
-    "multibody/kernels/actuation.py:calc_efforts": ABOVE,
+    "multibody/contact/linearized_inputs.py:linearize_inputs": INPUTS,
+    "multibody/kernels/actuators.py:calc_efforts": ABOVE,
     "multibody/kernels/constrained_dynamics.py:calc_constrained_forward_dynamics": ALGORITHM,
     "multibody/kernels/constrained_dynamics.py:calc_constrained_state_derivatives": ALGORITHM,
-    "multibody/kernels/controlled_step.py:calc_controlled_step": ALGORITHM,
-    "multibody/kernels/controlled_step.py:calc_controlled_step_from_kinematics": ALGORITHM,
-    "multibody/kernels/dynamics_gradients.py:calc_forward_dynamics_gradient": ALGORITHM,
-    "multibody/kernels/dynamics_gradients.py:calc_inverse_dynamics_gradient": ALGORITHM,
-    "multibody/kernels/force_element_derivatives.py:calc_force_element_derivatives": ALGORITHM,
+    "multibody/kernels/forward_dynamics_derivatives.py:calc_forward_dynamics_gradient": ALGORITHM,
+    "multibody/kernels/forward_dynamics_derivatives.py:calc_inverse_dynamics_gradient": ALGORITHM,
+    "multibody/kernels/force_elements.py:calc_force_element_derivatives": ALGORITHM,
     "multibody/kernels/forward_dynamics_derivatives.py:calc_state_forward_dynamics_derivatives": ALGORITHM,
-    "multibody/kernels/jacobian_derivatives.py:_set_derivatives": ALGORITHM,
+    "multibody/kernels/step.py:calc_discrete_step": ALGORITHM,
+    "multibody/kernels/step.py:calc_step_from_kinematics": ALGORITHM,
+    "multibody/kernels/step.py:calc_next_pass": ALGORITHM,
+    "multibody/kernels/configuration_derivatives.py:_set_derivatives": ALGORITHM,
 }
 _DECORATED = re.compile(r"^@(kernel|device|inlined)$", re.MULTILINE)
 

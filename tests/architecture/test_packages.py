@@ -165,7 +165,7 @@ def test_addresses_of_arrays_are_taken_by_one_function():
     assert found == set()
 
 
-def test_the_inside_of_numba_is_used_in_one_module_and_by_compilers_that_can_be_done_without():
+def test_private_names_of_numba_are_used_in_one_module_and_optional_compilers():
     native = ROOT / "framework" / "native"
     found = {
         path.name
@@ -185,7 +185,6 @@ def test_every_package_has_a_readme():
     assert [package for package in PACKAGES if not (ROOT / package / "README.md").exists()] == []
 
 
-READMES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("README.md"))
 _MOST_FILES = 25
 
 
@@ -196,20 +195,11 @@ def test_no_folder_of_framework_and_analysis_has_more_files_than_one_can_survey(
     assert [str(folder) for folder in rooms if not (folder / "README.md").exists()] == []
 
 
-@pytest.mark.parametrize("readme", READMES, ids=lambda path: str(path.parent.relative_to(ROOT)))
-def test_a_readme_names_every_file_of_its_folder(readme):
-    named = set(re.findall(r"`([\w./]+)`", readme.read_text()))
-    here = readme.parent
-    files = [path.name for path in sorted(here.glob("*.py")) if path.name != "__init__.py"]
-    folders = [path.parent.name + "/" for path in sorted(here.glob("*/__init__.py"))]
-    untold = [folder for folder in folders if not (here / folder / "README.md").exists()]
-    assert [name for name in files + untold if name not in named] == []
-
-
-def test_the_readme_of_parsing_names_every_file_of_mjcf():
-    named = (ROOT / "multibody/parsing/README.md").read_text()
-    files = (ROOT / "multibody/parsing/mjcf").glob("*.py")
-    assert [path.name for path in files if path.name != "__init__.py" and f"`{path.name}`" not in named] == []
+def test_every_module_begins_with_a_sentence_that_says_what_it_holds():
+    """The pages of folders list these."""
+    modules = [path for path in SOURCES if path.name != "__init__.py"]
+    first = {path: (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0] for path in modules}
+    assert [str(path) for path, text in first.items() if not text.endswith((".", ":"))] == []
 
 
 @pytest.mark.parametrize(
@@ -340,6 +330,49 @@ print(*(module for module in sys.modules if module.startswith("merganser.")))
         "analysis.batches", "analysis.plots", "analysis.integrators.radau", "framework.optimization",
         "framework.primitives.linear", "framework.schema", "framework.symbolic", "geometry.rendering",
         "geometry.visualizers", "multibody.fem.material_derivatives", "multibody.inverse_kinematics",
-        "multibody.parsing.mjcf", "multibody.parsing.sdf", "multibody.parsing.urdf",
+        "multibody.parsing.mjcf", "multibody.parsing.urdf_and_sdf.sdf", "multibody.parsing.urdf_and_sdf.urdf",
     )  # fmt: skip
     assert [name for name in loaded if name.removeprefix("merganser.").startswith(late)] == []
+
+
+@pytest.mark.parametrize(
+    "package",
+    ["merganser", "merganser.framework", "merganser.analysis", "merganser.multibody.plant", "merganser.geometry"],
+)
+def test_faces_show_names_for_users_only(package: str) -> None:
+    """Of modules, packages with names of their own."""
+    code = (
+        f"import merganser.all, types, {package} as p\n"
+        "print([n for n in dir(p) if isinstance(vars(p).get(n), types.ModuleType)"
+        " and not (getattr(vars(p)[n], '__all__', ()) and hasattr(vars(p)[n], '__path__')) and n not in"
+        " ('all', 'multibody')], [n for n in dir(p) if n.startswith('_') and not n.startswith('__')])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "[] []"
+
+
+@pytest.mark.parametrize(
+    ("name", "home"),
+    [("math", "merganser.framework.math"), ("solvers", "merganser.framework.optimization"),
+     ("plant", "merganser.multibody.plant"), ("primitives", "merganser.framework.primitives")],
+)  # fmt: skip
+def test_an_import_from_a_place_of_pydrake_says_where_the_module_is(name: str, home: str) -> None:
+    for statement in (f"import merganser.{name}", f"from merganser import {name}"):
+        with pytest.raises(ModuleNotFoundError, match=rf"no module 'merganser.{name}'; import {home}\b"):
+            exec(statement)
+    assert not hasattr(importlib.import_module("merganser"), name)
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'merganser\.nowhere'"):
+        exec("import merganser.nowhere")
+
+
+def test_solvers_of_multibody_know_nothing_of_what_uses_them() -> None:
+    """Of contact, fem knows nothing, and the factorization that both use knows neither."""
+    users = {"fem": ("contact", "plant"), "linear": ("contact", "fem", "kernels", "plant")}
+    offenders = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for room, unknown in users.items()
+        for path in (ROOT / "multibody" / room).rglob("*.py")
+        for name in _imports(path)
+        if name.startswith(tuple(f"merganser.multibody.{other}" for other in unknown))
+    ]
+    assert offenders == []

@@ -209,7 +209,7 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
 
 
 def _call(library: Library, scene: Scene, accuracy: float) -> Call:
-    """What simulates the scene from its start."""
+    """A simulator of the scene from its start."""
     simulator, plant = make_simulation(library, scene, accuracy)
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""What scenes of contact cost at equal error: under error control, in discrete steps, and with pydrake's integrator.
+"""Cost of contact scenes at equal error: under error control, in discrete steps, and with pydrake's integrator.
 
     python tests/benchmarks/equal_error.py [--only PATTERN] [--drake] [--save FILE.json] [--plot FILE.png]
 
@@ -9,8 +9,8 @@ is the largest one of a position (quaternions included) at ten times; that of a 
 finer ones, which may be larger by chance.
 
 The price of an error is that of the coarsest run that comes as near, with straight lines of logarithms between runs. It
-is told for three errors within what both methods reach, and as a mean over them: processor time in which setting up has
-no part, and steps.
+is reported for three errors within what both methods reach, and as a mean over them: processor time without setup,
+and steps.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _errors(runs: list[Run]) -> list[float]:
 
 
 def price(runs: list[Run], error: float, of: str) -> float:
-    """What an error costs: a field of runs, by straight lines of logarithms."""
+    """The cost of an error: a field of runs, by straight lines of logarithms."""
     errors, prices = np.log(_errors(runs)), np.log([getattr(run, of) for run in runs])
     return math.exp(float(np.interp(-math.log(error), -errors, prices)))
 

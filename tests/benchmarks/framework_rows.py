@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -231,6 +232,52 @@ def python_events(library: Library, kind: str) -> Callable[[], Any]:
     return advance
 
 
+def python_derivatives(library: Library) -> Callable[[], Any]:
+    """Five seconds of a pendulum whose derivatives are a Python callback, under error control; about 3,200 calls."""
+
+    class Pendulum(library.framework.LeafSystem):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.DeclareContinuousState(2)
+
+        def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+            angle, rate = context.get_continuous_state_vector().CopyToVector()
+            derivatives.get_mutable_vector().SetFromVector([rate, -9.81 * math.sin(angle) - 0.1 * rate])
+
+    system = Pendulum()
+
+    def advance() -> Any:
+        simulator = library.analysis.Simulator(system)
+        simulator.get_mutable_integrator().set_target_accuracy(1e-6)
+        simulator.get_mutable_context().SetContinuousState([1.0, 0.0])
+        simulator.AdvanceTo(5.0)
+        return simulator.get_context().get_continuous_state_vector().CopyToVector()
+
+    return advance
+
+
+def logged_advances(library: Library) -> Callable[[], Any]:
+    """A driven linear system whose ports are all logged, millisecond by millisecond, in a new simulator."""
+    builder, primitives = library.framework.DiagramBuilder(), library.primitives
+    system = builder.AddSystem(
+        primitives.LinearSystem(
+            np.array([[0.0, 1.0], [-4.0, -0.4]]), np.array([[0.0], [1.0]]), np.eye(2), np.zeros((2, 1))
+        )
+    )
+    sine = builder.AddSystem(primitives.Sine(1.0, 2.0, 0.0, 1))
+    builder.Connect(sine.get_output_port(0), system.get_input_port())
+    sinks = [primitives.LogVectorOutput(part.get_output_port(0), builder) for part in (system, sine)]
+    diagram = builder.Build()
+
+    def advance() -> Any:
+        simulator = library.analysis.Simulator(diagram)
+        for number in range(1, _TICKS + 1):
+            simulator.AdvanceTo(1e-3 * number)
+        return np.concatenate([sink.FindLog(simulator.get_context()).data()[:, -1] for sink in sinks])
+
+    return advance
+
+
 # ---------------------------------------------------------------------- logs of everything
 
 
@@ -367,6 +414,8 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         yield row(f"Python blocks, {_TICKS} events: {kind}", python_events, kind=kind)
     for num in (3, 20):
         yield row(f"20 holds and logs at {num} rates: a new simulator and its first second", many_rates, num_rates=num)
+    yield row("Python DoCalcTimeDerivatives: a pendulum, 5 s", python_derivatives)
+    yield row(f"{_TICKS} x AdvanceTo(+1 ms): linear system, all ports logged", logged_advances)
     several = ("state", "generalized_acceleration", "net_actuation")
     for what in ((), *((port,) for port in several), several, ("poses",), ("controller",)):
         name = f"acrobot, 1000 steps, logged: {', '.join(what) or 'nothing'}"

@@ -1,6 +1,6 @@
 """Rows about robots that hold something: an iiwa whose gripper holds a box, an Allegro hand in which a ball lies.
 
-Joints are driven by PD controllers that keep them where they are; fingers are told to close further than they can.
+Joints are driven by PD controllers that keep them where they are; fingers are commanded to close further than they can.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Grasp(NamedTuple):
         p_WT: where it is at the start [m].
         angles: of the robot's actuated joints at the start and ever after [rad].
         fingers: of the gripper's joints at the start [m],
-        targets: and where they are told to go [m].
+        targets: and their commanded positions [m].
         gains: Kp and Kd of the robot's joints, then of the gripper's.
     """
 

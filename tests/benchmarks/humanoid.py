@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["humanoid_urdf"]
-
 
 class Link(NamedTuple):
     """A link and the joint that holds it, of the same name.

@@ -17,7 +17,7 @@ from libraries import Call, Library, Row
 from plant_rows import random_states
 from robots import Robot, available_robots, build_plant
 
-from merganser.framework.native import tell_compiler
+from merganser.framework.native import register_all
 from merganser.multibody import kernels
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 
@@ -72,7 +72,7 @@ def kernel_calls(library: Library, robot: Robot) -> dict[str, Call]:
     }
 
 
-tell_compiler()
+register_all()
 
 
 @numba.njit
@@ -120,7 +120,7 @@ def _repeat_forward_gradient(  # type: ignore[no-untyped-def]
 
 
 def pinocchio_calls(pinocchio: Any, robot: Robot) -> dict[str, Call]:
-    """What pinocchio's Python functions take for it."""
+    """The time of pinocchio's Python functions."""
     if robot.base:
         model = pinocchio.buildModelFromXML(robot.urdf)
     else:

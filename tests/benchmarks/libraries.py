@@ -74,7 +74,7 @@ def load(library: Library, plant: Any, path: Path) -> None:
 
 
 def make_parser(library: Library, plant: Any) -> Any:
-    """A parser that finds the model files at hand, which are their own package; velocity products are pydrake's."""
+    """A parser that finds the robots' model files, which are their own package; velocity products are pydrake's."""
     if hasattr(plant, "SetUseExplicitVelocityProducts"):
         plant.SetUseExplicitVelocityProducts(True)
     parser = library.parsing.Parser(plant)

@@ -11,8 +11,6 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry import Box, Cylinder, HalfSpace, Sphere
 from merganser.multibody.tree import JointActuatorIndex, JointIndex
 
-__all__ = ["mujoco_text"]
-
 
 def mujoco_text(plant: Any, scene_graph: Any, friction: float) -> str:
     """MJCF of a finalized plant of welds, revolute, prismatic and floating joints; half spaces are planes of the world.

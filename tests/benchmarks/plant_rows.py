@@ -157,7 +157,7 @@ def closed_forms(library: Library, robot: Robot) -> dict[str, Call]:
 
 
 def _by_state(name: str, derivatives: Any) -> Any:
-    """What closed_forms() return as one matrix."""
+    """The result of closed_forms() as one matrix."""
     if name == "forward dynamics":
         return np.hstack([derivatives.dvdot_dq, derivatives.dvdot_dv])
     return np.hstack([derivatives.dtau_dq, derivatives.dtau_dv])

@@ -1,9 +1,9 @@
 """Rows about distances of pairs of shapes: compiled code over many poses, against as many calls of pydrake.
 
 Two geometries are the whole scene of pydrake, which is asked about the same poses again and again, so that its time is
-that of the narrow phase and of a call from Python, with all that it reads at hand. Compiled code goes over the poses
-several times in a call, for the same reason, and so that the call from Python, 20 to 50 us, does not count. pydrake's
-distances of curved shapes are at times exact to 1e-3 m only.
+that of the narrow phase and of a call from Python, with all its data in the processor's cache. Compiled code goes over
+the poses several times in a call, so that its data are in the cache too, and the call from Python, 20 to 50 us, does
+not count. pydrake's distances of curved shapes are at times exact to 1e-3 m only.
 """
 
 from __future__ import annotations

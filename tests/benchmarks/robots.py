@@ -10,14 +10,12 @@ from typing import Any, NamedTuple
 from humanoid import humanoid_urdf
 from libraries import MODELS, Library, make_parser
 
-__all__ = ["Robot", "available_robots", "build_plant", "chain"]
-
 
 class Robot(NamedTuple):
     """A robot as the text of a URDF file.
 
     Attributes:
-        name: as it stands in the table.
+        name: in the table.
         urdf: the text.
         base: the frame to weld to the world; "" if the robot floats.
         tip: the frame whose pose and Jacobian are computed.
@@ -34,7 +32,7 @@ class Robot(NamedTuple):
 
 @functools.cache
 def available_robots() -> tuple[Robot, ...]:
-    """The robots whose model files are at hand."""
+    """The robots whose model files are available."""
     return tuple(_robots())
 
 

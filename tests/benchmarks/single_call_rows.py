@@ -50,6 +50,45 @@ def query_calls(library: Library) -> dict[str, Call]:
     }
 
 
+def kinematics_of_arm(library: Library, what: str) -> Call:
+    """Set new positions of an arm and ask for something of it, in as few calls as the library has for that."""
+    _, plant, _ = _arm(library, _PRIMITIVES, 0.0)
+    context, bodies = plant.CreateDefaultContext(), [plant.get_body(index) for index in _bodies(library, plant)]
+    states = itertools.cycle(np.random.default_rng(1).uniform(-1.5, 1.5, (64, plant.num_multibody_states())))
+    world, wrt, origin = plant.world_frame(), library.tree.JacobianWrtVariable.kV, np.zeros(3)
+    frames = [body.body_frame() for body in bodies]
+    is_ours = hasattr(plant, "EvalBodyPosesInWorld")
+
+    def poses() -> Any:
+        if is_ours:
+            return plant.EvalBodyPosesInWorld(context)
+        return np.array([plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4() for body in bodies])
+
+    def jacobians() -> Any:
+        if is_ours:
+            return plant.CalcBodyJacobiansInWorld(context)
+        ask = plant.CalcJacobianSpatialVelocity
+        return np.array([ask(context, wrt, frame, origin, world, world) for frame in frames])
+
+    def dynamics() -> Any:
+        if is_ours:
+            return np.vstack(plant.CalcManipulatorDynamics(context))
+        M, Cv = plant.CalcMassMatrix(context), plant.CalcBiasTerm(context)
+        return np.vstack([M, Cv, plant.CalcGravityGeneralizedForces(context)])
+
+    ask = {"poses": poses, "Jacobians": jacobians, "M, C v, tau_g": dynamics}[what]
+
+    def call() -> Any:
+        plant.SetPositionsAndVelocities(context, next(states))
+        return ask()
+
+    return call
+
+
+def _bodies(library: Library, plant: Any) -> list[Any]:
+    return [library.tree.BodyIndex(number) for number in range(plant.num_bodies())]
+
+
 def linear_approximation(library: Library, robot: Robot) -> Call:
     """A first order approximation of a plant by its actuation."""
     plant = build_plant(library, robot)
@@ -120,6 +159,8 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
     if _PRIMITIVES.exists() and _MESHES.exists():
         for name in ("penetrations", "pairwise distances"):
             yield row(f"arm: SetPositions, {name}", _named(name), 200, tolerance=1e-4)  # theirs is iterative
+        for what in ("poses", "Jacobians", "M, C v, tau_g"):
+            yield row(f"arm: SetPositionsAndVelocities, all {what}", kinematics_of_arm, 500, what, tolerance=1e-9)
         yield row("arm: ToAutoDiffXd()", conversion, 10, False)
         yield row("arm and SceneGraph: ToAutoDiffXd()", conversion, 10, True)
         yield row("arm: a Context of AutoDiffXd", context_of_derivatives, 10)

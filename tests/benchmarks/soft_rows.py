@@ -143,7 +143,7 @@ def gripper(library: Library) -> Call:
 
 
 class Case(NamedTuple):
-    """What a row is about, and to how much both must agree [m]."""
+    """The name of a row, and the tolerance between both [m]."""
 
     name: str
     make: Callable[[Library], Call]

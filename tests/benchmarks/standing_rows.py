@@ -1,16 +1,17 @@
-"""Rows about humanoids that stand on the ground: each foot is a box, all joints are PD-controlled."""
+"""Rows about robots whose joints are PD-controlled: humanoids, with a box for each foot, that stand on the ground or
+fall beside it, and arms side by side that nothing touches."""
 
 from __future__ import annotations
 
 import functools
 import importlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from humanoid import humanoid_urdf
-from libraries import Call, Library, Row
+from libraries import MODELS, Call, Library, Row, make_parser
 from mujoco_model import mujoco_text
 from numpy.typing import NDArray
 
@@ -26,29 +27,42 @@ HEIGHT = 1.04  # of the pelvis, with the soles on the ground [m]
 
 
 class Humanoid(NamedTuple):
-    """What a humanoid has, see humanoid_urdf()."""
+    """Parameters of a humanoid, see humanoid_urdf(), and the height of its soles above the ground [m]."""
 
     name: str
     has_arms: bool
     has_hands: bool
+    drop: float = 0.0
 
 
 HUMANOIDS = (
     Humanoid("humanoid of 22 degrees of freedom on its feet", False, False),
     Humanoid("humanoid of 36 degrees of freedom on its feet", True, False),
     Humanoid("humanoid of 62 degrees of freedom on its feet", True, True),
+    Humanoid("falling humanoid of 22 degrees of freedom", False, False, 1e4),
+    Humanoid("falling humanoid of 62 degrees of freedom", True, True, 1e4),
 )
+ARM = MODELS / "iiwa_description" / "urdf" / "iiwa14_no_collision.urdf"
+NUM_ARMS = 8
 
 
 class Robot(NamedTuple):
-    """A humanoid in one of the two packages: a builder, the finalized plant and its SceneGraph."""
+    """Robots in one of the two packages: a builder, the finalized plant and its SceneGraph."""
 
     builder: Any
     plant: Any
     scene_graph: Any
 
 
-def build(library: Library, humanoid: Humanoid, approximation: str) -> Robot:
+class Scene(NamedTuple):
+    """A scene of the rows: a robot in either package, an approximation, and the initial positions."""
+
+    name: str
+    build: Callable[[Library, str], Robot]
+    start_of: Callable[[Any], NDArray[np.float64]]
+
+
+def build(library: Library, approximation: str, humanoid: Humanoid) -> Robot:
     """A humanoid on the ground as a diagram of either package that is not built yet."""
     root = library.plant.__name__.split(".")[0]
     geometry = importlib.import_module(f"{root}.geometry")
@@ -74,21 +88,42 @@ def build(library: Library, humanoid: Humanoid, approximation: str) -> Robot:
     return Robot(builder, plant, scene_graph)
 
 
-def start_of(plant: Any) -> NDArray[np.float64]:
+def build_arms(library: Library, approximation: str) -> Robot:
+    """Arms side by side."""
+    builder = library.framework.DiagramBuilder()
+    plant, scene_graph = library.plant.AddMultibodyPlantSceneGraph(builder, TIME_STEP)
+    plant.set_discrete_contact_approximation(getattr(library.plant.DiscreteContactApproximation, approximation))
+    parser = make_parser(library, plant)
+    parser.SetAutoRenaming(True)
+    if hasattr(plant, "SetUseExplicitVelocityProducts"):
+        plant.SetUseExplicitVelocityProducts(False)
+    root = library.plant.__name__.split(".")[0]
+    math = importlib.import_module(f"{root}.framework.math" if root == "merganser" else f"{root}.math")
+    for i in range(NUM_ARMS):
+        (arm,) = parser.AddModels(str(ARM))
+        plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base", arm), math.RigidTransform([i, 0.0, 0.0]))
+        for actuator in plant.GetJointActuatorIndices(arm):
+            plant.get_joint_actuator(actuator).set_controller_gains(library.tree.PdControllerGains(p=500.0, d=20.0))
+    plant.Finalize()
+    return Robot(builder, plant, scene_graph)
+
+
+def start_of(plant: Any, humanoid: Humanoid) -> NDArray[np.float64]:
     """Positions at the start: upright, all joints at zero."""
-    return np.concatenate([[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, HEIGHT], np.zeros(plant.num_positions() - 7)])
+    return np.concatenate([[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, HEIGHT + humanoid.drop], np.zeros(plant.num_positions() - 7)])
 
 
-def plant_steps(library: Library, humanoid: Humanoid, approximation: str) -> Call:
+def plant_steps(library: Library, scene: Scene, approximation: str) -> Call:
     """Steps of a plant of either package."""
-    robot = build(library, humanoid, approximation)
+    robot = scene.build(library, approximation)
     plant = robot.plant
     simulator = library.analysis.Simulator(robot.builder.Build())
     context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
-    plant.SetPositions(context, start_of(plant))
-    instance = plant.get_joint_actuator(library.tree.JointActuatorIndex(0)).model_instance()
-    desired = np.zeros(2 * plant.num_actuators())
-    plant.get_desired_state_input_port(instance).FixValue(context, desired)
+    plant.SetPositions(context, scene.start_of(plant))
+    for i in range(2, plant.num_model_instances()):
+        instance = library.tree.ModelInstanceIndex(i)
+        desired = np.zeros(2 * plant.num_actuated_dofs(instance))
+        plant.get_desired_state_input_port(instance).FixValue(context, desired)
     simulator.AdvanceTo(SETTLED)
 
     def advance() -> None:
@@ -97,15 +132,15 @@ def plant_steps(library: Library, humanoid: Humanoid, approximation: str) -> Cal
     return advance
 
 
-def mujoco_steps(library: Library, humanoid: Humanoid) -> Call:
-    """The humanoid in MuJoCo, on a plane."""
+def mujoco_steps(library: Library, scene: Scene) -> Call:
+    """The same in MuJoCo; the ground is a plane."""
     import mujoco
 
-    robot = build(library, humanoid, APPROXIMATIONS[0])
+    robot = scene.build(library, APPROXIMATIONS[0])
     model = mujoco.MjModel.from_xml_string(mujoco_text(robot.plant, robot.scene_graph, FRICTION))
     data = mujoco.MjData(model)
-    q = start_of(robot.plant)
-    data.qpos[:] = np.concatenate([q[4:7], q[:4], q[7:]])
+    q = scene.start_of(robot.plant)
+    data.qpos[:] = np.concatenate([q[4:7], q[:4], q[7:]]) if robot.plant.num_positions() > model.nv else q
     mujoco.mj_step(model, data, round(SETTLED / TIME_STEP))
 
     def advance() -> None:
@@ -114,13 +149,21 @@ def mujoco_steps(library: Library, humanoid: Humanoid) -> Call:
     return advance
 
 
-def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
-    """Each humanoid by two approximations against pydrake, and against MuJoCo."""
+def scenes() -> Iterator[Scene]:
     for humanoid in HUMANOIDS:
+        of_humanoid = functools.partial(build, humanoid=humanoid), functools.partial(start_of, humanoid=humanoid)
+        yield Scene(humanoid.name, *of_humanoid)
+    if ARM.exists():
+        yield Scene(f"{NUM_ARMS} arms side by side", build_arms, lambda plant: np.full(plant.num_positions(), 0.3))
+
+
+def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
+    """Each scene by two approximations against pydrake, and against MuJoCo."""
+    for scene in scenes():
         for approximation in APPROXIMATIONS:
-            our_call = functools.partial(plant_steps, ours, humanoid, approximation)
-            reference = None if theirs is None else functools.partial(plant_steps, theirs, humanoid, approximation)
-            yield Row(f"{humanoid.name}, 50 steps, {approximation[1:]}", our_call, reference, 1)
+            our_call = functools.partial(plant_steps, ours, scene, approximation)
+            reference = None if theirs is None else functools.partial(plant_steps, theirs, scene, approximation)
+            yield Row(f"{scene.name}, 50 steps, {approximation[1:]}", our_call, reference, 1)
         if importlib.util.find_spec("mujoco") is not None:
-            beside = functools.partial(mujoco_steps, ours, humanoid)
-            yield Row(f"{humanoid.name}, 50 steps, MuJoCo beside", our_call, beside, 1)
+            beside = functools.partial(mujoco_steps, ours, scene)
+            yield Row(f"{scene.name}, 50 steps, MuJoCo beside", our_call, beside, 1)

@@ -1,7 +1,7 @@
-"""What a user gets: whole programs in processes of their own, by public calls only.
+"""Time of whole programs in processes of their own, by public calls only.
 
-Each program is the same text for both packages. It tells how long it took to import, to get to the end of the first
-step, for the first simulated second, and for a step once it runs; what the clock shows from start to end stands apart,
+Each program is the same text for both packages. It prints how long it took to import, to get to the end of the first
+step, for the first simulated second, and for a step once it runs; the time by the clock from start to end is separate,
 with everything on the disk (warm) and with an empty folder of kernels (cold, then the second run).
 """
 
@@ -16,8 +16,6 @@ import time
 from typing import Any, NamedTuple
 
 from libraries import MODELS
-
-__all__ = ["PROGRAMS", "Times", "print_table"]
 
 _OURS = {
     "framework": "merganser.framework", "analysis": "merganser.analysis",
@@ -72,7 +70,7 @@ plant.Finalize()
 n = plant.num_positions()
 """
 
-# The imports and the body of each program; {name} stands for a module of the package.
+# The imports and the body of each program; {name} is a module of the package.
 PROGRAMS: dict[str, tuple[str, str]] = {
     "pendulum and Python controller (README)": (
         """
@@ -193,7 +191,7 @@ builder.Connect(hold.get_output_port(), plant.get_actuation_input_port())
 
 
 class Times(NamedTuple):
-    """What a program has told; CPU times of its process.
+    """Times that a program has printed, and CPU times of its process.
 
     Attributes:
         imports: until all was imported [s].
@@ -226,7 +224,7 @@ def print_table(with_reference: bool, is_wanted: Any, with_cold: bool) -> None:
 
     Args:
         with_reference: whether pydrake is installed.
-        is_wanted: tells whether a program is, by its name.
+        is_wanted: whether to run a program, by its name.
         with_cold: whether to begin with an empty folder of kernels.
     """
     heads = f"{'import':>8s} {'first step':>11s} {'first 1 s':>10s} {'1 ms later':>11s} {'wall':>8s}"

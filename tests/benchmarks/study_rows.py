@@ -87,7 +87,7 @@ def simulations(
 ) -> Callable[[], Any]:
     """A second from each of many states; the other package has one simulator for each, one after the other.
 
-    Contexts are not made inside: from arrays there are none, and others are only reset.
+    Contexts are not made inside: runs from arrays need none, and others are only reset.
     """
     analysis, system = library.analysis, make(library, period)
     config = analysis.SimulatorConfig(**settings)
@@ -158,7 +158,7 @@ class Run:
 
 
 def study(library: Library, executor: str | None) -> Callable[[], Any]:
-    """A study by an engine, whose processes are started anew each time; or in this process."""
+    """A study by an engine, whose processes are restarted each time; or in this process."""
     run = Run(library)
     options: dict[str, Any] = {} if executor is None else {"executor": executor, "parallelism": _NUM_WORKERS}
 

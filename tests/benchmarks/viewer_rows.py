@@ -33,7 +33,7 @@ async def read():
 asyncio.run(read())
 """
 _alive: list[Any] = []  # Meshcats of pydrake, which may end only in the thread where they began
-NONE, NOBODY, PAGE = "no viewer", "nobody looks", "a page is open"
+NONE, NO_PAGE, PAGE = "no viewer", "no page is open", "a page is open"
 
 
 def geometry_of(library: Library) -> Any:
@@ -61,7 +61,7 @@ def visualization_of(library: Library) -> Any:
 def make_viewer(
     library: Library, builder: Any, scene_graph: Any, period: float, audience: str, with_all: bool = False
 ) -> Any:
-    """A Meshcat that draws the scene, or all that there is about a plant, with somebody who looks at it or not."""
+    """A Meshcat that draws the scene, or everything about a plant, with or without an open page."""
     if audience == NONE:
         return None
     geometry = geometry_of(library)
@@ -153,7 +153,7 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         (f"{NUM_RESTING} boxes at rest, with contacts at 32 Hz", resting_boxes, 1e-2),  # they sink as deep as they may
     )
     for name, make, tolerance in scenes:
-        for audience in (NOBODY, PAGE):
+        for audience in (NO_PAGE, PAGE):
             mine = functools.partial(make, ours, audience)
             reference = None if theirs is None else functools.partial(make, theirs, audience)
             yield Row(f"1 s, {name}, {audience}", mine, reference, 1, tolerance=tolerance)

@@ -25,7 +25,7 @@ QUADRUPED = ROOT / "examples" / "models" / "quadruped.urdf"
 
 
 class Scene(NamedTuple):
-    """What there are many copies of.
+    """The scene that is copied.
 
     Attributes:
         name: of the row.

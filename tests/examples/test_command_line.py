@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +28,7 @@ def test_info_lists_bodies_joints_actuators_and_totals(capsys):
     assert "2 bodies, 2 joints, 1 actuators, 2 degrees of freedom (2 positions), mass 1.5 kg" in output
 
 
-def test_info_tells_what_acts_and_what_was_left_out(tmp_path, capsys, caplog):
+def test_info_lists_what_acts_and_what_was_left_out(tmp_path, capsys, caplog):
     assert main(["info", str(MODELS / "gripper.xml")]) == 0
     output = capsys.readouterr().out
     for line in (
@@ -81,10 +84,53 @@ def test_an_accuracy_in_place_of_a_time_step(capsys):
 
 
 def test_undamped_model_keeps_its_energy(capsys):
-    main(["simulate", str(MODELS / "double_pendulum.urdf"), "--duration", "1", "--time-step", "0"])
-    words = capsys.readouterr().out.split()
-    before, after = (float(words[i - 1]) for i, word in enumerate(words) if word == "J")
+    before, after = energies(capsys, "double_pendulum.urdf", "--duration", "1", "--time-step", "0", "--tilt", "0.3")
     assert before == pytest.approx(after, rel=1e-4)
+
+
+def energies(capsys, model, *arguments):
+    """At the start and at the end [J]."""
+    assert main(["simulate", str(MODELS / model), *arguments]) == 0
+    words = capsys.readouterr().out.split()
+    return [float(words[i - 1]) for i, word in enumerate(words) if word == "J"]
+
+
+def test_a_model_starts_at_its_own_pose_or_with_hinges_within_their_limits(capsys, tmp_path):
+    model = tmp_path / "hinges.xml"
+    geom = '<geom size=".1" pos="0 0 -1" mass="1" contype="0" conaffinity="0"/>'
+    body = '<body name="{0}"><joint name="{0}" axis="0 1 0" {1}/>' + geom + "</body>"
+    bodies = body.format("free", 'ref="40"') + body.format("limited", 'range="-5 5" limited="true"')
+    model.write_text(f'<mujoco><option timestep=".001"/><worldbody>{bodies}</worldbody></mujoco>')
+    start, end = energies(capsys, model, "--duration", "0.1")
+    assert start == pytest.approx(-2 * 9.81, rel=1e-3) and end == pytest.approx(start, rel=1e-6)  # both hang at rest
+    start, _ = energies(capsys, model, "--duration", "0.1", "--tilt", "0.3")
+    assert start == pytest.approx(-9.81 * (np.cos(0.3) + np.cos(np.deg2rad(5))), rel=1e-3)
+
+
+def test_a_video_shows_what_moves_all_the_time(tmp_path, capsys):
+    av = pytest.importorskip("av", reason="extra `video`")
+    pytest.importorskip("vtkmodules", reason="extra `video`")
+    video = tmp_path / "swing.mp4"
+    arguments = ["simulate", str(MODELS / "double_pendulum.urdf"), "--duration", "0.2", "--tilt", "1"]
+    assert main([*arguments, "--video", str(video)]) == 0
+    assert f"video: {video}" in capsys.readouterr().out
+    with av.open(str(video)) as file:
+        frames = [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
+    assert len(frames) == 7 and frames[0].shape == (720, 1280, 3)  # 30 in a second
+    for frame in frames:
+        rows, columns = np.nonzero(np.abs(frame - frame[0, 0]).max(axis=2) > 60)
+        assert 0.3 < max(np.ptp(rows) / 720, np.ptp(columns) / 1280) < 0.95  # it fills the picture
+        assert rows.min() > 20 and rows.max() < 700 and columns.min() > 20 and columns.max() < 1260  # and is all seen
+    assert np.abs(frames[0] - frames[-1]).max() > 60
+
+
+def test_a_video_that_cannot_be_written_is_refused_before_anything_runs(tmp_path, monkeypatch, capsys):
+    arguments = ["simulate", str(MODELS / "double_pendulum.urdf"), "--video"]
+    monkeypatch.setitem(sys.modules, "av", None)
+    for file, words in (("a.mp4", "pip install 'merganser[video]'"), ("a.txt", "writes .mp4, .mkv, .mov, .gif")):
+        assert main([*arguments, str(tmp_path / file)]) == 1
+        captured = capsys.readouterr()
+        assert words in captured.err and captured.err.startswith("error: ") and captured.out == ""
 
 
 def test_time_step_is_that_of_an_mjcf_file_unless_the_user_gives_one(tmp_path, capsys):
@@ -135,25 +181,35 @@ def test_a_plot_names_joints_and_of_many_lines_those_that_move_most():
     assert {"shoulder", "elbow", "box_x"} <= set(names) and len(set(names)) == plant.num_positions()
 
 
-def test_a_live_simulation_is_controlled_from_the_page(tmp_path, monkeypatch, capsys):
+def test_a_live_simulation_begins_when_its_page_is_open(monkeypatch, capsys):
     pytest.importorskip("umsgpack", reason="extra `view`")
+    from viewer_clients import as_page, eventually
+
     from merganser.geometry import Meshcat
 
-    shown = []
-
-    def start() -> Meshcat:
-        shown.append(Meshcat(port=0))
-        return shown[0]
-
-    monkeypatch.setattr("merganser.geometry.visualizers.StartMeshcat", start)
+    meshcat = Meshcat(port=0)
+    monkeypatch.setattr("merganser.geometry.visualizers.StartMeshcat", lambda: meshcat)
     arguments = ["simulate", str(MODELS / "cart_pole.sdf"), "--view", "--duration", "0.2"]
-    assert main(arguments) == 0
-    (meshcat,) = shown
+    results = []
+    thread = threading.Thread(target=lambda: results.append(main(arguments)), daemon=True)
+    thread.start()
+    assert eventually(lambda: meshcat._scene.get_other("simulation bar") is not None, 60.0)
+    time.sleep(0.3)
+    assert thread.is_alive() and meshcat.GetSimulationTime() == 0.0
+
+    async def visit(page):
+        await page.read(lambda commands: any(command["type"] == "set_plot" for command in commands))
+        await asyncio.to_thread(thread.join, 60.0)
+        return {command["type"]: command for command in reversed(page.commands)}
+
+    shown = as_page(meshcat, visit)
+    assert results == [0] and meshcat.GetSimulationTime() == pytest.approx(0.2, abs=0.02)
+    assert shown["set_plot"]["names"] == ["CartSlider_x", "PolePin"] and all(shown["set_plot"]["is_shown"])
     assert meshcat.HasPath("/drake/illustration") and len(meshcat.GetSliderNames()) == 1
     assert meshcat._GetPackedProperty("/drake/contact_forces", "visible")  # set, to false, and kept at the start
     assert b"contact forces" in meshcat._packed_at("/drake/contact_forces", "toggle ")  # with a box to show them
     assert main([*arguments, "--html", "out.html"]) == 1
-    assert "leave out --plot and --html" in capsys.readouterr().err
+    assert "leave out --plot, --html and --video" in capsys.readouterr().err
 
 
 def test_base_can_be_fixed(tmp_path, capsys):
@@ -167,6 +223,7 @@ def test_base_can_be_fixed(tmp_path, capsys):
         (["info", "nowhere/robot.urdf"], "does not exist"),
         (["simulate", str(MODELS / "free_box.sdf"), "--duration", "-1"], "--duration must be positive"),
         (["simulate", str(MODELS / "free_box.sdf"), "--time-step", "-1"], "time step"),
+        (["simulate", str(MODELS / "free_box.sdf"), "--tilt", "nan"], "--tilt must be finite"),
         (["simulate", str(MODELS / "free_box.sdf"), "--accuracy", "0"], "--accuracy must be positive"),
     ],
 )

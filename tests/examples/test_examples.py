@@ -75,7 +75,7 @@ def test_monte_carlo_finds_where_the_pole_is_caught_and_goes_on_from_its_file(tm
     assert (tmp_path / "study.jsonl").read_text() == results
 
 
-def test_worlds_side_by_side_tell_which_pushes_a_quadruped_stands(tmp_path):
+def test_worlds_side_by_side_show_which_pushes_a_quadruped_survives(tmp_path):
     output = _run(ROOT / "examples" / "16_many_worlds.py", "--worlds", 40, "--output", tmp_path, cwd=tmp_path)
     found = re.search(r"(\d+) stand, (\d+) have fallen", output)
     assert found is not None and min(map(int, found.groups())) > 5

@@ -27,7 +27,7 @@ from merganser.geometry import (
     SceneGraphInspector,
     Sphere,
 )
-from merganser.geometry.collision_filters import CollisionFilters, Statement
+from merganser.geometry.scene.collision_filters import CollisionFilters, Statement
 
 
 class Scene:
@@ -234,8 +234,12 @@ def test_matrix_agrees_with_a_set_of_pairs_through_random_changes() -> None:
         if rng.random() < 0.1:
             filters = copy.deepcopy(filters)
         ids = list(frame_of)
-        expected = [[frozenset((a, b)) in excluded or frame_of[a] == frame_of[b] for b in ids] for a in ids]
-        assert filters.matrix(ids).tolist() == expected
+        shuffled = [ids[k] for k in rng.permutation(len(ids))]
+        rows = filters.excluded(shuffled)
+        expected = [[frozenset((a, b)) in excluded for b in shuffled] for a in shuffled]
+        assert [[bool(row >> k & 1) for k in range(len(ids))] for row in rows] == expected
+        a, b = (ids[i] for i in rng.integers(len(ids), size=2))
+        assert filters.filtered(a, b) == (frozenset((a, b)) in excluded or frame_of[a] == frame_of[b])
 
 
 def test_layout_for_engines_is_ordered_by_id_and_lives_until_something_changes(scene: Scene) -> None:
@@ -243,15 +247,30 @@ def test_layout_for_engines_is_ordered_by_id_and_lives_until_something_changes(s
     layout = state.proximity_layout()
     assert layout.geometry_ids == sorted([*scene.balls, scene.second, *scene.walls])
     assert layout.frames[[layout.index[wall] for wall in scene.walls]].tolist() == [0, 0]
-    assert layout.filtered.shape == (7, 7)
-    assert (layout.filtered == layout.filtered.T).all()
-    assert layout.filtered.diagonal().all()
+    assert layout.excluded == [0] * 7
     copied = copy.deepcopy(state)
     assert copied.proximity_layout() is layout
     copied.apply_filters(exclude(*scene.frames))
     assert copied.proximity_layout() is not layout
+    places = [layout.index[id] for id in (*scene.balls, scene.second)]
+    assert copied.proximity_layout().excluded[places[0]] == sum(1 << place for place in places)
     assert state.proximity_layout() is layout
     assert copied.pose_layout() is state.pose_layout()
+
+
+def test_slots_that_are_given_back_are_used_again_and_know_nothing() -> None:
+    filters, frame = CollisionFilters(), FrameId.get_new_id()
+    stays = GeometryId.get_new_id()
+    filters.add(stays, frame)
+    for _ in range(100):
+        comes = GeometryId.get_new_id()
+        filters.add(comes, FrameId.get_new_id())
+        assert filters.excluded([stays, comes]) == [0, 0]
+        filters.apply([Statement([stays], [comes], True)])
+        assert filters.excluded([comes, stays]) == [0b10, 0b01]
+        filters.remove(comes)
+    assert filters.excluded([stays]) == [0]
+    assert len(filters._declared) == 2
 
 
 def test_filters_come_along_when_a_scene_graph_is_converted_or_pickled(scene: Scene) -> None:

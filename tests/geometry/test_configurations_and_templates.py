@@ -11,9 +11,11 @@ import pytest
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RotationMatrix
 from merganser.geometry import (
+    DrakeVisualizerParams,
     GeometryConfigurationVector,
     GeometryConfigurationVector_,
     GeometryId,
+    MeshcatVisualizerParams,
     Plane,
     Plane_,
     PolygonSurfaceMesh_,
@@ -106,3 +108,13 @@ def test_templates_know_their_scalar_types() -> None:
         assert template[AutoDiffXd, AutoDiffXd] is template[AutoDiffXd] and template[float, float] is template[float]
         with pytest.raises((RuntimeError, TypeError)):
             template[float, AutoDiffXd]
+
+
+@pytest.mark.parametrize("settings", [MeshcatVisualizerParams, DrakeVisualizerParams])
+def test_settings_leave_out_unknown_names_with_a_warning(settings: Any) -> None:
+    """Programs for Drake may give any: there it is set, and never read."""
+    with pytest.warns(UserWarning, match=rf"{settings.__name__} has no setting 'publish_perod', .* 'publish_period'\?"):
+        made = settings(publish_perod=1.0, show_hydroelastic=True)
+    assert made == settings(show_hydroelastic=True)
+    with pytest.raises(AttributeError):
+        made.publish_perod = 1.0

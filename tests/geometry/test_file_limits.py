@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merganser.geometry import InMemoryMesh, MemoryFile, Mesh, MeshSource, file_limits
+from merganser.geometry import InMemoryMesh, MemoryFile, Mesh, MeshSource
+from merganser.geometry.meshes import mesh_source as file_limits
 from merganser.geometry.meshes import read_parts, read_surface_mesh
 from merganser.geometry.rendering.mesh_parts import mesh_parts
 
@@ -146,7 +147,7 @@ def test_pictures_that_are_too_large_are_refused_before_their_pixels_are_made(fo
 
 @pytest.mark.parametrize("kind", ["png", "jpeg", "webp"])
 def test_pictures_go_to_the_viewer_as_they_are_in_their_files(folder, kind, monkeypatch):
-    mesh_files = pytest.importorskip("merganser.geometry.visualizers.mesh_files")
+    mesh_files = pytest.importorskip("merganser.geometry.visualizers.objects")
     pytest.importorskip("umsgpack", reason="the viewer's packages are not installed (extra `view`)")
     buffer = io.BytesIO()
     pillow.fromarray(np.arange(192, dtype=np.uint8).reshape(8, 8, 3)).save(buffer, kind)

@@ -22,10 +22,10 @@ from merganser.geometry import (
     SceneGraph,
     Sphere,
 )
-from merganser.geometry.memory_file import Sha256
 from merganser.geometry.meshes import read_surface_mesh
+from merganser.geometry.meshes.mesh_source import Sha256
 from merganser.geometry.meshes.wavefront import read_wavefront_vertices
-from merganser.geometry.volume import enclosed_volume
+from merganser.geometry.shapes.measures import enclosed_volume
 
 CUBE = """# a unit cube
 v 0 0 0
@@ -57,13 +57,30 @@ def cube(tmp_path: Path) -> Path:
 def test_hulls_of_a_file_are_shared_by_shapes_of_one_scale_until_the_file_changes(
     cube: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert Convex(cube).GetConvexHull() is not Convex(cube).GetConvexHull()  # somebody may be writing to it
-    monkeypatch.setattr("merganser.geometry.mesh_source._CLOCK_OF_FILES", 0.0)
+    assert Convex(cube).GetConvexHull() is not Convex(cube).GetConvexHull()  # the caller may write to it
+    monkeypatch.setattr("merganser.geometry.meshes.mesh_source._CLOCK_OF_FILES", 0.0)
     hull = Convex(cube).GetConvexHull()
     assert Mesh(cube).GetConvexHull() is hull
     assert Convex(cube, 2.0).GetConvexHull().total_area() == pytest.approx(24.0)
     cube.write_text(CUBE.replace("v 0 0 0", "v 0 0 -9.5"))
     assert Convex(cube).GetConvexHull().CalcBoundingBox()[1][2] == pytest.approx(10.5)
+
+
+@pytest.mark.parametrize("depth", ["1", "0"])
+def test_the_hull_that_an_earlier_program_has_made_of_a_file_is_loaded_from_the_disk(
+    depth: str, cube: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERGANSER_CACHE_DIR", str(tmp_path))
+    cube.write_text("\n".join(f"v {x} {y} {z}" for x in "01" for y in "02" for z in ("0", depth)))
+    made = Convex(cube, 3.0).GetConvexHull()
+    for name in ("convex_hull", "read_vertices"):
+        monkeypatch.setattr(f"merganser.geometry.shapes.from_file.{name}", None)
+    kept = Convex(cube, 3.0).GetConvexHull()
+    assert kept is not made and kept.face_data() == made.face_data()
+    np.testing.assert_array_equal(kept.vertex_array(), made.vertex_array())
+    for another in (lambda: Convex(cube, 2.0), lambda: Convex(cube.rename(tmp_path / "same.obj"), 3.1)):
+        with pytest.raises(TypeError):  # that has to be made
+            another().GetConvexHull()
 
 
 def test_vertices_on_equal_lines_count_once_and_the_first_wrong_line_is_named(tmp_path: Path) -> None:
@@ -193,7 +210,7 @@ def test_memory_file_knows_its_checksum_and_refuses_odd_names(cube: Path) -> Non
             act()
 
 
-def test_missing_or_empty_file_is_refused_with_the_proximity_role_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_missing_or_empty_file_is_refused_with_the_proximity_role(tmp_path: Path) -> None:
     graph = SceneGraph()
     source = graph.RegisterSource("s")
     (tmp_path / "empty.obj").write_text("")

@@ -20,7 +20,7 @@ from merganser.geometry import (
     VolumeMesh,
 )
 from merganser.geometry.meshes import read_volume_mesh
-from merganser.geometry.volume import enclosed_volume
+from merganser.geometry.shapes.measures import enclosed_volume
 
 SQUARE = np.array([[0.0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0]])
 

@@ -21,7 +21,7 @@ from merganser.geometry import (
     SceneGraph,
     Sphere,
 )
-from merganser.geometry.pose_layout import PoseBuffers
+from merganser.geometry.scene.pose_layout import PoseBuffers
 
 
 def random_pose(rng: np.random.Generator) -> RigidTransform:
@@ -105,8 +105,8 @@ def test_poses_of_a_random_frame_tree_are_the_products_along_its_branches() -> N
         X_WG[geometry] = X_WF[frame] @ X_FG
     anchored = graph.RegisterAnchoredGeometry(sources[0], ball())
     context = graph.CreateDefaultContext()
-    for source, told in zip(sources, poses):
-        shuffled = {id: told[id] for id in rng.permutation(list(told))}
+    for source, given in zip(sources, poses):
+        shuffled = {id: given[id] for id in rng.permutation(list(given))}
         graph.get_source_pose_port(source).FixValue(context, pose_vector(shuffled))
     query = graph.get_query_output_port().Eval(context)
     tolerance = 1e-13  # up to ten products of poses of size 1
@@ -281,7 +281,7 @@ def test_change_in_the_context_of_another_system_is_refused(arm: Arm) -> None:
 
 
 class Elevator(LeafSystem):
-    """Tells a pose whose height is its state."""
+    """Outputs a pose whose height is its state."""
 
     def __init__(self, frame_id: FrameId) -> None:
         super().__init__()
@@ -340,7 +340,7 @@ def test_what_reads_the_query_object_depends_on_poses_and_on_nothing_else() -> N
 
 
 class Hopper(LeafSystem):
-    """Tells its pose and reads its height back from the QueryObject: a loop of wires, not of computations."""
+    """Outputs its pose and reads its height back from the QueryObject: a loop of wires, not of computations."""
 
     def __init__(self) -> None:
         super().__init__()

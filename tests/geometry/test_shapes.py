@@ -49,7 +49,7 @@ def test_shape_equals_what_its_repr_evaluates_to(shape: Shape) -> None:
 @pytest.mark.parametrize("shape", SHAPES, ids=repr)
 def test_shape_equals_its_copies_and_no_other_shape(shape: Shape) -> None:
     for same in (shape.Clone(), copy.copy(shape), copy.deepcopy(shape), pickle.loads(pickle.dumps(shape))):
-        assert same == shape
+        assert same == shape and same is not shape and type(same) is type(shape)
     assert sum(shape == other for other in SHAPES) == 1
 
 

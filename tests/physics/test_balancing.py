@@ -24,7 +24,7 @@ G = 9.81
 
 
 class Balanced(NamedTuple):
-    """What is to be balanced.
+    """A system to balance.
 
     Attributes:
         system: the plant.

@@ -177,7 +177,7 @@ def stand(fill: Fill, approximation: str) -> Any:
 
 
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
-def test_ten_boxes_stand_as_ten_springs_in_a_row(approximation: str) -> None:
+def test_ten_boxes_sink_as_ten_springs_in_a_row(approximation: str) -> None:
     def fill(lib: SimpleNamespace, plant: Any) -> None:
         ten_boxes(lib, plant)
         plant.set_sap_near_rigid_threshold(0.1)
@@ -347,7 +347,7 @@ def falling_arm(limit: float) -> Scene:
     return scene
 
 
-def test_a_continuous_arm_comes_to_rest_on_its_limits_in_at_most_twice_the_steps_of_a_free_one() -> None:
+def test_an_arm_stops_on_its_limits_in_at_most_twice_the_steps_of_a_free_one() -> None:
     num_steps = []
     for limit in (0.5, math.inf):
         scene = falling_arm(limit)

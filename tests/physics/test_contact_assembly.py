@@ -1,7 +1,7 @@
-"""From poses and materials to the equations of a step: all of it put together anew from functions of the plant.
+"""From poses and materials to the equations of a step: all assembled a second time from functions of the plant.
 
 Where contacts are comes from the SceneGraph, what they are worth from the materials that were given, how bodies move
-from Jacobians, masses and forces that the plant tells. The step must solve these equations with the forces that it
+from Jacobians, masses and forces of the plant. The step must solve these equations with the forces that it
 reports: M (v+ - v*) = J^T gamma, with gamma and J v+ as the law of the approximation has it. Nothing of the solver's
 own arrays is looked at, so that an error in its list of contacts, in a Jacobian, a normal or a material shows.
 """

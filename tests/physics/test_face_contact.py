@@ -51,7 +51,7 @@ def upward_force(scene: Scene) -> float:
 
 @pytest.mark.parametrize("approximation", [*APPROXIMATIONS, "continuous"])
 @pytest.mark.parametrize("name", STANDING)
-def test_a_body_at_rest_sinks_by_its_weight_over_the_stiffness_however_many_points_carry_it(
+def test_a_body_at_rest_sinks_by_weight_over_stiffness_for_any_number_of_points(
     name: str, approximation: str
 ) -> None:
     """SAP is so soft here that the bound of its near-rigid contacts does not show."""
@@ -144,7 +144,7 @@ def test_a_body_with_a_single_contact_point_that_exactly_touches_does_not_tip(na
 
 
 @pytest.mark.parametrize("name", ["box", "upright cylinder", "lying cylinder", "lying capsule"])
-def test_derivatives_of_a_single_contact_point_that_exactly_touches_are_finite_and_move_with_the_body(
+def test_derivatives_of_a_contact_point_that_exactly_touches_are_finite(
     name: str,
 ) -> None:
     """A body that is pushed along the ground takes its contact point along."""

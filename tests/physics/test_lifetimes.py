@@ -35,7 +35,7 @@ def make_decay():
 
 
 def let_go():
-    """What nobody holds is gone now, and its memory is in use for something else."""
+    """Frees unreferenced objects, and reuses their memory for other ones."""
     gc.collect()
     return [np.full(size, np.nan) for size in (1, 2, 3, 4, 7, 10, 100, 1000) for _ in range(50)]
 

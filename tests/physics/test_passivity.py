@@ -62,7 +62,7 @@ def energy(scene: Scene) -> float:
 
 
 def explicit_gain(scene: Scene) -> float:
-    """What the explicit forces of velocities may give in the next step [J]."""
+    """The energy that explicit forces of velocities may add in the next step [J]."""
     bias = scene.plant.CalcBiasTerm(scene.context)
     rate = np.linalg.solve(scene.plant.CalcMassMatrix(scene.context), bias)
     return float(0.5 * scene.time_step**2 * bias @ rate)

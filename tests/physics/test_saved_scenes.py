@@ -1,4 +1,4 @@
-"""Contexts of plants with geometry in files: whole, without pickle, and in programs that name everything anew."""
+"""Contexts of plants with geometry in files: complete, without pickle, and in programs with new identifiers."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from soft_scenes import SoftScene
 
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import Box, Sphere
-from merganser.multibody.tree import PrismaticJoint
+from merganser.multibody.tree import PrismaticJoint, RevoluteJoint
 
 G = 9.81
 EACH = pytest.mark.parametrize("approximation", ["kLagged", "kSap", "kSimilar"])
@@ -35,6 +35,44 @@ def test_a_block_at_rest_carries_its_weight(approximation: str) -> None:
     assert f == pytest.approx([0.0, 0.0, 2.0 * G], abs=2e-3 * G)
     assert abs(scene.velocities()).max() < 1e-3
     assert scene.vertices()[2].min() > -1e-3
+
+
+@EACH
+@pytest.mark.parametrize("h", [0.002, 0.005, 0.01])
+@pytest.mark.parametrize("slope", [0.0, 15.0])
+def test_a_cube_that_falls_comes_to_rest_in_steps_of_any_length(approximation: str, h: float, slope: float) -> None:
+    up = np.array([-np.sin(np.deg2rad(slope)), 0.0, np.cos(np.deg2rad(slope))])
+    scene = SoftScene(approximation=approximation, h=h, gravity=-G * up, floor=False)
+    table = scene.add_stiff_ground(1e7)
+    scene.add_soft(Box(0.1, 0.1, 0.1), (0.0, 0.0, 0.051), hint=0.05, damping=0.05)
+    scene.finish()
+    for k in range(5):
+        ((_, name, f),) = scene.advance(0.8 + k * h).forces()
+        assert name.endswith(table)
+        assert f == pytest.approx(G * up, abs=5e-3 * G)
+    assert abs(scene.velocities()).max() < 2e-3
+
+
+@EACH
+def test_a_cube_stays_on_a_table_that_is_much_stiffer(approximation: str) -> None:
+    scene = SoftScene(approximation=approximation, h=0.005, floor=False)
+    scene.add_stiff_ground(1e9)
+    scene.add_soft(Box(0.1, 0.1, 0.1), (0.0, 0.0, 0.05), hint=0.05, damping=0.05)
+    scene.finish().advance(0.8)
+    assert scene.forces()[0][2] == pytest.approx([0.0, 0.0, G], abs=5e-2 * G)
+    assert abs(scene.vertices()[2].min()) < 2e-5
+
+
+@EACH
+def test_errors_of_a_cube_that_falls_and_lands_shrink_with_the_step(approximation: str) -> None:
+    ends = []
+    for h in (0.01, 0.005, 0.0025, 0.000625):
+        scene = SoftScene(approximation=approximation, h=h)
+        scene.add_soft(Box(0.1, 0.1, 0.1), (0.0, 0.0, 0.06), hint=0.1, damping=0.02)
+        ends.append(scene.finish().advance(0.1).vertices())
+    errors = [abs(end - ends[-1]).max() for end in ends[:-1]]
+    assert errors[2] < 0.7 * errors[1] < 0.7 * errors[0] < 7e-3
+    assert errors[1] < (5e-3 if approximation == "kSap" else 5e-4)
 
 
 def test_a_rigid_box_on_a_soft_block_on_the_floor_loads_both_faces() -> None:
@@ -121,3 +159,30 @@ def test_a_ball_is_squeezed_with_the_force_of_the_jaws() -> None:
     width = np.ptp(scene.vertices()[0])
     assert 0.05 < width < 0.097
     assert np.ptp(scene.vertices()[1]) > 0.1005
+
+
+@pytest.mark.parametrize("model", ["kCorotated", "kLinearCorotated"])
+@pytest.mark.parametrize("is_free", [True, False])
+def test_a_bar_turns_with_the_body_that_it_is_fixed_to_and_gains_no_energy(is_free: bool, model: str) -> None:
+    scene, turn = SoftScene(gravity=(0.0, 0.0, 0.0), floor=False), np.array([0.0, 0.0, 10.0])
+    id = scene.add_soft(Box(0.2, 0.1, 0.1), (0.1, 0.0, 0.0), hint=0.05, E=1e6, model=model, damping=0.0)
+    hub, plant = scene.add_rigid(Box(0.01, 0.01, 0.01), mass=5.0), scene.plant
+    scene.model.AddFixedConstraint(id, hub, RigidTransform([0.1, 0.0, 0.0]), Box(0.1, 0.3, 0.3), RigidTransform())
+    if not is_free:
+        plant.AddJoint(RevoluteJoint("axis", plant.world_frame(), hub.body_frame(), [0.0, 0.0, 1.0]))
+    start = scene.finish().vertices().copy()
+    fixed = start[0] < 0.0501
+    scene.model.SetVelocities(scene.context, id, np.cross(turn, start.T).T)
+    plant.SetVelocities(scene.context, [*turn, 0.0, 0.0, 0.0] if is_free else turn[2:])
+
+    def energy() -> float:
+        return plant.CalcKineticEnergy(scene.context) + 0.5 * masses(scene) @ (scene.velocities() ** 2).sum(axis=0)
+
+    before = energy()
+    for t in (0.05, 0.1, 0.3):
+        scene.advance(t)
+        p_BP = plant.EvalBodyPoseInWorld(scene.context, hub).inverse().multiply(scene.vertices())
+        assert p_BP[:, fixed] == pytest.approx(start[:, fixed], abs=1e-3)
+        assert energy() < before
+    if model == "kCorotated":  # steps take rotation away at a rate of h w^2 / 2
+        assert 8.0 < plant.EvalBodySpatialVelocityInWorld(scene.context, hub).rotational()[2] < 10.0

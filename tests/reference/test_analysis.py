@@ -65,7 +65,7 @@ def advance_to(*times: float) -> Drive:
 
 
 def history(lib: Any, parts: list[tuple[str, list[Declared], bool]], drive: Drive) -> list[Any]:
-    """What recorders (name, events, continuous) in a diagram write down while `drive` moves the simulator."""
+    """The records of recorders (name, events, continuous) in a diagram while `drive` moves the simulator."""
     log: list[Any] = []
     builder = lib.framework.DiagramBuilder()
     for name, events, continuous in parts:
@@ -258,7 +258,7 @@ def test_time_changed_behind_the_simulators_back_is_refused() -> None:
     assert_same_history([("a", SAMPLED, False)], drive)
 
 
-def test_initialization_after_a_change_of_time_schedules_anew() -> None:
+def test_initialization_after_a_change_of_time_schedules_again() -> None:
     def drive(lib: Any, simulator: Any, log: list[Any]) -> None:
         simulator.AdvanceTo(0.3)
         for time in (0.1, 0.5):

@@ -39,7 +39,7 @@ def run_both(
 
 
 def compare_forces(ours: Scene, theirs: Scene, tolerance: float = 1e-6) -> None:
-    """All ports that tell forces."""
+    """Compares all ports with forces."""
     for scene_port in ("get_net_actuation_output_port", "get_generalized_acceleration_output_port"):
         values = [getattr(scene.plant, scene_port)().Eval(scene.context) for scene in (ours, theirs)]
         np.testing.assert_allclose(*values, atol=tolerance)

@@ -70,7 +70,7 @@ def test_a_plant_without_a_controller_is_as_in_pydrake(is_sampled: bool) -> None
     assert our_counts == their_counts
 
 
-def test_a_digital_loop_is_that_of_pydrake_with_live_ports_whether_ours_are_live_or_not() -> None:
+def test_a_digital_loop_with_live_or_sampled_ports_equals_that_of_pydrake() -> None:
     expected, _ = simulate(THEIRS, False, True)
     live, sampled = (simulate(OURS, is_sampled, True)[0] for is_sampled in (False, True))
     np.testing.assert_allclose(live, expected, atol=1e-12)

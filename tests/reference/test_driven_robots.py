@@ -156,7 +156,7 @@ def test_fingers_close_on_a_block_with_the_force_of_the_command(directives: str,
 )
 @pytest.mark.parametrize("child", ["wsg::body", "wsg::grasp"])
 def test_controllers_know_the_same_masses(directives: str, settings: dict[str, Any], child: str) -> None:
-    """Seen by what moves the arm at other positions than those it is told to keep."""
+    """Compares the torques that move the arm from other positions back to the desired ones."""
     torques = []
     for lib in (OURS, THEIRS):
         station = Station(lib, directives.replace("wsg::body", child), {"arm": lib.IiwaDriver(**settings)}, 0.001)

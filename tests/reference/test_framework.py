@@ -21,7 +21,7 @@ THEIRS = SimpleNamespace(**{**vars(theirs_framework), **vars(theirs_primitives),
 
 
 def both(function):
-    """What `function(lib)` gives with either library."""
+    """The results of `function(lib)` with both libraries."""
     return function(OURS), function(THEIRS)
 
 
@@ -321,7 +321,7 @@ def test_computations_are_cached_alike():
 
     ours, theirs = both(counts)
     for mine, reference in zip(ours, theirs, strict=True):
-        for group in ("d0", "d1"):  # pydrake does not tell the groups apart
+        for group in ("d0", "d1"):  # pydrake does not distinguish the groups
             assert mine.pop(group) <= reference.pop(group)
         assert mine == reference
 

@@ -122,7 +122,7 @@ REFUSED: dict[str, Callable[[Scene], object]] = {
     ),
     "frame renamed to a name in use": lambda s: s.graph.RenameFrame(s.frames[0][0], "f2"),
     "no such name": lambda s: (
-        s.query().inspector().GetGeometryIdByName(s.frames[0][0], s.geometry.Role.kProximity, "nobody")
+        s.query().inspector().GetGeometryIdByName(s.frames[0][0], s.geometry.Role.kProximity, "missing")
     ),
     "unknown frame": lambda s: s.query().GetPoseInWorld(s.geometry.FrameId.get_new_id()),
     "nameless geometry": lambda s: s.geometry.GeometryInstance(
@@ -227,7 +227,7 @@ def test_public_functions_of_a_class_are_among_those_of_pydrake(cls: str) -> Non
     }
     if cls in ("Role", "RoleAssign") or not isinstance(getattr(ours, cls), type):
         return
-    public = {name for name in vars(getattr(ours, cls)) if not name.startswith("_") and name != "role"}
+    public = {name for name in vars(getattr(ours, cls)) if not name.startswith("_") and name not in ("role", "kind")}
     known = set(dir(getattr(drake, cls))) | {"SetDefaultParameters"}
     assert public - known == extra.get(cls, set())
 
@@ -290,7 +290,7 @@ def test_default_proximity_properties_agree() -> None:
         values: dict[str, Any] = {}
         for group in found.GetGroupNames():
             for name, box in found.GetPropertiesInGroup(group).items():
-                # pydrake does not tell the value of this one to Python.
+                # pydrake does not return this value to Python.
                 value = None if name == "compliance_type" else box.get_value()
                 if isinstance(value, friction):
                     value = (value.static_friction(), value.dynamic_friction())

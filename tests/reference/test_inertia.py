@@ -196,7 +196,7 @@ def test_principal_moments_axes_and_equivalent_ellipsoids_are_those_of_pydrake(x
         np.testing.assert_allclose(ours[k], theirs[k], rtol=1e-12)
     np.testing.assert_allclose(ours[4].translation(), theirs[4].translation(), rtol=1e-14)
     for R, S in ((ours[2], theirs[2]), (ours[4].rotation(), theirs[4].rotation())):
-        # Both are right-handed; the sense of an axis is not told.
+        # Both are right-handed; the sense of an axis is not defined.
         np.testing.assert_allclose(abs(R.matrix().T @ S.matrix()), np.eye(3), atol=1e-12)
 
 

@@ -140,7 +140,7 @@ def motion(lib: SimpleNamespace, use_force_limit: bool) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("use_force_limit", [True, False])
-def test_a_gripper_moves_to_where_it_is_told(use_force_limit: bool) -> None:
+def test_a_gripper_moves_to_the_commanded_width(use_force_limit: bool) -> None:
     (here, structure), (there, expected) = motion(OURS, use_force_limit), motion(THEIRS, use_force_limit)
     assert structure == expected
     np.testing.assert_allclose(here, there, atol=1e-12)

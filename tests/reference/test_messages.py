@@ -460,7 +460,7 @@ RECEIVERS: dict[str, tuple[Callable[[SimpleNamespace], Any], Any]] = {
 
 
 def received(lib: SimpleNamespace, make: Callable[[SimpleNamespace], Any], message: Any) -> dict[str, list[float]]:
-    """What a receiver gives, by names of ports, in a simulation."""
+    """The outputs of a receiver, by names of ports, in a simulation."""
     lcm, builder = lib.DrakeLcm("memq://"), lib.DiagramBuilder()
     receiver = builder.AddSystem(make(lib))
     port = receiver.get_input_port(0)

@@ -242,7 +242,7 @@ def test_points_and_frames_of_constraints_are_those_of_mujoco():
             continue
         is_weld = int(model.eq_type[i]) == weld
         found: Any = next(welds if is_weld else balls)
-        if int(model.eq_objtype[i]) != of_bodies:  # sites, which stand where the file puts them
+        if int(model.eq_objtype[i]) != of_bodies:  # sites, which are where the file puts them
             continue
         numbers = model.eq_data[i]
         if is_weld:
@@ -261,7 +261,7 @@ def test_points_and_frames_of_constraints_are_those_of_mujoco():
 
 
 def names_of(plant: Any, scene_graph: Any) -> dict[str, Any]:
-    """What a program may ask for by name, in order."""
+    """The names of a model's elements, in order."""
     inspector = scene_graph.model_inspector()
     joints = [plant.get_joint(index) for index in plant.GetJointIndices()]
     actuators = [plant.get_joint_actuator(index) for index in plant.GetJointActuatorIndices()]

@@ -40,7 +40,7 @@ STABILIZATION_TIME = 0.1  # [s]
         '<tendon tendon1="t3" tendon2="t2" polycoef="0.1 .5"/>',
     ],
 )
-def test_accelerations_follow_the_equation_of_mujoco_and_its_force_does_no_work_on_others(equality):
+def test_accelerations_follow_the_equation_of_mujoco(equality):
     text = MODEL.format(equality)
     model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)

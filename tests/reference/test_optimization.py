@@ -182,7 +182,9 @@ FORMULAS = """
 x[0] >= 1 ; 2 * x[0] >= 1 ; -2 * x[0] + 1 >= 3 * x[0] ; x[0] + x[1] <= x[2] + 3 ; 2 * x[0] == 1 ; x[0] + x[1] == 1
 x[0]**2 + x[1]**2 <= 1 ; x[0]**2 - x[1]**2 >= 1 ; x[0]**3 >= 1 ; s.sin(x[0]) + 2 >= 1
 s.sqrt(x[0]**2 + 4 * x[1]**2) <= x[2] + 1 ; np.array([x[0] >= 1, x[1] <= 2]) ; np.array([x[0]**2 >= 1, x[1] <= 2])
-np.array([x[0] == 1, x[1] + x[0] == 2]) ; s.logical_and(x[0] >= 1, x[1] <= 2)
+np.array([x[0] == 1, x[1] + x[0] == 2]) ; s.logical_and(x[0] >= 1, x[1] <= 2) ; x[1] + x[0] >= 1 ; 1 <= x[1] + x[0]
+s.logical_and(x[2] <= 1, x[1] + x[0] <= 2) ; s.logical_and(x[2] == 1, x[1] + x[0] == 2) ; s.sin(x[0]) == 1 + x[0]
+s.logical_and(s.sin(x[2]) <= x[1], x[0]**3 >= x[2] * x[1]) ; s.sqrt(x[0]**2 + 4 * x[1]**2) <= x[0] + 1
 """
 
 
@@ -199,6 +201,57 @@ def test_formulas_become_constraints_of_the_same_class_and_bounds(text: str) -> 
         bounds = [evaluator.lower_bound().tolist(), evaluator.upper_bound().tolist()]
         seen.append((type(evaluator).__name__, names, bounds, at.round(12).tolist()))
     assert seen[0] == seen[1]
+
+
+def test_variables_of_random_expressions_are_in_the_order_of_pydrake() -> None:
+    """Of the expressions, each in an array of its own: the first one's variables by age, then new ones of the next."""
+    for seed in range(6):
+        assert bindings_of_random_expressions(ours, our_symbols, seed) == bindings_of_random_expressions(
+            drake, drake_symbols, seed
+        )
+
+
+def bindings_of_random_expressions(module: Any, symbols: Any, seed: int) -> list[Any]:
+    rng = np.random.default_rng(seed)
+    prog = module.MathematicalProgram()
+    x = prog.NewContinuousVariables(4, "x")
+
+    def affine(count: int = 2) -> Any:
+        chosen = rng.choice(4, count, replace=False)
+        constant = symbols.Expression(rng.integers(-3, 4) / 2.0)
+        return sum((float(rng.integers(1, 5)) * x[i] for i in chosen), start=constant)
+
+    def relation() -> Any:
+        left, right, kind = affine(), affine(), rng.integers(3)
+        return left <= right if kind == 0 else left >= right if kind == 1 else left == right
+
+    rows, low, high = np.array([affine() for _ in range(3)]), -np.ones(3), np.ones(3)
+    form = affine() + x[rng.integers(4)] * x[rng.integers(4)]
+    added = [
+        prog.AddLinearConstraint(np.array([relation(), relation()])),
+        prog.AddConstraint(symbols.logical_and(relation(), relation())),
+        *(prog.AddConstraint(relation()) for _ in range(3)),
+        prog.AddLinearConstraint(rows, low, high),
+        prog.AddLinearEqualityConstraint(rows, high),
+        prog.AddLinearCost(affine()),
+        prog.AddCost(form),
+        prog.AddConstraint(form, -1.0, 1.0),
+        prog.AddLorentzConeConstraint(rows),
+        prog.AddRotatedLorentzConeConstraint(rows),
+        prog.AddExponentialConeConstraint(rows),
+        prog.AddLinearMatrixInequalityConstraint(np.array([[rows[0], rows[1]], [rows[1], rows[2]]])),
+        prog.AddConstraint(symbols.logical_and(symbols.sin(x[rng.integers(4)]) <= affine(), form * form <= affine())),
+    ]
+    prog.AddPositiveSemidefiniteConstraint(np.array([[rows[0], rows[1]], [rows[1], rows[2]]]))
+    added += prog.linear_equality_constraints()[-1:]
+    seen: list[Any] = [(str(each), [str(v) for v in each.variables()]) for each in added if each not in added[8:14]]
+    for binding in added:
+        cost_or_constraint, names = binding.evaluator(), [v.get_name() for v in binding.variables()]
+        values = cost_or_constraint.Eval(0.1 * np.arange(1.0, 1.0 + len(names)))
+        seen.append((names, np.round(values, 9).tolist()))
+    seen.append([v.get_name() for v in symbols.ExtractVariablesFromExpression(rows)[0]])
+    seen.append([np.round(part, 12).tolist() for part in symbols.DecomposeAffineExpressions(rows)[:2]])
+    return seen
 
 
 @pytest.mark.parametrize("name", ["MinimumValueLowerBoundConstraint", "MinimumValueUpperBoundConstraint"])
@@ -275,3 +328,45 @@ def test_projected_gradients_go_the_way_of_pydrake() -> None:
         options.SetOption(solver.id(), solver.MaxIterationsOptionName(), 20)
         ends.append(solver.Solve(prog, np.array([-1.2, 1.0]), options).get_x_val())
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-8)
+
+
+def test_a_program_prints_as_that_of_pydrake() -> None:
+    def text(module: Any, symbols: Any) -> str:
+        prog = module.MathematicalProgram()
+        x = prog.NewContinuousVariables(3, "x")
+        prog.NewBinaryVariables(1, "b")
+        costs = [x[0] + 2 * x[1], (x[0] - 1) ** 2 + x[1] * x[2], symbols.sin(x[0]) * x[1]]
+        constraints = [
+            x[0] + x[1] <= 1, x[2] - x[1] >= 0.5, x[0] == x[1], x[0] ** 2 + x[1] ** 2 <= 1, x[0] * x[1] >= 2,
+            symbols.exp(x[0]) <= x[1], symbols.sqrt(x[0] ** 2 + x[1] ** 2) <= x[2], symbols.sin(x[0]) == x[1],
+        ]  # fmt: skip
+        for cost in costs:
+            prog.AddCost(cost)
+        prog.AddQuadraticCost(np.array([[2.0, 1.0], [1.0, 5.0]]), np.array([1.0, 2.0]), x[:2])
+        prog.AddL2NormCost(np.eye(2), np.array([1.0, 2.0]), x[:2])
+        for constraint in constraints:
+            prog.AddConstraint(constraint)
+        prog.AddBoundingBoxConstraint(0, 1, x)
+        prog.AddRotatedLorentzConeConstraint(x)
+        return str(prog)
+
+    assert text(ours, our_symbols) == text(drake, drake_symbols)
+
+
+def test_solvers_have_the_names_of_pydrake() -> None:
+    everything = [getattr(drake, name) for name in dir(drake) if name.endswith("Solver")]
+    kinds = [each for each in everything if hasattr(each, "id")]
+    assert len(kinds) > 10
+    for kind in kinds:
+        mine = getattr(ours, kind.__name__)
+        assert mine.id().name() == kind.id().name() and mine().solver_id().name() == kind().solver_id().name()
+    for equations in (False, True):
+        names = []
+        for module in (ours, drake):
+            prog = module.MathematicalProgram()
+            x = prog.NewContinuousVariables(2)
+            prog.AddLinearEqualityConstraint(np.eye(2), np.ones(2), x)
+            if equations:
+                prog.AddQuadraticCost(np.eye(2), np.zeros(2), x)
+            names.append((module.ChooseBestSolver(prog).name(), module.Solve(prog).get_solver_id().name()))
+        assert names[0] == names[1]

@@ -103,7 +103,7 @@ JOINTS_SDF = """<sdf version="1.9"><model name="m"><link name="a"/><link name="b
 <joint name="j2" type="universal"><pose>0 0 0.1 0 0.2 0</pose><parent>b</parent><child>c</child>
 <axis><xyz>0 0 2</xyz></axis><axis2><xyz>0.28 0.96 0</xyz></axis2></joint>
 <joint name="j3" type="screw"><parent>c</parent><child>d</child><screw_thread_pitch>0.2</screw_thread_pitch>
-<axis><xyz>0 1 1</xyz><limit><lower>-1</lower><upper>1</upper><effort>4</effort></limit></axis></joint>
+<axis><xyz>0 1 1</xyz><limit><effort>4</effort></limit></axis></joint>
 </model></sdf>"""
 
 

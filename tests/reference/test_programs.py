@@ -23,7 +23,7 @@ class Package:
 
 
 def both(program, *arguments):
-    """What the program returns there, and here."""
+    """The results of the program there, and here."""
     return [program(Package(home), *arguments) for home in HOMES]
 
 
@@ -79,9 +79,9 @@ def test_actuation_ports_may_be_left_unconnected_in_every_combination(time_step)
 
 def shared_classes():
     """Classes that both packages have: name, theirs, ours."""
-    there, here = (vars(importlib.import_module(f"{home}.all")) for home in HOMES)
-    names = sorted(name for name in there.keys() & here.keys() if not name.startswith("_"))
-    pairs = [(name, there[name], here[name]) for name in names]
+    there, here = (importlib.import_module(f"{home}.all") for home in HOMES)  # ours loads a name when it is asked for
+    names = sorted(name for name in set(dir(there)) & set(dir(here)) if not name.startswith("_"))
+    pairs = [(name, getattr(there, name), getattr(here, name)) for name in names]
     return [(name, *pair) for name, *pair in pairs if all(isinstance(each, type) for each in pair)]
 
 
@@ -313,7 +313,7 @@ def matrices_given_as_vectors(drake):
     )  # fmt: skip
 
 
-def test_a_vector_stands_for_a_matrix_of_one_column():
+def test_a_vector_is_taken_as_a_matrix_of_one_column():
     there, here = (numbers(result) for result in both(matrices_given_as_vectors))
     for ours, theirs in zip(here, there):
         np.testing.assert_allclose(np.hstack(ours), np.hstack(theirs), rtol=1e-9, atol=1e-12)
@@ -390,7 +390,7 @@ def test_a_controller_may_set_the_context_of_a_plant_while_its_output_is_compute
 
 
 def watched_plant(drake, is_compiled):
-    """What a block says of the plant in the diagram, which reads its context without being connected to it."""
+    """The output of a block about the plant in the diagram, which reads its context without being connected to it."""
 
     class Watcher(drake.LeafSystem):
         def __init__(self, plant):

@@ -46,6 +46,6 @@ def test_a_name_that_several_modules_have_comes_from_where_pydrake_has_it_from()
         assert theirs is getattr(pydrake_all, name), (name, found)
 
 
-def test_polynomials_and_functions_of_all_are_the_symbolic_ones_and_those_of_any_scalar() -> None:
+def test_polynomials_equal_the_symbolic_ones_and_those_of_any_scalar() -> None:
     assert modules.look_up("all", "sin") is modules.look_up("math", "sin")
     assert modules_with("all", "Polynomial")[0] == "symbolic"

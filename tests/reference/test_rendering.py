@@ -308,8 +308,8 @@ def test_camera_configs_agree_and_are_written_in_the_same_way() -> None:
     np.testing.assert_allclose(dumps[0][1], dumps[1][1], rtol=1e-14)
 
 
-def test_parameters_of_engines_are_told_in_the_same_words() -> None:
-    told = []
+def test_parameters_of_engines_have_the_same_text() -> None:
+    texts = []
     for library in (ours, drake):
         graph = library.SceneGraph()
         params = library.RenderEngineVtkParams(
@@ -321,5 +321,5 @@ def test_parameters_of_engines_are_told_in_the_same_words() -> None:
             _alive.append(graph)
         except RuntimeError as error:
             pytest.skip(f"pydrake's renderer does not run here: {error}")
-        told.append((graph.GetRendererTypeName("r"), yaml.safe_load(graph.GetRendererParameterYaml("r"))))
-    assert told[0] == told[1]
+        texts.append((graph.GetRendererTypeName("r"), yaml.safe_load(graph.GetRendererParameterYaml("r"))))
+    assert texts[0] == texts[1]

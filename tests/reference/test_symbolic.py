@@ -1,7 +1,7 @@
-"""Expressions, formulas and polynomials are those of pydrake, as far as their texts tell.
+"""Expressions, formulas and polynomials are those of pydrake, compared by their texts.
 
-Canonical forms differ where sympy's differ (it multiplies a number into a sum, cancels common factors, knows that
-exp(log(x)) is x); such cases are compared by their values, further below.
+Canonical forms differ where sympy's differ (it multiplies a number into a sum, knows that abs(-x) is abs(x)); such
+cases are compared by their values, further below.
 """
 
 from __future__ import annotations
@@ -54,6 +54,17 @@ repr(Monomial({x:2,y:3})) ; repr(Monomial()) ; MonomialBasis(Variables([x,y,z]),
 MonomialBasis([y,x],2) ; MonomialBasis({Variables([x,y]):2,Variables([z]):1})
 EvenDegreeMonomialBasis(Variables([x,y]),3) ; OddDegreeMonomialBasis(Variables([x,y]),3)
 EvenDegreeMonomialBasis(Variables([x,y,z]),2) ; CalcMonomialBasisOrderUpToOne(Variables([x,y]), True)
+CalcMonomialBasisOrderUpToOne(Variables([x,y,z])) ; logical_not(x==y) ; logical_not(x<y)
+logical_and(y<=x,x==1,sin(x)<=1,z>=3,x*y<=2,x<=1,y<=z,x<2) ; logical_or(y<=x,x==1,x<3,logical_and(x>1,z!=3))
+logical_and(3*x+y<=1,3*x+y<=0,2*x+z<=1,x+2*y<=1,x**2+y<=1).Unapply()[1] ; logical_not(logical_not(x<y))
+x*y/x ; 1/(1/Expression(x)) ; x**2/x ; sqrt(x)*sqrt(x) ; pow(sqrt(x),4) ; x/sqrt(x) ; sqrt(x)/sqrt(x)
+x**1.5/x**0.5 ; sqrt(x*x*y) ; sqrt(abs(x)*y) ; exp(log(x)) ; exp(2*log(x)) ; exp(y+log(x)) ; log(exp(x)) ; x/(y/z)
+sin(asin(x)) ; cos(asin(x)) ; tan(asin(x)) ; sin(acos(x)) ; cos(acos(x)) ; tan(acos(x)) ; sin(atan(x)) ; tan(atan(x))
+cos(atan2(x,y)) ; sin(atan2(x,y)) ; tan(atan2(x,y)) ; atan2(x,1) ; atan2(x,exp(y)) ; pow(1,log(x)) ; pow(-x,0.5)
+floor(x+1) ; floor(floor(x)) ; asin(-x) ; ((sqrt(x)+1)*(sqrt(x)-1)).Expand() ; ((sqrt(x)+y)**2).Expand()
+if_then_else(x>y,log(z),log(z)) ; pow(2*x,1.5) ; sqrt(4*x) ; pow(exp(x),y) ; (x/y)*(y/z) ; pow(x,1.5).Differentiate(x)
+y*sqrt(x) ; (x*y+x**2*y-x*z+x*(x+y)) ; Polynomial((x+y+1)**3)
+[str(m) for m in Polynomial((x+y*z+1)**2).monomial_to_coefficient_map()]
 CalcMonomialBasisOrderUpToOne(Variables([x,y,z]), True) ; Polynomial() ; Polynomial(x) ; Polynomial(x**2+2*x*y+3)
 Polynomial(3.0) ; Polynomial(a*x**2+b*x+c,[x]) ; Polynomial(a*x**2+b*x+c,Variables([x]))
 Polynomial((a+1)*x**2+b*x,[x]) ; Polynomial((x+y)**3) ; Polynomial((x+1)*(x-1)) ; Polynomial(x/2)
@@ -201,7 +212,7 @@ def test_texts_of_results_are_pydrakes(line: str) -> None:
 
 # Values where texts differ, each with what it is evaluated by.
 VALUES = """
-x**-1 ; x**-2 ; 0.1*x ; 1/3*x ; 3*(x+y) ; 3*(x+y)-x ; (x+y)/3 ; (x*y)**2 ; sqrt(x)*sqrt(x) ; exp(log(x)) ; abs(-x)
+x**-1 ; x**-2 ; 0.1*x ; 1/3*x ; 3*(x+y) ; 3*(x+y)-x ; (x+y)/3 ; (x*y)**2 ; abs(-x)
 (x+y)**3/(x+y) ; (x-y)*(x+y) ; inv(np.array([[x,y],[y,2*x]])) ; inv(np.array([[Expression(x),0],[0,Expression(2)]]))
 Polynomial(a*x**2+b,[x]).ToExpression() ; Polynomial(x**2*y).Integrate(x).ToExpression()
 Substitute(cos(-3*x),{x:SinCos(a,b)}) ; Substitute(sin(x+1),{x:SinCos(a,b)})

@@ -1,4 +1,4 @@
-"""What values print is what they print in pydrake, where that says something."""
+"""Values print as in pydrake, where that is informative."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import merganser.analysis.trajectory_optimization as ours
-from merganser.examples.acrobot import AcrobotPlant
-from merganser.examples.pendulum import PendulumPlant
+from merganser.examples.pendulums import AcrobotPlant, PendulumPlant
 from merganser.framework.optimization import Solve
 from merganser.framework.primitives import LinearSystem
 from merganser.framework.trajectories import PiecewisePolynomial

@@ -24,7 +24,7 @@ SIX = np.ones(6)
 
 @dataclasses.dataclass
 class Package:
-    """What the tests use of one package."""
+    """Names of one package for these tests."""
 
     planning: Any
     optimization: Any
@@ -86,13 +86,13 @@ def hand(p: Package) -> Any:
 
 
 def parameterized(p: Package, points: Any, names: tuple[str, ...], kind: str, speeds: tuple[float, ...] = ()) -> Any:
-    """Times and speeds at the grid points, and how long it took."""
-    path, start = p.path(2), time.perf_counter()
+    """Times and speeds at the grid points, and the processor time that it took."""
+    path, start = p.path(2), time.process_time()
     toppra = p.optimization.Toppra(path, p.plant, points)
     for name in names:
         LIMITS[name](toppra, p, getattr(p.optimization.ToppraDiscretization, kind))
     s = toppra.SolvePathParameterization(*speeds)
-    took = time.perf_counter() - start
+    took = time.process_time() - start
     if s is None:
         return None, took
     times = s.get_segment_times()
@@ -149,11 +149,10 @@ def test_grid_points_are_the_same(packages):
 
 
 def test_it_is_no_slower(packages):
-    names = ("velocity", "acceleration", "torque")
-    best = {
-        root: min(parameterized(p, grid(p), names, "kInterpolation")[1] for _ in range(5))
-        for root, p in packages.items()
-    }
+    names, best = ("velocity", "acceleration", "torque"), dict.fromkeys(packages, np.inf)
+    for _ in range(7):  # in turns, as a busy machine slows down for seconds
+        for root, p in packages.items():
+            best[root] = min(best[root], parameterized(p, grid(p), names, "kInterpolation")[1])
     assert best["merganser"] < best["pydrake"]  # half of it
 
 

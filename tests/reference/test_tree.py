@@ -65,7 +65,7 @@ def add_random_model(model, lib, seed):
     for k in rng.permutation(len(pairs)):
         inboard, outboard, in_order = pairs[k]
         parent, child = (inboard, outboard) if in_order else (outboard, inboard)
-        # Most joints are not reversible, and in_order does not tell which end is nearer the world in the end.
+        # Most joints are not reversible, and in_order does not decide which end is nearer the world in the end.
         irreversible = ["floating", "rpy", "screw", "universal", "planar", "ball"] if inboard == 0 and in_order else []
         kind = rng.choice(["revolute", "prismatic", "weld"] + irreversible)
         name = f"j{k}" if rng.random() < 0.8 else f"body{k}"  # sometimes the name of an implicit joint

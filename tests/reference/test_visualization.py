@@ -195,7 +195,7 @@ def test_joint_sliders_have_the_same_names_values_and_ranges(meshcats: list[Any]
         return
     assert list(one) == list(other)
     for name, values in one.items():
-        # Ours stay at an end of the range that is no multiple of the step.
+        # Ours stay at an end of the range that is not a multiple of the step.
         np.testing.assert_allclose(values, other[name], atol=0.0051, err_msg=name)
 
 

@@ -39,7 +39,7 @@ def meshcats() -> list[tuple[Any, Any, Any]]:
 
 
 def both(meshcats: Any, act: Any) -> tuple[Any, Any]:
-    """What the same calls come to, in a clean scene: a result or the type of an exception."""
+    """The results of the same calls in a clean scene: a value or the type of an exception."""
     outcomes = []
     for geometry, math, meshcat in meshcats:
         meshcat.Delete()
@@ -59,7 +59,7 @@ def test_all_functions_are_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["MeshcatParams", "MeshcatVisualizerParams"])
-def test_settings_have_the_same_names_and_defaults_save_for_who_may_connect(name: str) -> None:
+def test_settings_have_the_same_names_and_defaults_except_for_the_host(name: str) -> None:
     params = getattr(ours, name)(), getattr(drake, name)()
     names = [field.name for field in params[1].__fields__]
     assert list(vars(params[0])) == names

@@ -91,7 +91,7 @@ def oscillations(lib: Any, phases: dict[str, float]) -> tuple[list[Any], Any]:
 
 
 @pytest.mark.parametrize("phases", [{"a": 0.3}, {"a": 0.3, "b": 1.1}, {"late": 0.3, "early": 0.301}])
-def test_events_of_all_kinds_and_directions_come_in_the_same_order_and_at_the_same_times(
+def test_events_of_all_kinds_and_directions_have_the_same_order_and_times(
     phases: dict[str, float],
 ) -> None:
     (ours, simulator), (theirs, reference) = oscillations(OURS, phases), oscillations(THEIRS, phases)

@@ -36,7 +36,7 @@ ARM = str(Path(__file__).parents[2] / "examples" / "models" / "arm7.urdf")
 
 
 def arguments() -> dict[str, Any]:
-    """What fits, by names of arguments."""
+    """Valid values, by names of arguments."""
     builder = DiagramBuilder()
     plant, scene_graph = AddMultibodyPlantSceneGraph(builder, 0.01)
     (instance,) = Parser(plant).AddModels(ARM)
@@ -106,7 +106,7 @@ def test_settings_of_cameras_are_named(name: str) -> None:
         CameraConfig(**{name: 1.0}).MakeCameras()
 
 
-def test_directives_tell_of_models() -> None:
+def test_models_of_directives_must_be_of_their_type() -> None:
     builder, plant = DiagramBuilder(), MultibodyPlant(0.0)
     with pytest.raises(TypeError, match="models_from_directives: each must be of type ModelInstanceInfo; given 'arm'"):
         ApplyDriverConfigs(

@@ -35,7 +35,7 @@ def test_calls_neither_crash_nor_depend_on_what_was_called_before(script, texts)
     assert not run.stdout.split(" passed")[0].endswith(" 0"), run.stdout
 
 
-def test_a_crash_an_error_and_a_good_end_are_told_apart():
+def test_a_crash_an_error_and_a_good_end_are_distinguished():
     def crash() -> None:
         faulthandler.disable()  # or it would write about this as of a real one
         os.kill(os.getpid(), signal.SIGSEGV)
@@ -49,9 +49,9 @@ def test_a_crash_an_error_and_a_good_end_are_told_apart():
     assert outcomes["pass"].passed
 
 
-def test_the_end_of_a_process_that_is_none_of_the_cases_is_left_to_who_started_it():
+def test_the_end_of_a_process_outside_of_the_cases_is_left_to_its_parent():
     other = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
-    os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has taken note yet
+    os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and was not waited for yet
     (outcome,) = run_each([("pass", lambda: None)])
     assert outcome.passed
     assert other.wait() == 3

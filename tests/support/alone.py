@@ -21,7 +21,6 @@ from fresh_processes import get_ready, run_each
 
 TESTS = Path(__file__).resolve().parents[1]
 _LEFT_OUT = ("reference", "examples", "benchmarks", "docs", "support")
-__all__ = ["main"]
 
 
 class _Some:

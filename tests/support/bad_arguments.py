@@ -19,14 +19,12 @@ import numpy as np
 from fresh_processes import chosen, get_ready, run_each
 from public_calls import Call, Scene, flattened, plant_calls, query_calls
 
-__all__ = ["all_cases"]
-
 _GOOD_ERRORS = (TypeError, ValueError, RuntimeError, IndexError, OverflowError, MemoryError)
 _HUGE = 1e308
 
 
 def like(value: Any) -> dict[str, Any]:
-    """Arrays that are equal to one, in other forms: whoever takes them has to give the same result."""
+    """Arrays equal to one, in other forms: functions must give the same result for each."""
     array = np.asarray(value, dtype=float)
     strided = np.zeros((*array.shape[:-1], 3 * array.shape[-1]))[..., ::3]
     strided[...] = array
@@ -76,7 +74,7 @@ def unlike(value: Any) -> dict[str, Any]:
 
 
 def strangers(name: str, scene: Scene) -> dict[str, Any]:
-    """What does not belong where a frame, a body, a Context or forces go."""
+    """Wrong values for a frame, a body, a Context or forces."""
     other = Scene("float", scene.time_step, scene.shapes)
     bad: dict[str, Any] = {"None": None, "text": "abc", "a number": 7, "an array": np.zeros(3), "a class": Scene}
     bad["the same of another plant"] = other.argument(name)

@@ -1,4 +1,4 @@
-"""What each block of the framework does for given inputs and state, in plain numpy: one entry each."""
+"""Expected results of each block for given inputs and state, in plain numpy: one entry each."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ import scipy.sparse
 
 from merganser import framework
 from merganser.framework import System, math, primitives, trajectories
-
-__all__ = ["BLOCKS", "CASES", "Case", "names_of", "numbers", "split"]
 
 Array = np.ndarray[Any, Any]
 _random = np.random.default_rng(7)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["GRAVITY", "accumulation_time", "bounce_times", "make_ball"]
-
 GRAVITY = 9.81  # [m/s^2]
 
 

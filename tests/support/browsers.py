@@ -26,7 +26,7 @@ _numbers = itertools.count()
 
 
 def chromium() -> str:
-    """Where the browser is; skips the tests of a module where there is none, or nothing that drives it."""
+    """Where the browser is; skips the tests of a module if it, or its driver, is missing."""
     pytest.importorskip("playwright.sync_api", reason="drives a browser, extra `browser`")
     found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
@@ -51,7 +51,7 @@ class Page:
     Attributes:
         page: as playwright has it.
         problems: errors that the page has reported.
-        requests: what it has asked for, save for what stands in itself.
+        requests: what it has requested beyond its own text.
     """
 
     def __init__(self, browser: Any) -> None:
@@ -68,8 +68,8 @@ class Page:
         self.wait_for(marker)
         return self
 
-    def hear_late(self, delay: float) -> None:
-        """What servers tell pages that are opened from now on comes later than it does [s], as on a busy machine."""
+    def receive_late(self, delay: float) -> None:
+        """Delays messages of servers to pages opened from now on [s], as on a busy machine."""
         self.page.add_init_script(
             f"""
             const prototype = WebSocket.prototype, {{set}} = Object.getOwnPropertyDescriptor(prototype, "onmessage");
@@ -88,7 +88,7 @@ class Page:
         self.wait_for(mark(meshcat))
 
     def image(self) -> np.ndarray:
-        """What is drawn, without controls, shape [SIZE, SIZE, 4]."""
+        """The drawing without controls, shape [SIZE, SIZE, 4]."""
         return pixels(self.page.evaluate("viewer.capture_image()"))
 
     def evaluate(self, script: str) -> Any:
@@ -117,7 +117,7 @@ def mark(meshcat: Any) -> str:
 
 
 def pixels(address: str) -> np.ndarray:
-    """A picture that stands in its address."""
+    """A picture from a data address."""
     from PIL import Image
 
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2]))).convert("RGBA"))

@@ -1,4 +1,4 @@
-"""How much work something is, told by calls and not by time."""
+"""How much work something is, in calls rather than time."""
 
 from __future__ import annotations
 

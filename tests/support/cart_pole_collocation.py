@@ -18,8 +18,6 @@ import numpy as np
 
 from merganser.framework.optimization.interior_point import NonlinearProblem
 
-__all__ = ["LIMITS", "accelerations", "cart_pole", "guess", "time_step"]
-
 Array = np.ndarray[Any, Any]
 
 _M, _m, _l, _g = 1.0, 0.3, 0.5, 9.81

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from merganser.multibody.contact.layout import CONTACT, DRIVE, LAGGED, SAP, SIMILAR, TAMSI
-from merganser.multibody.contact.products import block_of, num_ends
-
-__all__ = ["Optimality", "Row", "StepData", "cone_violation", "hunt_crossley_violation", "measure_optimality"]
+from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI
+from merganser.multibody.linear.products import block_of, num_ends
+from merganser.multibody.linear.records import CONTACT, DRIVE
 
 Array = NDArray[np.float64]
 _SIGMA = 1e-3
@@ -25,7 +24,7 @@ _TINY = 1e-300
 
 
 class StepData(NamedTuple):
-    """What a step starts from: h [s], A = M + h D, v before it, v* without constraints, and the stiction tolerance."""
+    """Inputs of a step: h [s], A = M + h D, v before it, v* without constraints, and the stiction tolerance."""
 
     time_step: float
     A: Array

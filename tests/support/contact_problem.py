@@ -22,10 +22,7 @@ from merganser.multibody.contact import (
     workspace_size,
 )
 from merganser.multibody.contact.layout import (
-    CONTACT,
-    DRIVE,
     FELL_BACK,
-    HOLONOMIC,
     NO_CAPACITY,
     NOT_A_NUMBER,
     NOT_CONVERGED,
@@ -33,12 +30,10 @@ from merganser.multibody.contact.layout import (
     Solution,
     SolverWork,
     StepProblem,
-    constraint_dtype,
     result_dtype,
     row_dtype,
 )
-
-__all__ = ["ContactProblem", "ContactSolution", "ContactSolverError"]
+from merganser.multibody.linear.records import CONTACT, DRIVE, HOLONOMIC, constraint_dtype
 
 _NEAR_RIGID = 0.1  # beta of all constraints but contacts
 _SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
@@ -320,7 +315,7 @@ class ContactProblem:
             work = np.empty(workspace_size(self._num_v, len(rows), len(flat), len(jacobian), factor))
             integer_work = np.empty(integer_workspace_size(self._num_v, len(trees), len(constraints), pairs), np.int64)
             problem = StepProblem(
-                self.time_step, settings, trees, flat, locked, v_in, v_star_in, constraints, rows, jacobian
+                self.time_step, settings, trees, flat, locked, v_in, v_star_in, v_in, 0, constraints, rows, jacobian
             )
             status = solve(problem, SolverWork(pairs, work, integer_work), Solution(v_out, impulses, result))
             pairs, factor = max(pairs, int(result["blocks_needed"])), max(factor, int(result["factor_needed"]))
@@ -349,7 +344,7 @@ class ContactProblem:
         )
 
     def _next(self, kind: str) -> str:
-        """What an error calls the constraint that is being added."""
+        """The name of the constraint that is being added, for errors."""
         return f"Constraint {self.num_constraints} ({kind}) of a contact problem"
 
     def _velocities(self, values: ArrayLike, name: str) -> NDArray[np.float64]:

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["MODELS", "Q_0", "write_directives"]
-
 MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
 Q_0 = np.array([0.1, 0.5, -0.2, -1.0, 0.3, 0.6, 0.0])  # of the arm
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["as_pydrake"]
-
 
 def as_pydrake(plant: Any) -> Any:
     """Returns a plant of either library whose steps take forces of velocity products at their beginning."""

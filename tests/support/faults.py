@@ -1,4 +1,4 @@
-"""Errors and interrupts in the midst of what runs in Python beside compiled code."""
+"""Errors and interrupts within what runs in Python beside compiled code."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from types import ModuleType
 from typing import Any
 
 from merganser.analysis import Simulator
-
-__all__ = ["Fault", "advance_with"]
 
 # What runs while an interrupt is being dealt with, or before the loop has begun; callbacks, which may fail; what runs
 # every 10 ms, however many these are.

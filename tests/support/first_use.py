@@ -27,8 +27,6 @@ from merganser.analysis import GetIntegrationSchemes, ResetIntegratorFromFlags, 
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import InitializeAutoDiff, InitializeAutoDiffTuple
 
-__all__ = ["all_cases"]
-
 Case = tuple[str, Callable[[], None]]
 _FROM_INSIDE = (AttributeError, AssertionError, LookupError, ArithmeticError, NameError, numba.core.errors.NumbaError)
 

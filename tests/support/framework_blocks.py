@@ -40,7 +40,7 @@ class Sum(LeafSystem):
 
 
 class Accumulator(LeafSystem):
-    """dx/dt = u, y = x: no feedthrough, which nobody declares."""
+    """dx/dt = u, y = x: no feedthrough, which is not declared."""
 
     def __init__(self, size=1, start=0.0):
         super().__init__()

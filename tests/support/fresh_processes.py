@@ -21,8 +21,6 @@ from typing import Any, TextIO, TypeAlias
 
 import numba
 
-__all__ = ["Outcome", "chosen", "get_ready", "run_each"]
-
 Case: TypeAlias = tuple[str, Callable[[], Any]]  # its name, and what to call
 _LIMIT = 600  # [s], after which a case is taken for one that hangs
 _BETWEEN_LOOKS = 0.005  # [s], at processes that may have ended

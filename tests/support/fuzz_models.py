@@ -15,8 +15,6 @@ number of findings, or of processes with some.
 
 from __future__ import annotations
 
-__all__ = ["Finding", "Fuzzer", "main"]
-
 import argparse
 import dataclasses as dc
 import logging
@@ -103,7 +101,7 @@ class _Settings:
 
 @dc.dataclass
 class Finding:
-    """What a document has brought to light.
+    """The findings of a document.
 
     Attributes:
         what: in words.

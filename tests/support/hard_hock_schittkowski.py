@@ -13,8 +13,6 @@ import numpy as np
 from hock_schittkowski import KnownProblem
 from numpy import cos, exp, log, sin, sqrt
 
-__all__ = ["HARD_PROBLEMS"]
-
 _INF = np.inf
 _R2 = sqrt(2.0)
 

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import cos, exp, log, sin, sqrt
 
-__all__ = ["PROBLEMS", "KnownProblem"]
-
 _INF = np.inf
 
 

@@ -2,7 +2,7 @@
 
     python tests/support/interrupts.py --number 1000 --seed 0
 
-strikes each of the scenes below in turn, by signals and by errors at random lines of the package, and tells what
+strikes each of the scenes below in turn, by signals and by errors at random lines of the package, and prints what
 differs.
 """
 
@@ -35,8 +35,6 @@ from merganser.framework.math import RigidTransform
 from merganser.framework.primitives import Integrator, LogVectorOutput, TrajectorySource, ZeroOrderHold
 from merganser.framework.trajectories import PiecewisePolynomial
 
-__all__ = ["SCENES", "Outcome", "Run", "differences", "strike_at_line", "strike_by_signal", "undisturbed"]
-
 LIB = contact_library("ours")
 _PACKAGES = (framework, analysis, geometry, multibody)
 Trace = Callable[[Any, str, Any], Any]
@@ -65,7 +63,7 @@ class Run(NamedTuple):
 
     def is_unfinished(self) -> bool:
         """Whether anything is left to do."""
-        due = getattr(self.simulator, "_due", None)  # there is none before Initialize()
+        due = getattr(self.simulator, "_due", None)  # unset before Initialize()
         return due is None or bool(due.owed) or self.simulator.get_context().get_time() < self.end
 
 
@@ -200,7 +198,7 @@ SCENES: dict[str, Callable[[], Run]] = {
 
 
 class Outcome(NamedTuple):
-    """What must be the same, to the last bit: states, counts of steps and updates, and what publish events did."""
+    """Results that must be equal, to the last bit: states, counts of steps and updates, and what publish events did."""
 
     state: list[Any]
     counts: list[int]
@@ -223,13 +221,13 @@ def outcome(run: Run) -> Outcome:
 
 
 def differences(where: str, found: Outcome, expected: Outcome) -> list[str]:
-    """What of an outcome is not as expected; publish events in which an error was raised do not happen again."""
+    """Differences of an outcome from the expected one; publish events that raised are not repeated."""
     count = len(Outcome._fields) if where.startswith(("SIG", "KeyboardInterrupt")) else 2
     return [field for field, a, b in zip(Outcome._fields[:count], found, expected) if a != b]
 
 
 class Undisturbed(NamedTuple):
-    """What comes of a scene that nothing disturbs, how long its advance takes [s], and how many lines are run."""
+    """The outcome of an undisturbed scene, the time of its advance [s], and the number of lines run."""
 
     outcome: Outcome
     duration: float

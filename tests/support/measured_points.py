@@ -97,6 +97,18 @@ class Measured:
         tree.call(kernels.jacobian_derivatives, tree.topology, tree.position, *frames, 0, J, dJ)
         return np.concatenate([J.ravel(), dJ.ravel()])
 
+    def pose_matrices(self, tree: Tree) -> np.ndarray:
+        """X_WB of the members, shape [num_members, 4, 4]."""
+        X_WB = tree.out(len(self.members), 4, 4)
+        tree.call(kernels.pose_matrices, tree.position, self.members, X_WB)
+        return X_WB
+
+    def body_jacobians(self, tree: Tree) -> np.ndarray:
+        """J_V_WB_W of the members, shape [num_members, 6, num_v]."""
+        J = tree.out(len(self.members), 6, tree.num_v)
+        tree.call(kernels.body_jacobians, tree.topology, tree.position, self.members, J)
+        return J
+
     def center_of_mass(self, tree: Tree) -> np.ndarray:
         """p_WoScm_W and the mass of the members, shape [4]."""
         out = tree.out(4)

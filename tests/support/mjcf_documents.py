@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DOCUMENTS", "FILES", "write_files"]
-
 from pathlib import Path
 
 import numpy as np

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CORNERS", "chain", "in_link", "sdf", "urdf"]
-
 
 def urdf(inside: str) -> str:
     return f'<robot name="r" xmlns:drake="http://drake.mit.edu">{inside}</robot>'

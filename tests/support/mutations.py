@@ -5,8 +5,6 @@ Files are to be named `document` and their ending, so that those that include th
 
 from __future__ import annotations
 
-__all__ = ["mutated", "mutated_bytes"]
-
 import random
 import re
 from collections.abc import Callable

@@ -9,8 +9,6 @@ import numpy as np
 
 from merganser.framework.optimization.interior_point import NonlinearProblem
 
-__all__ = ["dense_problem"]
-
 Array = np.ndarray[Any, Any]
 
 

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "CUBE_OBJ", "INCLUDES", "MESHES", "ODD_DOCUMENTS", "SDF_WITHOUT_INERTIA", "TETRAHEDRA_VTK", "URDF_WITHOUT_INERTIA",
-    "write_included_models",
-]  # fmt: skip
-
 from pathlib import Path
 
 _LINK = '<robot name="r"><link name="a"/></robot>'

@@ -1,4 +1,4 @@
-"""What a plant computes, as arrays by name: the same lines for either library, so that the arrays can be compared."""
+"""Results of a plant as arrays by name: the same lines for either library, so that the arrays can be compared."""
 
 from __future__ import annotations
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["picture_of"]
-
 from typing import Any
 
 import numpy as np
 
 from merganser.framework import System
-from merganser.geometry.collision_filters import CollisionFilters
-from merganser.geometry.geometry_version import GeometryVersion
+from merganser.geometry.registration.roles import GeometryVersion
+from merganser.geometry.scene.collision_filters import CollisionFilters
 
 _PLAIN = (int, float, str, bytes, bool, type(None))
 _MADE_WHEN_NEEDED = ("_pose_layouts", "_proximity_layouts", "_resolved")
@@ -22,7 +20,7 @@ def picture_of(plant: Any, parser: Any = None) -> Any:
     graph = plant._geometry.scene_graph
     if graph is not None:
         ids = list(graph._model.filters._slots)
-        parts += [graph._model, graph._model.filters.matrix(ids) if ids else None]
+        parts += [graph._model, graph._model.filters.excluded(ids) if ids else None]
     if parser is not None:
         parts += [parser._package_map, parser._filter_groups]
     return _picture(parts, {})

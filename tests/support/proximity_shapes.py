@@ -1,4 +1,4 @@
-"""Random shapes, their support functions written anew, and a slow search for the least of their sum."""
+"""Random shapes, independent support functions of them, and a slow search for the least of their sum."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Every public function that reaches compiled code, called by its name and the names of its arguments.
 
-A `Scene` is made anew for each call, so that a call can be the first thing that happens in a process. What to pass for
+A new `Scene` is made for each call, so that a call can be the first thing that happens in a process. What to pass for
 an argument follows from its name, so a function that is added later is called without another line here, as long as its
 arguments have the names that pydrake gives them.
 """
@@ -22,8 +22,6 @@ from merganser.framework.symbolic import Expression
 from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, QueryObject, Sphere
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
 from merganser.multibody.tree import JacobianWrtVariable, MultibodyForces_, PrismaticJoint, RevoluteJoint, RigidBody
-
-__all__ = ["SCALARS", "SHAPES", "Call", "Scene", "flattened", "plant_calls", "port_calls", "query_calls"]
 
 Array = np.ndarray[Any, Any]
 SCALARS: dict[str, type] = {"float": float, "AutoDiffXd": AutoDiffXd, "Expression": Expression}
@@ -103,12 +101,12 @@ class Scene:
 
     @property
     def query_object(self) -> QueryObject:
-        """What the scene graph tells of the geometries."""
+        """The scene graph's query object."""
         query_object: QueryObject = self.plant.get_geometry_query_input_port().Eval(self.plant_context)
         return query_object
 
     def argument(self, name: str) -> Any:
-        """What to pass for an argument of this name; KeyError if nothing is known of it."""
+        """The value for an argument of this name; KeyError if unknown."""
         return _ARGUMENTS[name](self)
 
 

@@ -181,7 +181,7 @@ def random_diagram(
         rng: where all choices come from.
         num_blocks: number of blocks with feedthrough; there are half as many with state.
         history: to which recorders append what they see.
-        is_nested: whether all blocks stand in a diagram within the diagram.
+        is_nested: whether all blocks are in a diagram within the diagram.
         has_python: whether there may be blocks that are not native.
     """
     builder = DiagramBuilder()

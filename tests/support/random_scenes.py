@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from contact_scenes import Scene, material
 
-__all__ = ["STICTION_TOLERANCE", "random_scene"]
-
 STICTION_TOLERANCE = 1e-3  # [m/s]
 _FRICTIONS = (0.0, 0.1, 0.5, 1.0, 10.0)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from merganser.multibody import kernels
+from merganser.multibody.kernels.actuators import DOF, NUM_DRIVE_NUMBERS, NUM_DRIVE_VALUES, NUM_WORK_VALUES
 from merganser.multibody.kernels.layout import (
     BALL_QUATERNION,
     BALL_RPY,
@@ -27,6 +28,7 @@ from merganser.multibody.kernels.layout import (
     velocity_dtype,
 )
 from merganser.multibody.kernels.mobilizers import kind_of, set_kind
+from merganser.multibody.kernels.velocity_products import num_passes
 
 ALL_KINDS = (
     WELD, REVOLUTE, PRISMATIC, SCREW, CURVILINEAR, UNIVERSAL, PLANAR, BALL_RPY, RPY_FLOATING, QUATERNION_FLOATING,
@@ -98,7 +100,7 @@ def random_parents(rng: np.random.Generator, num_bodies: int) -> list[int]:
 def random_parameters(rng: np.random.Generator, topology: np.ndarray) -> np.ndarray:
     """Random frames, mass properties, damping, reflected inertia, pitches and paths.
 
-    The pieces of the paths do not fit together: what depends on the piece at hand alone shows, and nothing else.
+    The pieces of the paths do not fit together, so each result depends on the current piece alone.
     """
     parameters = np.zeros(topology["path_end"].max(), dtype=parameter_dtype())
     for node in topology[topology["mobilizer"] == CURVILINEAR]:
@@ -248,25 +250,33 @@ class Tree:
         self.call(kernels.qdot_to_velocity, self.topology, self.q, self.array(qdot), v)
         return v
 
-    def velocities_in_step(self, vdot: Any, time_step: float) -> np.ndarray:
-        """V_WB_W as a step with accelerations `vdot` takes products of velocities, shape [num_mobods, 6]."""
-        position = poisoned(self.position.shape, self.position.dtype)
-        velocity = poisoned(self.velocity.shape, self.velocity.dtype)
-        self.call(
-            kernels.kinematics_of_step, self.topology, self.parameters, time_step, self.q, self.v, self.array(vdot),
-            self.scratch, self.out(self.num_v), position, velocity, self.array(np.zeros((len(self.topology), 6))),
-        )  # fmt: skip
-        return np.array(velocity["V_WB_W"])
-
-    def step(self, name: str, tau: Any, F_applied: Any, *time_step: float) -> tuple[int, np.ndarray]:
-        """Status and result of `state_derivatives`, or of `discrete_step` with its time step."""
+    def derivatives(self, tau: Any, F_applied: Any) -> tuple[int, np.ndarray]:
+        """Status and result of `state_derivatives`."""
         x = self.array(np.concatenate([self.q, self.v]))
         out = self.out(len(x))
         status = self.call(
-            getattr(kernels, name), self.topology, self.parameters, self.gravity, *time_step, x,
-            self.array(tau), self.array(F_applied), self.position, self.velocity, self.scratch, out,
+            kernels.state_derivatives, self.topology, self.parameters, self.gravity, x, self.array(tau),
+            self.array(F_applied), self.position, self.velocity, self.scratch, out,
         )  # fmt: skip
         return status, out
+
+    def step(
+        self, tau: Any, F_applied: Any, time_step: float, *, drives: Any = (), values: Any = (),
+        kernel: Any = kernels.discrete_step,
+    ) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        """Status of a discrete step, its result, the efforts of its drives, and u of the last pass."""
+        x = self.array(np.concatenate([self.q, self.v]))
+        out, efforts, mean = self.out(len(x)), self.out(len(drives)), self.out(self.num_v)
+        numbers = np.zeros((len(drives), NUM_DRIVE_NUMBERS), np.int64)
+        numbers[:, DOF] = drives
+        status = self.call(
+            kernel, self.topology, self.parameters, self.gravity, time_step, num_passes(self.topology), x,
+            self.array(tau), self.array(F_applied), numbers,
+            self.array(np.reshape(values, (len(drives), NUM_DRIVE_VALUES))),
+            self.position, self.velocity, self.scratch, self.out(len(drives), NUM_WORK_VALUES), efforts, mean,
+            poisoned(self.velocity.shape, self.velocity.dtype), out,
+        )  # fmt: skip
+        return status, out, efforts, mean
 
 
 def random_tree(seed: int, num_bodies: int, kinds: tuple[int, ...] = ALL_KINDS) -> Tree:

@@ -1,4 +1,4 @@
-"""What a camera sees, by casting one ray for each pixel at shapes, in closed forms of their own.
+"""Images of a camera, by one ray for each pixel at shapes, in closed forms of their own.
 
 A ray is o + t d in the shape's frame G, where d has a component of 1 along the viewing direction, so that t is the
 depth. A solid is hit where the ray enters it, or where it leaves it if it enters before the near plane.
@@ -14,8 +14,6 @@ import numpy as np
 from merganser.framework.math import RigidTransform
 from merganser.geometry import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, MeshcatCone, Shape, Sphere
 from merganser.geometry.sensors import CameraInfo
-
-__all__ = ["Seen", "Solid", "camera_rays", "cast_rays"]
 
 Array = np.ndarray[Any, Any]
 HALF_SPACE_SIZE = 100.0
@@ -53,7 +51,7 @@ def cast_rays(
     far: float,
     shift: tuple[float, float] = (0.0, 0.0),
 ) -> Seen:
-    """What is seen between two distances."""
+    """The part of an image between two distances."""
     d_W = camera_rays(info, shift) @ X_WC.rotation().matrix().T
     seen = Seen(np.full(d_W.shape[:2], np.inf), np.full(d_W.shape[:2], -1))
     for solid in solids:

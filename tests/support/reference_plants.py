@@ -55,7 +55,7 @@ class Pair:
     def set_random_state(self, rng: np.random.Generator) -> None:
         """A normally distributed state, quaternions not of unit length, within the limits of joints.
 
-        Beyond them, pydrake's continuous plants go on as if there were none.
+        Beyond them, pydrake's continuous plants go on without limits.
         """
         q = rng.normal(size=self.ours.num_positions())
         q = np.clip(q, self.ours.GetPositionLowerLimits(), self.ours.GetPositionUpperLimits())

@@ -34,24 +34,6 @@ from merganser.geometry import (
 )
 from merganser.geometry.sensors import CameraInfo
 
-__all__ = [
-    "AHEAD",
-    "EMPTY",
-    "INFO",
-    "SKY",
-    "WORLD",
-    "RenderedScene",
-    "color_camera",
-    "depth_camera",
-    "images_of",
-    "looking_at",
-    "middle",
-    "moving_scene",
-    "need_renderer",
-    "properties",
-    "random_pose",
-]
-
 Array = np.ndarray[Any, Any]
 WORLD = SceneGraph.world_frame_id()
 INFO = CameraInfo(65, 49, 1.0)  # with a pixel in the middle

@@ -8,8 +8,6 @@ import numpy as np
 
 import merganser.all as ours
 
-__all__ = ["SoftScene"]
-
 
 class SoftScene:
     """A plant with a floor, to which deformable and rigid bodies are added.
@@ -76,6 +74,14 @@ class SoftScene:
         )
         self.plant.RegisterCollisionGeometry(body, lib.RigidTransform(), shape, name, properties)
         return body
+
+    def add_stiff_ground(self, modulus: float, name: str = "table") -> str:
+        """Adds a table of 0.1 m with its top in the plane z = 0; returns its name."""
+        lib, properties = self.lib, self.properties()
+        lib.AddCompliantHydroelasticProperties(resolution_hint=1.0, hydroelastic_modulus=modulus, properties=properties)
+        X_WG, shape = lib.RigidTransform([0.0, 0.0, -0.05]), lib.Box(1.0, 1.0, 0.1)
+        self.plant.RegisterCollisionGeometry(self.plant.world_body(), X_WG, shape, name, properties)
+        return name
 
     def finish(self) -> SoftScene:
         """Builds the diagram."""

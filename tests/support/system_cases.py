@@ -1,4 +1,4 @@
-"""What controllers, observers and blocks inside of Diagrams do, in plain numpy: one entry each, see block_cases.py."""
+"""Expected results of controllers, observers and blocks in Diagrams, in plain numpy; see block_cases.py."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ import merganser.multibody.controllers as multibody_controllers
 from merganser.analysis import controllers, estimators
 from merganser.multibody import manipulation, tree
 from merganser.multibody import plant as multibody_plant
-
-__all__ = ["BLOCKS", "CASES", "OURS_ALONE"]
 
 _MODULES = (controllers, estimators, multibody_controllers, manipulation, multibody_plant, tree)
 BLOCKS = SimpleNamespace(**{**vars(names_of(*_MODULES)), **vars(SIGNAL_BLOCKS)})
@@ -165,7 +163,7 @@ _KEPT: list[Any] = []  # pydrake's controllers refer to their plants without kee
 
 
 def torque(q, v, vdot):
-    """What the motor must do for an acceleration."""
+    """The torque of the motor for an acceleration."""
     return INERTIA * vdot + DAMPING * v + MASS * 9.81 * LENGTH * np.sin(q)
 
 

@@ -11,6 +11,7 @@ from merganser.analysis import Simulator
 from merganser.framework import (
     BasicVector,
     Context,
+    ContinuousState,
     Diagram,
     DiagramBuilder,
     DiscreteValues,
@@ -22,7 +23,7 @@ from merganser.framework import (
 )
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.framework.primitives import Gain, Gain_, VectorLogSink
+from merganser.framework.primitives import Gain, Gain_, LogVectorOutput, VectorLogSink
 from merganser.framework.trajectories import PiecewisePolynomial
 from merganser.geometry import QueryObject, SceneGraph
 from merganser.multibody.parsing import Parser
@@ -46,6 +47,20 @@ class Damper(LeafSystem):
         output.SetFromVector([-self.damping * rate])
 
 
+class Leak(LeafSystem):
+    """Parameters of methods that are overridden may have other names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareContinuousState(1)
+
+    def DoCalcTimeDerivatives(self, c: Context, d: ContinuousState) -> None:
+        d.SetFromVector(-c.get_continuous_state_vector().CopyToVector())
+
+    def DoCalcPotentialEnergy(self, c: Context) -> float:
+        return 0.0
+
+
 def build() -> tuple[Diagram, MultibodyPlant, Damper]:
     builder = DiagramBuilder()
     pair = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
@@ -67,6 +82,7 @@ def build() -> tuple[Diagram, MultibodyPlant, Damper]:
     log = builder.AddNamedSystem("log", VectorLogSink(2))
     assert_type(log, VectorLogSink)
     builder.Connect(plant.get_state_output_port(), log.get_input_port())
+    assert_type(LogVectorOutput(plant.get_state_output_port(), builder), VectorLogSink)
     assert_type(plant.get_state_output_port(), LeafOutputPort[Array])
     builder.Connect(plant.get_state_output_port(), damper.get_input_port())
     builder.Connect(damper.get_output_port(), plant.get_actuation_input_port())

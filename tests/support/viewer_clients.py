@@ -13,6 +13,8 @@ import umsgpack
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
+CHUNK = 1 << 18  # bytes of all chunks of a batch but for the last, which is shorter
+
 
 def commands_of(batch: bytes) -> Iterator[dict[str, Any]]:
     """The commands in a batch: each stands after its length, 4 bytes."""
@@ -29,13 +31,17 @@ class PageClient:
     def __init__(self, socket: WebSocketClientConnection) -> None:
         self.socket = socket
         self.commands: list[dict[str, Any]] = []
+        self.chunks: list[bytes] = []  # of a batch that has not come to its end
 
     async def read(self, until: Callable[[list[dict[str, Any]]], bool], seconds: float = 5.0) -> None:
         """Reads until all that has come satisfies a condition; fails if that takes too long."""
         while not until(self.commands):
-            batch = await asyncio.wait_for(self.socket.read_message(), seconds)
-            assert isinstance(batch, bytes), "the server has closed the connection"
-            self.commands += commands_of(batch)
+            chunk = await asyncio.wait_for(self.socket.read_message(), seconds)
+            assert isinstance(chunk, bytes), "the server has closed the connection"
+            self.chunks.append(chunk)
+            if len(chunk) < CHUNK:
+                self.commands += commands_of(b"".join(self.chunks))
+                self.chunks.clear()
 
 
 async def open_page(url: str, **headers: str) -> PageClient:
@@ -57,7 +63,7 @@ def as_page(meshcat: Any, visit: Callable[[PageClient], Awaitable[Any]]) -> Any:
     return asyncio.run(stay())
 
 
-def what_a_page_is_told(meshcat: Any) -> list[dict[str, Any]]:
+def commands_for_a_page(meshcat: Any) -> list[dict[str, Any]]:
     """All commands that a page gets which is opened now."""
 
     async def visit(page: PageClient) -> list[dict[str, Any]]:

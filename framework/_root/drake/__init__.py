@@ -1,7 +1,7 @@
 """Programs written for pydrake run with this package: `import merganser.drake` before their first pydrake import.
 
 From then on `import pydrake.systems.framework`, `from pydrake.all import ...` and so on find the classes and functions
-of merganser (`addresses.py` says which module stands for which). An installed pydrake is left alone unless it is asked
+of merganser (`addresses.py` says which module replaces which). An installed pydrake is left alone unless it is asked
 for: `install(shadow=True)`, or
 
     python -m merganser run PROGRAM.py [ARGUMENT ...]

@@ -1,10 +1,8 @@
-"""Which modules of merganser stand for which of pydrake."""
+"""The module of merganser that replaces each module of pydrake."""
 
 from __future__ import annotations
 
 from merganser.drake.pydrake_names import MODULES_OF, NAMES
-
-__all__ = ["ADDRESSES", "ALONG_WITH_ALL", "ROOT", "inner", "is_module", "modules_with", "names_of"]
 
 ROOT = "pydrake"
 
@@ -98,7 +96,7 @@ def is_module(name: str) -> bool:
 
 
 def modules_with(module: str, name: str) -> tuple[str, ...]:
-    """Where a name that is asked for in a module of pydrake may be defined: there, or where that module has it from."""
+    """Modules that may define a name of a pydrake module: itself, or those it imports from."""
     if module not in MODULES_OF:
         return (module,)
     return tuple(dict.fromkeys(each for each in reversed(MODULES_OF[module]) if name in NAMES[each]))

@@ -1,4 +1,4 @@
-"""What programs use of pydrake.common that has no other home here: files, folders, logging, names."""
+"""Names of pydrake.common without another home here: files, folders, logging, names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ kDrakeAssertIsArmed = False
 
 
 def temp_directory() -> str:
-    """Makes a new folder for temporary files and returns its path; it is not removed by itself."""
+    """Makes a new folder for temporary files and returns its path; it is not removed automatically."""
     return tempfile.mkdtemp(prefix="robotlocomotion_drake_", dir=os.environ.get("TEST_TMPDIR"))
 
 
@@ -47,7 +47,7 @@ def maybe_patch_numpy_formatters() -> None:
 
 
 def trigger_an_assertion_failure() -> None:
-    """Raises what assertions in C++ code become in pydrake.
+    """Raises the exception of failed C++ assertions in pydrake.
 
     Raises:
         SystemExit: always.

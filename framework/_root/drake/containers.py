@@ -1,4 +1,4 @@
-"""What programs use of pydrake.common.containers: views of vectors whose elements have names."""
+"""pydrake.common.containers: views of vectors whose elements have names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["EqualToDict", "NamedViewBase", "namedview"]
 
 Array = NDArray[Any]
 
@@ -99,7 +97,7 @@ def namedview(name: str, fields: Sequence[str], *, sanitize_field_names: bool = 
     names = [_sanitized(field) for field in fields] if sanitize_field_names else list(fields)
     for field in names:
         if not field.isidentifier():
-            raise ValueError(f"namedview '{name}': '{field}' is no name of Python.")
+            raise ValueError(f"namedview '{name}': '{field}' is not a Python name.")
         if names.count(field) > 1:
             raise ValueError(f"namedview '{name}' has two fields '{field}'.")
     attributes: dict[str, Any] = {field: _element(index) for index, field in enumerate(names)}

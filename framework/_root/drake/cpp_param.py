@@ -1,4 +1,4 @@
-"""What programs use of pydrake.common.cpp_param: types as parameters of templates."""
+"""pydrake.common.cpp_param: types as parameters of templates."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-
-__all__ = ["Dict", "List", "Optional", "Union", "get_param_canonical", "get_param_names", "pretty_class_name"]
 
 # Those of ctypes are keys only: programs may give them, as pydrake takes them for the types of C++ that they are.
 _CANONICAL: dict[Any, Any] = {
@@ -40,7 +38,7 @@ def get_param_canonical(param: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def get_param_names(param: Sequence[Any], *, mangle: bool = False) -> tuple[str, ...]:
-    """The names of types, as they stand in the brackets of a template.
+    """The names of types, as written in the brackets of a template.
 
     Args:
         param: types, or values.

@@ -1,4 +1,4 @@
-"""What programs use of pydrake.common.cpp_template: families of classes or functions, one for each set of types."""
+"""pydrake.common.cpp_template: families of classes or functions, one for each set of types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Parameters = tuple[Any, ...]
 
 
 def get_or_init(scope: Any, name: str, template_cls: type[TemplateBase], *args: Any, **kwargs: Any) -> Any:
-    """The template that a module or class has under a name; a new one, which it has from now on, if there is none."""
+    """The template that a module or class has under a name; made and stored there if missing."""
     if getattr(scope, name, None) is None:
         setattr(scope, name, template_cls(name, *args, **{"scope": scope, **kwargs}))
     return getattr(scope, name)
@@ -30,7 +30,7 @@ class TemplateBase(abc.ABC):  # noqa: B024  users make objects of it, too
     Args:
         name: of the family.
         allow_default: whether `template[None]` is the first one that was added.
-        scope: module or class in which it stands; by default the module of the caller.
+        scope: module or class in which it is defined; by default the module of the caller.
 
     Attributes:
         name: of the family.
@@ -50,7 +50,7 @@ class TemplateBase(abc.ABC):  # noqa: B024  users make objects of it, too
         return self.get_instantiation(param)[0]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls the first of the family that takes the arguments.
+        """Calls the first instantiation that takes the arguments.
 
         Raises:
             TypeError: there are no arguments to go by, or none takes them.
@@ -66,10 +66,10 @@ class TemplateBase(abc.ABC):  # noqa: B024  users make objects of it, too
         raise TypeError(f"{self.name}: none of the family takes these arguments. {refusal}") from refusal
 
     def get_instantiation(self, param: Any = None, throw_error: bool = True) -> tuple[Any, Parameters]:
-        """The one of the family for a set of parameters, and that set.
+        """The instantiation for a set of parameters, and that set.
 
         Raises:
-            RuntimeError: there is none; it is None instead if `throw_error` is false.
+            RuntimeError: no such instantiation; returns None instead if `throw_error` is false.
         """
         param = self._resolved(param)
         if param in self.param_list and param not in self._made and self._make is not None:
@@ -106,13 +106,13 @@ class TemplateBase(abc.ABC):  # noqa: B024  users make objects of it, too
         self.param_list += [self._resolved(param) for param in param_list]
 
     def deprecate_instantiation(self, param: Any, message: str, *, date: str | None = None) -> tuple[Any, Parameters]:
-        """Lets one of the family warn whenever it is asked for."""
+        """Makes one instantiation warn whenever it is looked up."""
         found = self.get_instantiation(param)
         self._deprecations[found[1]] = message if date is None else f"{message} It will not be there after {date}."
         return found
 
     def get_param_set(self, instantiation: Any) -> set[Parameters]:
-        """The sets of parameters for which the family has this one."""
+        """The sets of parameters of an instantiation."""
         return {param for param, made in self._made.items() if made is instantiation}
 
     def is_instantiation(self, obj: Any) -> bool:
@@ -120,18 +120,18 @@ class TemplateBase(abc.ABC):  # noqa: B024  users make objects of it, too
         return any(self[param] is obj for param in self.param_list)
 
     def get_module_name(self) -> str:
-        """The name of the module in which the family stands.
+        """The name of the module in which the family is defined.
 
         Raises:
-            RuntimeError: it stands in a class.
+            RuntimeError: it is defined in a class.
         """
         if not isinstance(self._scope, types.ModuleType):
-            raise RuntimeError(f"{self.name} does not stand in a module, but in {self._scope}.")
+            raise RuntimeError(f"{self.name} is not defined in a module, but in {self._scope}.")
         return self._scope.__name__
 
     @classmethod
     def define(cls, name: str, param_list: Iterable[Any], *args: Any, scope: Any = None, **kwargs: Any) -> Any:
-        """Makes a family of a function that is called with a set of parameters and returns the one for it."""
+        """Makes a family from a function that returns the instantiation for a set of parameters."""
         kwargs["scope"] = _calling_module() if scope is None else scope
         template = cls(name, *args, **kwargs)
 
@@ -150,7 +150,7 @@ class TemplateBase(abc.ABC):  # noqa: B024  users make objects of it, too
         return f"{self.name}[{','.join(get_param_names(self._resolved(param)))}]"
 
     def _named(self, param: Parameters, made: Any) -> Any:
-        """What is to be in the family, under the name that it has there."""
+        """A member of the family, renamed to its name there."""
         return made
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What programs use of pydrake.common.deprecation: ways to let names of one's own warn."""
+"""pydrake.common.deprecation: warnings for deprecated names."""
 
 from __future__ import annotations
 
@@ -62,17 +62,17 @@ def deprecated_callable(message: str, *, date: str | None = None) -> Callable[[C
 
 
 def install_numpy_warning_filters(force: bool = False) -> None:
-    """Makes comparisons of arrays that numpy gives up an error, instead of a warning and a wrong result."""
+    """Makes failed comparisons of arrays errors, instead of a warning and a wrong result."""
     for message in ("numpy equal will not", "elementwise (== |!= )?comparison failed"):
         warnings.filterwarnings("error", category=DeprecationWarning, message=message)
 
 
 class ModuleShim:
-    """A module that asks a function for the names that it does not have.
+    """A module that calls a function for the names that it lacks.
 
     Args:
         orig_module: the module.
-        handler: called with a name; returns what it stands for, or raises AttributeError.
+        handler: called with a name; returns its value, or raises AttributeError.
     """
 
     def __init__(self, orig_module: types.ModuleType, handler: Callable[[str], Any]) -> None:
@@ -130,5 +130,5 @@ class _WarningMember:
 def _with_date(message: str, date: str | None) -> str:
     text = message if date is None else f"{message} It will not be there after {date}."
     if _DATE.search(text) is None:
-        raise ValueError(f"A deprecation has a date, as YYYY-MM-DD; there is none in '{text}'.")
+        raise ValueError(f"A deprecation needs a date, as YYYY-MM-DD; '{text}' has none.")
     return text

@@ -1,8 +1,6 @@
-"""The public names of pydrake 1.51, by module: what programs may ask for, whether or not merganser has it."""
+"""The public names of pydrake 1.51, by module: programs may use them, whether or not merganser has them."""
 
 from __future__ import annotations
-
-__all__ = ["MODULES_OF", "NAMES"]
 
 _TEXT = {
     "": "getDrakePath",

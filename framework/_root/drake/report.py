@@ -1,9 +1,10 @@
-"""What a program uses of pydrake that merganser lacks, found by reading it."""
+"""Names of pydrake in a program that merganser lacks, found by reading the program."""
 
 from __future__ import annotations
 
 import ast
 import builtins
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,10 @@ from typing import NamedTuple
 
 from merganser.drake.addresses import ALONG_WITH_ALL, ROOT, inner, is_module, names_of
 from merganser.drake.modules import look_up
-from merganser.drake.programs import parts_of
 from merganser.drake.pydrake_names import MODULES_OF
+from merganser.drake.running import parts_of
 
-__all__ = ["Missing", "describe_program", "missing_names"]
+_METHOD = re.compile(r"[A-Z]|(get|set|num|has|is)_")  # names of Drake's methods begin so
 
 
 class Missing(NamedTuple):
@@ -43,7 +44,8 @@ def missing_names(program: str | Path) -> list[Missing]:
     """The names of pydrake that a program and the modules beside it use, as far as merganser lacks them.
 
     It reads imports, attributes of imported modules, and, where everything of a module is imported, names that nothing
-    in the file defines. It does not see what is looked up while the program runs.
+    in the file defines; and methods of what is always an object of one class, by an annotation or where it is made. It
+    does not see what is looked up while the program runs.
 
     Args:
         program: a file of Python, a folder with a `__main__.py`, or a notebook.
@@ -101,7 +103,7 @@ def _files_of(folder: Path, module: str) -> Iterator[Path]:
 
 
 def _missing_in(file: Path, trees: list[ast.Module]) -> list[Missing]:
-    """Each name once."""
+    """Missing names, each once."""
     found: dict[str, Missing] = {}
     scope = _Scope()
     for tree in trees:
@@ -111,7 +113,8 @@ def _missing_in(file: Path, trees: list[ast.Module]) -> list[Missing]:
             full = f"{ROOT}.{module}.{name}".replace("..", ".")
             if full not in found and not _is_there(module, name):
                 cell = number if file.suffix == ".ipynb" else None
-                there = name in names_of(module) or is_module(f"{module}.{name}".removeprefix("."))
+                # A method of a class that pydrake has may be its, too.
+                there = name.partition(".")[0] in names_of(module) or is_module(f"{module}.{name}".removeprefix("."))
                 found[full] = Missing(file, line, full, cell, there)
     return sorted(found.values(), key=lambda entry: (entry.cell or 0, entry.line, entry.name))
 
@@ -119,11 +122,12 @@ def _missing_in(file: Path, trees: list[ast.Module]) -> list[Missing]:
 def _is_there(module: str, name: str) -> bool:
     if _is_known_module(f"{module}.{name}".removeprefix(".")):
         return True
+    name, _, method = name.partition(".")
     try:
-        look_up(module, name)
+        found = look_up(module, name)
     except AttributeError:
         return False
-    return True
+    return not method or hasattr(found, method) or hasattr(found, "__getattr__")
 
 
 def _is_known_module(name: str) -> bool:
@@ -139,12 +143,15 @@ def _is_pydrake(module: str) -> bool:
 
 
 class _Scope:
-    """What names of a program stand for, all its cells together."""
+    """The meaning of a program's names, over all its cells."""
 
     def __init__(self) -> None:
-        self._modules: dict[str, str] = {}  # names that stand for modules of pydrake
+        self._modules: dict[str, str] = {}  # names bound to modules of pydrake
         self._everything: list[str] = []  # modules of which all names are imported
         self._defined = {*dir(builtins), "__file__", "__doc__", "__builtins__", "display", "get_ipython"}
+        self._names: dict[str, tuple[str, str]] = {}  # names bound to names of pydrake: module and name there
+        self._classes: dict[str, set[tuple[str, str] | None]] = {}  # of values of variables; None if unknown
+        self._assigned: set[ast.Name] = set()  # in statements that have been read
 
     def read(self, tree: ast.Module) -> None:
         for node in ast.walk(tree):
@@ -155,6 +162,45 @@ class _Scope:
             elif isinstance(node, ast.ImportFrom) and not node.level and _is_pydrake(node.module or ""):
                 self._read_from(inner(node.module or ""), node)
             self._defined |= _defined_by(node)
+        for node in ast.walk(tree):
+            self._read_variables(node)
+
+    def _read_variables(self, node: ast.AST) -> None:
+        """Notes of which classes the objects are that a statement or a parameter gives names to."""
+        if isinstance(node, ast.arg):
+            self._classes.setdefault(node.arg, set()).add(self._class_named(node.annotation))
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            (target,) = node.targets
+            targets = target.elts if isinstance(target, ast.Tuple) else [target]
+            for each, kind in zip(targets, self._classes_of(node.value, len(targets))):
+                if isinstance(each, ast.Name):
+                    self._classes.setdefault(each.id, set()).add(kind)
+                    self._assigned.add(each)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node not in self._assigned:
+            self._classes.setdefault(node.id, set()).add(None)
+
+    def _classes_of(self, value: ast.expr, number: int) -> list[tuple[str, str] | None]:
+        """The classes of the objects that an expression makes."""
+        if not isinstance(value, ast.Call):
+            return [None] * number
+        called = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+        if called == "AddMultibodyPlantSceneGraph" and number == 2:
+            return [("multibody.plant", "MultibodyPlant"), ("geometry", "SceneGraph")]
+        if called in ("AddSystem", "AddNamedSystem") and value.args:
+            return self._classes_of(value.args[-1], number)
+        return [self._class_named(value.func)] if number == 1 else [None] * number
+
+    def _class_named(self, expression: ast.expr | None) -> tuple[str, str] | None:
+        """The class of pydrake that an expression names, with its module, if merganser has it."""
+        place: tuple[str, str] | None = None
+        if isinstance(expression, ast.Name):
+            everywhere = (module for module in self._everything if expression.id in names_of(module))
+            place = self._names.get(expression.id) or next(((module, expression.id) for module in everywhere), None)
+        elif isinstance(expression, ast.Attribute):
+            place = next(((module, name) for _, module, name in self._attribute(expression)), None)
+        if place is None or not _is_there(*place) or not isinstance(look_up(*place), type):
+            return None
+        return place
 
     def _read_from(self, module: str, node: ast.ImportFrom) -> None:
         for alias in node.names:
@@ -165,6 +211,8 @@ class _Scope:
                 self._defined |= set(ALONG_WITH_ALL) if module in MODULES_OF else set()
             elif is_module(inner):
                 self._modules[alias.asname or alias.name] = inner
+            else:
+                self._names[alias.asname or alias.name] = module, alias.name
 
     def uses(self, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
         """Line, module of pydrake (without its first part) and name of all that a cell uses of pydrake."""
@@ -179,6 +227,7 @@ class _Scope:
                         yield node.lineno, inner(node.module or ""), alias.name
             elif isinstance(node, ast.Attribute):
                 yield from self._attribute(node)
+                yield from self._method(node)
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 yield from self._undefined(node)
 
@@ -196,6 +245,13 @@ class _Scope:
             module = f"{module}.{names.pop(0)}".removeprefix(".")
         if names and not names[0].startswith("_"):
             yield node.lineno, module, names[0]
+
+    def _method(self, node: ast.Attribute) -> Iterator[tuple[int, str, str]]:
+        """A method of an object of one class, guessed by its name."""
+        classes = self._classes.get(node.value.id, set()) if isinstance(node.value, ast.Name) else set()
+        if len(classes) == 1 and None not in classes and _METHOD.match(node.attr) and isinstance(node.ctx, ast.Load):
+            ((module, name),) = (each for each in classes if each is not None)
+            yield node.lineno, module, f"{name}.{node.attr}"
 
     def _undefined(self, node: ast.Name) -> Iterator[tuple[int, str, str]]:
         """A name that nothing in the program defines: it is to come from `from pydrake... import *`."""

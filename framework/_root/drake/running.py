@@ -1,22 +1,91 @@
-"""Programs written for pydrake run with merganser in its place, as Python runs them."""
+"""Programs written for pydrake run with merganser in its place, as Python runs them.
+
+Programs as they lie on the disk: files of Python, folders with a `__main__.py`, and notebooks.
+"""
 
 from __future__ import annotations
 
+import ast
 import builtins
+import json
 import linecache
+import logging
 import os
+import re
 import runpy
 import sys
+import tokenize
 import traceback
 import types
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from merganser.drake.modules import install
-from merganser.drake.programs import parts_of
 
-__all__ = ["run_module", "run_program"]
+_logger = logging.getLogger("merganser.drake")
+
+# Lines that only IPython understands, and those of them that programs do as well without.
+_OF_IPYTHON = re.compile(r"^(\s*)([%!].*|\S+\?{1,2}\s*)$")
+_IDLE = re.compile(r"\s*%+(matplotlib|load_ext|autoreload|time|timeit|capture|config)\b")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file of Python, or one cell of a notebook.
+
+    Attributes:
+        text: the program.
+        name: the path of the file, followed by the number of the cell in a notebook.
+    """
+
+    text: str
+    name: str
+
+
+def parts_of(path: Path) -> list[Part]:
+    """The parts of a program, in their order; of a file of Python, or a folder with a `__main__.py`, there is one.
+
+    Raises:
+        OSError: the file is missing or cannot be read.
+        SyntaxError: the file is not valid Python.
+    """
+    if path.is_dir():
+        path = path / "__main__.py"
+    if path.suffix == ".ipynb":
+        return _cells(path)
+    try:
+        with tokenize.open(path) as file:
+            return [Part(file.read(), str(path))]
+    except UnicodeDecodeError as error:
+        raise SyntaxError(f"'{path}' is not text: {error}.") from error
+
+
+def _cells(path: Path) -> list[Part]:
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise SyntaxError(f"'{path}' is not a notebook (of format 4): {error!r}.") from error
+    return [_plain(Part(text, f"{path}, cell {number}")) for number, text in enumerate(texts, 1)]
+
+
+def _plain(cell: Part) -> Part:
+    """A cell as Python: lines for IPython do nothing; a warning names those that would matter."""
+    try:
+        ast.parse(cell.text)
+    except SyntaxError:
+        lines = cell.text.splitlines()
+        if lines[0].startswith("%%") and not _IDLE.match(lines[0]):  # in another language
+            kept, left_out = [], lines[:1]
+        else:
+            kept = [_OF_IPYTHON.sub(r"\1pass", line) for line in lines]
+            left_out = [line for line, plain in zip(lines, kept) if line != plain and not _IDLE.match(line)]
+        for line in left_out:
+            _logger.warning("%s: '%s' is for IPython and is left out.", cell.name, line.strip())
+        return Part("\n".join(kept), cell.name)
+    return cell
 
 
 def run_program(program: str, arguments: Sequence[str] = ()) -> None:
@@ -27,7 +96,7 @@ def run_program(program: str, arguments: Sequence[str] = ()) -> None:
         arguments: what it finds in sys.argv behind its path.
 
     Raises:
-        OSError: the file cannot be read, or there is none.
+        OSError: the file is missing or cannot be read.
         BaseException: whatever the program raises; tracebacks that Python prints begin at the program's own lines.
     """
     path = Path(os.path.abspath(program))
@@ -65,11 +134,11 @@ def _begin(program: str, arguments: Sequence[str], folder: Path) -> None:
     if sys.path and sys.path[0] in ("", os.getcwd()):  # from where `python -m merganser` was started
         del sys.path[0]
     sys.path.insert(0, str(folder))
-    sys.excepthook = _tell_from_the_program_on
+    sys.excepthook = _print_from_the_program_on
 
 
 def _display() -> Any:
-    """What notebooks show objects with."""
+    """The function that shows objects in notebooks."""
     try:
         from IPython.display import display
     except ImportError:
@@ -77,7 +146,7 @@ def _display() -> Any:
     return display
 
 
-def _tell_from_the_program_on(
+def _print_from_the_program_on(
     kind: type[BaseException], error: BaseException, calls: types.TracebackType | None
 ) -> None:
     """Prints an exception without the calls that have started the program."""

@@ -1,15 +1,5 @@
 """Plants of textbooks, as blocks: see README.md."""
 
-from merganser.examples.acrobot import (
-    AcrobotInput,
-    AcrobotParams,
-    AcrobotPlant,
-    AcrobotSpongController,
-    AcrobotState,
-    AcrobotWEncoder,
-    SpongControllerParams,
-)
-from merganser.examples.compass_gait import CompassGait, CompassGaitContinuousState, CompassGaitParams
 from merganser.examples.geometry import (
     AcrobotGeometry,
     CompassGaitGeometry,
@@ -17,10 +7,29 @@ from merganser.examples.geometry import (
     QuadrotorGeometry,
     RimlessWheelGeometry,
 )
-from merganser.examples.pendulum import PendulumInput, PendulumParams, PendulumPlant, PendulumState
+from merganser.examples.pendulums import (
+    AcrobotInput,
+    AcrobotParams,
+    AcrobotPlant,
+    AcrobotSpongController,
+    AcrobotState,
+    AcrobotWEncoder,
+    PendulumInput,
+    PendulumParams,
+    PendulumPlant,
+    PendulumState,
+    SpongControllerParams,
+)
 from merganser.examples.quadrotor import QuadrotorPlant, StabilizingLQRController
-from merganser.examples.rimless_wheel import RimlessWheel, RimlessWheelContinuousState, RimlessWheelParams
 from merganser.examples.van_der_pol import VanDerPolOscillator
+from merganser.examples.walkers import (
+    CompassGait,
+    CompassGaitContinuousState,
+    CompassGaitParams,
+    RimlessWheel,
+    RimlessWheelContinuousState,
+    RimlessWheelParams,
+)
 
 __all__ = [
     "AcrobotGeometry",

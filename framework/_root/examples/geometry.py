@@ -1,4 +1,4 @@
-"""What the example plants look like in a SceneGraph: systems from their states to poses."""
+"""Drawings of the example plants in a SceneGraph: systems from their states to poses."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from merganser.examples.acrobot import AcrobotParams
-from merganser.examples.compass_gait import CompassGaitParams
-from merganser.examples.pendulum import PendulumParams
-from merganser.examples.rimless_wheel import RimlessWheelParams
+from merganser.examples.pendulums import AcrobotParams, PendulumParams
+from merganser.examples.walkers import CompassGaitParams, RimlessWheelParams
 from merganser.framework import DiagramBuilder, LeafSystem, OutputPort, Value
 from merganser.framework.math import RigidTransform, RollPitchYaw, RotationMatrix
 from merganser.geometry import (
@@ -25,8 +23,6 @@ from merganser.geometry import (
     Shape,
     Sphere,
 )
-
-__all__ = ["AcrobotGeometry", "CompassGaitGeometry", "PendulumGeometry", "QuadrotorGeometry", "RimlessWheelGeometry"]
 
 Params = TypeVar("Params")
 _GREY, _BLUE, _RED, _GREEN = [0.3, 0.3, 0.3, 1.0], [0.2, 0.4, 0.8, 1.0], [0.8, 0.2, 0.2, 1.0], [0.2, 0.6, 0.3, 1.0]
@@ -87,7 +83,7 @@ class _Looks(LeafSystem):
 def _params_and_graph(
     params: Params | SceneGraph | None, scene_graph: SceneGraph | None, default: type[Params], where: str
 ) -> tuple[Params, SceneGraph]:
-    """What AddToBuilder(builder, port, [params,] scene_graph) was given."""
+    """The arguments of AddToBuilder(builder, port, [params,] scene_graph)."""
     if isinstance(params, SceneGraph) and scene_graph is None:
         params, scene_graph = None, params
     if not isinstance(scene_graph, SceneGraph) or not isinstance(params, (default, type(None))):
@@ -134,7 +130,7 @@ class AcrobotGeometry(_Looks):
         looks = AcrobotGeometry(acrobot_state_port, graph, "state")
         looks._l1 = float(params.l1())
         looks._add(None, RigidTransform(), Box(0.2, 0.2, 0.2), "base", _GREEN)
-        # The links stand beside each other, so that they may pass.
+        # The links are side by side, so that they can pass.
         for name, length, y, color in (
             ("upper_link", params.l1(), 0.15, _RED),
             ("lower_link", params.l2(), 0.25, _BLUE),

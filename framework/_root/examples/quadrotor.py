@@ -1,6 +1,6 @@
 """A quadrotor: a rigid body with four propellers, all of which push along its z axis.
 
-x = [p_WB; rpy; their rates], with roll, pitch and yaw about fixed axes. Propellers 0 to 3 stand at +x, +y, -x and -y of
+x = [p_WB; rpy; their rates], with roll, pitch and yaw about fixed axes. Propellers 0 to 3 are at +x, +y, -x and -y of
 the body, at the distance L, with thrusts kF u_i and yaw torques kM u_i of alternating sign:
 
     m p'' = R_WB [0; 0; sum_i kF u_i] - [0; 0; m g]                                                     (1)
@@ -28,8 +28,6 @@ from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.math.element_functions import cos, sin
 from merganser.framework.native import native
 from merganser.framework.primitives import AffineSystem
-
-__all__ = ["QuadrotorPlant", "StabilizingLQRController"]
 
 Array = NDArray[Any]
 

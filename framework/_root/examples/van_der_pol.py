@@ -12,8 +12,6 @@ from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.native import native
 from merganser.framework.primitives import LogVectorOutput
 
-__all__ = ["VanDerPolOscillator"]
-
 Array = NDArray[Any]
 
 # A point of the limit cycle for mu = 1, how long one turn takes [s], and in how many pieces it is returned.

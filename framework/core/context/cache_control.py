@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from merganser.framework.core.context.store import Store
 
-__all__ = ["CacheControl"]
-
-
 class CacheControl:
     """What every Context can do with its cache and those of its subcontexts."""
 

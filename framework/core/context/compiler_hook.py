@@ -11,17 +11,11 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.store import CacheSlot
     from merganser.framework.core.declarations.native_function import NativeOperation
 
-__all__ = ["Compilation", "compilation", "hand_in"]
-
-
 class Compilation(Protocol):
     """What compiles."""
 
-    def pays_to_load_tapes(self) -> bool:
-        """Whether there has been so much work in Python that tapes are worth their while."""
-
-    def note_evaluation(self, num_entries: int) -> None:
-        """Counts an evaluation of derivatives in Python, in a Context with so many cache entries."""
+    def may_use_tapes(self) -> bool:
+        """Whether what runs tapes is compiled."""
 
     def form_of(self, function: NativeOperation) -> Any:
         """The compiled form of a native function."""
@@ -29,7 +23,7 @@ class Compilation(Protocol):
     def lock(self) -> AbstractContextManager[Any]:
         """What a thread holds while it compiles."""
 
-    def tape(self, context: Context, slots: Sequence[CacheSlot]) -> Any:
+    def tape(self, context: Context, slots: Sequence[CacheSlot], is_patient: bool) -> Any:
         """What brings some slots of a Context up to date by compiled operations, see native/operations/lowering.py."""
 
 

@@ -16,7 +16,7 @@ from merganser.framework.core.context.context_state import ACCEPTED, XC_NODES, S
 from merganser.framework.core.context.context_text import text_of_context
 from merganser.framework.core.context.context_values import put_values, reduce_context, take_values
 from merganser.framework.core.context.dependencies import ACCURACY, ELSEWHERE, TIME
-from merganser.framework.core.context.derivatives import DerivativeEvaluator
+from merganser.framework.core.context.derivatives import Evaluator
 from merganser.framework.core.context.layout import SystemLayout
 from merganser.framework.core.context.store import CacheSlot, FixedInputPortValue, Store
 from merganser.framework.core.scalars.scalars import cast_array, scalar_of_array
@@ -26,8 +26,6 @@ from merganser.framework.core.values.values import AbstractValue, BasicVector
 if TYPE_CHECKING:
     from merganser.framework.core.context.diagram_context import DiagramContext
     from merganser.framework.core.system.system_base import SystemBase
-
-__all__ = ["Context"]
 
 Array = NDArray[Any]
 _TIME_NODE, _ELSEWHERE_NODE = 1 << TIME, 1 << ELSEWHERE
@@ -41,7 +39,7 @@ class Context(StateAndParameters):
 
     Attributes (for the packages of this project, see inside.py; users have the functions):
         system: whose values these are.
-        layout: where they stand in the numbers of the whole tree of contexts, and what depends on them.
+        layout: where they are in the numbers of the whole tree of contexts, and what depends on them.
         store: the numbers of the whole tree, and what of them is out of date.
         parent: the context of the Diagram around; None for a root.
         sources: for each input port a CacheSlot, a FixedInputPortValue, or None.
@@ -52,7 +50,7 @@ class Context(StateAndParameters):
     sources: list[Any]
     derivative_slots: Sequence[CacheSlot]
     _xcdot: ContinuousState
-    _derivative_evaluator: DerivativeEvaluator | None = None
+    _derivative_evaluator: Evaluator | None = None
 
     def __init__(self, store: Store, layout: SystemLayout, parent: DiagramContext | None) -> None:
         self.store = store
@@ -83,10 +81,9 @@ class Context(StateAndParameters):
         Raises:
             TypeError: the time is no number.
             ValueError: the time is nan.
-            RuntimeError: this is the context of a subsystem.
+            RuntimeError: this is the context of a subsystem, or a Simulator is advancing it.
         """
-        self.require_root("SetTime")
-        self.put_time(self._checked_time(time_sec))
+        self._put_time_of_user("SetTime", time_sec)
 
     def put_time(self, time: Any) -> None:
         """Sets the time of the whole tree of contexts [s], unchecked (inside.py)."""
@@ -145,19 +142,20 @@ class Context(StateAndParameters):
         """Sets time [s] and all continuous state variables."""
         self.require_root("SetTimeAndContinuousState")
         values = self._checked(xc, self._xc.size(), "continuous state")
-        self.put_time(self._checked_time(time_sec))
+        self._put_time_of_user("SetTimeAndContinuousState", time_sec)
         self.SetContinuousState(values)
 
     def _read_derivatives(self) -> ContinuousState:
         """The time derivatives of the continuous state, brought up to date."""
         self.store.note_read(self, self.layout.xcdot_nodes)
-        self.derivative_evaluator().evaluate()
+        self.derivative_evaluator().update()
         return self._xcdot
 
-    def derivative_evaluator(self) -> DerivativeEvaluator:
+    def derivative_evaluator(self) -> Evaluator:
         """What brings the time derivatives up to date, over and over again (inside.py)."""
         if self._derivative_evaluator is None:
-            self._derivative_evaluator = DerivativeEvaluator(self)
+            slots = [slot for slot in self.derivative_slots if slot.entry.vector_size]
+            self._derivative_evaluator = Evaluator(self, slots)
         return self._derivative_evaluator
 
     # ------------------------------------------------------------------ copies
@@ -186,6 +184,9 @@ class Context(StateAndParameters):
         return self.Clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Context:
+        if self.parent is not None:  # a part goes with its whole
+            copied_part: Context = copy.deepcopy(self.parent, memo)._children[self.parent._children.index(self)]
+            return copied_part
         copied_system = memo.get(id(self.system))
         if copied_system is None:
             return self.Clone()
@@ -229,6 +230,7 @@ class Context(StateAndParameters):
         time = source.store.flat[:1]
         if self._takes_other_scalars_than(source):
             time = cast_array(time, self._scalar())
+        self._require_time(time[0], "SetTimeStateAndParametersFrom")
         self._copy_values_from(source)
         self.put_time(time[0])
         self.store.accuracy = source.store.accuracy
@@ -257,10 +259,11 @@ class Context(StateAndParameters):
             )
         down = self.layout.down
         self.store.change(down["xc"] | down["xd"] | down["xa"] | down["pn"] | down["pa"], self)
+        # Parameters first, which may refuse others.
+        self._parameters._abstract.SetFrom(source._parameters._abstract)
+        self._abstract_state.SetFrom(source._abstract_state)
         for to, values in zip(mine, theirs):
             to[:] = values
-        self._abstract_state.SetFrom(source._abstract_state)
-        self._parameters._abstract.SetFrom(source._parameters._abstract)
 
     def _scalar(self) -> type[Any]:
         """The type of all scalars here; complex numbers count as floats."""
@@ -368,6 +371,21 @@ class Context(StateAndParameters):
             raise RuntimeError(
                 f"{what}: the context of subsystem '{self.system.GetSystemPathname()}' cannot do this by itself; "
                 "call it on the context of the whole diagram."
+            )
+
+    def _put_time_of_user(self, what: str, time: Any) -> None:
+        self.require_root(what)
+        time = self._checked_time(time)
+        self._require_time(time, what)
+        self.put_time(time)
+
+    def _require_time(self, time: Any, what: str) -> None:
+        """Refuses another time than that of a simulation in progress."""
+        if self.store.is_advancing and time != self.store.flat[0]:
+            raise RuntimeError(
+                f"{what}: a callback or monitor of a simulation cannot set the time of system "
+                f"'{self.system.GetSystemPathname()}', as its Simulator advances it. End the advance (return "
+                "EventStatus.ReachedTermination), set the time, and call Initialize."
             )
 
     def _checked_time(self, time: Any) -> Any:

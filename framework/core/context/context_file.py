@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
     from merganser.framework.core.system.system import System
 
-__all__ = ["LoadContext", "save_context"]
-
 _FORMAT = "merganser context"
 _VERSION = 1
 _HEADER = "header"
@@ -60,7 +58,7 @@ def save_context(context: Context, path: str | os.PathLike[str], allow_pickle: b
 
 
 def _write(path: str | os.PathLike[str], arrays: dict[str, Array]) -> None:
-    """Writes an archive; whoever looks at `path`, even after a power failure, finds either this one or the old one."""
+    """Writes an archive; `path`, even after a power failure, holds either this one or the old one."""
     with saved(path, survives_power_failure=True) as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
@@ -225,7 +223,7 @@ class _Reader:
             return array
 
     def _abstract(self, old: ContextValues, context: Context) -> list[AbstractValue]:
-        """All abstract values; parameters first, as they may tell what identifiers stand for in this program."""
+        """All abstract values; parameters first, as they may define identifiers for this program."""
         boxes = [*old.abstract, *old.kept]
         with self._entry("abstract"):
             saved = list(self._header["abstract"])

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.store import Store
     from merganser.framework.core.system.system import System
 
-__all__ = ["ACCEPTED", "XC_NODES", "StateAndParameters"]
-
 Array = NDArray[Any]
 XC_NODES = 1 << Q | 1 << V | 1 << Z
 ACCEPTED = {"f": "biuf", "c": "biufc"}  # kinds of numbers that fit into an array of floats, of complex numbers
@@ -59,7 +57,8 @@ class StateAndParameters(CacheControl):
     def get_discrete_state_vector(self) -> BasicVector:
         """Returns the only discrete state group."""
         self.store.note_read(self, self.layout.xd_nodes)
-        return self._only_group()
+        groups = self._discrete._items
+        return groups[0] if len(groups) == 1 else self._only_group()
 
     @overload
     def get_mutable_discrete_state(self, index: None = None) -> DiscreteValues: ...
@@ -131,7 +130,7 @@ class StateAndParameters(CacheControl):
         return self.peek_state()
 
     def peek_state(self) -> State:
-        """The whole state, without a note that anybody reads it; who changes it tells the store (inside.py)."""
+        """The whole state, without a note that it is read; after changes call the store (inside.py)."""
         if self._state is None:
             self._state = State(self._xc, self._discrete, self._abstract_state)
         return self._state

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
     from merganser.framework.core.system.system_base import SystemBase
 
-__all__ = ["text_of_context"]
-
 Array = NDArray[Any]
 
 
@@ -39,7 +37,7 @@ def _with_title(context: Context, what: str, lines: Iterable[str]) -> str:
 
 
 def _path(system: SystemBase | None) -> str:
-    """The names from the outermost Diagram down to this system; `_` where there is none, as in pydrake."""
+    """The names from the outermost Diagram down to this system; `_` without a name, as in pydrake."""
     return "" if system is None else f"{_path(system._sys_parent)}::{system.get_name() or '_'}"
 
 

@@ -13,8 +13,6 @@ from merganser.framework.core.values.values import AbstractValue, BasicVector
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
-__all__ = ["ContextValues", "kept_boxes", "put_values", "reduce_context", "take_values"]
-
 Array = NDArray[Any]
 
 

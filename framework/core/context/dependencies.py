@@ -12,8 +12,6 @@ from collections.abc import Iterable
 
 from merganser.framework.common.indices import DependencyTicket
 
-__all__ = ["LEARNING", "DependencyTable", "TicketMethods", "bits"]
-
 # Held while something is noted about dependencies, which all Contexts of a system share.
 LEARNING = threading.RLock()
 
@@ -54,7 +52,7 @@ class DependencyTable:
         self.names: list[str] = list(_FIXED_NODES)
         self.groups: dict[str, int] = _FIXED_GROUPS.copy()
         self.group_nodes: dict[str, tuple[int, ...]] = dict.fromkeys(_GROUPS, ())
-        # For each node the kind of value it is, as contexts tell them apart, and its number among those.
+        # For each node the kind of value it is, as contexts distinguish them, and its number among those.
         self.places = list(_FIXED_PLACES)
         self._masks: dict[int, int] = {}
         self._next_ticket = _FIRST_FREE_TICKET

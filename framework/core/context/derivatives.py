@@ -1,4 +1,4 @@
-"""Keeping the time derivatives of a system up to date, over and over again."""
+"""Keeping time derivatives, or results of other operations, up to date, over and over again."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
     from merganser.framework.core.context.leaf_context import LeafContext
 
-__all__ = ["DerivativeEvaluator", "compute_for", "slots_behind", "trace_upstream", "upstream"]
 
+class Evaluator:
+    """Brings some vectors that blocks compute up to date, such as the time derivatives.
 
-class DerivativeEvaluator:
-    """Brings the time derivatives in a Context up to date.
-
-    At first each block's derivatives are computed by its callback, port by port. When that has gone on for a while,
-    the blocks that are also compiled operations are lowered to a tape, which one call runs
-    (native/operations/lowering.py). The results are the same to the last bit.
+    The first time each is computed by the callback of its block, port by port. When they are asked for again, the
+    blocks that are also compiled operations are lowered to a tape, which one call runs (native/operations/lowering.py),
+    if that is compiled. The results are the same to the last bit.
 
     Args:
-        context: of a system with continuous state.
+        context: any context of the tree.
+        slots: of the vectors.
 
     Attributes:
+        slots: as given.
         uses_tape: whether to use a tape at all.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, slots: Sequence[CacheSlot]) -> None:
         self._context = context
         self._store = context.store
-        self._slots = [slot for slot in context.derivative_slots if slot.entry.vector_size]
+        self.slots = slots
         self._mask = 0
-        for slot in self._slots:
+        for slot in self.slots:
             self._mask |= slot.bit
         self._tape: Any = None
+        self._is_asked_again = False
         self.uses_tape = True
 
     @functools.cached_property
@@ -50,12 +51,6 @@ class DerivativeEvaluator:
         may_lower = self._store.flat.dtype == np.float64 and may_compile()
         return sum(slot.entry.native is not None for slot in self._context._cache_slots()) if may_lower else 0
 
-    def evaluate(self) -> None:
-        """Computes what is out of date, for somebody who takes steps of his own: they count as those of a Simulator."""
-        if self._tape is None and self._store.invalid & self._mask:
-            compilation().note_evaluation(len(self._store.slots))
-        self.update()
-
     def update(self) -> None:
         """Computes what is out of date."""
         tape = self._tape
@@ -63,11 +58,15 @@ class DerivativeEvaluator:
             tape.run()
             return
         store = self._store
-        for slot in self._slots:
+        if not store.invalid & self._mask:
+            return
+        for slot in self.slots:
             if store.invalid & slot.bit:
                 slot.compute()
-        if tape is None and self.uses_tape and self._num_native and compilation().pays_to_load_tapes():
-            self.lower()
+        if tape is None and self.uses_tape and self._num_native:
+            if self._is_asked_again and compilation().may_use_tapes():
+                self.lower(is_patient=True)
+            self._is_asked_again = True
 
     def are_current(self) -> bool:
         """Whether nothing is out of date."""
@@ -78,18 +77,24 @@ class DerivativeEvaluator:
         self._store.invalid |= self._mask
 
     def depend_on(self, entries: int) -> bool:
-        """Whether one of the derivatives is among the entries of a mask."""
+        """Whether one of them is among the entries of a mask."""
         return bool(entries & self._mask)
 
     def operations(self) -> Any:
         """The operations of the tape, see Tape.operations(); None as long as there is no tape."""
         return self._tape.operations() if self._tape is not None else None
 
-    def lower(self) -> None:
-        """From now on runs the tape, if there is anything to put on it."""
-        tape = compilation().tape(self._context, self._slots)
+    def lower(self, is_patient: bool = False) -> None:
+        """From now on runs the tape, if there is anything to put on it.
+
+        Args:
+            is_patient: whether Python goes on to compute what would have to be compiled.
+        """
+        tape = compilation().tape(self._context, self.slots, is_patient)
         if tape.num_operations():
             self._tape = tape
+        elif tape.may_grow():
+            self._is_asked_again = False
         else:
             self._num_native = 0
 

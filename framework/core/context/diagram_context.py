@@ -13,8 +13,6 @@ from merganser.framework.core.context.store import FixedInputPortValue, Store
 from merganser.framework.core.values.state import AbstractValues, DiscreteValues, Parameters
 from merganser.framework.core.values.values import BasicVector
 
-__all__ = ["DiagramContext", "make_context"]
-
 
 class DiagramContext(Context):
     """The context of a Diagram: a view of the values of all its subsystems."""

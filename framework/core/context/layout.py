@@ -1,4 +1,4 @@
-"""Where every value of a root system stands in its Context, and what depends on what.
+"""Where every value of a root system is in its Context, and what depends on what.
 
 A `RootLayout` is made once for each System that serves as a root, and shared by all its Contexts. It flattens the
 tree of Diagrams into a list of leaf systems (depth first), gives each leaf its ranges in one flat array
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.system.leaf_system import LeafSystem
     from merganser.framework.core.system.system import System
     from merganser.framework.core.system.system_base import SystemBase
-
-__all__ = ["LeafLayout", "RootLayout", "SystemLayout"]
 
 _CATEGORIES = ("time", "accuracy", "xc", "xd", "xa", "pn", "pa")
 _NOTHING_DOWN = dict.fromkeys(_CATEGORIES, 0)
@@ -137,7 +135,7 @@ class RootLayout:
         self._resolve_inputs()
         for leaf in reversed(self.leaf_list):  # most diagrams are built from upstream to downstream
             for number, entry in enumerate(leaf.system._sys_cache_entries):
-                self._add_dependencies(leaf, number, entry.dependencies())  # nobody else knows this layout yet
+                self._add_dependencies(leaf, number, entry.dependencies())  # no other thread has this layout yet
 
     @cached_property
     def unit_quaternions(self) -> list[int]:
@@ -149,7 +147,7 @@ class RootLayout:
 
     @cached_property
     def sources_of_breaks(self) -> list[Callable[[], Sequence[float]]]:
-        """What tells when outputs of systems are not smooth, see declare_breaks."""
+        """What says when outputs of systems are not smooth, see declare_breaks."""
         return [leaf.system._sys_breaks for leaf in self.leaf_list if leaf.system._sys_breaks is not None]
 
     def layout_of(self, system: SystemBase) -> SystemLayout | None:
@@ -271,7 +269,7 @@ class RootLayout:
         """Cache entry `number` of `leaf` depends on `nodes` too: updates all masks upstream.
 
         All Contexts of the tree share them, and threads may learn at the same time: one after the other, and that the
-        entry depends on the nodes is said when the masks are complete, since nobody adds to them after that.
+        entry depends on the nodes is said when the masks are complete, since nothing is added after that.
 
         Raises:
             AlgebraicLoopError: one of the nodes is itself downstream of the entry.

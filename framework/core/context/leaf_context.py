@@ -17,8 +17,6 @@ from merganser.framework.core.values.values import AbstractValue, BasicVector
 if TYPE_CHECKING:
     from merganser.framework.core.context.diagram_context import DiagramContext
 
-__all__ = ["LeafContext"]
-
 Array = NDArray[Any]
 _ELSEWHERE_NODE = 1 << ELSEWHERE
 

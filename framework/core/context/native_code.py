@@ -15,24 +15,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.store import CacheSlot
     from merganser.framework.core.declarations.native_function import NativeOperation
 
-__all__ = [
-    "CONTINUOUS_STATE",
-    "CURRENT_TIME",
-    "FAILURE",
-    "LOG",
-    "OUTPUT",
-    "ContextualCode",
-    "DiscreteStateOf",
-    "EntryOf",
-    "InputOf",
-    "NativeCode",
-    "NextDiscreteStateOf",
-    "ParameterOf",
-    "ValueOf",
-    "may_compile",
-]
-
-
 @functools.cache
 def may_compile() -> bool:
     """Whether there is compiled code at all: numba's switch NUMBA_DISABLE_JIT leaves plain Python only."""
@@ -50,11 +32,11 @@ class ContextualCode(Protocol):
     """Native code that depends on the Context: on what is connected, or on whether it is worth while to compile it."""
 
     def resolve(self, context: LeafContext) -> NativeCode | None:
-        """The operation in a Context of the block; None if there is none at the moment."""
+        """The operation in a Context of the block; None if it has none at the moment."""
 
 
 class _Offset:
-    """Abstract: stands for an offset of one of the values of the block, told by its number."""
+    """Abstract: stands for an offset of one of the values of the block, by its number."""
 
     _never_changes = True  # copies of a system share it
 
@@ -135,13 +117,13 @@ class NativeCode:
             `InputOf(port_index)`, `ParameterOf(index)` and their like for offsets relative to the flat array of the
             Context. `LOG` stands for four integers, `FAILURE` for an address.
         on_stop: called when Python takes over after the operation may have run.
-        is_current: tells whether the operation is still right; asked before the loop goes on after Python. If it is
+        is_current: whether the operation is still right; asked before the loop goes on after Python. If it is
             not, the operation is resolved again. None if it always is.
         unasked: cache slots that Python may leave alone where the operation needs them: there is no operation unless
-            these are operations too, with all that they depend on, so that nobody sees that they were computed.
+            these are operations too, with all that they depend on, so that no record shows that they were computed.
         sources: the slots that it reads; None for those upstream of the computation.
         reads_abstract_state: whether it reads numbers that stand for abstract state, so that it is no function of what
-            stands in the flat array.
+            is in the flat array.
     """
 
     operation: str | NativeOperation | Operation
@@ -153,7 +135,7 @@ class NativeCode:
     reads_abstract_state: bool = False
 
     def resolve(self, context: LeafContext) -> NativeCode | None:
-        """The operation in a Context; None if there is none."""
+        """The operation in a Context; None if it has none."""
         return self
 
     def sources_in(self, context: LeafContext) -> list[Any]:

@@ -11,8 +11,6 @@ from merganser.framework.core.context.context import Context
 from merganser.framework.core.context.layout import LeafLayout
 from merganser.framework.core.values.values import BasicVector
 
-__all__ = ["blame_derivatives", "blame_input", "is_finite"]
-
 
 def is_finite(values: Any) -> bool:
     """Whether all elements of an array of numbers or of AutoDiffXd are finite; of the latter, values alone count."""

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.common.errors import AlgebraicLoopError, log_once, note_place
+from merganser.framework.common.errors import (
+    AlgebraicLoopError,
+    UnconnectedInputError,
+    log_once,
+    note_place,
+    refuse_result,
+)
 from merganser.framework.core.context.dependencies import ELSEWHERE, TIME
 from merganser.framework.core.context.layout import RootLayout, describe_loop
 from merganser.framework.core.scalars.scalars import filled
@@ -23,8 +30,6 @@ from merganser.framework.core.values.values import AbstractValue, BasicVector, V
 if TYPE_CHECKING:
     from merganser.framework.core.context.leaf_context import LeafContext
     from merganser.framework.core.declarations.cache import CacheEntry
-
-__all__ = ["CacheSlot", "FixedInputPortValue", "Store", "new_slot"]
 
 _TIME_NODE = 1 << TIME
 _logger = logging.getLogger("merganser.framework")
@@ -56,11 +61,12 @@ class Store:
         num_disturbances: counts the changes by computations on which something depends, or may depend.
         no_continuous_state: that of all parts that have none.
         routing: counts the changes of what feeds which input port and of what is cached.
+        is_advancing: whether a Simulator advances the Context right now, which alone sets its time then.
     """
 
     __slots__ = (
-        "accuracy", "changed", "computing", "flat", "invalid", "layout", "learnt", "no_continuous_state",
-        "num_disturbances", "reader", "reads", "routing", "scalar", "slots", "stack",
+        "accuracy", "changed", "computing", "flat", "invalid", "is_advancing", "layout", "learnt",
+        "no_continuous_state", "num_disturbances", "reader", "reads", "routing", "scalar", "slots", "stack",
     )  # fmt: skip
 
     def __init__(self, layout: RootLayout, dtype: Any = np.float64, scalar: type[Any] | None = None) -> None:
@@ -78,6 +84,7 @@ class Store:
         self.changed: int | None = None
         self.num_disturbances = 0
         self.routing = 0
+        self.is_advancing = False
         self.accuracy: float | None = None
         self.slots: list[CacheSlot] = []
         self.stack: list[CacheSlot] = []
@@ -154,7 +161,7 @@ class Store:
             self.invalid = (1 << self.layout.num_entries) - 1
 
     def apply_learnt(self) -> None:
-        """Tells the layout what computations have been seen to read.
+        """Reports to the layout what computations have been seen to read.
 
         That waits until none is in progress, since nothing changes before. Consumers come first, which makes it
         linear in the length of a chain; the other way round it would be quadratic.
@@ -215,7 +222,9 @@ class CacheSlot:
                 store.reader = self.context
                 store.computing = outer_computing | bit
                 store.stack.append(self)
-                entry.calc(self.context, self.value)
+                result = entry.calc(self.context, self.value)
+                if result is not None:
+                    refuse_result(entry.describe(), entry.calc, result, self.value)
             except Exception as error:
                 self.note_failure(error)
                 raise
@@ -248,6 +257,13 @@ class CacheSlot:
             )
         loop = store.stack[store.stack.index(self) :]
         return AlgebraicLoopError(describe_loop([(s.context.system, s.number) for s in reversed(loop)]))
+
+
+def must_repeat(error: Exception) -> bool:
+    """Whether a callback failed for lack of a value that it asked for, or of memory, and not by itself."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    compute = CacheSlot.compute.__code__
+    return isinstance(error, (UnconnectedInputError, MemoryError)) or any(frame.f_code is compute for frame in frames)
 
 
 class _SlotWithoutValue(CacheSlot):

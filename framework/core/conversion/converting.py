@@ -26,8 +26,6 @@ from merganser.framework.core.system.scalar_conversion import ConversionRefused
 from merganser.framework.core.system.system import System, new_system, origin_of
 from merganser.framework.core.values.values import BasicVector, _restore_vector
 
-__all__ = ["convert", "is_written_for_one_scalar"]
-
 Scalar = type[Any]
 _NOT_COPYABLE = (pickle.PicklingError, TypeError, AttributeError)
 
@@ -47,10 +45,10 @@ def convert(system: Any, T: Scalar) -> Any:
         inner = refusal.system
         if inner is system:
             raise
-        what = f"system '{inner.GetSystemPathname()}' of type {inner.GetSystemType()}"
+        what = f"system '{inner.GetSystemPathname()}' of type {type(inner).__qualname__}"
         what = f"{what} does not" if _is_inside(inner, system) else f"{_holder(system, inner)} refers to {what}"
         raise ConversionRefused(system, T, f"because {what}: {refusal.reason}") from refusal.__cause__
-    except _Failed as failed:  # somebody's conversion function has raised an exception
+    except _Failed as failed:  # a conversion function of a user has raised an exception
         assert failed.__cause__ is not None
         raise failed.__cause__ from None
 
@@ -120,7 +118,7 @@ def _converted_copy(system: System, T: Scalar) -> Any:
 
 
 def _adopt(system: Any) -> None:
-    """Tells the systems in a Diagram that they are in there; those from converters of their own do not know it."""
+    """Notes in the systems of a Diagram that they are in there; those from converters of their own do not know it."""
     for subsystem in system._sys_subsystems() or ():
         subsystem._sys_parent = system
         _adopt(subsystem)

@@ -27,34 +27,6 @@ from merganser.framework.core.values.state import ContinuousState, DiscreteValue
 from merganser.framework.core.values.values import BasicVector, VectorBase
 from merganser.framework.core.values.vector_views import Subvector, Supervector
 
-__all__ = [
-    "BasicVector_",
-    "Context_",
-    "ContinuousState_",
-    "DiagramBuilder_",
-    "Diagram_",
-    "DiscreteUpdateEvent_",
-    "DiscreteValues_",
-    "Event_",
-    "InputPort_",
-    "LeafContext_",
-    "LeafOutputPort_",
-    "LeafSystem_",
-    "OutputPort_",
-    "Parameters_",
-    "PublishEvent_",
-    "State_",
-    "Subvector_",
-    "Supervector_",
-    "SystemOutput_",
-    "SystemVisitor_",
-    "System_",
-    "UnrestrictedUpdateEvent_",
-    "VectorBase_",
-    "VectorSystem_",
-    "WitnessFunction_",
-]
-
 
 def _of_vector(vector: VectorBase) -> type[Any]:
     return scalar_of_array(vector._get())

@@ -12,8 +12,6 @@ from merganser.framework.core.scalars.templates import Template, instantiate
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import ConversionRefused, SystemScalarConverter
 
-__all__ = ["TemplateSystem"]
-
 Scalar = type[Any]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from merganser.framework.common.errors import Where, note_place
+from merganser.framework.common.errors import Where, describe_function, note_place
 from merganser.framework.common.indices import CacheIndex, DependencyTicket
 from merganser.framework.core.context.dependencies import LEARNING, TicketMethods
 from merganser.framework.core.context.native_code import (
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.declarations.native_function import BoundNativeFunction
     from merganser.framework.core.system.leaf_system import LeafSystem
 
-__all__ = ["CacheEntry", "CacheEntryValue", "ValueProducer"]
-
-
 class ValueProducer:
     """How to make room for a value and how to compute it.
 
@@ -46,7 +43,7 @@ class ValueProducer:
         self.calc = calc
 
     @staticmethod
-    def NoopCalc(context: Any, value: AbstractValue) -> None:
+    def NoopCalc(context: Any, value: Any) -> None:
         """A computation that leaves the value as it is."""
 
 
@@ -93,7 +90,12 @@ class CacheEntry(PartOfSystem):
         makes_room_late: whether room for an abstract value is made when it is first asked for, not with the Context;
             for values that are large and seldom asked for, and can be made without fail.
         known: nodes that a computation has been seen to read, in any Context (bit mask).
+        operation, arguments: by which name integrators ask for it, and the entry of its arguments; see
+            inside.declare_operation.
     """
+
+    operation = ""
+    arguments: Any = None
 
     def __init__(
         self,
@@ -195,7 +197,12 @@ class CacheEntry(PartOfSystem):
         except Exception as error:
             note_place(error, f"while making room for the value of {self.describe()}")
             raise
-        return value if isinstance(value, AbstractValue) else AbstractValue(value)
+        if not isinstance(value, AbstractValue):
+            raise RuntimeError(
+                f"To make room for the value of {self.describe()}, {describe_function(self.model)} must return a "
+                f"Value, such as Value({'[]' if value is None else '...'}); it returned {value!r}."
+            )
+        return value
 
     # ------------------------------------------------------------------ pydrake's names
 

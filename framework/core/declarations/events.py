@@ -19,25 +19,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.native_code import ContextualCode, NativeCode
     from merganser.framework.core.system.system import System
 
-__all__ = [
-    "DID_ITS_WORK",
-    "DID_NOTHING",
-    "Arrivals",
-    "DeclaredEvent",
-    "Demand",
-    "DiscreteUpdateEvent",
-    "Event",
-    "EventKind",
-    "EventStatus",
-    "Notification",
-    "PeriodicEventData",
-    "PublishEvent",
-    "TriggerType",
-    "UnrestrictedUpdateEvent",
-    "most_severe",
-]
-
-
 class TriggerType(Enumeration):
     """What made an event happen."""
 
@@ -142,7 +123,7 @@ class EventStatus:
         return f"<EventStatus {self._severity.name[1:]}{text}>"
 
 
-# What most events come to; nobody changes these.
+# What most events come to; these do not change.
 DID_NOTHING, DID_ITS_WORK = EventStatus.DidNothing(), EventStatus.Succeeded()
 
 # most_severe(statuses): what simultaneous events come to together, the first of the most severe ones, only to be read.
@@ -228,7 +209,7 @@ class UnrestrictedUpdateEvent(Event):
 class Demand:
     """Whether what a publish event shows is wanted each time, or only as it is in the end; for viewers.
 
-    Compiled simulations leave the event out while nobody wants it, and let it happen once when the advance ends; it
+    Compiled simulations leave the event out while it is not wanted, and let it happen once when the advance ends; it
     costs nothing then. It is wanted until it has been met, or always. May be used from any thread.
 
     Attributes:
@@ -297,7 +278,7 @@ class DeclaredEvent:
 
     `handler` is called as handler(context) for publish events, handler(context, discrete_values) for discrete
     updates and handler(context, state) for unrestricted updates. `period` and `offset` are those of periodic events.
-    `native` is an operation that does the same, if there is one. `demand` tells whether a publish event is wanted at
+    `native` is an operation that does the same, if there is one. `demand` says whether a publish event is wanted at
     the moment, None if it always is. `arrivals` are what an event with the trigger kTimed waits for. An unrestricted
     update that `joins_discrete_updates` happens together with discrete updates: all of them see the state from before.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from merganser.framework.common.errors import note_place
+from merganser.framework.common.errors import describe_function, note_place
 from merganser.framework.core.declarations.events import (
     DID_ITS_WORK,
     DID_NOTHING,
@@ -19,18 +19,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
     from merganser.framework.core.context.leaf_context import LeafContext
 
-__all__ = [
-    "NOTHING_BEGUN",
-    "Begun",
-    "UpdateList",
-    "call_handler",
-    "compute_updates",
-    "execute",
-    "in_phases",
-    "make_updates",
-    "of_kind",
-    "raise_if_failed",
-]
+_WRITE = " Write new values into the last argument, as in discrete_state.set_value(group, values)."
 
 EventList = Sequence[tuple["LeafContext", DeclaredEvent]]
 UpdateList = Sequence[tuple["LeafContext", Any]]
@@ -171,7 +160,7 @@ def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None)
         raise TypeError(
             f"The {event.trigger.name[1:]} {event.kind.value} event of system "
             f"'{context.system.GetSystemPathname()}' must return an EventStatus or None; got {type(result).__name__} "
-            f"({result!r}){_by(event.handler)}."
+            f"({result!r}), by {describe_function(event.handler)}.{'' if values is None else _WRITE}"
         )
     if result._severity <= EventStatus.Severity.kSucceeded:
         return DID_ITS_WORK if result._severity is EventStatus.Severity.kSucceeded else DID_NOTHING

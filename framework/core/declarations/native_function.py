@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +18,6 @@ from merganser.framework.core.scalars.element_functions import put
 
 if TYPE_CHECKING:
     from merganser.framework.core.system.leaf_system import LeafSystem
-
-__all__ = [
-    "BoundNativeFunction",
-    "NativeFunction",
-    "NativeHandler",
-    "NativeOperation",
-    "copy",
-    "native",
-    "next_state",
-    "result_of",
-]
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _FLOAT, _OBJECT = np.dtype(np.float64), np.dtype(object)
@@ -176,6 +167,12 @@ class NativeFunction:
             ValueError: the system has nothing of a parameter's name.
             TypeError: what was given for a parameter is neither a constant nor a wire.
         """
+        if self._explain is None and not self.is_ours and _returns_values(self._function):
+            raise TypeError(
+                f"{self.describe()}, {what} of system '{system.GetSystemPathname()}': it returns a value, which is "
+                f"not used. Write the result into its last parameter, as in {self.parameters[-1]}[0] = ..., and return "
+                "None."
+            )
         wires: dict[str, Argument] | None = None
         arguments = []
         for name in self.parameters[: len(self.parameters) - len(results)]:
@@ -307,7 +304,7 @@ class BoundNativeFunction:
         return code
 
     def watch(self, context: Any) -> None:
-        """Whoever has lowered this into an operation of its own, in another context, does so again too."""
+        """Contexts that have lowered this into an operation of their own do so again."""
         for argument in self._arguments:
             argument.watch(context)
 
@@ -369,7 +366,7 @@ class BoundNativeFunction:
         operation = self._function.operation(self._kinds((*self._arguments, *self._results)))
         if all(argument.type_code != "l" for argument in self._arguments) or not may_compile():
             return operation.call
-        # Python cannot call compiled code with lists of arrays; but what cannot be compiled is to be told now.
+        # Python cannot call compiled code with lists of arrays; but what cannot be compiled is reported now.
         operation.address()
         return self._function.interpreted
 
@@ -398,6 +395,17 @@ def next_state(index: int, size: int) -> Wire:
 def result_of(size: int) -> Wire:
     """Where the result of a computation goes."""
     return Wire(OUTPUT, 0, size)
+
+
+def _returns_values(function: Any) -> bool:
+    """Whether a function of Python has a statement that returns something else than None."""
+    instructions = list(dis.get_instructions(function)) if hasattr(function, "__code__") else []
+    ends = [  # in later versions of Python, constants are returned by one instruction
+        instruction if instruction.opname == "RETURN_CONST" else before
+        for before, instruction in itertools.pairwise([*instructions[:1], *instructions])
+        if instruction.opname in ("RETURN_VALUE", "RETURN_CONST")
+    ]
+    return any(end.opname not in ("LOAD_CONST", "RETURN_CONST") or end.argval is not None for end in ends)
 
 
 def _fits(argument: Any, kind: str) -> bool:

@@ -42,19 +42,6 @@ from merganser.framework.core.context.native_code import (
 from merganser.framework.core.declarations.cache import CacheEntry
 from merganser.framework.core.declarations.ports import InputPort
 
-__all__ = [
-    "TIME_NAMES",
-    "Argument",
-    "Changing",
-    "InputOr",
-    "MatrixOf",
-    "PartOf",
-    "Time",
-    "Wire",
-    "argument_for",
-    "wires_of",
-]
-
 Array = NDArray[Any]
 TIME_NAMES = ("t", "time")
 _INTEGERS = np.iinfo(np.int64)
@@ -171,12 +158,12 @@ class Argument:
         return []
 
     def in_context(self, context: Any) -> Argument:
-        """What it is in compiled code for a Context, which is told when that is another."""
+        """What it is in compiled code for a Context, which is notified when that is another."""
         self.watch(context)
         return self
 
     def watch(self, context: Any) -> None:
-        """Has a context told when the value is replaced by another."""
+        """Has a context notified when the value is replaced by another."""
 
     is_fixed = True  # whether it is the same operation in all Contexts, for good
     is_constant = False  # whether it has the same value in all Contexts of numbers, for good

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
     from merganser.framework.core.system.system import System
 
-__all__ = ["InputPort", "LeafOutputPort", "OutputPort"]
-
 ValueT = TypeVar("ValueT")  # what `Eval` of a port returns: an array, or the value of an abstract port
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.leaf_context import LeafContext
     from merganser.framework.core.system.leaf_system import LeafSystem
 
-__all__ = ["ActiveWitness", "WitnessFunction", "WitnessFunctionDirection"]
-
 # A witness function together with the context of the leaf system that it belongs to.
 ActiveWitness = tuple["LeafContext", "WitnessFunction"]
 

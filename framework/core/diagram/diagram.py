@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,8 +18,6 @@ from merganser.framework.core.drawing.graphviz import GraphvizFragment, Graphviz
 from merganser.framework.core.system.system import System
 from merganser.framework.core.system.system_base import require_system
 from merganser.framework.core.system.visitor import SystemVisitor
-
-__all__ = ["Diagram"]
 
 
 class Diagram(System):
@@ -40,6 +39,16 @@ class Diagram(System):
 
     def __init__(self) -> None:
         pass
+
+    def _repr_svg_(self) -> str | None:
+        """The picture of `plot_diagram`, which notebooks show for a Diagram; None while there are no subsystems."""
+        if not self._sys_systems:
+            return None
+        from merganser.framework.core.drawing.diagram_plot import plot_diagram
+
+        picture = io.StringIO()
+        plot_diagram(self).savefig(picture, format="svg")
+        return picture.getvalue()
 
     def _sys_subsystems(self) -> Sequence[System]:
         return self._sys_systems

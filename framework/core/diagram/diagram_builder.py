@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, TypeVar
 
+from merganser.framework.common.errors import DiagramError
 from merganser.framework.common.indices import InputPortIndex, OutputPortIndex, UseDefaultName, kUseDefaultName
 from merganser.framework.common.keywords import also_named
 from merganser.framework.core.declarations.ports import InputPort, OutputPort
@@ -13,8 +14,6 @@ from merganser.framework.core.diagram.feedthrough import refuse_algebraic_loops
 from merganser.framework.core.scalars.templates import generic_class, instantiate
 from merganser.framework.core.system.system import System
 from merganser.framework.core.values.arguments import checked_index
-
-__all__ = ["DiagramBuilder"]
 
 SystemT = TypeVar("SystemT", bound=System)
 
@@ -48,7 +47,7 @@ class DiagramBuilder:
         """Adds a system and returns it; one without a name is named after its class.
 
         Raises:
-            ValueError: a system of that name is there already.
+            RuntimeError: a system of that name is there already.
             RuntimeError: the system has been added to a diagram before, this one or another.
         """
         self._require_not_built()
@@ -66,8 +65,10 @@ class DiagramBuilder:
                 f"System '{system.GetSystemPathname()}' has been added to {where} before. A system is a part of one "
                 "diagram, once: make another one, or a copy with system.Clone()."
             )
-        if system._sys_name and self.HasSubsystemNamed(system._sys_name):
-            raise ValueError(f"The diagram already has a system named '{system._sys_name}'; names must be unique.")
+        if system._sys_has_suggested_name:
+            system._sys_name = self._free_name(system._sys_name)
+        elif system._sys_name and self.HasSubsystemNamed(system._sys_name):
+            raise DiagramError(f"The diagram already has a system named '{system._sys_name}'; names must be unique.")
         if not system._sys_name:
             system._sys_name = self._free_name(generic_class(type(system)).__name__)
         self._systems[system] = None
@@ -82,7 +83,7 @@ class DiagramBuilder:
         if not isinstance(system, System):
             raise TypeError(f"AddNamedSystem('{name}', ...) takes a System, got {type(system).__name__}.")
         if self.HasSubsystemNamed(name):
-            raise ValueError(f"The diagram already has a system named '{name}'; names must be unique.")
+            raise DiagramError(f"The diagram already has a system named '{name}'; names must be unique.")
         previous = system._sys_name
         system._sys_name = name
         try:
@@ -158,7 +159,7 @@ class DiagramBuilder:
         """`Connect(output_port, input_port)`, or `Connect(system, system)` where each has only one port to offer.
 
         Raises:
-            ValueError: sizes or types differ, the input is taken, or a port belongs to a system that was not added.
+            RuntimeError: sizes or types differ, the input is taken, or a port belongs to a system that was not added.
         """
         self._require_not_built()
         if len(args) != 2:
@@ -172,7 +173,7 @@ class DiagramBuilder:
         self.require_member(output._system, output)
         self._require_free(input)
         if output._size != input._size:
-            raise ValueError(
+            raise DiagramError(
                 f"Cannot connect {output.GetFullDescription()} ({_kind(output)}) to "
                 f"{input.GetFullDescription()} ({_kind(input)})."
             )
@@ -184,16 +185,16 @@ class DiagramBuilder:
             raise TypeError(f"Cascade takes two systems; got {type(src).__name__} and {type(dest).__name__}.")
         self.Connect(src.get_output_port(), dest.get_input_port())
 
-    def Disconnect(self, source: OutputPort, dest: InputPort) -> None:
+    def Disconnect(self, source: OutputPort[Any], dest: InputPort[Any]) -> None:
         """Removes a wire."""
         self._require_not_built()
         require_ports(source, dest, "Disconnect")
         key = (dest._system, int(dest._index))
         if self._connections.get(key) != (source._system, int(source._index)):
-            raise ValueError(f"{source.GetFullDescription()} is not connected to {dest.GetFullDescription()}.")
+            raise DiagramError(f"{source.GetFullDescription()} is not connected to {dest.GetFullDescription()}.")
         del self._connections[key]
 
-    def ExportInput(self, input: InputPort, name: str | UseDefaultName = kUseDefaultName) -> InputPortIndex:
+    def ExportInput(self, input: InputPort[Any], name: str | UseDefaultName = kUseDefaultName) -> InputPortIndex:
         """Makes an input port of a subsystem an input port of the diagram; returns its index.
 
         By default it is named after the system and the port, '<system>_<port>'.
@@ -203,15 +204,15 @@ class DiagramBuilder:
         if name is kUseDefaultName:
             name = f"{input._system.GetSystemName()}_{input._name}"
         if not isinstance(name, str) or not name:
-            raise ValueError(f"ExportInput: port names are non-empty strings, got {name!r}.")
+            raise DiagramError(f"ExportInput: port names are non-empty strings, got {name!r}.")
         if name in self._inputs:
-            raise ValueError(f"The diagram already has an input port named '{name}'; use ConnectInput to share it.")
+            raise DiagramError(f"The diagram already has an input port named '{name}'; use ConnectInput to share it.")
         self._inputs[name] = [input]
         self._exported[input] = name
         return InputPortIndex(len(self._inputs) - 1)
 
     @also_named(diagram_port_name="diagram_port", diagram_port_index="diagram_port")
-    def ConnectInput(self, diagram_port: str | int, input: InputPort) -> None:
+    def ConnectInput(self, diagram_port: str | int, input: InputPort[Any]) -> None:
         """Feeds one more subsystem's input port from an input port that the diagram already has."""
         self._require_not_built()
         self._require_free(input)
@@ -219,17 +220,17 @@ class DiagramBuilder:
             names = list(self._inputs)
             diagram_port = names[checked_index(diagram_port, len(names), "The diagram", "input port")]
         elif diagram_port not in self._inputs:
-            raise ValueError(f"The diagram has no input port named '{diagram_port}'; it has {list(self._inputs)}.")
+            raise DiagramError(f"The diagram has no input port named '{diagram_port}'; it has {list(self._inputs)}.")
         targets = self._inputs[diagram_port]
         if targets[0]._size != input._size:
-            raise ValueError(
+            raise DiagramError(
                 f"{input.GetFullDescription()} ({_kind(input)}) cannot share an input of the diagram with "
                 f"{targets[0].GetFullDescription()} ({_kind(targets[0])})."
             )
         targets.append(input)
         self._exported[input] = diagram_port
 
-    def ConnectToSame(self, exemplar: InputPort, dest: InputPort) -> bool:
+    def ConnectToSame(self, exemplar: InputPort[Any], dest: InputPort[Any]) -> bool:
         """Feeds `dest` from whatever feeds `exemplar`; returns False if nothing does."""
         self._require_input(exemplar)
         self.require_member(exemplar._system, exemplar)
@@ -243,7 +244,7 @@ class DiagramBuilder:
             return True
         return False
 
-    def ExportOutput(self, output: OutputPort, name: str | UseDefaultName = kUseDefaultName) -> OutputPortIndex:
+    def ExportOutput(self, output: OutputPort[Any], name: str | UseDefaultName = kUseDefaultName) -> OutputPortIndex:
         """Makes an output port of a subsystem an output port of the diagram; returns its index."""
         self._require_not_built()
         if not isinstance(output, OutputPort):
@@ -252,13 +253,13 @@ class DiagramBuilder:
         if name is kUseDefaultName:
             name = f"{output._system.GetSystemName()}_{output._name}"
         if not isinstance(name, str) or not name:
-            raise ValueError(f"ExportOutput: port names are non-empty strings, got {name!r}.")
+            raise DiagramError(f"ExportOutput: port names are non-empty strings, got {name!r}.")
         if name in self._outputs:
-            raise ValueError(f"The diagram already has an output port named '{name}'.")
+            raise DiagramError(f"The diagram already has an output port named '{name}'.")
         self._outputs[name] = output
         return OutputPortIndex(len(self._outputs) - 1)
 
-    def IsConnectedOrExported(self, port: InputPort) -> bool:
+    def IsConnectedOrExported(self, port: InputPort[Any]) -> bool:
         """Whether an input port is connected or exported."""
         self._require_input(port)
         return (port._system, int(port._index)) in self._connections or port in self._exported
@@ -310,28 +311,28 @@ class DiagramBuilder:
             raise RuntimeError("DiagramBuilder: the diagram has been built; a builder serves once.")
 
     def require_member(self, system: System, port: Any = None) -> None:
-        """Raises a ValueError if a system, or that of a port, has not been added."""
+        """Raises a DiagramError if a system, or that of a port, has not been added."""
         if not isinstance(system, System):
             raise TypeError(f"DiagramBuilder: expected a System, got {type(system).__name__}.")
         if system not in self._systems:
             what = (
                 f"{port.GetFullDescription()}: its system" if port is not None else f"System '{system.GetSystemName()}'"
             )
-            raise ValueError(f"{what} has not been added to this builder; call AddSystem first.")
+            raise DiagramError(f"{what} has not been added to this builder; call AddSystem first.")
 
     def _require_input(self, port: Any) -> None:
         if not isinstance(port, InputPort):
             raise TypeError(f"DiagramBuilder: expected an input port, got {_what(port)}.")
 
-    def _require_free(self, input: InputPort) -> None:
+    def _require_free(self, input: InputPort[Any]) -> None:
         self._require_input(input)
         self.require_member(input._system, input)
         upstream = self._connections.get((input._system, int(input._index)))
         if upstream is not None:
             port = upstream[0].get_output_port(upstream[1])
-            raise ValueError(f"{input.GetFullDescription()} is already connected to {port.GetFullDescription()}.")
+            raise DiagramError(f"{input.GetFullDescription()} is already connected to {port.GetFullDescription()}.")
         if input in self._exported:
-            raise ValueError(f"{input.GetFullDescription()} is already exported as an input of the diagram.")
+            raise DiagramError(f"{input.GetFullDescription()} is already exported as an input of the diagram.")
 
 
 def _what(port: Any) -> str:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.diagram.diagram import Diagram
     from merganser.framework.core.system.system import System
 
-__all__ = ["inputs_reaching", "refuse_algebraic_loops"]
-
 Graph = dict[Any, list[Any]]  # for each node those that lead to it
 Wires = Mapping[tuple["System", int], tuple["System", int]]
 
@@ -70,7 +68,7 @@ def _port_graph(systems: Sequence[System], connections: Wires, guess: bool, only
 
 
 def _cycle_in(graph: Graph) -> list[Any] | None:
-    """The nodes of a cycle, in the direction of the edges; None if there is none."""
+    """The nodes of a cycle, in the direction of the edges; None without a cycle."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

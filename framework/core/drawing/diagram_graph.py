@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from merganser.framework.core.system.system import System
 
-__all__ = ["diagram_graph"]
-
-
 def diagram_graph(system: System) -> Any:
     """Returns a networkx MultiDiGraph of the direct subsystems of a Diagram.
 

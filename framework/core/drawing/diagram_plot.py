@@ -1,6 +1,6 @@
 """Pictures of Diagrams with matplotlib: boxes with named ports, and wires between them.
 
-Boxes stand in columns from left to right along the flow of data. A wire to the next column is a curve; one that
+Boxes are in columns from left to right along the flow of data. A wire to the next column is a curve; one that
 skips a column runs above all boxes, one that leads back (feedback) below them, each in a lane of its own. Lengths
 are in inches.
 """
@@ -15,8 +15,6 @@ from merganser.framework.core.drawing.diagram_graph import diagram_graph
 
 if TYPE_CHECKING:
     from merganser.framework.core.system.system import System
-
-__all__ = ["plot_diagram"]
 
 _LINE = 0.22  # height of a line of text
 _CHARACTER = 0.072  # width of a character of a port's name

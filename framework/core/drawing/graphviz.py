@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from merganser.framework.core.system.system import System
 
-__all__ = ["GraphvizFragment", "GraphvizFragmentParams", "GraphvizMethods", "diagram_fragment"]
-
 _COLOR_OF_INPUTS, _COLOR_OF_OUTPUTS = "blue", "green"
 _SPLIT, _SPLIT_IN_TWO = "split", "I/O"
 
@@ -75,7 +73,6 @@ class GraphvizMethods:
         _sys_output_ports: list[Any]
 
         def get_name(self) -> str: ...
-        def GetSystemType(self) -> str: ...
         def GetSystemPathname(self) -> str: ...
 
     def GetGraphvizString(self, max_depth: int | None = None, options: Mapping[str, str] | None = None) -> str:
@@ -100,7 +97,7 @@ class GraphvizMethods:
         Raises:
             TypeError: the system's `DoGetGraphvizFragment` did not return a GraphvizFragment.
         """
-        header = [f"<B>{html.escape(self.GetSystemType())}</B>"]
+        header = [f"<B>{html.escape(type(self).__qualname__)}</B>"]
         if self.get_name():
             header.append(f"name={html.escape(self.get_name())}")
         depth = sys.maxsize if max_depth is None else max_depth

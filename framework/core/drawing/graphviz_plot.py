@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from merganser.framework.core.system.system import System
 
-__all__ = ["plot_graphviz", "plot_system_graphviz"]
-
 _SECONDS = 60.0  # that a layout may take
 
 

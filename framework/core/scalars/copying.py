@@ -21,9 +21,6 @@ from merganser.framework.core.scalars.templates import Template
 if TYPE_CHECKING:
     from merganser.framework.core.system.system import System
 
-__all__ = ["PartOfSystem", "Shared", "copy_system"]
-
-
 def copy_system(system: System, memo: dict[int, Any] | None = None) -> Any:
     """Returns an independent copy of a system and all inside, outside of any Diagram.
 
@@ -37,22 +34,23 @@ def copy_system(system: System, memo: dict[int, Any] | None = None) -> Any:
     buffer.seek(0)
     copied = _CopyUnpickler(buffer, shared).load()
     if memo is not None:
-        _note_copies(system, copied, memo)
+        note_copies(system, copied, memo)
     return copied
 
 
-def _note_copies(system: Any, copied: Any, memo: dict[int, Any]) -> None:
+def note_copies(system: Any, copied: Any, memo: dict[int, Any]) -> None:
+    """Notes for `copy.deepcopy` that a system, its ports and all inside have become those of another."""
     memo[id(system)] = copied
     for mine, theirs in zip(
         system._sys_input_ports + system._sys_output_ports, copied._sys_input_ports + copied._sys_output_ports
     ):
         memo[id(mine)] = theirs
     for inner, inner_copy in zip(system._sys_subsystems() or (), copied._sys_subsystems() or ()):
-        _note_copies(inner, inner_copy, memo)
+        note_copies(inner, inner_copy, memo)
 
 
 class PartOfSystem:
-    """Abstract: what stands in a system and refers to it, such as a port.
+    """Abstract: what is in a system and refers to it, such as a port.
 
     Others may refer to it; what they refer to in a copy, or a converted system, is what stands there in its place.
     """
@@ -60,7 +58,7 @@ class PartOfSystem:
     _belongs_to_system: ClassVar[bool] = True  # see way_of()
 
     def _owner(self) -> System | None:
-        """Override: the system that it stands in, None if it does not yet."""
+        """Override: the system that it is in, None if it does not yet."""
         raise NotImplementedError
 
     def _counterpart_in(self, system: Any) -> Any:
@@ -143,7 +141,7 @@ class _CopyUnpickler(pickle.Unpickler):
 
 
 def _take(place: int) -> Any:
-    """Stands in a pickle for what takes an object out of the list of what is shared."""
+    """Replaces in a pickle what takes an object out of the list of what is shared."""
     raise RuntimeError("A pickle of this process was read by another unpickler than _CopyUnpickler.")
 
 

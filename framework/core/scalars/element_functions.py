@@ -3,7 +3,7 @@
 Compiled code and Python with derivatives or symbols go from element to element. For numbers in Python that would take
 100 ns an element and more, where numpy takes one: so there `elements` gives one "index" that stands for all elements,
 and what is written for an element is computed for all of them at once, to the same bits. Functions of elements, here
-and in math/element_functions.py, take both. What they are in compiled code stands in
+and in math/element_functions.py, take both. What they are in compiled code is in
 native/operations/element_functions.py.
 """
 
@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["add_products", "are_ordered", "elements", "is_finite", "left_to_right_product", "product", "put"]
 
 Array = NDArray[Any]
 _ALL_AT_ONCE = (...,)

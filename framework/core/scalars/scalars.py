@@ -2,7 +2,7 @@
 
 A System computes with numbers of one scalar type: float, AutoDiffXd or Expression. Contexts of floats keep their
 numbers in float64 arrays; others keep them in a `ScalarArray`, whose elements all are of the scalar type, so that a
-callback may write plain numbers into it and whoever reads finds derivatives, or expressions. The classes AutoDiffXd
+callback may write plain numbers into it and readers find derivatives, or expressions. The classes AutoDiffXd
 and Expression are known here by where they are, so that a program that needs neither imports neither.
 """
 
@@ -15,21 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-__all__ = [
-    "ScalarArray",
-    "cast",
-    "cast_array",
-    "checked_scalar",
-    "class_name",
-    "dtype_of",
-    "filled",
-    "has_nan",
-    "number_text",
-    "scalar_named",
-    "scalar_of_array",
-    "supported_scalars",
-]
 
 Array = NDArray[Any]
 Scalar = type[Any]
@@ -60,21 +45,14 @@ def checked_scalar(T: Any, where: str) -> Scalar:
 
 @functools.cache
 def scalar_named(name: str) -> Scalar:
-    """The class AutoDiffXd or Expression.
-
-    Raises:
-        ImportError: what it needs is not installed.
-    """
+    """The class AutoDiffXd or Expression."""
     return getattr(importlib.import_module(_MODULES[name]), name)
 
 
 @functools.cache
 def supported_scalars() -> tuple[Scalar, ...]:
-    """All scalar types; without Expression where sympy is not installed."""
-    try:
-        return float, scalar_named("AutoDiffXd"), scalar_named("Expression")
-    except ImportError:
-        return float, scalar_named("AutoDiffXd")
+    """All scalar types."""
+    return float, scalar_named("AutoDiffXd"), scalar_named("Expression")
 
 
 def dtype_of(T: Scalar) -> np.dtype[Any]:
@@ -121,7 +99,7 @@ def cast_array(values: ArrayLike, T: Scalar) -> Array:
 
 
 def scalar_of_array(values: Array) -> Scalar:
-    """The scalar type of the elements of an array; float if there are none."""
+    """The scalar type of the elements of an array; float if it is empty."""
     if values.dtype != object:
         return float
     known = getattr(values, "scalar", None)

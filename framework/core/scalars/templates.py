@@ -1,7 +1,7 @@
 """Templates: `Foo_[T]` is Foo for the scalar type T, and `Foo_[float]` is Foo itself.
 
 There are two kinds. Of systems and builders, `Foo_[AutoDiffXd]` is a class derived from Foo and from the same
-instantiation of Foo's bases, so that one can derive from it, and isinstance tells a Gain_[AutoDiffXd] from a Gain.
+instantiation of Foo's bases, so that one can derive from it, and isinstance knows a Gain_[AutoDiffXd] from a Gain.
 Everything else holds its numbers in an array and is of the scalar type that is in there: `BasicVector_[AutoDiffXd]` is
 called to make one, and knows by isinstance which are of its kind; objects are of the class for floats.
 """
@@ -16,17 +16,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from merganser.framework.core.scalars.scalars import checked_scalar, supported_scalars
-
-__all__ = [
-    "ClassTemplate",
-    "Kind",
-    "ScalarMethod",
-    "SystemTemplate",
-    "Template",
-    "ValueTemplate",
-    "generic_class",
-    "instantiate",
-]
 
 ClassT = TypeVar("ClassT")  # the class for floats of a family; what is made of any scalars has its functions
 
@@ -46,7 +35,7 @@ def instantiate(cls: type[Any], T: Any) -> type[Any]:
     if cls._scalar is T:
         return cls
     if cls._scalar is not float:
-        raise RuntimeError(f"{cls.__name__} is written for {cls._scalar.__name__}, and there is none for {T.__name__}.")
+        raise RuntimeError(f"{cls.__name__} is written for {cls._scalar.__name__}, and has no form for {T.__name__}.")
     known = cls.__dict__.get(_INSTANTIATIONS)
     if known is None:
         known = {}
@@ -62,12 +51,12 @@ def instantiate(cls: type[Any], T: Any) -> type[Any]:
 
 
 def generic_class(cls: type[Any]) -> type[Any]:
-    """The class for floats of which `cls` is an instantiation; `cls` itself if it is none."""
+    """The class for floats of which `cls` is an instantiation; `cls` itself otherwise."""
     return cls.__dict__.get(_GENERIC, cls)
 
 
 class ScalarMethod:
-    """A method that is told scalar types in brackets: `system.ToScalarType[AutoDiffXd]()`.
+    """A method that takes scalar types in brackets: `system.ToScalarType[AutoDiffXd]()`.
 
     Args:
         function: called as function(self, *scalar types, *arguments).
@@ -120,7 +109,7 @@ class Template(Generic[ClassT]):
         """The class for scalars of the type `parameter`, or of all types in it, if they are one; for None, the first.
 
         Raises:
-            RuntimeError: there is none for this type.
+            RuntimeError: it has none for this type.
         """
         if isinstance(parameter, (tuple, list)) and len(set(parameter)) == 1:
             parameter = parameter[0]
@@ -216,7 +205,7 @@ class ValueTemplate(Template[ClassT]):
 
 
 class ClassTemplate(Template[ClassT]):
-    """Classes that are told apart by types of any kind, such as Polynomial, not by types of scalars.
+    """Classes that differ by types of any kind, such as Polynomial, not by types of scalars.
 
     Args:
         name: such as 'Pose_'.
@@ -231,7 +220,7 @@ class ClassTemplate(Template[ClassT]):
         """The class for a type; for None, the first.
 
         Raises:
-            RuntimeError: there is none for this type.
+            RuntimeError: it has none for this type.
         """
         classes = self._classes()
         if isinstance(parameter, (tuple, list)) and len(parameter) == 1:

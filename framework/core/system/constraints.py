@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.common.errors import Where, call_to_write
 from merganser.framework.common.indices import SystemConstraintIndex
 from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.values.arguments import checked_size
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
-
-__all__ = ["ConstraintMethods", "LeafConstraintMethods", "SystemConstraint", "SystemConstraintBounds"]
 
 Array = NDArray[Any]
 
@@ -109,7 +108,8 @@ class SystemConstraint:
         """
         part = context.system.GetSubsystemContext(self._system, context)
         value = np.full(self.size(), np.nan, context.store.flat.dtype)
-        self._calc(part, value)
+        where = Where("Constraint '{1}' of system '{0}'", self._system, self._description)
+        call_to_write(where, self._calc, part, value)
         return value
 
     def CheckSatisfied(self, context: Context, tol: float) -> bool:

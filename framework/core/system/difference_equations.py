@@ -12,9 +12,6 @@ from merganser.framework.core.values.state import DiscreteValues, State
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
-__all__ = ["DifferenceEquationMethods", "compute_update"]
-
-
 class DifferenceEquationMethods(SystemBase):
     """What every System can say about its periodic discrete updates."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.common.errors import Where, call_to_write
 from merganser.framework.core.context.dependencies import TicketMethods
 from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.values.arguments import checked_size
@@ -20,8 +21,6 @@ from merganser.framework.core.values.values import BasicVector
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
-
-__all__ = ["DynamicsMethods", "LeafDynamics", "declare_energy_entries"]
 
 Array = NDArray[Any]
 
@@ -173,7 +172,7 @@ class LeafDynamics(DynamicsMethods):
         return sum(self._sys_continuous_sizes) if self._residual_size is None else self._residual_size
 
     def DoCalcImplicitTimeDerivativesResidual(
-        self, context: Context, proposed_derivatives: ContinuousState, residual: Array
+        self, context: Context, proposed_derivatives: ContinuousState, residual: Array, /
     ) -> None:
         """Override: computes the residual of the implicit dynamics; by default proposed minus true derivatives."""
         if residual.size != proposed_derivatives.size():
@@ -184,32 +183,33 @@ class LeafDynamics(DynamicsMethods):
             )
         residual[:] = proposed_derivatives.CopyToVector() - context._read_derivatives().CopyToVector()
 
-    def DoMapVelocityToQDot(self, context: Context, v: Array) -> Array:
+    def DoMapVelocityToQDot(self, context: Context, v: Array, /) -> Array:
         """Override where q̇ is not v: returns q̇, shape [num_q]."""
         return self._identity_map(context, v, "DoMapVelocityToQDot")
 
-    def DoMapQDotToVelocity(self, context: Context, qdot: Array) -> Array:
+    def DoMapQDotToVelocity(self, context: Context, qdot: Array, /) -> Array:
         """Override where q̇ is not v: returns v, shape [num_v]."""
         return self._identity_map(context, qdot, "DoMapQDotToVelocity")
 
-    def DoCalcPotentialEnergy(self, context: Context) -> Any:
+    def DoCalcPotentialEnergy(self, context: Context, /) -> Any:
         """Override: returns the potential energy [J]; 0 by default."""
         return 0.0
 
-    def DoCalcKineticEnergy(self, context: Context) -> Any:
+    def DoCalcKineticEnergy(self, context: Context, /) -> Any:
         """Override: returns the kinetic energy [J]; 0 by default."""
         return 0.0
 
-    def DoCalcConservativePower(self, context: Context) -> Any:
+    def DoCalcConservativePower(self, context: Context, /) -> Any:
         """Override: returns the conservative power [W]; 0 by default."""
         return 0.0
 
-    def DoCalcNonConservativePower(self, context: Context) -> Any:
+    def DoCalcNonConservativePower(self, context: Context, /) -> Any:
         """Override: returns the non-conservative power [W]; 0 by default."""
         return 0.0
 
     def _calc_residual(self, context: Any, proposed: ContinuousState, residual: Array) -> None:
-        self.DoCalcImplicitTimeDerivativesResidual(context, proposed, residual)
+        where = Where("Residual of system '{}'", self)
+        call_to_write(where, self.DoCalcImplicitTimeDerivativesResidual, context, proposed, residual)
 
     def _map_kinematics(self, context: Any, values: Array, method: str, size_of: Any) -> Array:
         result = np.asarray(getattr(self, f"Do{method}")(context, values))

@@ -12,8 +12,6 @@ from merganser.framework.core.declarations.native_function import NativeFunction
 from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.values.arguments import checked_number
 
-__all__ = ["EventDeclarations"]
-
 PublishHandler = Callable[[Any], EventStatus | None]
 UpdateHandler = Callable[[Any, Any], EventStatus | None]
 

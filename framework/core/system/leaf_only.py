@@ -10,8 +10,6 @@ from merganser.framework.core.context.dependencies import TicketMethods
 from merganser.framework.core.declarations.cache import CacheEntry, ValueProducer
 from merganser.framework.core.declarations.ports import InputPort
 
-__all__ = ["LeafOnlyDeclarations"]
-
 _ALL_SOURCES = frozenset({TicketMethods.all_sources_ticket()})
 
 

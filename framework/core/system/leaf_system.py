@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.common.errors import Where
+from merganser.framework.common.enumeration import names_of
+from merganser.framework.common.errors import Where, call_to_write, refuse_result
 from merganser.framework.common.indices import (
     AbstractParameterIndex,
     AbstractStateIndex,
@@ -49,8 +50,6 @@ from merganser.framework.core.values.values import AbstractValue, BasicVector, V
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
-
-__all__ = ["LeafSystem"]
 
 _ALL_SOURCES = frozenset({System.all_sources_ticket()})
 _SIZE = "System '{}': DeclareVector{}Port: size of port {!r}"
@@ -133,7 +132,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         where = Where("System '{}': DeclareVectorInputPort", self)
         model = one_of(size, model_vector, where, "size or model_vector")
         if random_type is not None and not isinstance(random_type, RandomDistribution):
-            raise TypeError(f"{where}: random_type must be a RandomDistribution or None, got {random_type!r}.")
+            raise TypeError(f"{where}: random_type must be None, {names_of(RandomDistribution)}, got {random_type!r}.")
         if isinstance(model, BasicVector):
             return self._declare_input(name, model.Clone(), model.size(), random_type)
         return self._declare_input(name, None, checked_size(model, Where(_SIZE, self, "Input", name)), random_type)
@@ -293,7 +292,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
         It is no state: nothing that the system computes may depend on it, and publish events may change it.
         """
-        entry = self._declare_entry(description, allocate, _keep, {self.nothing_ticket()})
+        entry = self._declare_entry(description, allocate, ValueProducer.NoopCalc, {self.nothing_ticket()})
         entry.is_storage = True
         return entry
 
@@ -461,7 +460,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             )
         return WitnessFunction(self, description, direction_type, calc, e)
 
-    def DoGetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
+    def DoGetWitnessFunctions(self, context: Context, /) -> list[WitnessFunction]:
         """Override: returns those witness functions, made once in `__init__`, that count in the present state.
 
         A simulator asks at initialization, when an advance begins, and after discrete and unrestricted updates.
@@ -483,7 +482,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     # ------------------------------------------------------------------ dynamics and defaults
 
-    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
+    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState, /) -> None:
         """Override: computes the time derivatives of the continuous state into `derivatives`."""
         if self._sys_derivatives is not None:
             self._sys_derivatives(context, derivatives.get_mutable_vector())
@@ -504,7 +503,10 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         return type(self).DoCalcTimeDerivatives is not of.DoCalcTimeDerivatives
 
     def _calc_xcdot(self, context: LeafContext, derivatives: BasicVector) -> None:
-        self.DoCalcTimeDerivatives(context, context._xcdot)
+        compute: Callable[..., Any] = self.DoCalcTimeDerivatives
+        result = compute(context, context._xcdot)
+        if result is not None:
+            refuse_result(f"Time derivatives of system '{self.GetSystemPathname()}'", compute, result, context._xcdot)
 
     def _set_defaults(self, context: Any) -> None:
         parameters = context.get_mutable_parameters()
@@ -512,7 +514,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             group._values[:] = vector._values
         for value, model in zip(parameters._abstract._items, self._sys_abstract_parameter_models):
             value.SetFrom(model)
-        self.SetDefaultParameters(context, parameters)
+        where = Where("Default values of system '{}'", self)
+        call_to_write(where, self.SetDefaultParameters, context, parameters)
         down = context.layout.down
         context.store.change(down["xc"] | down["xd"] | down["xa"], context)
         if sum(self._sys_continuous_sizes):
@@ -522,7 +525,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         for value, model in zip(context._abstract_state._items, self._sys_abstract_state_models):
             value.SetFrom(model)
         if type(self).SetDefaultState is not LeafSystem.SetDefaultState:
-            self.SetDefaultState(context, context.get_mutable_state())
+            call_to_write(where, self.SetDefaultState, context, context.get_mutable_state())
 
     # ------------------------------------------------------------------ direct feedthrough
 
@@ -578,7 +581,3 @@ def _copy_discrete_state(index: int, context: LeafContext, output: BasicVector) 
 
 def _copy_abstract_state(index: int, context: LeafContext, output: AbstractValue) -> None:
     output.SetFrom(context.get_abstract_state(index))
-
-
-def _keep(context: Context, value: Any) -> None:
-    """The "computation" of a stored value, which leaves it as it is."""

@@ -18,8 +18,6 @@ from merganser.framework.core.declarations.native_function import (
 )
 from merganser.framework.core.values.values import BasicVector
 
-__all__ = ["NativeDeclarations"]
-
 _GROUP = re.compile(r"next_xd(\d+)|xd(\d+)_next")
 
 

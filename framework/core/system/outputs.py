@@ -10,9 +10,6 @@ from merganser.framework.core.values.values import AbstractValue, BasicVector
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
-__all__ = ["OutputMethods", "SystemOutput"]
-
-
 class SystemOutput:
     """Room for the values of all output ports; made by `System.AllocateOutput`.
 

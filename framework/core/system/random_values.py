@@ -14,25 +14,10 @@ from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
 from merganser.framework.common.enumeration import Enumeration
+from merganser.framework.common.errors import Where, refuse_result
 from merganser.framework.core.declarations.native_function import native
 from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.values.values import AbstractValue
-
-__all__ = [
-    "DEFAULT_SEED",
-    "CalcProbabilityDensity",
-    "GeneratorBox",
-    "LeafRandomMethods",
-    "RandomContextMethods",
-    "RandomDistribution",
-    "RandomGenerator",
-    "draw",
-    "drawn",
-    "next_word",
-    "spare_of",
-    "twister_is_known",
-    "uniform",
-]
 
 Array = NDArray[Any]
 
@@ -292,5 +277,11 @@ class LeafRandomMethods(RandomContextMethods):
 
     def _set_random(self, context: Any, generator: RandomGenerator) -> None:
         self._set_defaults(context)
-        self.SetRandomParameters(context, context.get_mutable_parameters(), generator)
-        self.SetRandomState(context, context.get_mutable_state(), generator)
+        where = Where("Random values of system '{}'", self)
+        for method, values in (
+            (self.SetRandomParameters, context.get_mutable_parameters()),
+            (self.SetRandomState, context.get_mutable_state()),
+        ):
+            result = method(context, values, generator)
+            if result is not None:
+                refuse_result(where, method, result, values)

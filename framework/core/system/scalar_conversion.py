@@ -21,8 +21,6 @@ from merganser.framework.core.scalars.scalars import scalar_named, supported_sca
 from merganser.framework.core.scalars.templates import ScalarMethod
 from merganser.framework.core.system.system_base import SystemBase
 
-__all__ = ["ConversionRefused", "ScalarConversionMethods", "SystemScalarConverter"]
-
 Scalar = type[Any]
 Conversion = Callable[[Any], Any]
 
@@ -37,7 +35,7 @@ class ConversionRefused(RuntimeError):
 
     def __init__(self, system: Any, T: Scalar, reason: str) -> None:
         super().__init__(
-            f"System '{system.GetSystemPathname()}' of type {system.GetSystemType()} does not support scalar "
+            f"System '{system.GetSystemPathname()}' of type {type(system).__qualname__} does not support scalar "
             f"conversion to type {T.__name__} ({reason})"
         )
         self.system = system

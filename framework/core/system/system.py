@@ -1,6 +1,6 @@
 """System: the abstract base of everything that has ports and dynamics.
 
-What it is made of stands in system_base.py. What it can do is put together from classes by what it is about; here are
+What it is made of is in system_base.py. What it can do is put together from classes by what it is about; here are
 its inputs, its time derivatives and its events.
 """
 
@@ -34,9 +34,6 @@ from merganser.framework.core.values.values import AbstractValue, BasicVector
 
 if TYPE_CHECKING:
     from merganser.framework.core.declarations.witness import ActiveWitness, WitnessFunction
-
-__all__ = ["System", "new_system", "origin_of"]
-
 
 class System(
     OutputMethods,

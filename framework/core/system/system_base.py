@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.common.errors import name_owner, nearest_names
+from merganser.framework.common.errors import log_once, name_owner, nearest_names
 from merganser.framework.common.garbage import garbage_waits
 from merganser.framework.common.indices import UseDefaultName, kUseDefaultName
 from merganser.framework.core.context.context import Context
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
     from merganser.framework.core.system.system import System
 
-__all__ = ["SystemBase", "require_system"]
-
-
 class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
     """Something with a name, ports, tickets, and Contexts that have its values.
 
@@ -50,6 +48,7 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
     _sys_input_ports: list[InputPort]
     _sys_output_ports: list[Any]
     _sys_parent: Diagram | None
+    _sys_has_suggested_name = False
     _sys_name: str
     _sys_converter: SystemScalarConverter | None  # given to say how it is converted; None if it is copied
 
@@ -92,10 +91,14 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
         if self._sys_names_around is not None:
             self._sys_names_around[self._sys_name] -= 1
             self._sys_names_around[name] += 1
-        self._sys_name = name
+        self._sys_name, self._sys_has_suggested_name = name, False
+
+    def _suggest_name(self, name: str) -> None:
+        """Names the system unless another one of the diagram that it is added to has that name (inside.py)."""
+        self._sys_name, self._sys_has_suggested_name = name, True
 
     def GetSystemName(self) -> str:
-        """The name, or the name of the class if there is none."""
+        """The name, or the name of the class without one."""
         return self._sys_name or generic_class(type(self)).__name__
 
     def GetSystemPathname(self) -> str:
@@ -104,8 +107,10 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
         return f"{prefix}::{self.GetSystemName()}"
 
     def GetSystemType(self) -> str:
-        """The name of the class."""
-        return type(self).__qualname__
+        """The name of the class, with its module if that is no module of this package."""
+        kind = type(self)
+        is_ours = kind.__module__.startswith("merganser.")
+        return kind.__qualname__ if is_ours else f"{kind.__module__}.{kind.__qualname__}"
 
     # ------------------------------------------------------------------ ports
 
@@ -248,7 +253,18 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
         return context
 
     def GetMyMutableContextFromRoot(self, root_context: Context) -> Context:
-        """Returns this system's part of the context of the whole diagram, for changing it."""
+        """Returns this system's part of the context of the whole diagram, for changing it.
+
+        A system in no diagram gets the context of a Diagram that it is given, as in Drake, with a warning.
+        """
+        is_of_diagram = isinstance(root_context, Context) and root_context.system._sys_subsystems() is not None
+        if is_of_diagram and self._sys_parent is None and root_context.system is not self:
+            log_once(
+                logging.getLogger("merganser.framework"),
+                f"GetMyMutableContextFromRoot: system '{self.GetSystemPathname()}' is in no diagram; it returns the "
+                f"context of {name_owner(root_context, self)} that was given.",
+            )
+            return root_context
         return self.GetMyContextFromRoot(root_context)
 
     def GetSubsystemContext(self, subsystem: System, context: Context) -> Context:
@@ -320,7 +336,7 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
     def _sys_printed_parameters(self, context: Context) -> tuple[list[NDArray[Any]], int]:
         """The numeric parameter groups and the number of abstract parameters that print(context) shows.
 
-        Overridden where parameters stand in the Context in another order than a reader expects.
+        Overridden where parameters have another order in the Context than a reader expects.
         """
         parameters = context.get_parameters()
         groups = range(parameters.num_numeric_parameter_groups())
@@ -330,7 +346,7 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
     def _sys_linearized_dynamics(self, context: Context, port: Any) -> Any:
         """What has a method at(point) for the time derivatives at [x; u] and their slopes by it, both of floats.
 
-        Overridden where there is a closed form; None where there is none, as is what the method returns.
+        Overridden where there is a closed form; None without one, as is what the method returns.
 
         Args:
             context: of this system, of AutoDiffXd, of which only the state and the input are going to change.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.common.errors import Where, call_to_write
 from merganser.framework.common.indices import kUseDefaultName
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
@@ -15,8 +16,6 @@ from merganser.framework.core.values.values import BasicVector
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
-
-__all__ = ["VectorSystem"]
 
 Array = NDArray[Any]
 
@@ -70,16 +69,16 @@ class VectorSystem(LeafSystem):
 
     # ------------------------------------------------------------------ overrides
 
-    def DoCalcVectorOutput(self, context: Context, input: Array, state: Array, output: Array) -> None:
+    def DoCalcVectorOutput(self, context: Context, input: Array, state: Array, output: Array, /) -> None:
         """Override: fills in the output, shape [output_size]."""
         raise self._missing("DoCalcVectorOutput(context, input, state, output)")
 
-    def DoCalcVectorTimeDerivatives(self, context: Context, input: Array, state: Array, derivatives: Array) -> None:
+    def DoCalcVectorTimeDerivatives(self, context: Context, input: Array, state: Array, derivatives: Array, /) -> None:
         """Override: fills in the time derivatives of the continuous state."""
         raise self._missing("DoCalcVectorTimeDerivatives(context, input, state, derivatives)")
 
     def DoCalcVectorDiscreteVariableUpdates(
-        self, context: Context, input: Array, state: Array, next_state: Array
+        self, context: Context, input: Array, state: Array, next_state: Array, /
     ) -> None:
         """Override: fills in the next value of the discrete state."""
         raise self._missing("DoCalcVectorDiscreteVariableUpdates(context, input, state, next_state)")
@@ -96,7 +95,7 @@ class VectorSystem(LeafSystem):
         return self.get_input_port().Eval(context) if self._sys_input_ports else np.empty(0)
 
     def GetVectorState(self, context: Context) -> Array:
-        """Returns a copy of the continuous or discrete state, empty if there is none."""
+        """Returns a copy of the continuous or discrete state, empty without state."""
         if self._sys_discrete_models:
             return context.get_discrete_state_vector().CopyToVector()
         return context.get_continuous_state_vector().CopyToVector()
@@ -105,14 +104,19 @@ class VectorSystem(LeafSystem):
         """The handler of discrete updates."""
         if self._sys_discrete_models:
             given, state = self.EvalVectorInput(context), self.GetVectorState(context)
-            self.DoCalcVectorDiscreteVariableUpdates(context, given, state, discrete_values.get_mutable_value())
+            next_state = discrete_values.get_mutable_value()
+            where = Where("Discrete update of system '{}'", self)
+            call_to_write(where, self.DoCalcVectorDiscreteVariableUpdates, context, given, state, next_state)
 
     def _calc_output(self, context: Context, output: BasicVector) -> None:
         given = self.EvalVectorInput(context) if self._sys_feeds_through else np.empty(0)
-        self.DoCalcVectorOutput(context, given, self.GetVectorState(context), output.get_mutable_value())
+        where, y = Where("Output of system '{}'", self), output.get_mutable_value()
+        call_to_write(where, self.DoCalcVectorOutput, context, given, self.GetVectorState(context), y)
 
-    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
-        self.DoCalcVectorTimeDerivatives(
+    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState, /) -> None:
+        call_to_write(
+            Where("Time derivatives of system '{}'", self),
+            self.DoCalcVectorTimeDerivatives,
             context,
             self.EvalVectorInput(context),
             self.GetVectorState(context),

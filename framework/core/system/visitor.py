@@ -8,9 +8,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.diagram.diagram import Diagram
     from merganser.framework.core.system.system import System
 
-__all__ = ["SystemVisitor"]
-
-
 class SystemVisitor:
     """Override both methods and pass the visitor to `system.Accept`.
 

@@ -9,11 +9,6 @@ import numpy as np
 
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 
-__all__ = [
-    "as_model_vector", "bind_overload", "checked_index", "checked_model_value", "checked_number", "checked_size",
-    "continuous_arguments", "one_of", "refuse_unknown", "require_types",
-]  # fmt: skip
-
 
 def continuous_arguments(*args: Any, **kwargs: Any) -> tuple[BasicVector, tuple[int, int, int]]:
     """Model vector and numbers (num_q, num_v, num_z) from the arguments of DeclareContinuousState."""

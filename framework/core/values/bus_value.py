@@ -7,8 +7,6 @@ from typing import Any
 
 from merganser.framework.core.values.values import AbstractValue
 
-__all__ = ["BusValue"]
-
 
 class BusValue:
     """Values by name, of any types; iterating gives the names in the order in which they were set.
@@ -38,7 +36,7 @@ class BusValue:
         self._values[name] = value.Clone()
 
     def Find(self, name: str) -> Any:
-        """Returns the value of that name, or None if there is none."""
+        """Returns the value of that name, or None if it is unknown."""
         value = self._values.get(name)
         return None if value is None else value.get_value()
 

@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 
 from merganser.framework.core.values.values import BasicVector
 
-__all__ = ["NamedVector"]
-
 
 class NamedVector(BasicVector):
     """A vector that has for each name in DEFAULTS the functions name(), set_name(value) and with_name(value).

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Loading", "Unplain", "declare_plain", "from_plain", "to_plain"]
-
 Array = NDArray[Any]
 
 _KINDS = "biufcUS"  # of arrays, as dtype.kind says
@@ -59,9 +57,17 @@ def declare_plain(
         parts: takes a value apart into others that can be kept.
         make: makes a value of these parts, which may be anything, as files may be forged; by default the type.
         is_identifier: whether another value may take its place in the program that loads it, see `Loading`.
+
+    A type of a program that has the name of one of the package is left out, as files know types by their names.
     """
     form = _Form(kind.__qualname__, parts, make or kind, is_identifier)
+    if not _is_of_package(kind) and any(map(_is_of_package, (k for k in _forms if k.__qualname__ == form.name))):
+        return
     _forms[kind] = _forms_by_name[form.name] = form
+
+
+def _is_of_package(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 class Unplain(Exception):

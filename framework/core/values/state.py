@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.core.values.values import AbstractValue, BasicVector, IndexedVector, VectorBase
 
-__all__ = ["AbstractValues", "ContinuousState", "DiscreteValues", "Parameters", "State"]
-
 Array = NDArray[Any]
 
 
@@ -228,11 +226,9 @@ class DiscreteValues(_Groups):
 
     def value(self, index: int = 0) -> Array:
         """Returns group `index` as an array that shares memory with it."""
-        return self.get_vector(index).value()
+        return self._get(index, "discrete state group").value()
 
-    def get_value(self, index: int = 0) -> Array:
-        """Returns group `index` as an array that shares memory with it."""
-        return self.get_vector(index).value()
+    get_value = value
 
     @overload
     def set_value(self, value: ArrayLike) -> None: ...
@@ -240,10 +236,11 @@ class DiscreteValues(_Groups):
     def set_value(self, index: int, value: ArrayLike) -> None: ...
     def set_value(self, *args: Any, **kwargs: Any) -> None:
         """`set_value(value)` for the only group, or `set_value(index, value)`."""
-        names = ("value",) if len(args) + len(kwargs) == 1 else ("index", "value")
-        given = bind_overload("DiscreteValues.set_value", names, {}, args, kwargs)
-        group = self.get_vector(given["index"]) if "index" in given else self._only()
-        group.SetFromVector(given["value"])
+        if kwargs or not 1 <= len(args) <= 2:
+            names = ("value",) if len(args) + len(kwargs) == 1 else ("index", "value")
+            args = tuple(bind_overload("DiscreteValues.set_value", names, {}, args, kwargs).values())
+        group = self._get(args[0], "discrete state group") if len(args) == 2 else self._only()
+        group.SetFromVector(args[-1])
 
     def SetFrom(self, other: DiscreteValues) -> None:
         """Overwrites all groups with another's of the same sizes; if one does not fit, all stay as they are."""

@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.scalars.scalars import cast_array, class_name
 
-__all__ = ["AbstractValue", "BasicVector", "IndexedVector", "Value", "VectorBase", "refuse_mask"]
-
 Array = NDArray[Any]
 _new = object.__new__
 _MOST_SHOWN = 8  # values in a message
@@ -165,7 +163,19 @@ class BasicVector(VectorBase):
             _require_numbers(value, values.dtype)
         values[:] = value
 
+    def CopyToVector(self) -> Array:
+        return self._values.copy()
+
+    def GetAtIndex(self, index: int) -> Any:
+        return self._values[index]
+
     def SetAtIndex(self, index: int, value: Any) -> None:
+        self._values[index] = value
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._values[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
         self._values[index] = value
 
     def set_value(self, value: ArrayLike) -> None:
@@ -338,7 +348,7 @@ def refuse_mask(values: Any) -> Array:
     Raises:
         TypeError: some of them are masked; what stands behind a mask is no value.
     """
-    masked = sys.modules.get("numpy.ma")  # it takes 30 ms to import; until somebody does, nothing is masked
+    masked = sys.modules.get("numpy.ma")  # it takes 30 ms to import; until then nothing is masked
     if masked is not None and isinstance(values, masked.MaskedArray) and masked.is_masked(values):
         raise TypeError(f"Expected numbers, got an array of which some are masked: {values!r}. Fill it in before.")
     return np.asarray(values)

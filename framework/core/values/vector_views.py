@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.values.values import VectorBase
 
-__all__ = ["Subvector", "Supervector"]
-
 Array = NDArray[Any]
 
 

@@ -115,7 +115,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__:  # types are made when they are first asked for
         for topic in _TOPICS:
             module = importlib.import_module(f"{__name__}.{topic}")
-            if name in module.__all__:
+            if hasattr(module, name):
                 value = globals()[name] = getattr(module, name)
                 return value
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -3,22 +3,6 @@
 from merganser.framework.lcm.message import define_messages
 from merganser.framework.lcm.messages.signals import lcmt_force_torque
 
-__all__ = [
-    "lcmt_acrobot_u",
-    "lcmt_acrobot_x",
-    "lcmt_acrobot_y",
-    "lcmt_call_python",
-    "lcmt_call_python_data",
-    "lcmt_planar_gripper_command",
-    "lcmt_planar_gripper_finger_command",
-    "lcmt_planar_gripper_finger_face_assignment",
-    "lcmt_planar_gripper_finger_face_assignments",
-    "lcmt_planar_gripper_finger_status",
-    "lcmt_planar_gripper_status",
-    "lcmt_planar_manipuland_status",
-    "lcmt_planar_plant_state",
-]
-
 lcmt_acrobot_x, lcmt_acrobot_u, lcmt_acrobot_y, lcmt_call_python_data, lcmt_call_python = define_messages(
     __name__,
     """

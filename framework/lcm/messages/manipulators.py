@@ -5,20 +5,6 @@ Positions of joints are in rad, velocities in rad/s, torques in N m, times (utim
 
 from merganser.framework.lcm.message import define_messages
 
-__all__ = [
-    "lcmt_allegro_command",
-    "lcmt_allegro_status",
-    "lcmt_iiwa_command",
-    "lcmt_iiwa_status",
-    "lcmt_iiwa_status_telemetry",
-    "lcmt_jaco_command",
-    "lcmt_jaco_status",
-    "lcmt_panda_command",
-    "lcmt_panda_status",
-    "lcmt_schunk_wsg_command",
-    "lcmt_schunk_wsg_status",
-]
-
 lcmt_iiwa_command, lcmt_iiwa_status, lcmt_iiwa_status_telemetry = define_messages(
     __name__,
     """

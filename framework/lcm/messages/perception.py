@@ -3,8 +3,6 @@
 from merganser.framework.lcm.message import define_messages
 from merganser.framework.lcm.messages.signals import lcmt_header
 
-__all__ = ["lcmt_image", "lcmt_image_array", "lcmt_point_cloud", "lcmt_point_cloud_field"]
-
 lcmt_image, lcmt_image_array, lcmt_point_cloud_field, lcmt_point_cloud = define_messages(
     __name__,
     """

@@ -2,17 +2,6 @@
 
 from merganser.framework.lcm.message import define_messages
 
-__all__ = [
-    "lcmt_drake_signal",
-    "lcmt_force_torque",
-    "lcmt_header",
-    "lcmt_point",
-    "lcmt_quaternion",
-    "lcmt_robot_plan",
-    "lcmt_robot_state",
-    "lcmt_scope",
-]
-
 (
     lcmt_header,
     lcmt_point,

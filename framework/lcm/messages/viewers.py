@@ -3,18 +3,6 @@
 from merganser.framework.lcm.message import define_messages
 from merganser.framework.lcm.messages.signals import lcmt_point
 
-__all__ = [
-    "lcmt_contact_results_for_viz",
-    "lcmt_hydroelastic_contact_surface_for_viz",
-    "lcmt_hydroelastic_quadrature_per_point_data_for_viz",
-    "lcmt_point_pair_contact_info_for_viz",
-    "lcmt_viewer_command",
-    "lcmt_viewer_draw",
-    "lcmt_viewer_geometry_data",
-    "lcmt_viewer_link_data",
-    "lcmt_viewer_load_robot",
-]
-
 (
     lcmt_viewer_command,
     lcmt_viewer_geometry_data,

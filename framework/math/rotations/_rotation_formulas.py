@@ -7,17 +7,6 @@ R_AB = Rz(y) Ry(p) Rx(r).
 
 from __future__ import annotations
 
-__all__ = [
-    "ORTHONORMALITY_TOLERANCE",
-    "angle_axis_from_quaternion",
-    "matrix_from_angle_axis",
-    "matrix_from_quaternion",
-    "matrix_from_rpy",
-    "quaternion_from_matrix",
-    "rotation_defect",
-    "rpy_from_matrix",
-]
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -173,8 +162,8 @@ def rpy_from_matrix(R: Array) -> Array:
         (cos(p/2) + sin(p/2)) [sin, cos]((y - r)/2) = [z - x, w + y]    (2)
 
     In gimbal lock one of the left sides vanishes, only the other angle is defined, and the lost one is taken
-    as zero. The pitch angle turns back there, so that it has no derivative: zero stands for it, between those from
-    both sides. (Bernardes and Viollet, 2022, "Quaternion to Euler angles conversion", PLoS ONE 17(11).)
+    as zero. The pitch angle turns back there and has no derivative; zero, between those from both sides, is taken.
+    (Bernardes and Viollet, 2022, "Quaternion to Euler angles conversion", PLoS ONE 17(11).)
 
     Returns:
         angles in [-π, π], [-π/2, π/2], [-π, π].

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["AngleAxis"]
-
 import math
 from typing import Any
 
@@ -77,7 +75,7 @@ class AngleAxis:
 
     @classmethod
     def _from_parts(cls, angle: Any, axis: Array) -> AngleAxis:
-        """Trusted: wraps a unit `axis`, shape [3], that nobody writes any more, unchecked and uncopied."""
+        """Wraps a unit `axis`, shape [3], without check or copy; the caller must not write it later."""
         self = cls.__new__(cls)
         self._angle = angle
         self._axis = axis
@@ -85,7 +83,7 @@ class AngleAxis:
 
     @staticmethod
     def Identity() -> AngleAxis:
-        """The rotation by nothing, about x."""
+        """The identity, about x."""
         return AngleAxis()
 
     def angle(self) -> Any:

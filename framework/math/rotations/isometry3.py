@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Isometry3"]
-
 from typing import Any
 
 import numpy as np
@@ -27,7 +25,7 @@ class Isometry3:
 
     Raises:
         ValueError: a shape is wrong.
-        RuntimeError: the rotation part is no rotation matrix.
+        RuntimeError: the rotation part is not a rotation matrix.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -139,7 +137,7 @@ class Isometry3:
 
 
 def _names_of(args: tuple[Any, ...]) -> tuple[str, ...]:
-    """What the positional arguments are."""
+    """Sorts the positional arguments."""
     if len(args) > 2:
         raise TypeError(f"Isometry3 takes at most 2 arguments, got {len(args)}.")
     if len(args) == 1:

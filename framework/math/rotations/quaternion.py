@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Quaternion"]
-
 import math
 from typing import Any
 
@@ -80,7 +78,7 @@ class Quaternion:
         Raises:
             TypeError: no such combination of arguments.
             ValueError: wrong shape, NaN or infinity.
-            RuntimeError: the length differs from one by more than 1e-5, or `rotation` is no rotation matrix.
+            RuntimeError: the length differs from one by more than 1e-5, or `rotation` is not a rotation matrix.
         """
         if x is not None or y is not None or z is not None:
             components = (w if wxyz is None else wxyz, x, y, z)
@@ -103,7 +101,7 @@ class Quaternion:
 
     @classmethod
     def _from_array(cls, wxyz: Array) -> Quaternion:
-        """Trusted: wraps a unit `wxyz`, shape [4], that nobody writes any more, unchecked and uncopied."""
+        """Wraps a unit `wxyz`, shape [4], without check or copy; the caller must not write it later."""
         self = cls.__new__(cls)
         self._wxyz = wxyz
         return self

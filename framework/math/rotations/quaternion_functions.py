@@ -10,18 +10,6 @@ angular velocity of B in A expressed in B [rad/s]. With the product of quaternio
 
 from __future__ import annotations
 
-__all__ = [
-    "AreQuaternionsEqualForOrientation",
-    "CalculateAngularVelocityExpressedInBFromQuaternionDt",
-    "CalculateQuaternionDtConstraintViolation",
-    "CalculateQuaternionDtFromAngularVelocityExpressedInB",
-    "ClosestQuaternion",
-    "IsBothQuaternionAndQuaternionDtOK",
-    "IsQuaternionValid",
-    "QuaternionToCanonicalForm",
-    "is_quaternion_in_canonical_form",
-]
-
 from typing import Any
 
 import numpy as np

@@ -5,14 +5,6 @@ K. Shoemake, 1992, "Uniform Random Rotations", Graphics Gems III, pages 124-132.
 
 from __future__ import annotations
 
-__all__ = [
-    "UniformlyRandomAngleAxis",
-    "UniformlyRandomQuaternion",
-    "UniformlyRandomRPY",
-    "UniformlyRandomRotationMatrix",
-    "quaternion_of_numbers",
-]
-
 import math
 from typing import Any
 

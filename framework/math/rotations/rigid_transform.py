@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["RigidTransform"]
-
 from typing import Any, overload
 
 import numpy as np
@@ -91,7 +89,7 @@ class RigidTransform:
 
     @classmethod
     def _from_parts(cls, R_AB: Array, p_AoBo_A: Array) -> RigidTransform:
-        """Trusted: wraps arrays that nobody writes any more, unchecked and uncopied.
+        """Wraps arrays without check or copy; the caller must not write them later.
 
         Args:
             R_AB: rotation matrix, shape [3, 3], C order.

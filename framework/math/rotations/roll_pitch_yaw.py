@@ -10,8 +10,6 @@ Notation: R_AD = Rz(y) Ry(p) Rx(r), with s and c for sine and cosine. The angula
 
 from __future__ import annotations
 
-__all__ = ["RollPitchYaw"]
-
 import math
 from typing import Any
 
@@ -83,7 +81,7 @@ class RollPitchYaw:
 
     @classmethod
     def _from_array(cls, rpy: Array) -> RollPitchYaw:
-        """Trusted: wraps `rpy`, shape [3], that nobody writes any more, unchecked and uncopied."""
+        """Wraps `rpy`, shape [3], without check or copy; the caller must not write it later."""
         self = cls.__new__(cls)
         self._rpy = rpy
         return self

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-__all__ = ["RotationMatrix"]
-
 import math
+import warnings
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -22,7 +21,6 @@ from merganser.framework.math._scalars import (
     owned_vector,
     real_part,
     refuse_complex,
-    require_float,
     sin,
     sqrt,
 )
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from merganser.framework.math.rotations.roll_pitch_yaw import RollPitchYaw
 
 _SHORTEST_VECTOR = 1e-10  # a shorter vector has no trustworthy direction
+_FAR_FROM_ORTHONORMAL = 0.5  # largest element of R Rᵀ - I
 
 
 class RotationMatrix:
@@ -73,7 +72,10 @@ class RotationMatrix:
         Raises:
             TypeError: more than one argument.
             ValueError: wrong shape.
-            RuntimeError: a float matrix that is not orthonormal to 128 epsilon, or is left-handed.
+            RuntimeError: a float matrix that is far from orthonormal, or left-handed.
+
+        Warns:
+            RuntimeWarning: a float matrix that is not orthonormal to 128 epsilon; it is taken as it is.
         """
         given = [argument for argument in (R, quaternion, theta_lambda, rpy, other) if argument is not None]
         if len(given) > 1:
@@ -82,7 +84,7 @@ class RotationMatrix:
 
     @classmethod
     def _from_array(cls, R_AB: Array) -> RotationMatrix:
-        """Trusted: wraps a C-ordered R_AB, shape [3, 3], that nobody writes any more; no check, no copy."""
+        """Wraps a C-ordered R_AB, shape [3, 3], without check or copy; the caller must not write it later."""
         self = cls.__new__(cls)
         self._R_AB = R_AB
         return self
@@ -173,17 +175,19 @@ class RotationMatrix:
     def ProjectToRotationMatrix(M: Any) -> RotationMatrix:
         """The rotation matrix closest to `M`, shape [3, 3], in the 2-norm and in the Frobenius norm.
 
-        With the singular value decomposition M = U S Vᵀ it is U Vᵀ. (Schönemann, 1966, "A generalized
-        solution of the orthogonal Procrustes problem", Psychometrika 31.)
+        With the singular value decomposition M = U S Vᵀ it is R = U Vᵀ. (Schönemann, 1966, "A generalized
+        solution of the orthogonal Procrustes problem", Psychometrika 31.) Derivatives are those of R in M.
 
         Raises:
+            TypeError: the entries are expressions.
             ValueError: wrong shape, NaN or infinity.
             RuntimeError: the closest orthonormal matrix is left-handed.
         """
-        M = require_float(_matrix3(M), "ProjectToRotationMatrix")
+        whole = _matrix3(M)
+        M = real_part(whole, "ProjectToRotationMatrix")
         if not np.isfinite(M).all():
             raise ValueError(f"ProjectToRotationMatrix: expected finite numbers, got\n{M}")
-        U, _, Vt = np.linalg.svd(M)
+        U, sigma, Vt = np.linalg.svd(M)
         R = U.dot(Vt)
         defect = rotation_defect(R)
         if defect:
@@ -191,7 +195,12 @@ class RotationMatrix:
                 f"ProjectToRotationMatrix: the orthonormal matrix closest to\n{M}\n"
                 f"is not a rotation matrix: {defect}. Negate or exchange columns to make it right-handed."
             )
-        return RotationMatrix._from_array(R)
+        if whole.dtype.kind == "f":
+            return RotationMatrix._from_array(R)
+        # dR = R V W Vᵀ, with W skew and (sigma_i + sigma_j) W_ij = (Uᵀ dM V - Vᵀ dMᵀ U)_ij, dM being the derivatives.
+        turn = U.T @ (whole - M) @ Vt.T
+        W = (turn - turn.T) / np.add.outer(sigma, sigma)
+        return RotationMatrix._from_array(R + U @ W @ Vt)
 
     def set(self, R: Any) -> None:
         """Replaces this by the rotation matrix `R`, shape [3, 3]; raises as the constructor does."""
@@ -337,7 +346,7 @@ def _length(v: Array, what: str) -> Any:
 
 
 def rotation_array(orientation: Any) -> Array:
-    """R_AB, shape [3, 3], of an orientation in any representation; a float matrix is checked.
+    """R_AB, shape [3, 3], of an orientation in any representation; a float matrix is checked, as in RotationMatrix.
 
     Args:
         orientation: RotationMatrix, Quaternion, AngleAxis, RollPitchYaw, or a matrix of shape [3, 3].
@@ -348,10 +357,13 @@ def rotation_array(orientation: Any) -> Array:
     if R.dtype.kind == "f":
         defect = rotation_defect(R)
         if defect:
-            raise RuntimeError(
-                f"RotationMatrix: the matrix\n{R}\nis not a rotation matrix: {defect}. If it is one up to "
-                f"round-off, use RotationMatrix.ProjectToRotationMatrix(R)."
+            message = (
+                f"RotationMatrix: the matrix\n{R}\nis not a rotation matrix: {defect}. If it is nearly one, use "
+                "RotationMatrix.ProjectToRotationMatrix(R)."
             )
+            if rotation_defect(R, _FAR_FROM_ORTHONORMAL):
+                raise RuntimeError(message)
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
     return R
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from merganser.framework.common.running_time import note_compilation
 
-__all__ = ["announced", "announcer"]
-
 _PACKAGE = "merganser."
 _MESSAGE = "merganser: compiling {name} (first run only, kept for the next) ..."
 _MESSAGE_ONCE = (
@@ -44,7 +42,7 @@ class _Announcer:
             return
         if sys.stderr.isatty():
             name = function.__name__.removeprefix("calc_").replace("_", " ")
-            _write("\r\033[K" + _MESSAGE.format(name=name))
+            _write("\r" + _MESSAGE.format(name=name))
             self._is_shown = True
         elif not self._was_said:
             self._was_said = True

@@ -1,4 +1,4 @@
-"""Types of arguments of compiled code: what tells those apart that numba compiles again, found without numba."""
+"""Types of arguments of compiled code: which of them numba compiles separately, found without numba."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["example_of", "text_of_types", "type_key"]
-
 _NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128", type(None): "none"}
 
 
 def type_key(value: Any) -> Any:
-    """Tells values of different types apart, as `numba.typeof` does, which takes milliseconds for records."""
+    """Distinguishes values of different types, as `numba.typeof` does, which takes milliseconds for records."""
     if isinstance(value, np.ndarray):
         flags = value.flags
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"

@@ -2,10 +2,10 @@
 
 Everything of one version of this package lies in folders that are named by the hash of all sources of a group of
 kernels and of those below it, so that a change in a helper of another file never leaves stale code behind. Each package
-declares its groups in its file kernels.txt. The folders stand in the user's cache folder (``$MERGANSER_CACHE_DIR``,
+declares its groups in its file kernels.txt. The folders are in the user's cache folder (``$MERGANSER_CACHE_DIR``,
 else ``$XDG_CACHE_HOME/merganser``, else ``~/.cache/merganser``).
 
-How files are read and written stands in kept_files.py.
+How files are read and written is in kept_files.py.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from typing import Any, NamedTuple
 from merganser.framework.native.compiler.extending import import_whole
 from merganser.framework.native.compiler.kept_files import can_be_kept, keep, names_in, read_kept, throw_away
 from merganser.framework.native.compiler.machine_code import MachineCode, describe_machine
-
-__all__ = ["SUFFIX", "CodeFiles", "cache_directory", "kernel_groups", "package_of", "package_of_module", "source_hash"]
 
 SUFFIX = ".nbk"
 _LONGEST_NAME = 100
@@ -133,7 +131,7 @@ class CodeFiles:
 
     Args:
         function: that is compiled.
-        known_by: gives what tells it from all other functions of its name, earlier ones among them, or None if its
+        known_by: gives what sets it apart from all other functions of its name, also earlier ones, or None if its
             code cannot be kept; by default the hash of the sources of its package, and the `fingerprint` of a function
             of no package of kernels.
     """
@@ -166,6 +164,11 @@ class CodeFiles:
         """Keeps code for a key, if that is possible."""
         keep(self.path(key), key, pickle.dumps(tuple(code)))
 
+    def has(self, types: str | None) -> bool:
+        """Whether there is code for arguments of these types."""
+        key = self.key(types)
+        return key is not None and self.path(key).exists()
+
     def is_filled(self) -> bool:
         """Whether code of the function is on disk, for whichever types."""
         return any(self.files())
@@ -184,7 +187,7 @@ class CodeFiles:
         return self._folder / f"{self._name()}.{hashlib.sha256(key.encode()).hexdigest()[:16]}{SUFFIX}"
 
     def key(self, types: str | None) -> str | None:
-        """Tells all compiled codes of functions of this name apart; None for one that is not kept.
+        """Distinguishes all compiled codes of functions of this name; None for one that is not kept.
 
         Args:
             types: names the types of its arguments.

@@ -37,8 +37,6 @@ from merganser.framework.native.compiler.numba_inside import (
     signature,
 )
 
-__all__ = ["write_entry_point"]
-
 _INT, _BYTE_P, _FLOAT = ir.IntType(64), ir.IntType(8).as_pointer(), ir.DoubleType()
 _NPY_DOUBLE = 12
 
@@ -171,7 +169,7 @@ class _Writer:
     def _given_tuple(self, kind: Any, given: Any) -> Any:
         b, elements = self._builder, tuple(kind)
         pointer = b.inttoptr(given, _BYTE_P)
-        size = b.call(self._function("PyTuple_Size", _INT, _BYTE_P), [pointer])  # -1 if it is none
+        size = b.call(self._function("PyTuple_Size", _INT, _BYTE_P), [pointer])  # -1 if it is no tuple
         with self._unlikely(b.icmp_signed("!=", size, _INT(len(elements)))):
             self._raise_type_error(f"{self._name}() takes a tuple of {len(elements)}.")
         items = [self._load(given, TUPLE_ITEMS + 8 * i) for i in range(len(elements))]

@@ -6,9 +6,9 @@ arguments as numbers in a table, reads the others where CPython and numpy keep t
 code does.
 
 Only the few instructions around the call are compiled here, in milliseconds, once for each kernel and kind of
-arguments; contexts that bind arrays of their own share them, and they are kept on the disk: addresses stand in the
+arguments; contexts that bind arrays of their own share them, and they are kept on the disk: addresses are in the
 table, not in the code. Where Python's objects are not laid out as expected (free-threaded builds, for example), `bind`
-calls the same machine code by numba's way (plain_calls.py). What each way takes stands in README.md.
+calls the same machine code by numba's way (plain_calls.py). What each way takes is in README.md.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ from merganser.framework.native.compiler.argument_types import text_of_types, ty
 from merganser.framework.native.compiler.extending import import_whole
 from merganser.framework.native.compiler.kept_functions import kept_function
 from merganser.framework.native.compiler.kernels import Code, Kernel, compiler_lock
-
-__all__ = ["Given", "Result", "bind"]
 
 Array = NDArray[Any]
 

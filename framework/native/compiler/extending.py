@@ -1,9 +1,9 @@
-"""What numba has to know of this package, told when something is first compiled.
+"""What numba has to know of this package, registered when something is first compiled.
 
-To import numba takes longer than all else that a program imports, and where machine code is on the disk nobody needs
-it. So modules of kernels do not import it. What they have to tell it is noted here; `tell_compiler` passes it on before
-the first compilation. Names of numba and llvmlite that only functions use are here, too, and import these libraries
-when something of them is first used.
+To import numba takes longer than all else that a program imports, and where machine code is on the disk it is not
+needed. So modules of kernels do not import it. What they have to register is noted here; `register_all` passes it on
+before the first compilation. Names of numba and llvmlite that only functions use are here, too, and import these
+libraries when something of them is first used.
 """
 
 from __future__ import annotations
@@ -15,30 +15,15 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = [
-    "Later",
-    "carray",
-    "cgutils",
-    "import_whole",
-    "interrupts_wait",
-    "intrinsic",
-    "ir",
-    "overload",
-    "tell",
-    "tell_compiler",
-    "tell_module",
-    "telling_lock",
-    "types",
-]
-
-telling_lock = threading.RLock()  # held while numba is told something
-_untold: list[Callable[[], Any]] = []
+registering_lock = threading.RLock()  # held while something is registered
+_unregistered: list[Callable[[], Any]] = []
 
 
 def import_whole(name: str) -> Any:
-    """Imports a module that imports numba or llvmlite. Ctrl-C waits for that.
+    """Imports a module that imports numba or llvmlite, or SciPy within a step. Ctrl-C waits for that.
 
-    What is left of an import of theirs that was cut short cannot be imported any more in the same process.
+    What is left of an import of theirs that was cut short cannot be imported any more in the same process: extension
+    modules refuse to be loaded twice.
     """
     with interrupts_wait():
         return importlib.import_module(name)
@@ -87,7 +72,7 @@ class Later:
     Args:
         make: makes it.
         source: the function that says what it does, by default the same.
-        tell_rest: tells what it depends on beside this source.
+        fingerprint_rest: what it depends on beside this source.
     """
 
     _never_changes = True
@@ -96,11 +81,11 @@ class Later:
         self,
         make: Callable[[], Any],
         source: Callable[..., Any] | None = None,
-        tell_rest: Callable[[], str] = str,
+        fingerprint_rest: Callable[[], str] = str,
     ) -> None:
         self._make = make
         self.source = make if source is None else source
-        self.tell_rest = tell_rest
+        self.fingerprint_rest = fingerprint_rest
         self._made: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -111,7 +96,7 @@ class Later:
         """Numba asks for this by this name."""
         from merganser.framework.native.compiler.numba_inside import cpu_target
 
-        with telling_lock:
+        with registering_lock:
             if self._made is None:
                 self._made = self._make()
                 cpu_target.typing_context.refresh()  # takes notice of it
@@ -130,14 +115,14 @@ carray: Any = Later(_carray)
 def intrinsic(
     describe: Callable[..., Any],
     in_python: Callable[..., Any] | None = None,
-    tell_rest: Callable[[], str] = str,
+    fingerprint_rest: Callable[[], str] = str,
 ) -> Any:
     """Numba's `intrinsic` of a function that gives types of arguments and result, and what writes the code.
 
     Args:
         describe: the function.
         in_python: what Python calls; by default it is for compiled code only.
-        tell_rest: tells what the code depends on beside the source of `describe`.
+        fingerprint_rest: what the code depends on beside the source of `describe`.
     """
 
     def make() -> Any:
@@ -146,9 +131,9 @@ def intrinsic(
         return intrinsic(describe)
 
     if in_python is None:
-        return Later(make, describe, tell_rest)
+        return Later(make, describe, fingerprint_rest)
     kind: Any = type("Later", (Later,), {"__call__": staticmethod(in_python)})  # without a call in between
-    return kind(make, describe, tell_rest)
+    return kind(make, describe, fingerprint_rest)
 
 
 def overload(function: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -160,37 +145,37 @@ def overload(function: Callable[..., Any], **options: Any) -> Callable[[Callable
 
             overload(function, **options)(choose)
 
-        tell(pass_on)
+        register(pass_on)
         return choose
 
     return decorate
 
 
-def tell_module(name: str) -> None:
-    """Notes a module that tells numba something when it is imported; called at the end of the module that it is of."""
-    tell(lambda: import_whole(name))
+def register_module(name: str) -> None:
+    """Notes a module that registers something with numba when it is imported; called where that is first needed."""
+    register(lambda: import_whole(name))
 
 
-def tell(action: Callable[[], Any]) -> None:
+def register(action: Callable[[], Any]) -> None:
     """Notes something that is to be done before anything is compiled."""
-    with telling_lock:
-        _untold.append(action)
+    with registering_lock:
+        _unregistered.append(action)
     if _has_begun:  # a function that numba compiles by itself may call it
-        tell_compiler()
+        register_all()
 
 
 _has_begun = False
 
 
-def tell_compiler() -> None:
-    """Tells numba all that has been noted; functions that `numba.njit` compiles find helpers of this package then."""
+def register_all() -> None:
+    """Registers with numba all that has been noted, so that functions of `numba.njit` find helpers of this package."""
     global _has_begun
-    with telling_lock, interrupts_wait():
+    with registering_lock, interrupts_wait():
         _has_begun = True
-        while _untold:
-            action = _untold.pop(0)
+        while _unregistered:
+            action = _unregistered.pop(0)
             try:
                 action()
             except BaseException:  # the next compilation needs it
-                _untold.insert(0, action)
+                _unregistered.insert(0, action)
                 raise

@@ -1,4 +1,4 @@
-"""Fingerprints of functions: what tells whether compiled code of a function still is what its source says.
+"""Fingerprints of functions: by which one sees whether compiled code of a function still is what its source says.
 
 Numba takes the values of all that a function refers to into its code: of globals, of what modules and classes hold, of
 cells and of defaults. All of these belong to the fingerprint, and so do the functions that it calls.
@@ -17,8 +17,6 @@ import numpy as np
 
 from merganser.framework.native.compiler.code_files import package_of, source_hash
 from merganser.framework.native.compiler.extending import Later
-
-__all__ = ["fingerprint"]
 
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
 # What these offer is known by its name: it changes with their versions only.
@@ -121,7 +119,7 @@ class _Digest:
         elif isinstance(value, python_types.FunctionType):
             self.add_function(value)
         elif isinstance(value, Later):
-            self._add(value.tell_rest())
+            self._add(value.fingerprint_rest())
             self.add_function(value.source)
         else:
             raise _UnknownError

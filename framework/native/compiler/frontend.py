@@ -38,8 +38,6 @@ from numba.core.typing.context import Context
 from numba.core.untyped_passes import FixupArgs, TranslateByteCode
 from numba.np.arrayobj import fix_integer_index, load_item, make_array, make_view, store_item
 
-__all__ = ["compile_function"]
-
 
 def compile_function(state: Any) -> Any:
     """Compiles a function that counts no references.
@@ -258,7 +256,7 @@ def _is_plain(kind: Any) -> bool:
 
 
 def _is_of_element(kind: Any, kinds: tuple[Any, ...]) -> bool:
-    """Whether indices of these types tell an element of an array."""
+    """Whether indices of these types choose an element of an array."""
     return bool(kinds) and len(kinds) == kind.ndim and all(isinstance(each, types.Integer) for each in kinds)
 
 

@@ -1,6 +1,6 @@
 """Files of compiled code: written by any number of processes at once, read as they were written or not at all.
 
-What is read is run, so a folder is used only if it belongs to this user or to root and nobody else can write to it
+What is read is run, so a folder is used only if it belongs to this user or to root and no other user can write to it
 (on systems with owners of files); folders made here are open to this user alone. Whatever is wrong with the disk costs
 no more than time, and one warning:
 
@@ -24,8 +24,6 @@ import warnings
 from pathlib import Path
 
 from merganser.framework.common.saving import save_bytes
-
-__all__ = ["can_be_kept", "keep", "make_folder", "names_in", "read_kept", "throw_away"]
 
 _MARK = b"merganser kernel 1\n"
 _HASH_SIZE = 16  # bytes
@@ -56,7 +54,7 @@ def keep(path: Path, key: str, data: bytes) -> None:
     """Writes a file, if that is possible.
 
     Args:
-        path: of the file; its folder is made if there is none.
+        path: of the file; its folder is made where it is missing.
         key: all that the content depends on.
         data: the content.
     """
@@ -189,10 +187,10 @@ def _note_use(folder: Path) -> None:
 
 @functools.cache
 def _remove_old_folders(root: Path) -> None:
-    """Removes the folders of kernels in a folder that nobody has used for a month; once a process.
+    """Removes the folders of kernels in a folder that were not used for a month; once a process.
 
     A process that still runs from such a folder has its code in memory, and compiles what it lacks. Each folder is
-    given another name first, so that nobody sees one that is half empty.
+    given another name first, so that no process sees one that is half empty.
     """
     try:
         folders = [place for place in root.iterdir() if _FOLDERS.fullmatch(place.name) and not place.is_symlink()]

@@ -16,8 +16,6 @@ from merganser.framework.native.compiler.extending import interrupts_wait
 from merganser.framework.native.compiler.kept_files import keep, read_kept
 from merganser.framework.native.compiler.machine_code import MachineCode, describe_machine, load
 
-__all__ = ["kept_function"]
-
 
 def kept_function(what: Any, write: Callable[[str], Any]) -> int:
     """The code of a function, from the disk or as it is written now.

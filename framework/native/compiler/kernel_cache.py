@@ -10,8 +10,6 @@ from merganser.framework.native.compiler.code_files import CodeFiles
 from merganser.framework.native.compiler.kept_files import keep, read_kept, throw_away
 from merganser.framework.native.compiler.numba_inside import CodeCache, CompileResult, dumps, rtsys
 
-__all__ = ["KernelCache"]
-
 
 class KernelCache(CodeCache):
     """What numba asks for compiled code of one function, and gives it to.

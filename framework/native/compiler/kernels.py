@@ -13,7 +13,7 @@ Several decorators, because numba compiles a function either as an entry point o
 - ``@kernel`` marks an entry point that Python calls.
 
 Machine code that is on the disk is loaded without numba (machine_code.py), which is imported when something has to be
-compiled (compiler.py). Where the code is kept, and when it is out of date, stands in code_files.py.
+compiled (compiler.py). Where the code is kept, and when it is out of date, is in code_files.py.
 """
 
 from __future__ import annotations
@@ -29,24 +29,9 @@ from typing import Any, NamedTuple
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.native.compiler.argument_types import text_of_types, type_key
 from merganser.framework.native.compiler.code_files import CodeFiles
-from merganser.framework.native.compiler.extending import import_whole, interrupts_wait, tell, telling_lock
+from merganser.framework.native.compiler.extending import import_whole, interrupts_wait, register, registering_lock
 from merganser.framework.native.compiler.machine_code import MachineCode, load
 from merganser.framework.native.compiler.parallel_compilation import note_kernel, wait_for
-
-__all__ = [
-    "Code",
-    "Kernel",
-    "PreparedKernel",
-    "compiled_form",
-    "compiler_lock",
-    "device",
-    "inlined",
-    "kernel",
-    "kernel_address",
-    "load_compiled",
-    "obtain",
-    "specialize",
-]
 
 compiler_lock = threading.RLock()  # threads wait for the first one's code rather than make their own
 _helpers: weakref.WeakSet[Callable[..., Any]] = weakref.WeakSet()  # what kernels may call
@@ -56,7 +41,7 @@ def device(function: Callable[..., Any]) -> Callable[..., Any]:
     """Marks a helper that kernels call: plain Python when interpreted, inlined when compiled."""
     if function not in _helpers:
         _helpers.add(function)
-        tell(lambda: _compiler().tell_helper(function))
+        register(lambda: _compiler().register_helper(function))
     return function
 
 
@@ -66,7 +51,7 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     Left to itself the compiler calls a good part of them, and passes tuples through memory (20 % of a mass matrix).
     """
     _helpers.add(function)
-    tell(lambda: _compiler().tell_helper(function, forceinline=True))
+    register(lambda: _compiler().register_helper(function, forceinline=True))
     return function
 
 
@@ -74,7 +59,7 @@ def compiled_form(function: Callable[..., Any]) -> Callable[[Callable[..., Any]]
     """Marks what kernels call in place of a function: that does the same with objects of Python."""
 
     def mark(form: Callable[..., Any]) -> Callable[..., Any]:
-        tell(lambda: _compiler().tell_form(function, form))
+        register(lambda: _compiler().register_form(function, form))
         return form
 
     return mark
@@ -219,7 +204,7 @@ def specialize(kernel: Any, *arguments: Any) -> Any:
     """Compiles a kernel for arguments of the given types, and returns the code itself.
 
     Calling that code takes less time than calling the kernel, because it does not look at the types of its arguments:
-    whoever calls it must pass arrays of the same scalar types, as contiguous as these. It does not hold Python's lock.
+    callers must pass arrays of the same scalar types, as contiguous as these. It does not hold Python's lock.
     """
     if not isinstance(kernel, Kernel):  # NUMBA_DISABLE_JIT=1
         return kernel
@@ -264,7 +249,7 @@ def _locks() -> list[Any]:
     """Those that are held while something is compiled, in this order."""
     inside = sys.modules.get("merganser.framework.native.compiler.numba_inside")
     lock = getattr(inside, "global_compiler_lock", None)  # not there as long as it is being imported
-    return [compiler_lock, telling_lock] if lock is None else [compiler_lock, lock, telling_lock]
+    return [compiler_lock, registering_lock] if lock is None else [compiler_lock, lock, registering_lock]
 
 
 _held = threading.local()  # by each thread that forks

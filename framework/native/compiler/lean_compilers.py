@@ -1,14 +1,14 @@
 """How numba compiles kernels and their helpers, in half the time.
 
-Left to itself numba optimizes a helper along with all that it calls and makes machine code of it, which nobody calls:
+Left to itself numba optimizes a helper along with all that it calls and makes machine code of it that is never called:
 the kernel takes the helper into its own code, where it is optimized again. What stands at the end of a chain of calls
 is compiled once a link. Here a helper goes no further than code that LLVM links into kernels, by itself, and nothing is
-done twice in order to take out counts of references, which there are none of.
+done twice in order to take out counts of references, which do not exist here.
 
 Nor is a helper compiled again because one function that calls it is a kernel, another is a helper, and a third is
 inlined: numba keeps what it has compiled by the options of the caller, which are the same here for all three.
 
-What is done to a function until LLVM gets it stands in frontend.py.
+What is done to a function until LLVM gets it is in frontend.py.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from numba.core.targetconfig import ConfigStack
 from merganser.framework.common.garbage import garbage_waits
 from merganser.framework.native.compiler.code_files import package_of
 from merganser.framework.native.compiler.frontend import compile_function
-
-__all__ = ["HelperCompiler", "KernelCompiler", "OperationCompiler"]
 
 # Options that say what is made of a function, and nothing about those that it calls.
 _OWN_OPTIONS = ("boundscheck", "forceinline", "no_cfunc_wrapper", "no_cpython_wrapper", "release_gil")

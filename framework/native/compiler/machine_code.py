@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 from merganser.framework.native.compiler.extending import import_whole, interrupts_wait
 
-__all__ = ["MachineCode", "describe_machine", "load", "name_address", "tell_addresses"]
-
 
 class MachineCode(NamedTuple):
     """A compiled function as the disk keeps it.
@@ -29,7 +27,7 @@ class MachineCode(NamedTuple):
     needed: tuple[str, ...]
 
 
-_addresses: dict[str, int] = {}  # by names, that LLVM has not been told
+_addresses: dict[str, int] = {}  # by names, not yet registered with LLVM
 
 
 def name_address(name: str, address: int) -> None:
@@ -38,7 +36,7 @@ def name_address(name: str, address: int) -> None:
 
 
 def tell_addresses() -> None:
-    """Tells LLVM all names of addresses."""
+    """Registers all names of addresses with LLVM."""
     for name, address in list(_addresses.items()):
         _llvm().add_symbol(name, address)
         _addresses.pop(name, None)  # now, in case of an interrupt; another thread may have been faster
@@ -68,7 +66,7 @@ _END_OF_MEMORY = "NRT_MemInfo_call_dtor"  # numba's name of what is called when 
 def _leave_memory(place: int) -> None:
     """In place of numba's, for code that counts references to arrays but cannot call anything that makes one.
 
-    All its arrays are views of memory that others own: nobody ever calls this, and numba need not be imported for it.
+    All its arrays are views of memory that others own: this is never called, and numba need not be imported for it.
     """
 
 

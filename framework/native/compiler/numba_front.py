@@ -11,7 +11,7 @@ from numba.extending import overload, register_jitable
 
 from merganser.framework.native.compiler.announce import announcer
 from merganser.framework.native.compiler.code_files import package_of
-from merganser.framework.native.compiler.extending import tell_compiler
+from merganser.framework.native.compiler.extending import register_all
 from merganser.framework.native.compiler.kernels import Code
 from merganser.framework.native.compiler.machine_code import MachineCode, tell_addresses
 from merganser.framework.native.compiler.numba_inside import (
@@ -23,36 +23,25 @@ from merganser.framework.native.compiler.numba_inside import (
     object_code,
 )
 
-__all__ = [
-    "compile_kernel",
-    "compile_operation",
-    "finished",
-    "prepare",
-    "tell_form",
-    "tell_helper",
-    "type_of_kernel",
-    "types_of",
-]
-
 _HELPER_OPTIONS: dict[str, Any] = {"pipeline_class": compiler_of("helper"), "no_cfunc_wrapper": True}
 # Kernels allocate nothing, so they need not count references to their arrays (12 % of an inverse dynamics).
 _KERNEL_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 
 
-def tell_helper(function: Callable[..., Any], **options: Any) -> None:
-    """Tells numba that kernels may call a function; one of a user looks whether indices are in range."""
+def register_helper(function: Callable[..., Any], **options: Any) -> None:
+    """Registers a function that kernels may call; one of a user looks whether indices are in range."""
     register_jitable(boundscheck=not package_of(function), **options, **_HELPER_OPTIONS)(function)
 
 
-def tell_form(function: Callable[..., Any], form: Callable[..., Any]) -> None:
-    """Tells numba what kernels call in place of a function."""
+def register_form(function: Callable[..., Any], form: Callable[..., Any]) -> None:
+    """Registers what kernels call in place of a function."""
     options: Any = dict(_HELPER_OPTIONS)
     overload(function, jit_options=options, strict=False)(lambda *arguments: form)
 
 
 def types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Numba's types of values."""
-    tell_compiler()
+    register_all()
     return tuple(numba.typeof(argument) for argument in arguments)
 
 
@@ -94,8 +83,8 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
 
 
 def prepare() -> None:
-    """Tells numba and LLVM all that code may refer to."""
-    tell_compiler()
+    """Registers with numba and LLVM all that code may refer to."""
+    register_all()
     tell_addresses()
     cpu_target.typing_context.refresh()  # imports what knows how to compile anything
     cpu_target.target_context.refresh()

@@ -1,10 +1,10 @@
 """What this package uses of numba beyond what numba documents.
 
-Nobody else imports from `numba.core` or asks for the insides of what numba has compiled: where another version of numba
-is another, this page changes. Two things can be done without:
+Only frontend.py and lean_compilers.py import more from `numba.core`. Adapt these three files when numba's insides
+change; pyproject.toml bounds the version to those that were tried. Two things can be done without:
 
-- compilers that skip what is of no use to kernels (compilers.py). Where they do not work, numba's own ones take their
-  place, and a warning says so: the results are the same, compilation takes twice as long;
+- compilers that skip what is of no use to kernels (lean_compilers.py). Where they do not work, numba's own ones take
+  their place, and a warning says so: the results are the same, compilation takes twice as long;
 - object code, which is kept on the disk. Where a library does not give it, each process compiles again.
 
 What cannot be done without is imported here by name: if it is missing, an ImportError says which versions do not go
@@ -110,7 +110,7 @@ def raise_where(context: Any, builder: Any, condition: Any, error: Exception) ->
 
 
 def ended_message(name: str) -> str:
-    """What is said of a kernel that an exception has ended; which one, compiled code does not tell."""
+    """What is said of a kernel that an exception has ended; which one is unknown to compiled code."""
     return f"{name}() was ended by an exception, such as an index that is out of bounds."
 
 

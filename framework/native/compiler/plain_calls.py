@@ -19,8 +19,6 @@ from merganser.framework.native.compiler.kernels import Code
 from merganser.framework.native.compiler.numba_front import types_of
 from merganser.framework.native.compiler.numba_inside import call_at, cgutils, ended_message, raise_where
 
-__all__ = ["plain_call"]
-
 
 @interrupts_wait()
 def plain_call(name: str, code: Code, examples: tuple[Any, ...], releases_lock: bool) -> Callable[..., Any]:

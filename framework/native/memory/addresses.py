@@ -1,7 +1,7 @@
-"""Where arrays stand in memory: what compiled code is given in place of them, and what it sees there.
+"""Where arrays are in memory: what compiled code is given in place of them, and what it sees there.
 
-An address keeps nothing alive. Whoever hands one on keeps the array as long as the address may be used, and lets nobody
-put another array in its place.
+An address keeps nothing alive. Code that hands one on keeps the array as long as the address may be used, and lets no
+other array take its place.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from merganser.framework.native.compiler.extending import carray, intrinsic, types
 from merganser.framework.native.compiler.kernels import device
-
-__all__ = ["SIZE_OF_TWISTER", "address_of_array", "array_at", "doubles", "place_at", "twister_of", "words_of_twister"]
 
 Array = NDArray[Any]
 
@@ -74,7 +72,7 @@ class _Memory:
 def words_of_twister(generator: Any) -> NDArray[np.uint32]:
     """The state of numpy's MT19937 where it stands, shape [625].
 
-    To ask numpy for it, and to set it, takes 100 us each; whoever uses this looks whether it is as expected.
+    To ask numpy for it, and to set it, takes 100 us each; users of this look whether it is as expected.
     """
     return np.asarray(_Memory(generator.ctypes.state_address, SIZE_OF_TWISTER, generator))
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from merganser.framework.native.compiler.kernels import inlined
 
-__all__ = ["larger", "of_scalar", "smaller"]
-
 
 @inlined
 def larger(a: float, b: float) -> float:

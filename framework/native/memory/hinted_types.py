@@ -6,23 +6,27 @@
     address = hinted_address(end_step)
 
 A kernel that others call by its address is compiled for what its hints say: those of fields of records
-(records_of_arrays.py). So what a kernel takes stands in its own text, and in that of whoever calls it.
+(records_of_arrays.py). So what a kernel takes is in its own text, and in that of its caller.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native.compiler.kernels import kernel_address
 from merganser.framework.native.compiler.parallel_compilation import Job
-from merganser.framework.native.memory.records_of_arrays import FLOAT, INTEGER, ArrayOf, RecordOf, is_record_class
-
-__all__ = ["Flags", "FloatTable", "Floats", "FloatsInContext", "IntegerTable", "Integers", "Poses", "example_of_hint",
-           "hinted_address", "hinted_arguments", "hinted_job"]  # fmt: skip
+from merganser.framework.native.memory.records_of_arrays import (
+    FLOAT,
+    INTEGER,
+    ArrayOf,
+    RecordOf,
+    hints_of,
+    is_record_class,
+)
 
 Floats = Annotated[NDArray[Any], ArrayOf(FLOAT)]  # a vector of the scalar type that a kernel is compiled for
 FloatTable = Annotated[NDArray[Any], ArrayOf(FLOAT, 2)]
@@ -47,8 +51,7 @@ def example_of_hint(hint: Any) -> Any:
             return np.zeros((0,) * mark.num_dimensions, mark.dtype)
         return np.zeros(1, mark.dtype)[0] if isinstance(mark, RecordOf) else example_of_hint(kind)
     if is_record_class(hint):
-        hints = get_type_hints(hint, include_extras=True)
-        return hint(*(example_of_hint(hints[name]) for name in hint._fields))
+        return hint(*(example_of_hint(hints_of(hint)[name]) for name in hint._fields))
     if get_origin(hint) is tuple:
         return tuple(map(example_of_hint, get_args(hint)))
     if hint in _PLAIN:
@@ -64,7 +67,7 @@ def hinted_arguments(kernel: Any) -> tuple[Any, ...]:
         TypeError: the hint of a parameter does not say it; names the kernel and the parameter.
     """
     function = kernel.interpreted
-    hints, examples = get_type_hints(function, include_extras=True), []
+    hints, examples = hints_of(function), []
     for name in function.__code__.co_varnames[: function.__code__.co_argcount]:
         try:
             examples.append(example_of_hint(hints[name]))

@@ -15,14 +15,12 @@ from merganser.framework.native.compiler.extending import cgutils, intrinsic, ir
 from merganser.framework.native.compiler.kernels import kernel, kernel_address
 from merganser.framework.native.memory.addresses import address_of_array
 
-__all__ = ["LEFT_ARRAY", "KernelList", "calls_listed"]
-
 
 class KernelList:
     """Functions compiled for given arguments, and the list of their addresses.
 
     Args:
-        functions: by their places; None where there is none. They return nothing, or all an integer.
+        functions: by their places; None for a gap. They return nothing, or all an integer.
         examples: arguments of each, of the types that it is called with.
 
     Attributes:
@@ -89,7 +87,7 @@ def calls_listed(
 
 
 def _as_compiled(kind: Any) -> Any:
-    """The type of an argument: of those that stand in memory alike, the one that an example has."""
+    """The type of an argument: of those that are alike in memory, the one that an example has."""
     if isinstance(kind, types.Record):
         return kind
     if isinstance(kind, types.Array) and kind.layout == "C":

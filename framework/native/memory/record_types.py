@@ -38,8 +38,6 @@ from merganser.framework.native.memory.records_of_arrays import (
     size_of,
 )
 
-__all__ = ["describe_field_at_address", "describe_record", "describe_record_at_address", "describe_record_behind"]
-
 _VALUES, _INTEGERS = types.CPointer(types.float64), types.CPointer(types.int64)
 
 

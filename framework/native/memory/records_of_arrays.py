@@ -21,7 +21,7 @@ In a record for compiled code, kernels are given by their addresses, and arrays 
 Records of numbers, arrays and other such records may change: `new_record` makes one that Python and compiled code
 change by the same names, `record_at_address` reads it. Where its arrays stand is said by `place_arrays`.
 
-Nothing here keeps arrays alive: whoever makes the list keeps them as long as it may be read. Types are those of the
+Nothing here keeps arrays alive: the maker of the list keeps them as long as it may be read. Types are those of the
 hints, compiled code does not look whether they are true; `integers_of` does.
 """
 
@@ -30,19 +30,15 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
+import sys
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ForwardRef, NamedTuple, get_args, get_origin
 
 import numpy as np
 
 from merganser.framework.core.context.native_code import Argument
-from merganser.framework.native.compiler.extending import Later, import_whole, intrinsic, tell_module
+from merganser.framework.native.compiler.extending import Later, import_whole, intrinsic, register_module
 from merganser.framework.native.memory.addresses import address_of_array
-
-__all__ = ["COMPLEX", "FLOAT", "INTEGER", "ONE_VALUE", "ArrayOf", "Code", "Complexes", "Field", "Floats", "Integers",
-           "Placed", "RecordOf", "address_of_record", "clear_record", "copy_of_record", "field_at_address",
-           "fields_of", "integers_of", "is_record_class", "new_record", "numbers_of", "place_arrays",
-           "placed_beside", "record_at", "record_at_address", "record_behind", "records_behind", "size_of"]  # fmt: skip
 
 FLOAT, INTEGER, COMPLEX = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.complex128)
 ONE_VALUE = "one value"
@@ -133,6 +129,17 @@ def is_record_class(kind: Any) -> bool:
 
 
 @functools.cache
+def hints_of(thing: Any) -> dict[str, Any]:
+    """The type hints of a class of records, or of a function: as `typing.get_type_hints`, in a tenth of its time."""
+    names = thing.__globals__ if hasattr(thing, "__globals__") else vars(sys.modules[thing.__module__])
+    hints: dict[str, Any] = {}
+    for name, hint in thing.__annotations__.items():
+        text = hint.__forward_arg__ if isinstance(hint, ForwardRef) else hint
+        hints[name] = eval(text, names) if isinstance(text, str) else hint
+    return hints
+
+
+@functools.cache
 def fields_of(record: Any) -> dict[str, Field]:
     """The fields of a class of records.
 
@@ -141,7 +148,7 @@ def fields_of(record: Any) -> dict[str, Field]:
     """
     fields: dict[str, Field] = {}
     start = 0
-    hints = get_type_hints(record, include_extras=True)
+    hints = hints_of(record)
     for name in record._fields:
         field = fields[name] = _field(f"{record.__qualname__}.{name}", start, hints[name])
         start += field.size()
@@ -242,7 +249,7 @@ def _kind_in_structure(field: Field) -> Any:
 def new_record(record: Any) -> Any:
     """A record of integers, floats, arrays and other such records, all 0, whose attributes may be set.
 
-    To set one that is a record copies what stands in it. Reading a number takes two thirds of the time that an element
+    To set one that is a record copies what is in it. Reading a number takes two thirds of the time that an element
     of a memoryview takes.
 
     Args:
@@ -293,7 +300,7 @@ def record_at(record: Any) -> Any:
         record_types = import_whole("merganser.framework.native.memory.record_types")
         return record_types.describe_record(record, values, integers)
 
-    return intrinsic(describe, tell_rest=lambda: _description(record))
+    return intrinsic(describe, fingerprint_rest=lambda: _description(record))
 
 
 @functools.cache
@@ -331,7 +338,7 @@ def field_at_address(record: Any, name: str, in_python: Callable[..., Any]) -> A
 
 
 def record_behind(holder: Any, name: str, record: Any, in_python: Callable[..., Any]) -> Any:
-    """What compiled code calls with the address of a record; it gives another one, whose address stands in a field.
+    """What compiled code calls with the address of a record; it gives another one, whose address is in a field.
 
     Args:
         holder: the class of the first one.
@@ -362,4 +369,4 @@ def _description(record: Any) -> str:
     return f"{record.__module__}.{record.__qualname__}({', '.join(parts)})"
 
 
-tell_module("merganser.framework.native.memory.record_types")
+register_module("merganser.framework.native.memory.record_types")

@@ -1,7 +1,7 @@
 """Functions that are compiled once, and called at their addresses by all code that needs them.
 
 Left to itself the compiler takes a helper into each kernel that calls it, and into each helper on the way there, and
-makes machine code of it every time. A function marked `shared` is a kernel of its own. Its address stands in a cell
+makes machine code of it every time. A function marked `shared` is a kernel of its own. Its address is in a cell
 that compiled code, be it from the disk, finds by name. As long as the cell is empty the caller has `_find_code`
 fill it, which compiles the function or takes it from the disk: what is never needed is never compiled, and nothing can
 be called before it is there.
@@ -25,8 +25,6 @@ from merganser.framework.native.compiler.machine_code import name_address
 from merganser.framework.native.compiler.parallel_compilation import Job
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.hinted_types import hinted_address, hinted_job
-
-__all__ = ["job_of", "shared", "shared_names"]
 
 _SHARED: dict[str, tuple[Any, NDArray[np.int64]]] = {}  # by name of the function: its kernel, and its cell
 _FINDER = "merganser_find_code"  # the name by which compiled code knows `_find_code`
@@ -77,7 +75,7 @@ def _cell_of(function: Callable[..., Any]) -> NDArray[np.int64]:
 
 
 def _call_at(name: str, restype: Any, arguments: Any) -> Any:
-    """Numba's description of a call of the kernel whose address stands in the cell of this name."""
+    """Numba's description of a call of the kernel whose address is in the cell of this name."""
     argtypes = tuple(types.unliteral(kind) for kind in arguments)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:

@@ -16,20 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from merganser.framework.native.compiler.extending import tell_module
-
-__all__ = [
-    "Lanes",
-    "Mask",
-    "element",
-    "fused",
-    "set_six",
-    "six_at",
-    "square_root",
-    "total_of_six",
-    "where",
-    "with_element",
-]
+from merganser.framework.native.compiler.extending import register_module
 
 Lanes: TypeAlias = Any  # six numbers, or one number
 Mask: TypeAlias = Any  # six truth values, or one
@@ -77,4 +64,4 @@ def total_of_six(x: Lanes) -> float:
     return x.sum()
 
 
-tell_module("merganser.framework.native.memory.simd_code")
+register_module("merganser.framework.native.memory.simd_code")

@@ -151,7 +151,7 @@ def _is_of_doubles(kind: Any) -> bool:
 
 
 def _place(context: Any, builder: Any, array_type: Any, values: Any) -> Any:
-    """Where a row stands in an array."""
+    """Where a row is in an array."""
     data = context.make_array(array_type)(context, builder, values[0]).data
     return builder.bitcast(builder.gep(data, [values[1]]), _NUMBERS.as_pointer())
 

@@ -11,26 +11,6 @@ from numpy.typing import NDArray
 
 from merganser.framework.native.compiler.extending import cgutils, intrinsic, ir, types
 
-__all__ = [
-    "AGAIN",
-    "FAILED",
-    "RAISED",
-    "SUCCEEDED",
-    "call_asking_kernel",
-    "call_clock",
-    "call_kernel",
-    "call_operation",
-    "call_python",
-    "call_quiet_kernel",
-    "clock_address",
-    "complexes_at",
-    "doubles_at",
-    "integers_at",
-    "no_failure",
-    "raise_kept",
-    "words_at",
-]
-
 # What operations come to; all others are left undone then.
 (
     SUCCEEDED,
@@ -189,7 +169,7 @@ words_at: Any = intrinsic(_words_at)
 
 
 def clock_address() -> tuple[int, int]:
-    """Where the function stands that `call_clock` calls, 0 if there is none, and the number of a clock for it."""
+    """The address of the function that `call_clock` calls, 0 without one, and the number of a clock for it."""
     try:
         function: Any = ctypes.CDLL(None).clock_gettime
     except (AttributeError, OSError, TypeError):

@@ -6,8 +6,6 @@ from typing import Any
 
 from merganser.framework.native.compiler.extending import cgutils, intrinsic, types
 
-__all__ = ["as_matrix"]
-
 
 def _reshaped(values: Any, num_rows: int, num_columns: int) -> Any:
     return values.reshape((num_rows, num_columns))

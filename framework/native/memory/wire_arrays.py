@@ -21,8 +21,6 @@ from merganser.framework.native.compiler.numba_inside import (
     signature,
 )
 
-__all__ = ["arrays_at", "further", "matrix_at", "matrix_by_columns_at", "vector_at"]
-
 
 class _ArraysType(types.Type):
     """Several vectors: a pointer to the numbers, and one to place, distance and size of each."""
@@ -46,7 +44,7 @@ for _name in ("values", "places", "size"):
 
 @intrinsic
 def arrays_at(typingctx: Any, values: Any, places: Any, size: Any) -> Any:
-    """The list of arrays among the numbers at `values` that `places` tells of."""
+    """The list of arrays among the numbers at `values` that `places` lists."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         arrays = cgutils.create_struct_proxy(signature.return_type)(context, builder)

@@ -33,14 +33,13 @@ from merganser.framework.core.context.store import CacheSlot, FixedInputPortValu
 from merganser.framework.core.declarations.native_function import BoundNativeFunction
 from merganser.framework.native.memory.growing_array import GrowingArray
 from merganser.framework.native.operations.operation_list import OperationList
-from merganser.framework.native.operations.operations import address_of, has_complex_form
+from merganser.framework.native.operations.operations import address_of, has_complex_form, is_kept
+from merganser.framework.when_to_compile import pays_to_compile
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.leaf_context import LeafContext
     from merganser.framework.core.context.store import Store
     from merganser.framework.core.declarations.events import DeclaredEvent
-
-__all__ = ["Assembly", "LogOffsets", "offset_in", "order_of_computation"]
 
 _ITEM = 8  # bytes of an integer
 
@@ -63,6 +62,11 @@ class LogOffsets:
         """The VectorLog."""
         return _log_of(self.context)
 
+    def capacity_left(self) -> int:
+        """How many more samples fit into the arrays of the last `offsets_in`."""
+        count, times, _ = self._arrays
+        return len(times) - int(count.item(0))
+
     def offsets_in(self, flat: NDArray[Any], arrays: tuple[NDArray[Any], ...]) -> list[int]:
         """Where arrays of the log stand, see `offset_in`; they are kept alive, as the loop knows where they are."""
         if len(arrays) != len(self._arrays) or any(map(operator.is_not, arrays, self._arrays)):
@@ -82,6 +86,10 @@ def _log_of(context: LeafContext) -> Any:
 class Assembly:
     """A growing list of operations on the values of one Context tree, floats or complex numbers.
 
+    Args:
+        store: of the tree.
+        is_patient: whether operations that are not on the disk are left to Python for a while (when_to_compile.py).
+
     Attributes:
         logs: the logs that operations write to, each once for every event that writes to it.
         operations: what has been assembled, as `finish` leaves it.
@@ -91,8 +99,8 @@ class Assembly:
         checks: whether operations are still right, see NativeCode.is_current.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, is_patient: bool = False) -> None:
+        self._store, self._is_patient = store, is_patient
         self._is_complex = store.flat.dtype == np.complex128
         self._numbers: list[float] = []
         self._integers: list[int] = []
@@ -100,6 +108,7 @@ class Assembly:
         self._starts: list[int] = []  # positions in the list of integers
         self._known: dict[tuple[int, ...], tuple[int, int]] = {}  # address and start of what was added before
         self._codes: dict[tuple[int, int], NativeCode] = {}  # what was found, by native code and context
+        self._postponed: set[tuple[int, int]] = set()  # what was not ready; it stays so, as others rely on it
         self._kept: list[Any] = []  # what these are known by
         self._possible: dict[tuple[int, int], NativeCode] = {}  # what has been found to be an operation
         self._arrays = GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.float64)
@@ -150,12 +159,25 @@ class Assembly:
         """What native code is in a Context; None if there is nothing, for now. What was found stays."""
         key = id(native), id(context)
         code = self._codes.get(key)
-        if code is None and native is not None:
+        if code is None and native is not None and key not in self._postponed:
             code = native.resolve(context)
             if code is not None:
-                self._codes[key] = code
                 self._kept.append(native)
+            if code is not None and self._is_patient and not _is_ready(code.operation):
+                self._postponed.add(key)
+                return None
+            if code is not None:
+                self._codes[key] = code
         return code
+
+    def is_current(self) -> bool:
+        """Whether all operations still work on the arrays of their blocks."""
+        return all(check() for check in self.checks)
+
+    def may_add_more(self) -> bool:
+        """Whether something that was left to Python is an operation by now; to be asked when all has been added."""
+        self._postponed.clear()
+        return any(self.resolve(native, context) is not None for native, context in self.waiting)
 
     def slots_read(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> list[CacheSlot]:
         """The cache entries that an operation reads."""
@@ -208,7 +230,7 @@ class Assembly:
         return code is not None and _has_log(code)
 
     def can_add(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> bool:
-        """Whether there is an operation, and all its inputs stand in an array of floats."""
+        """Whether there is an operation, and all its inputs are in an array of floats."""
         return self._code_of(native, context) is not None
 
     def _code_of(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> NativeCode | None:
@@ -240,10 +262,8 @@ class Assembly:
         compiled: set[int] = set()
         for slot in order:
             code = self._code_of(slot.entry.native, slot.context)
-            if code is None:
-                continue
-            if any(id(source) not in compiled for source in code.unasked):
-                self._left_to_python.add(slot.bit)
+            if code is None or any(id(source) not in compiled for source in code.unasked):
+                self._left_to_python.add(slot.bit)  # also if it is compiled before the others have been added
                 continue
             sources = operations[id(slot)] = list(upstream(slot) if code.sources is None else code.sources)
             if all(id(source) in compiled for source in sources):
@@ -345,6 +365,11 @@ class Assembly:
         return offset_in(self._store.flat, array)
 
 
+def _is_ready(operation: Any) -> bool:
+    """Whether an operation is on the disk, or Python has done without it for long enough."""
+    return is_kept(operation) or pays_to_compile(operation)
+
+
 def order_of_computation(
     assembly: Assembly, needed: Sequence[CacheSlot], perhaps: Sequence[CacheSlot] = ()
 ) -> tuple[list[CacheSlot], dict[int, CacheSlot]]:
@@ -373,7 +398,7 @@ def order_of_computation(
     looked_at = {id(slot) for slot in (*needed, *perhaps)}
     for slot in order:
         if id(slot) not in operations:
-            looked_at.update(id(source) for source in upstream(slot))
+            looked_at.update((id(slot), *(id(source) for source in upstream(slot))))
     return [slot for slot in chosen if id(slot) in looked_at or _origin(slot) is None], needed_by
 
 

@@ -20,8 +20,6 @@ from merganser.framework.math.element_functions import clamp, cos, exp, floor, s
 from merganser.framework.math.matrix_functions import wrap_to
 from merganser.framework.native.compiler.extending import overload, types
 
-__all__: list[str] = []
-
 _LARGE = 22.0  # from there on tanh is 1
 
 

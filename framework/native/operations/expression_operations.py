@@ -18,28 +18,6 @@ from merganser.framework.native.compiler.extending import overload, types
 from merganser.framework.native.compiler.kernels import device
 from merganser.framework.native.memory.tape import FAILED, integers_at
 
-__all__ = [
-    "ALL",
-    "ANY",
-    "ARCTAN2",
-    "FUNCTION",
-    "FUNCTIONS",
-    "JUMP",
-    "JUMP_UNLESS",
-    "LOAD",
-    "MAXIMUM",
-    "MINIMUM",
-    "MOVE",
-    "NOT",
-    "POWER",
-    "PRODUCT",
-    "RELATION",
-    "RELATIONS",
-    "STORE",
-    "SUM",
-    "expressions",
-]
-
 LOAD = 0  # which of time, state, input, parameters; element
 SUM = 1  # number of terms, their registers
 PRODUCT = 2  # the same

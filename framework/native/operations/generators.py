@@ -10,8 +10,6 @@ from merganser.framework.native.compiler.kernels import device
 from merganser.framework.native.memory.addresses import SIZE_OF_TWISTER
 from merganser.framework.native.memory.tape import doubles_at, integers_at, words_at
 
-__all__ = ["generator_at"]
-
 device(uniform)
 
 

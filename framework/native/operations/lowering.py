@@ -18,8 +18,6 @@ from merganser.framework.native.operations.assembly import Assembly, order_of_co
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
-__all__ = ["Tape"]
-
 _NONE = -1  # no state of what feeds which input
 
 
@@ -29,16 +27,21 @@ class Tape:
     Args:
         context: any context of the tree.
         targets: slots of the entries.
+        is_patient: see Assembly.
     """
 
-    def __init__(self, context: Context, targets: Sequence[CacheSlot]) -> None:
-        self._store = context.store
+    def __init__(self, context: Context, targets: Sequence[CacheSlot], is_patient: bool = False) -> None:
+        self._store, self._is_patient = context.store, is_patient
         self._targets = list(targets)
         self._lower()
 
     def num_operations(self) -> int:
         """Number of compiled operations on the tape."""
         return len(self._operations)
+
+    def may_grow(self) -> bool:
+        """Whether something has been left to Python that may become an operation."""
+        return self._is_patient and len(self._assembly.waiting) > 0
 
     def operations(self) -> tuple[int, int] | None:
         """The address of the list of operations and the mask of the entries; None if Python has a part in it."""
@@ -47,12 +50,13 @@ class Tape:
         return self._operations.address, self._segments[0][2]
 
     def is_allowed(self) -> bool:
-        """Whether the tape may run: all entries are cached, none is frozen or in the midst of its computation."""
-        checks = self._assembly.checks
+        """Whether the tape may run: all entries are cached, none is frozen or being computed."""
         # An input was fixed since, caching was switched, or this was cut short.
         has_changed = self._store.routing != self._routing
-        if has_changed or (checks and not all(check() for check in checks)):
+        if has_changed or not self._assembly.is_current():
             self._lower()
+            if not self._assembly.is_current():
+                return False
         return self._is_cached and not self._store.computing & self._mask
 
     def run(self) -> None:
@@ -89,7 +93,7 @@ class Tape:
     def _lower(self) -> None:
         """Makes the tape again; if that is interrupted, it is made again before it is used again."""
         self._routing, routing = _NONE, self._store.routing
-        assembly = Assembly(self._store)
+        assembly = Assembly(self._store, self._is_patient)
         order, self._needed_by = order_of_computation(assembly, self._targets)
         self._order = order
         self._is_cached = all(slot.clearing != -1 for slot in order)

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework.native.compiler.code_files import CodeFiles
-from merganser.framework.native.compiler.extending import import_whole, tell_module, types
+from merganser.framework.native.compiler.extending import import_whole, register_module, types
 from merganser.framework.native.compiler.kernels import Code, compiler_lock, obtain
 
 if TYPE_CHECKING:
     from merganser.framework.core.declarations.native_function import NativeOperation
-
-__all__ = ["OwnOperation", "form_of", "operation_calling", "signature_of_operation", "type_codes_of"]
 
 # What compiled code makes of the integers from {0} on, by the type codes of native_wires.py.
 _FETCHED = {
@@ -51,6 +49,13 @@ class OwnOperation:
         self._function, self._kinds = operation.function.interpreted, operation.kinds
         self._codes: dict[bool, Code] = {}
 
+    def is_kept(self) -> bool:
+        """Whether the operation on floats need not be compiled."""
+        return False in self._codes or CodeFiles(self._function).has(self._what(is_complex=False))
+
+    def _what(self, is_complex: bool) -> str:
+        return f"native operation {self._kinds}{' of complex numbers' if is_complex else ''}"
+
     def address(self) -> int:
         """Where the operation stands; compiled, or taken from the disk, when first asked for."""
         return self._address(is_complex=False)
@@ -63,20 +68,20 @@ class OwnOperation:
         if is_complex not in self._codes:
             with compiler_lock:
                 if is_complex not in self._codes:
-                    what = f"native operation {self._kinds}{' of complex numbers' if is_complex else ''}"
-                    self._codes[is_complex] = obtain(CodeFiles(self._function), what, lambda: self._compile(is_complex))
+                    files, what = CodeFiles(self._function), self._what(is_complex)
+                    self._codes[is_complex] = obtain(files, what, lambda: self._compile(is_complex))
         return self._codes[is_complex].address
 
     def _compile(self, is_complex: bool) -> Any:
         compiler = import_whole("merganser.framework.native.compiler.numba_front")
-        if self._function not in _told:
-            compiler.tell_helper(self._function)
-            _told.add(self._function)
+        if self._function not in _registered:
+            compiler.register_helper(self._function)
+            _registered.add(self._function)
         function = operation_calling(self._function, self._kinds)
         return compiler.compile_operation(function, signature_of_operation(is_complex), counts_no_references=True)
 
 
-_told: set[Any] = set()
+_registered: set[Any] = set()
 
 
 def type_codes_of(kinds: str) -> str:
@@ -109,9 +114,8 @@ def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
         lines = ["try:", *(f"    {line}" for line in lines), "except Exception:", "    {fail}"]
     body = "\n    ".join(lines).format(call=call, fail=f"integers_at(integers[0])[0] = {FAILED}")
     names: dict[str, Any] = {
-        "__name__": __name__, "function": function, "integers_at": integers_at,
+        **vars(wire_arrays), "__name__": __name__, "function": function, "integers_at": integers_at,
         "generator_at": generator_at,
-        **{name: getattr(wire_arrays, name) for name in wire_arrays.__all__},
     }  # fmt: skip
     source = f"def operation(values, numbers, integers):\n    {body}\n"
     exec(compile(source, f"<operation of {function.__name__}>", "exec"), names)
@@ -120,4 +124,4 @@ def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
     return operation
 
 
-tell_module("merganser.framework.native.memory.wire_arrays")
+register_module("merganser.framework.native.memory.wire_arrays")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from merganser.framework.native.compiler.kernels import device, kernel, specialize
+from merganser.framework.native.compiler.kernels import PreparedKernel, device, kernel, specialize
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import (
     Integers,
@@ -16,8 +16,6 @@ from merganser.framework.native.memory.records_of_arrays import (
     record_at_address,
 )
 from merganser.framework.native.memory.tape import SUCCEEDED, call_operation, no_failure, raise_kept
-
-__all__ = ["OperationList", "operations_at", "run_all", "run_operations", "run_part"]
 
 
 class Operations(NamedTuple):
@@ -69,6 +67,9 @@ def run_all(operations: int) -> int:
 def run_operations(operations: int, begin: int, end: int) -> int:
     """See `run_part`."""
     return run_part(operations, begin, end)
+
+
+RUN = PreparedKernel(run_operations, 0, 0, 0)
 
 
 class OperationList:

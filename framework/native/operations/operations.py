@@ -23,8 +23,6 @@ from merganser.framework.native.operations.expression_operations import expressi
 from merganser.framework.native.operations.native_operations import signature_of_operation
 from merganser.framework.native.operations.trajectory_operations import trajectory
 
-__all__ = ["OPERATIONS", "CompiledOperation", "address_of", "caller_of", "has_complex_form", "signature_of_operation"]
-
 OPERATIONS: dict[str, Callable[..., None]] = {
     function.__name__: function for function in (expressions, trajectory)
 }
@@ -56,6 +54,24 @@ def address_of(operation: str | NativeOperation | Operation, is_complex: bool = 
     return operation.address()
 
 
+def is_kept(operation: str | NativeOperation | Operation) -> bool:
+    """Whether an operation on floats is on the disk; functions of users are compiled when Python calls them, too."""
+    if operation not in _KEPT:
+        if isinstance(operation, str):
+            found = CompiledOperation(OPERATIONS[operation]).is_kept()
+        elif isinstance(operation, NativeOperation) and operation.function.is_ours:
+            found = operation.compiled().is_kept()
+        else:
+            found = True
+        if not found:
+            return False
+        _KEPT.add(operation)
+    return True
+
+
+_KEPT: set[str | NativeOperation | Operation] = set()
+
+
 def has_complex_form(operation: str | NativeOperation | Operation) -> bool:
     """Whether an operation may work on the array of a Context of complex numbers.
 
@@ -72,7 +88,7 @@ def _address_of(name: str, is_complex: bool) -> int:
 def caller_of(operation: Operation, values: Any, integers: Any) -> Callable[[], None]:
     """A function that Python calls to have an operation work on an array of float64, with this list of integers.
 
-    Whoever calls it keeps both arrays, and all that the integers tell of.
+    The caller keeps both arrays, and all that the integers refer to.
     """
     kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
     arguments = (ctypes.c_void_p(address_of_array(array)) for array in (values, values, integers))
@@ -86,13 +102,19 @@ class CompiledOperation:
         self._function, self._is_complex = function, is_complex
         self._code: Code | None = None
 
+    def is_kept(self) -> bool:
+        """Whether it is on the disk."""
+        return CodeFiles(self._function).has(self._types())
+
+    def _types(self) -> str:
+        return "operation of complex numbers" if self._is_complex else "operation"
+
     def address(self) -> int:
         """Where the operation stands; compiled, or taken from the disk, when first asked for."""
         if self._code is None:
             with compiler_lock:
                 if self._code is None:
-                    types = "operation of complex numbers" if self._is_complex else "operation"
-                    self._code = obtain(CodeFiles(self._function), types, self._compile)
+                    self._code = obtain(CodeFiles(self._function), self._types(), self._compile)
                     _KEPT_ALIVE.append(self._code)
         return self._code.address
 

@@ -1,6 +1,6 @@
 """Trajectories as operations: a short program of steps that evaluate and combine their pieces.
 
-The numbers of a program, constants and results, stand in one pool; the offsets in its steps are relative to that.
+The numbers of a program, constants and results, are in one pool; the offsets in its steps are relative to that.
 Each step is its code, then what it needs. A time is a number in the pool, the current time being the first one there.
 The steps compute to the last bit what the classes in framework/trajectories compute.
 """
@@ -11,19 +11,6 @@ import math
 from typing import Any
 
 from merganser.framework.native.compiler.kernels import device
-
-__all__ = [
-    "BERNSTEIN",
-    "CLAMP",
-    "COMPOSE",
-    "GUARD",
-    "POLYNOMIAL",
-    "RESULT",
-    "SLERP",
-    "SPLINE",
-    "ZERO_BEYOND",
-    "trajectory",
-]
 
 GUARD = 0  # time, limits, steps to leave out [integers]: unless low <= time < high
 CLAMP = 1  # time, limits, result: the time within the limits

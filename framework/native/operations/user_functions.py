@@ -20,8 +20,6 @@ from merganser.framework.native.operations.native_operations import (
     type_codes_of,
 )
 
-__all__ = ["CompiledFunction"]
-
 _ARRAY = types.Array(types.float64, 1, "C")
 _TYPES = {
     "w": _ARRAY, "c": _ARRAY, "m": types.Array(types.float64, 2, "C"), "r": types.Array(types.float64, 2, "C"),

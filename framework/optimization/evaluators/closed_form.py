@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ClosedFormEvaluator", "StackedEvaluator"]
-
 from typing import Any
 
 import numpy as np

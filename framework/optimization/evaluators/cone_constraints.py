@@ -5,14 +5,6 @@ Eval returns what pydrake's does: functions whose bounds say that z = Ax + b is 
 
 from __future__ import annotations
 
-__all__ = [
-    "ExponentialConeConstraint",
-    "LinearMatrixInequalityConstraint",
-    "LorentzConeConstraint",
-    "PositiveSemidefiniteConstraint",
-    "RotatedLorentzConeConstraint",
-]
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -114,12 +106,20 @@ class ExponentialConeConstraint(_AffineCone):
         z = self._A @ x + self._b
         return [z[0] - z[1] * np.exp(z[2] / z[1]), z[1]]
 
+    def _is_at_rim(self, x: Array) -> bool:
+        # The closure of the cone has z0 >= 0, z1 = 0, z2 <= 0.
+        z = self._A @ x + self._b
+        margin = 1e-6 * max(1.0, float(np.abs(z).max()))
+        return bool(abs(z[1]) <= margin and z[0] >= -margin and z[2] <= margin)
+
 
 class _MatrixCone(Constraint):
     """Eigenvalues of a symmetric matrix are at least 0."""
 
     def __init__(self, num_vars: int, rows: int) -> None:
         self._description = ""
+        if rows < 0:
+            raise ValueError(f"{self._where()}: expected a number of rows, got {rows}.")
         self._rows = rows
         super().__init__(num_vars, np.zeros(rows), np.full(rows, np.inf))
 
@@ -143,7 +143,7 @@ class _MatrixCone(Constraint):
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         values, vectors = np.linalg.eigh(self._matrix(x))
-        return values, np.array([self._slopes(v, v) for v in vectors.T])
+        return values, np.array([self._slopes(v, v) for v in vectors.T]).reshape(values.size, x.size)
 
 
 class PositiveSemidefiniteConstraint(_MatrixCone):
@@ -157,7 +157,7 @@ class PositiveSemidefiniteConstraint(_MatrixCone):
         return np.asarray(0.5 * (X + X.T))
 
     def _slopes(self, left: Array, right: Array) -> Array:
-        return np.outer(left, right).ravel("F")
+        return np.asarray((right[:, np.newaxis] * left).ravel())
 
 
 class LinearMatrixInequalityConstraint(_MatrixCone):

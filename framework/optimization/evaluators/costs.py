@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["L1NormCost", "L2NormCost", "LInfNormCost", "LinearCost", "PerspectiveQuadraticCost", "QuadraticCost"]
-
 from typing import Any
 
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array, Objects, finite, is_sparse, matrix, scalar, vector
 from merganser.framework.optimization.evaluators.evaluators import Cost
+
+_TINY = float(np.finfo(float).tiny)
 
 
 class LinearCost(Cost):
@@ -23,6 +23,9 @@ class LinearCost(Cost):
     def _set(self, a: Any, b: float, size: int | None = None) -> None:
         slope = finite(vector(a, self._where(), "a", size), self._where(), "a")
         self._b, self._a = scalar(b, self._where(), "b"), slope
+
+    def _numbers(self) -> tuple[Any, ...]:
+        return self._a, self._b
 
     def a(self) -> Array:
         """The slopes, shape [n]."""
@@ -38,7 +41,7 @@ class LinearCost(Cost):
 
     def update_coefficient_entry(self, i: int, val: float) -> None:
         """Sets a[i]."""
-        self._a[i] = scalar(val, self._where(), "val")
+        self._a = _with_entry(self._a, i, scalar(val, self._where(), "val"))
 
     def update_constant_term(self, new_b: float) -> None:
         """Sets b."""
@@ -61,7 +64,7 @@ class QuadraticCost(Cost):
             Q: shape [n, n].
             b: shape [n].
             c: the constant.
-            is_convex: whether Q is positive semidefinite; None: it is looked at when somebody asks. A program that is
+            is_convex: whether Q is positive semidefinite; None: computed when it is read. A program that is
                 solved as a convex one is checked all the same.
         """
         self._description = ""
@@ -73,7 +76,10 @@ class QuadraticCost(Cost):
         form = matrix(Q, self._where(), "Q", slope.size, slope.size)
         self._c = scalar(c, self._where(), "c")
         self._Q, self._b, self._is_convex = 0.5 * (form + form.T), slope, is_convex
-        self._is_claimed = bool(is_convex)  # and nobody has looked
+        self._is_claimed = bool(is_convex)  # and not yet checked
+
+    def _numbers(self) -> tuple[Any, ...]:
+        return self._Q, self._b, self._c
 
     def Q(self) -> Array:
         """The symmetric matrix, shape [n, n]."""
@@ -94,7 +100,7 @@ class QuadraticCost(Cost):
         return self._is_convex
 
     def check_convexity(self) -> None:
-        """Looks at Q, if it is only said to be positive semidefinite.
+        """Checks Q, if it was only claimed to be positive semidefinite.
 
         Raises:
             ValueError: it is not.
@@ -113,33 +119,47 @@ class QuadraticCost(Cost):
 
     def UpdateHessianEntry(self, i: int, j: int, val: float, is_hessian_psd: bool | None = None) -> None:
         """Sets Q[i, j] and Q[j, i]."""
-        self._Q[i, j] = self._Q[j, i] = scalar(val, self._where(), "val")
+        self._Q = _with_entry(_with_entry(self._Q, (i, j), scalar(val, self._where(), "val")), (j, i), val)
         self._is_convex = is_hessian_psd
         self._is_claimed = bool(is_hessian_psd)
 
     def update_linear_coefficient_entry(self, i: int, val: float) -> None:
         """Sets b[i]."""
-        self._b[i] = scalar(val, self._where(), "val")
+        self._b = _with_entry(self._b, i, scalar(val, self._where(), "val"))
 
     def update_constant_term(self, new_c: float) -> None:
         """Sets c."""
         self._c = scalar(new_c, self._where(), "new_c")
 
     def _eval(self, x: Objects) -> Any:
-        return 0.5 * (x @ (self._Q @ x)) + self._b @ x + self._c
+        return quadratic_form(self._Q, x) + self._b @ x + self._c
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         Qx = self._Q @ x
         return np.array([0.5 * (x @ Qx) + self._b @ x + self._c]), (Qx + self._b)[np.newaxis]
 
 
+def _with_entry(values: Array, place: Any, value: float) -> Array:
+    """A copy with another value at a place: arrays of evaluators are replaced, and not changed."""
+    result = values.copy()
+    result[place] = value
+    return result
+
+
+def quadratic_form(Q: Array, x: Objects) -> Any:
+    """0.5 x'Qx; of expressions in the form that pydrake prints."""
+    return x @ ((0.5 * x) @ Q) if x.dtype == object else 0.5 * (x @ (Q @ x))
+
+
 def is_positive_semidefinite(Q: Array) -> bool:
     """Whether a symmetric matrix has no negative eigenvalue, up to rounding of its largest entry."""
     if Q.size == 0:
         return True
-    margin = 1e-10 * max(float(np.abs(Q).max()), np.finfo(float).tiny) * Q.shape[0]
+    shifted = Q.copy()
+    diagonal = shifted.ravel()[:: Q.shape[0] + 1]  # which has the largest entry, if there is no negative eigenvalue
+    diagonal += 1e-10 * max(*diagonal.tolist(), _TINY) * Q.shape[0]
     try:
-        np.linalg.cholesky(Q + margin * np.eye(Q.shape[0]))
+        np.linalg.cholesky(shifted)
     except np.linalg.LinAlgError:
         return False
     return True
@@ -164,7 +184,7 @@ class _CostOfAffine(Cost):
         return self._b.copy()
 
     def UpdateCoefficients(self, new_A: Any, new_b: Any = 0.0) -> None:
-        """Sets A and b, with the same number of columns; b = 0 stands for zeros."""
+        """Sets A and b, with the same number of columns; b = 0 means zeros."""
         rows = np.atleast_2d(new_A.toarray() if is_sparse(new_A) else new_A).shape[0]
         self._set(new_A, np.zeros(rows) if np.ndim(new_b) == 0 and new_b == 0 else new_b, self._num_vars)
 
@@ -215,7 +235,7 @@ class L2NormCost(_CostOfAffine):
     Args:
         A, b: shapes [m, n] and [m].
         rounding: d of the derivatives, and the values beside them, of sqrt(|Ax + b|^2 + d^2) - d, which solvers of
-            nonlinear programs see. Where lengths are 0 at the optimum, they do not come to an end at the kink of d = 0.
+            nonlinear programs see. Solvers may stall where a norm is zero at the optimum and d = 0.
             Solvers of convex programs take the length as it is.
     """
 

@@ -1,8 +1,6 @@
-"""What costs and constraints have in common: a function of a vector, its derivatives and its name."""
+"""Base of costs and constraints: a function of a vector, its derivatives and its name."""
 
 from __future__ import annotations
-
-__all__ = ["AdjustableConstraint", "Constraint", "Cost", "EvaluatorBase", "VisualizationCallback"]
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -42,8 +40,12 @@ class EvaluatorBase:
                 jacobian[i] = each.derivatives()
         return value, jacobian
 
+    def _value_or_nan(self, x: Array, may_be_nan: bool) -> tuple[Array, Array]:
+        """f and df/dx; if they may be NaN, expressions are where they are not defined, others raise what they raise."""
+        return self._value_and_jacobian(x)
+
     def _stack_key(self) -> Any:
-        """What evaluators share that are one function of different variables; None if there is no `_stacked`."""
+        """A key shared by evaluators that are one function of different variables; None without `_stacked`."""
         return None
 
     def _stacked(self, x: Array) -> tuple[Array, Array]:
@@ -89,7 +91,7 @@ class EvaluatorBase:
         return self._num_outputs
 
     def get_description(self) -> str:
-        """The name; empty if there is none."""
+        """The name; empty if not set."""
         return self._description
 
     def set_description(self, arg0: str) -> None:
@@ -149,6 +151,10 @@ class Constraint(EvaluatorBase):
         self._upper = vector(upper, self._where(), "the upper bound", low.size)
         self._lower = low
 
+    def _numbers(self) -> tuple[Any, ...]:
+        """Arrays and numbers that may be replaced: the bounds, and of linear constraints the entries of A."""
+        return self._lower, self._upper
+
     def lower_bound(self) -> Array:
         """The lower bound, shape [num_constraints]."""
         return self._lower.copy()
@@ -167,6 +173,10 @@ class Constraint(EvaluatorBase):
         Of a constraint that knows gaps whose derivatives do not vanish with them; else None.
         """
         return None
+
+    def _is_at_rim(self, x: Array) -> bool:
+        """Whether x satisfies this although the function has no value or no derivatives there."""
+        return False
 
     def CheckSatisfied(self, x: Any, tol: float = 1e-6) -> Any:
         """Whether the bounds hold at x within tol; of variables, the formula that they hold."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ExpressionConstraint", "ExpressionCost", "PyFunctionConstraint", "PyFunctionCost"]
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,14 +16,37 @@ class _Expressions:
     """Expressions as functions of numbers, of AutoDiffXd and of expressions."""
 
     def __init__(self, expressions: Sequence[Any]) -> None:
-        from merganser.framework.symbolic import Expression, GetVariableVector
+        from merganser.framework.symbolic import Expression, ExtractVariablesFromExpression
 
         self.expressions = np.array([Expression(e) for e in expressions], dtype=object)
-        self.variables: Objects = GetVariableVector(self.expressions)
+        self.variables: Objects = ExtractVariablesFromExpression(self.expressions)[0]
         self._function: Callable[..., Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_function": None}  # which cannot be pickled
 
     def values_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         """Values and derivatives; both functions are made when they are first asked for."""
+        try:
+            return self._split(x)
+        except (ArithmeticError, RuntimeError, ValueError):
+            from merganser.framework.symbolic import Evaluate, Jacobian
+
+            names = dict(zip(self.variables, x.tolist()))
+            Evaluate(self.expressions, names)  # which raises the same, with the names of these variables
+            Evaluate(Jacobian(self.expressions, self.variables), names)
+            raise
+
+    def value_or_nan(self, x: Array, may_be_nan: bool) -> tuple[Array, Array]:
+        """values_and_jacobian, or NaN where an expression is not defined, as at points that a search tries."""
+        if not may_be_nan:
+            return self.values_and_jacobian(x)
+        try:
+            return self._split(x)
+        except (ArithmeticError, RuntimeError, ValueError):
+            return np.full(len(self.expressions), np.nan), np.full((len(self.expressions), x.size), np.nan)
+
+    def _split(self, x: Array) -> tuple[Array, Array]:
         if self._function is None:
             self._function = _as_function(self.expressions, self.variables)
         count = len(self.expressions)
@@ -75,7 +96,7 @@ def _as_function(expressions: Objects, variables: Objects) -> Callable[[Array], 
     return _functions[key]
 
 
-_places: list[Any] = []  # variables that stand for the first, second, ... one
+_places: list[Any] = []  # placeholders for the first, second, ... variable
 _functions: dict[Any, Callable[[Array], Array]] = {}
 _MOST_FUNCTIONS = 256
 
@@ -100,6 +121,9 @@ class ExpressionCost(Cost):
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         return self._inside.values_and_jacobian(x)
+
+    def _value_or_nan(self, x: Array, may_be_nan: bool) -> tuple[Array, Array]:
+        return self._inside.value_or_nan(x, may_be_nan)
 
 
 class ExpressionConstraint(Constraint):
@@ -127,6 +151,9 @@ class ExpressionConstraint(Constraint):
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         return self._inside.values_and_jacobian(x)
+
+    def _value_or_nan(self, x: Array, may_be_nan: bool) -> tuple[Array, Array]:
+        return self._inside.value_or_nan(x, may_be_nan)
 
 
 class PyFunctionCost(Cost):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["BoundingBoxConstraint", "LinearConstraint", "LinearEqualityConstraint"]
-
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,8 @@ class LinearConstraint(AdjustableConstraint):
     """lower <= Ax <= upper."""
 
     _A: Any  # dense, or a sparse matrix of scipy
+    _entries: Array  # of A: all of them, or those that a sparse matrix keeps
+    _pattern: Any  # equal as long as entries have the same rows and columns
 
     def __init__(self, A: Any, lb: Any, ub: Any) -> None:
         """Makes the constraint.
@@ -29,9 +29,13 @@ class LinearConstraint(AdjustableConstraint):
         """
         self._description = ""
         A = self._checked(A)
-        self._A = A
+        self._set_A(A)
         super().__init__(A.shape[1], lb, ub)
         self._check_rows(A)
+
+    def _set_A(self, A: Any) -> None:
+        self._A = A
+        self._entries, self._pattern = (A.ravel(), A.shape) if isinstance(A, np.ndarray) else (A.data, object())
 
     def _checked(self, A: Any) -> Any:
         if not is_sparse(A):
@@ -52,7 +56,7 @@ class LinearConstraint(AdjustableConstraint):
         """A as a scipy.sparse.csc_matrix."""
         from scipy.sparse import csc_matrix
 
-        return csc_matrix(self._A)
+        return csc_matrix(self._A, copy=True)
 
     def is_dense_A_constructed(self) -> bool:
         """Whether A is kept dense."""
@@ -63,23 +67,24 @@ class LinearConstraint(AdjustableConstraint):
         fresh = LinearConstraint(new_A, new_lb, new_ub)
         if fresh.num_vars() != self._num_vars:
             raise ValueError(f"{self._where()}: the new A has {fresh.num_vars()} columns, expected {self._num_vars}.")
-        self._A, self._lower, self._upper, self._num_outputs = (
-            fresh._A, fresh._lower, fresh._upper, fresh._num_outputs,
-        )  # fmt: skip
+        self._set_A(fresh._A)
+        self._lower, self._upper, self._num_outputs = fresh._lower, fresh._upper, fresh._num_outputs
 
     def RemoveTinyCoefficient(self, tol: float) -> None:
         """Sets entries of A to 0 whose absolute value is at most tol."""
         A = self.GetDenseA()
         A[np.abs(A) <= tol] = 0.0
-        self._A = type(self._A)(A) if is_sparse(self._A) else A
+        self._set_A(type(self._A)(A) if is_sparse(self._A) else A)
 
-    def _entries(self) -> tuple[Any, Any, Array]:
-        """Rows, columns and values of what is not 0 in A."""
+    def _numbers(self) -> tuple[Any, ...]:
+        return self._entries, self._lower, self._upper
+
+    def _places_of_entries(self) -> tuple[Any, Any]:
+        """Rows and columns of the entries."""
         if is_sparse(self._A):
-            coo = self._A.tocoo()
-            return coo.row, coo.col, coo.data
-        rows, columns = np.nonzero(self._A)
-        return rows, columns, self._A[rows, columns]
+            return self._A.indices, np.repeat(np.arange(self._num_vars), np.diff(self._A.indptr))
+        rows, columns = np.indices(self._A.shape)
+        return rows.ravel(), columns.ravel()
 
     def _eval(self, x: Objects) -> Any:
         return (self.GetDenseA() if x.dtype == object else self._A) @ x
@@ -108,6 +113,7 @@ class BoundingBoxConstraint(LinearConstraint):
     def __init__(self, lb: Any, ub: Any) -> None:
         self._description = ""
         Constraint.__init__(self, np.size(lb), lb, ub)
+        self._entries, self._pattern = np.ones(self._num_vars), self._num_vars
 
     @property
     def _A(self) -> Array:
@@ -120,9 +126,8 @@ class BoundingBoxConstraint(LinearConstraint):
     def RemoveTinyCoefficient(self, tol: float) -> None:
         """Does nothing: the matrix of a box is the identity."""
 
-    def _entries(self) -> tuple[Any, Any, Array]:
-        place = np.arange(self._num_vars)
-        return place, place, np.ones(self._num_vars)
+    def _places_of_entries(self) -> tuple[Any, Any]:
+        return np.arange(self._num_vars), np.arange(self._num_vars)
 
     def _eval(self, x: Objects) -> Any:
         return x.copy()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["LinearComplementarityConstraint", "QuadraticConstraint"]
-
 from typing import Any
 
 import numpy as np
 
 from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.optimization.arrays import Array, Objects, finite, matrix, scalar, vector
-from merganser.framework.optimization.evaluators.costs import is_positive_semidefinite
+from merganser.framework.optimization.evaluators.costs import is_positive_semidefinite, quadratic_form
 from merganser.framework.optimization.evaluators.evaluators import AdjustableConstraint, Constraint
 
 
@@ -18,11 +16,12 @@ class QuadraticConstraint(AdjustableConstraint):
     """lb <= 0.5 x'Qx + b'x <= ub, where Q is made symmetric."""
 
     class HessianType(Enumeration):
-        """What is known of Q."""
+        """Definiteness of Q."""
 
         kPositiveSemidefinite = 0
         kNegativeSemidefinite = 1
         kIndefinite = 2
+        kZero = 3
 
     def __init__(self, Q0: Any, b: Any, lb: float, ub: float, hessian_type: HessianType | None = None) -> None:
         """Makes the constraint: Q0 of shape [n, n], b of shape [n]; None: the kind of Q is found out when asked for."""
@@ -45,12 +44,14 @@ class QuadraticConstraint(AdjustableConstraint):
         return self._b.copy()
 
     def hessian_type(self) -> HessianType:
-        """Whether Q is positive or negative semidefinite, or neither."""
+        """Whether Q is zero, positive or negative semidefinite, or none of these."""
         if self._hessian_type is None:
             kinds = self.HessianType
             is_negative = is_positive_semidefinite(-self._Q)
             other = kinds.kNegativeSemidefinite if is_negative else kinds.kIndefinite
             self._hessian_type = kinds.kPositiveSemidefinite if is_positive_semidefinite(self._Q) else other
+            if not self._Q.any():
+                self._hessian_type = kinds.kZero
         return self._hessian_type
 
     def is_convex(self) -> bool:
@@ -67,7 +68,7 @@ class QuadraticConstraint(AdjustableConstraint):
         self._set(new_Q, new_b, hessian_type, self._num_vars)
 
     def _eval(self, x: Objects) -> Any:
-        return 0.5 * (x @ (self._Q @ x)) + self._b @ x
+        return quadratic_form(self._Q, x) + self._b @ x
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         Qx = self._Q @ x

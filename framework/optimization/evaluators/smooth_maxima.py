@@ -1,4 +1,4 @@
-"""Smooth bounds on the least of several values: penalties of small ones, and what stands for the greatest of these.
+"""Smooth bounds on the least of several values: penalties of small ones, and a smooth maximum of these.
 
 A value v counts below an influence value v_i; its penalty is 0 there and 1 at the bound b,
 
@@ -12,8 +12,6 @@ and the greatest of penalties is replaced by a smooth function of them that is n
 """
 
 from __future__ import annotations
-
-__all__ = ["Penalty", "maximum_from_above", "maximum_from_below", "smoothed_hinge"]
 
 from collections.abc import Callable
 from typing import Any

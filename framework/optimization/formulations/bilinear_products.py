@@ -10,8 +10,6 @@ where rows and columns are the sums of lambda, of which two neighbours are not 0
 
 from __future__ import annotations
 
-__all__ = ["AddBilinearProductMcCormickEnvelopeSos2"]
-
 from typing import Any
 
 import numpy as np
@@ -44,9 +42,9 @@ def AddBilinearProductMcCormickEnvelopeSos2(
         x, y: variables.
         w: a variable or an affine expression.
         phi_x, phi_y: ends of the intervals, ascending, shapes [m] and [n].
-        Bx, By: binary variables that tell the intervals of x and of y: m - 1 of them by kLinear, as many as digits by
+        Bx, By: binary variables that select the intervals of x and of y: m - 1 of them by kLinear, as many as digits by
             kLogarithmic. That they are 0 or 1 is not added.
-        binning: how they tell them.
+        binning: how they select them.
 
     Returns:
         The weights of the corners, new variables of shape [m, n].

@@ -1,7 +1,7 @@
 """Rotation matrices in mixed-integer linear programs.
 
 R = [r1 r2 r3] is a rotation if r_i'r_i = 1, r_i'r_j = 0 and r1 x r2 = r3, and its transpose is one, too. The range of
-each entry is cut at phi, equally spaced by D, and binary variables tell the interval, with weights lambda of its ends.
+each entry is cut at phi, equally spaced by D; binary variables select the interval, with weights lambda of its ends.
 Then
 
     entry = phi . lambda,    1 <= sum_k (phi^2 . lambda_ik) <= 1 + 3/4 D^2    of a column or row                  (1)
@@ -14,8 +14,6 @@ Source: Dai, Izatt and Tedrake, Global inverse kinematics via mixed-integer conv
 """
 
 from __future__ import annotations
-
-__all__ = ["MixedIntegerRotationConstraintGenerator"]
 
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -40,7 +38,7 @@ _PAIRS = list(combinations(range(3), 2))
 
 @dataclass(eq=False)
 class _ReturnType:
-    """What AddToProgram adds for each entry of R: binary variables of its interval, and weights of the ends.
+    """Variables that AddToProgram adds for each entry of R: binary variables of its interval, and weights of the ends.
 
     Attributes:
         B_: B_[i][j], an array of binary variables.
@@ -58,7 +56,7 @@ class MixedIntegerRotationConstraintGenerator:
     """
 
     class Approach(Enumeration):
-        """What is relaxed: boxes on the unit sphere, products of entries, or both, which leaves least."""
+        """The relaxation: boxes on the unit sphere, products of entries, or both, which is tightest."""
 
         kBoxSphereIntersection = 0
         kBilinearMcCormick = 1
@@ -72,7 +70,7 @@ class MixedIntegerRotationConstraintGenerator:
         Args:
             approach: what is relaxed.
             num_intervals_per_half_axis: intervals of [0, 1], and as many of [-1, 0].
-            interval_binning: how binary variables tell the interval of an entry.
+            interval_binning: how binary variables select the interval of an entry.
 
         Raises:
             ValueError: there is no interval.
@@ -103,7 +101,7 @@ class MixedIntegerRotationConstraintGenerator:
         return self._count
 
     def interval_binning(self) -> IntervalBinning:
-        """How binary variables tell the interval of an entry."""
+        """How binary variables select the interval of an entry."""
         return self._binning
 
     def AddToProgram(self, R: Any, prog: MathematicalProgram) -> _ReturnType:
@@ -164,7 +162,7 @@ class MixedIntegerRotationConstraintGenerator:
     def _add_orthants(self, B: list[list[Objects]], prog: MathematicalProgram) -> None:
         """Adds that no two lines are in the same orthant, or in opposite ones: no product would be negative, or all."""
         slopes = self._signs()
-        if slopes is None:  # no digit tells the sign
+        if slopes is None:  # no digit is the sign
             return
         for first, second in _PAIRS:
             rows, most = [], []

@@ -14,8 +14,6 @@ A Lorentz cone is a matrix [s0 s1'; s1 s0 I] that is positive semidefinite; equa
 
 from __future__ import annotations
 
-__all__ = ["GenerateSDPA", "RemoveFreeVariableMethod"]
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -137,7 +135,7 @@ def _rows_of(form: ConicForm) -> _Problem:
         block = problem.add_block(cone.size)
         if cone.kind == "matrix":
             for j in range(1, cone.size + 1):
-                for i in range(1, j + 1):  # entries off the diagonal have the weight sqrt(2), and stand twice
+                for i in range(1, j + 1):  # entries off the diagonal have the weight sqrt(2), and occur twice
                     problem.add_row([(block, i, j, 1.0 if i == j else np.sqrt(0.5))], next(rest))
             continue
         for j in range(1, cone.size + 1):

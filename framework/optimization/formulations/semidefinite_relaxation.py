@@ -13,8 +13,6 @@ constraints is linear in X, too (Sherali and Adams 1990):
 
 from __future__ import annotations
 
-__all__ = ["MakeSemidefiniteRelaxation", "SemidefiniteRelaxationOptions"]
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +53,7 @@ class _Group:
 
     def __init__(self, relaxed: MathematicalProgram, variables: Objects, one: Any, name: str) -> None:
         n = variables.size
-        self.places = {id(variable): i for i, variable in enumerate(variables.tolist())}
+        self.places = {variable.get_id(): i for i, variable in enumerate(variables.tolist())}
         self.Y = relaxed.NewSymmetricContinuousVariables(n, name)
         corner = np.empty((n + 1, n + 1), dtype=object)
         corner[:n, :n], corner[:n, n], corner[n, :n], corner[n, n] = self.Y, variables, variables, one
@@ -65,11 +63,11 @@ class _Group:
 
     def has(self, binding: Binding) -> bool:
         """Whether all variables of a binding are of this group."""
-        return all(id(variable) in self.places for variable in binding._variables.tolist())
+        return all(variable.get_id() in self.places for variable in binding._variables.tolist())
 
     def lifted(self, Q: Array, b: Array, variables: Objects) -> tuple[Array, Objects]:
         """A row a and entries of X with y'Qy + b'y = a . entries, for some of y and symmetric Q."""
-        n, places = len(self.places), [self.places[id(variable)] for variable in variables.tolist()]
+        n, places = len(self.places), [self.places[variable.get_id()] for variable in variables.tolist()]
         form, slope = np.zeros((n, n)), np.zeros(n)
         np.add.at(form, np.ix_(places, places), Q)
         np.add.at(slope, places, b)
@@ -85,7 +83,7 @@ class _Group:
 
     def spread(self, binding: Binding) -> Array:
         """The matrix of a linear constraint with a column for each variable of the group."""
-        places = [self.places[id(variable)] for variable in binding._variables.tolist()]
+        places = [self.places[variable.get_id()] for variable in binding._variables.tolist()]
         A = np.zeros((binding.evaluator().num_constraints(), len(self.places)))
         np.add.at(A.T, places, binding.evaluator().GetDenseA().T)
         return A
@@ -105,7 +103,7 @@ def MakeSemidefiniteRelaxation(
         prog: the program; it stays as it is.
         variable_groups: sets of variables, as Variables. Each has a matrix of its own, for the costs and constraints
             that have no other variables; entries that several matrices have are equal. What belongs to no group is
-            added as it is. By default, one group of all variables. The options can stand here as well.
+            added as it is. By default, one group of all variables. The options can be given here as well.
         options: what is added to tighten the relaxation.
 
     Raises:

@@ -6,16 +6,6 @@ constraints, 2011.
 
 from __future__ import annotations
 
-__all__ = [
-    "AddLogarithmicSos1Constraint",
-    "AddLogarithmicSos2Constraint",
-    "AddSos2Constraint",
-    "IntervalBinning",
-    "Weights",
-    "add_sos2",
-    "codes_of_intervals",
-]
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +21,7 @@ Digits = npt.NDArray[np.int_]
 
 
 class IntervalBinning(Enumeration):
-    """How binary variables tell the interval: by the digits of its Gray code, or by one variable each."""
+    """How binary variables select the interval: by the digits of its Gray code, or by one variable each."""
 
     kLogarithmic = 0
     kLinear = 1
@@ -123,8 +113,8 @@ def add_sos2(prog: MathematicalProgram, weights: Weights, chosen: Objects, binni
     Args:
         prog: the program.
         weights: shape [n].
-        chosen: binary variables that tell the interval.
-        binning: how they do.
+        chosen: binary variables that select the interval.
+        binning: how they select it.
     """
     intervals = len(weights) - 1
     if binning is IntervalBinning.kLogarithmic:  # a weight has the digits that the intervals beside it share

@@ -7,8 +7,6 @@ between it has no minimum. So the cap is the smallest one that has these points;
 
 from __future__ import annotations
 
-__all__ = ["Cap", "caps_of_boxes"]
-
 from dataclasses import dataclass
 from itertools import combinations, product
 

@@ -26,10 +26,8 @@ from merganser.framework.optimization.interior_point.problem import Array, Progr
 from merganser.framework.optimization.interior_point.quasi_newton import LimitedMemory
 from merganser.framework.optimization.interior_point.restoration import RestorationForm
 
-__all__ = ["BarrierMethod", "Errors", "Monitor"]
-
 _KAPPA_EPSILON, _KAPPA_MU, _THETA_MU, _TAU = 10.0, 0.2, 1.5, 0.99
-_KAPPA_SIGMA, _KAPPA_D, _S_MAX = 1e10, 1e-5, 100.0
+_KAPPA_SIGMA, _KAPPA_D, S_MAX = 1e10, 1e-5, 100.0
 _KAPPA_SOC, _MAX_CORRECTIONS = 0.99, 4
 _MOST_MULTIPLIER = 1e3
 _KAPPA_RESTORED = 0.9
@@ -56,7 +54,7 @@ class Step(NamedTuple):
 
 
 class Monitor:
-    """Counts iterations, those of restoration included, and tells who wants to know."""
+    """Counts iterations, those of restoration included, and calls the callback."""
 
     def __init__(self, settings: Settings, callback: Callable[[Progress], bool | None] | None) -> None:
         self._settings, self._callback = settings, callback
@@ -84,7 +82,7 @@ class BarrierMethod:
     Args:
         form: what to solve.
         settings: of the solve.
-        monitor: is told of each iteration.
+        monitor: called at each iteration.
         start: where to start, inside the bounds.
         mu: the first weight of the barrier.
         may_end: of a restoration, whether a point will do.
@@ -116,7 +114,7 @@ class BarrierMethod:
     # ------------------------------------------------------------------ the iteration
 
     def run(self, estimate_multipliers: bool = True) -> Status:
-        """Iterates until the problem is solved or cannot be, and says which."""
+        """Iterates until the problem is solved or fails; returns the status."""
         self.cost, self.c = self._form.cost(self.z), self._form.constraints(self.z)
         self._keep_distance()
         self._differentiate()
@@ -188,8 +186,8 @@ class BarrierMethod:
         gaps = np.concatenate([below[low] * self.z_l[low], above[high] * self.z_u[high]])
         gap = np.max(np.abs(gaps - mu), initial=0.0)
         bounds = np.sum(self.z_l) + np.sum(self.z_u)
-        s_d = max(_S_MAX, (np.sum(np.abs(self.y)) + bounds) / max(len(self.y) + len(gaps), 1)) / _S_MAX
-        s_c = max(_S_MAX, bounds / max(len(gaps), 1)) / _S_MAX
+        s_d = max(S_MAX, (np.sum(np.abs(self.y)) + bounds) / max(len(self.y) + len(gaps), 1)) / S_MAX
+        s_c = max(S_MAX, bounds / max(len(gaps), 1)) / S_MAX
         unscaled = np.max(np.abs(self.c) / self._form.row_scale, initial=0.0)
         cost_scale = self._form.cost_scale
         return Errors(
@@ -236,7 +234,7 @@ class BarrierMethod:
         return float(np.sum(np.abs(self.c)))
 
     def _barrier(self, z: Array) -> float:
-        """What the barrier adds to the cost, with the damping of variables that have one bound (section 3.7)."""
+        """The barrier terms of the cost, with the damping of variables that have one bound (section 3.7)."""
         below, above = (z - self._lower)[self._has_lower], (self._upper - z)[self._has_upper]
         one_sided = np.where(self._damping > 0.0, z - self._lower, 0.0) + np.where(
             self._damping < 0.0, self._upper - z, 0.0
@@ -287,7 +285,7 @@ class BarrierMethod:
         return min(_part(below, dz, tau), _part(above, -dz, tau))
 
     def _search(self, step: Step) -> bool:
-        """Goes along a step as far as the filter lets it; whether it went anywhere."""
+        """Takes the longest part of a step that the filter accepts; returns whether there was one."""
         longest = alpha = self._longest(step.z)
         slope = float(self._barrier_gradient() @ step.z)
         current = self._violation(), self.cost + self._barrier(self.z)
@@ -358,7 +356,7 @@ class BarrierMethod:
     # ------------------------------------------------------------------ restoration
 
     def _may_be_infeasible(self) -> bool:
-        """Whether a divergence does not tell: far out, violations drown in rounding."""
+        """Whether an unbounded direction may be due to infeasibility; far out, rounding hides violations."""
         return isinstance(self._form, StandardForm) and len(self.c) > 0 and not self._has_diverged
 
     def _is_infeasible(self) -> bool:
@@ -377,7 +375,7 @@ class BarrierMethod:
         return self._restore() if self._is_infeasible() else None
 
     def _restore(self) -> Status | None:
-        """Goes to a point with less violation that the filter lets through; why the solve has to end, if it has."""
+        """Goes to a point with less violation that the filter accepts; returns why the solve has to end, if it has."""
         settings, errors = self._settings, self.errors(0.0)
         if errors.scaled <= settings.acceptable_tol:
             return Status.ACCEPTABLE

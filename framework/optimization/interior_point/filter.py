@@ -13,16 +13,15 @@ import math
 
 import numpy as np
 
-__all__ = ["Filter"]
-
 _GAMMA_THETA, _GAMMA_PHI = 1e-5, 1e-5
 _DELTA, _S_THETA, _S_PHI = 1.0, 1.1, 2.3
 _ETA = 1e-4
+_STEEPEST = 1e100  # slopes whose power is a number
 _ROUNDING = 10.0 * float(np.finfo(float).eps)
 
 
 class Filter:
-    """Pairs of violation and barrier cost that must not come again.
+    """Pairs of violation and barrier cost that trial points must improve on.
 
     Args:
         theta: the violation at the start, which limits those of all trial points.
@@ -49,7 +48,8 @@ class Filter:
 
     def _switches(self, alpha: float, theta: float, slope: float) -> bool:
         """Whether a step promises a descent that is large beside the violation, equation (19)."""
-        return bool(slope < 0.0 and alpha * (-slope) ** _S_PHI > _DELTA * theta**_S_THETA)
+        fall = min(-slope, _STEEPEST)
+        return bool(fall > 0.0 and alpha * fall**_S_PHI > _DELTA * theta**_S_THETA)
 
     def accepts(self, current: tuple[float, float], trial: tuple[float, float], alpha: float, slope: float) -> bool:
         """Whether to go from the current pair to the trial pair, along alpha times a step of this slope of phi.
@@ -74,5 +74,5 @@ class Filter:
         if slope < 0.0:
             least = min(least, _GAMMA_PHI * theta / -slope)
             if theta <= self._least_theta:
-                least = min(least, _DELTA * theta**_S_THETA / (-slope) ** _S_PHI)
+                least = min(least, _DELTA * theta**_S_THETA / min(-slope, _STEEPEST) ** _S_PHI)
         return 0.05 * least

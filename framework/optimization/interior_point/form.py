@@ -5,8 +5,8 @@ z = (x, s) has the variables that are not fixed, and a slack for each inequality
     c_i(z) = r_i (g_i(x) - g_i)    of an equation g_i(x) = g_i                              (1)
     c_i(z) = r_i g_i(x) - s_k      of an inequality, r_i g_lower_i <= s_k <= r_i g_upper_i  (2)
 
-The scales r of the constraints and that of the cost bring their gradients at the start down to a given size. Bounds are
-relaxed by a little, so that there is always an inside.
+The scales r of the constraints and that of the cost bring their gradients at the start down to a given size, or up from
+very small ones. Bounds are relaxed by a little, so that there is always an inside.
 
 Source: A. Waechter, L. Biegler, Math. Program. 106 (2006), sections 3.4, 3.5 and 3.8.
 """
@@ -17,7 +17,9 @@ import numpy as np
 
 from merganser.framework.optimization.interior_point.problem import Array, NonlinearProblem, Settings
 
-__all__ = ["StandardForm"]
+_SMALL, _MOST_SCALE = 1e-2, 1e12  # slopes that are scaled up, and by how much at most
+_NEARBY = 0.1  # units
+_GOLDEN = 0.6180339887498949  # whose multiples are spread evenly between whole numbers
 
 
 class StandardForm:
@@ -26,8 +28,8 @@ class StandardForm:
     Attributes:
         num_variables, num_constraints, num_x: sizes of z, c and x; x comes first in z.
         lower, upper: relaxed bounds of z, shape [num_variables].
-        rows, columns: where the entries of the Jacobian of c stand.
-        hessian_rows, hessian_columns: where those of the Hessian stand.
+        rows, columns: indices of the entries of the Jacobian of c.
+        hessian_rows, hessian_columns: indices of those of the Hessian.
         has_hessian: whether there is an exact Hessian.
         has_cost: whether anything is minimized.
         cost_scale, row_scale: by which f and c are multiplied.
@@ -53,11 +55,12 @@ class StandardForm:
         slacks = (self.row_scale * self._g(start))[self.inequalities] if self.num_constraints else np.zeros(0)
         self.start = self._push_inside(np.concatenate([start, slacks]), self.lower, self.upper, settings)
         relax = settings.bound_relax_factor
-        self.lower = self.lower - relax * np.maximum(1.0, np.abs(self.lower))
-        self.upper = self.upper + relax * np.maximum(1.0, np.abs(self.upper))
+        width = self.upper - self.lower
+        self.lower = self.lower - relax * np.maximum(1.0, np.abs(self.lower)) * np.minimum(1.0, width)
+        self.upper = self.upper + relax * np.maximum(1.0, np.abs(self.upper)) * np.minimum(1.0, width)
 
     def _lay_out(self, place: Array) -> None:
-        """Where the entries of derivatives with respect to z stand; those of fixed variables are left out."""
+        """Indices of the entries of derivatives with respect to z; those of fixed variables are left out."""
         problem = self._problem
         columns = place[problem.jacobian_columns]
         self._kept = np.flatnonzero(columns >= 0)
@@ -79,15 +82,25 @@ class StandardForm:
         return np.minimum(np.maximum(z, low), high)
 
     def _scale(self, x: Array, largest: float) -> None:
-        slope = np.max(np.abs(self.gradient(x)), initial=0.0)
-        if slope > largest:
-            self.cost_scale = max(largest / slope, 1e-8)
+        """Sets the scales by the derivatives at x, and nearby where some are small at x, as at an optimum."""
+        of_cost, of_rows = self._slopes(x)
+        if (self.has_cost and of_cost < _SMALL) or (of_rows < _SMALL).any():
+            unit = np.minimum(1.0, self._problem.x_upper - self._problem.x_lower)[self.free]
+            try:
+                beside = nearby(x, unit, self._problem.x_lower[self.free], self._problem.x_upper[self.free])
+                slopes = self._slopes(beside)
+            except (ArithmeticError, RuntimeError, ValueError):  # not defined there
+                slopes = 1.0, np.ones(self.num_constraints)
+            of_cost, of_rows = max(of_cost, min(slopes[0], 1.0)), np.maximum(of_rows, np.minimum(slopes[1], 1.0))
+        self.cost_scale = float(_scale_of(np.array([of_cost]), largest)[0])
+        self.row_scale = _scale_of(of_rows, largest)
+
+    def _slopes(self, x: Array) -> tuple[float, Array]:
+        """The largest derivatives of the cost and of each constraint."""
+        slopes = np.zeros(self.num_constraints)
         if self.num_constraints:
-            slopes = np.zeros(self.num_constraints)
-            values = np.abs(self.jacobian(x))[: len(self._kept)]
-            np.maximum.at(slopes, self.rows[: len(self._kept)], values)
-            with np.errstate(divide="ignore"):
-                self.row_scale = np.where(slopes > largest, np.maximum(largest / slopes, 1e-8), 1.0)
+            np.maximum.at(slopes, self.rows[: len(self._kept)], np.abs(self.jacobian(x))[: len(self._kept)])
+        return float(np.max(np.abs(self.gradient(x)), initial=0.0)), slopes
 
     # ------------------------------------------------------------------ the functions
 
@@ -134,6 +147,23 @@ class StandardForm:
         weight = 0.0 if self._problem.f is None else sigma * self.cost_scale
         values = self._problem.hessian(self.full_x(z), weight, y * self.row_scale)
         return _sized("hessian", values, len(self._problem.hessian_rows))[self._kept_hessian]
+
+
+def nearby(x: Array, unit: Array, lower: Array, upper: Array) -> Array:
+    """A point between bounds where derivatives show what they may hide at x, such as at an optimum.
+
+    All variables differ from x by a tenth of their units at most, each by another part.
+    """
+    part = np.modf(_GOLDEN * np.arange(1, x.size + 1))[0]
+    step = _NEARBY * unit * (0.5 + part / 2.0) * np.where(part < 0.5, 1.0, -1.0)
+    return np.clip(np.where((x + step <= upper) & (x + step >= lower), x + step, x - step), lower, upper)
+
+
+def _scale_of(slopes: Array, largest: float) -> Array:
+    """Factors that bring slopes below a largest one, and small ones up to 1."""
+    with np.errstate(all="ignore"):
+        down = np.where(slopes > largest, np.maximum(largest / slopes, 1e-8), 1.0)
+        return np.where((slopes > 0.0) & (slopes < _SMALL), np.minimum(1.0 / slopes, _MOST_SCALE), down)
 
 
 def _sized(name: str, values: Array, size: int) -> Array:

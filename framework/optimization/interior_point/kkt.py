@@ -19,8 +19,6 @@ from merganser.framework.optimization.interior_point.problem import Array
 from merganser.framework.optimization.interior_point.quasi_newton import LimitedMemory
 from merganser.framework.optimization.interior_point.restoration import RestorationForm
 
-__all__ = ["Form", "KktSystem"]
-
 Form = StandardForm | RestorationForm
 
 _FIRST_SHIFT, _LEAST_SHIFT, _MOST_SHIFT = 1e-4, 1e-20, 1e40

@@ -24,12 +24,10 @@ import numpy as np
 
 from merganser.framework.native import device, kernel
 
-__all__ = ["PIVOT_FLOOR", "SparseLdl"]
-
 Array = np.ndarray[Any, Any]
 
 PIVOT_FLOOR = 1e-8
-"""What stands for a pivot that vanishes: the square root of what rounding leaves of 1, as much as its errors then."""
+"""Replaces a vanishing pivot: the square root of the rounding error of 1, as large as its own error then."""
 
 _ROUNDING = 1e-13  # of the terms that a pivot is the sum of
 

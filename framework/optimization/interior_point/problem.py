@@ -1,4 +1,4 @@
-"""What is to be minimized, how, and what came of it."""
+"""The problem, settings and result of an interior-point solve."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
-__all__ = ["Array", "NonlinearProblem", "Progress", "Result", "Settings", "Status"]
 
 Array = np.ndarray[Any, Any]
 
@@ -36,10 +34,10 @@ class NonlinearProblem:
         g_lower, g_upper: bounds of the m constraints, shape [m]; equal ones make an equation.
         g: the constraints, shape [m].
         jacobian: entries of dg/dx, in the order of the pattern.
-        jacobian_rows, jacobian_columns: where they stand; entries at the same place are added up.
+        jacobian_rows, jacobian_columns: their indices; entries with the same indices are added up.
         hessian: entries of the lower triangle of the Hessian of sigma f(x) + y . g(x), as a function of (x, sigma, y);
             None for a quasi-Newton approximation.
-        hessian_rows, hessian_columns: where they stand; entries at the same place are added up.
+        hessian_rows, hessian_columns: their indices; entries with the same indices are added up.
 
     Arrays are copied, and cannot be written to.
 
@@ -161,7 +159,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Result:
-    """What a solve found.
+    """The result of a solve.
 
     Attributes:
         x: the last point, within its bounds, shape [n].

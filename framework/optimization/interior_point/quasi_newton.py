@@ -15,8 +15,6 @@ import numpy as np
 
 from merganser.framework.optimization.interior_point.problem import Array
 
-__all__ = ["LimitedMemory"]
-
 
 class LimitedMemory:
     """The pairs of B, which is sigma I at first.

@@ -15,8 +15,6 @@ import numpy as np
 from merganser.framework.optimization.interior_point.form import StandardForm
 from merganser.framework.optimization.interior_point.problem import Array
 
-__all__ = ["RestorationForm"]
-
 _RHO = 1000.0
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from merganser.framework.optimization.interior_point.barrier import BarrierMethod, Monitor
+from merganser.framework.optimization.interior_point.barrier import S_MAX, BarrierMethod, Monitor
 from merganser.framework.optimization.interior_point.form import StandardForm
 from merganser.framework.optimization.interior_point.problem import (
     Array,
@@ -17,7 +18,8 @@ from merganser.framework.optimization.interior_point.problem import (
     Status,
 )
 
-__all__ = ["solve"]
+_MOST_SCALINGS = 5
+_OF_CLIPPED = 10.0  # the gradient changes as points are brought back from relaxed bounds
 
 
 def solve(
@@ -32,7 +34,7 @@ def solve(
         problem: what to minimize. Its functions may return NaN or infinity at trial points: the step is shortened then.
         guess: where to start, shape [n]; it is moved inside the bounds.
         settings: tolerances and limits.
-        callback: is told of each iteration; the solve ends if it returns False.
+        callback: called at each iteration; the solve ends if it returns False.
 
     Raises:
         ValueError: If the guess is not n finite numbers, or a function returns an array of another size.
@@ -42,10 +44,30 @@ def solve(
     guess = np.array(guess, float)
     if guess.shape != problem.x_lower.shape or not np.all(np.isfinite(guess)):
         raise ValueError(f"The guess must be {len(problem.x_lower)} finite numbers; it is {guess}.")
+    monitor = Monitor(settings, callback)
     with np.errstate(divide="ignore"):
         form = StandardForm(problem, guess, settings)
-        method = BarrierMethod(form, settings, Monitor(settings, callback), form.start, settings.mu_init)
-        return _result(problem, form, method, method.run())
+        for _ in range(_MOST_SCALINGS):
+            method = BarrierMethod(form, settings, monitor, form.start, settings.mu_init)
+            result = _result(problem, form, method, method.run())
+            if not result.is_success():
+                break
+            form = StandardForm(problem, result.x, settings)
+            if _is_optimal(result, form, settings):
+                return result
+        return result if not result.is_success() else replace(result, status=Status.NO_PROGRESS)
+
+
+def _is_optimal(result: Result, form: StandardForm, settings: Settings) -> bool:
+    """Whether the optimality conditions hold with the scales of the point that was found.
+
+    Those of a guess far away, where the cost is steep, call points solved at which it still falls.
+    """
+    scale = form.cost_scale
+    multipliers = np.abs(np.concatenate([result.x_lower_multipliers, result.x_upper_multipliers, result.g_multipliers]))
+    size = max(1.0, scale * float(np.sum(multipliers)) / max(len(multipliers), 1) / S_MAX)
+    gap, left = scale * result.complementarity / size, scale * result.dual_residual / size
+    return gap <= settings.acceptable_tol and left <= _OF_CLIPPED * settings.acceptable_tol
 
 
 def _result(problem: NonlinearProblem, form: StandardForm, method: BarrierMethod, status: Status) -> Result:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["Binding"]
-
 from typing import Any
 
-from merganser.framework.optimization.arrays import Objects, objects
+from merganser.framework.optimization.arrays import Objects, number_of, objects
 from merganser.framework.optimization.evaluators.evaluators import EvaluatorBase
 from merganser.framework.optimization.programs.texts import text_of
 
@@ -17,12 +15,12 @@ class Binding:
     `Binding[Cost](cost, variables)` is the same as `Binding(cost, variables)`.
     """
 
-    __slots__ = ("_evaluator", "_variables")
+    __slots__ = ("_evaluator", "_hash", "_variables")
     _evaluator: Any
     _variables: Objects
 
     def __init__(self, c: Any, v: Any = None) -> None:
-        """Makes a binding, or takes one for what it is.
+        """Makes a binding, or copies one.
 
         Raises:
             ValueError: there are not as many variables as the evaluator takes.
@@ -38,6 +36,7 @@ class Binding:
                 f"Binding: {c._where()} takes {c.num_vars()} variables, got {self._variables.size}: "
                 f"{[str(each) for each in self._variables[:8]]}."
             )
+        self._hash = 0
 
     def __class_getitem__(cls, kind: Any) -> type[Binding]:
         return cls
@@ -60,10 +59,15 @@ class Binding:
         return self._evaluator is other._evaluator and self._places() == other._places()
 
     def __hash__(self) -> int:
-        return hash((id(self._evaluator), self._places()))
+        if not self._hash:  # Bindings of one evaluator mostly differ in their first variable.
+            self._hash = hash((id(self._evaluator), *map(number_of, self._variables[:1].tolist())))
+        return self._hash
+
+    def __deepcopy__(self, memo: Any) -> Binding:
+        return type(self)(self)  # of the same evaluator, as bindings of a copied program are
 
     def _places(self) -> tuple[int, ...]:
-        return tuple(map(id, self._variables.tolist()))
+        return tuple(map(number_of, self._variables.tolist()))
 
     def brief(self) -> str:
         """The kind of evaluator, its description and its variables, for messages."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["evaluator_latex", "program_latex"]
-
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,7 @@ def _comment(evaluator: EvaluatorBase) -> str:
 
 
 def evaluator_latex(evaluator: EvaluatorBase, vars: Any, precision: int) -> str:
-    """An evaluator applied to variables; what knows no expressions is named f(x)."""
+    """An evaluator applied to variables; evaluators that take no expressions are named f(x)."""
     from merganser.framework.optimization.evaluators.cone_constraints import PositiveSemidefiniteConstraint
     from merganser.framework.optimization.evaluators.linear_constraints import BoundingBoxConstraint
     from merganser.framework.symbolic import ToLatex

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-__all__ = ["affine", "linear_constraint", "parsed_constraint", "parsed_cost", "parsed_formulas", "quadratic"]
-
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,82 +19,103 @@ from merganser.framework.optimization.evaluators.linear_constraints import (
 )
 from merganser.framework.optimization.evaluators.quadratic_constraints import QuadraticConstraint
 from merganser.framework.optimization.programs.binding import Binding
+from merganser.framework.symbolic.decompositions import (
+    DecomposeL2NormExpression,
+    affine_form,
+    is_affine,
+    quadratic_form,
+)
+from merganser.framework.symbolic.expression import Expression, node_of
+from merganser.framework.symbolic.formula import Formula, condition_of
+from merganser.framework.symbolic.nodes import (
+    FALSE,
+    TRUE,
+    And,
+    Eq,
+    Ge,
+    Le,
+    Number,
+    Power,
+    Relation,
+    Sqrt,
+    added,
+    scaled,
+    symbols_of,
+    terms_of,
+)
+from merganser.framework.symbolic.printing import operands, text
+
+_INDEX = operator.attrgetter("index")
+_SIGNS = {Eq: "==", Le: "<=", Ge: ">="}
+
+
+Rows = list[tuple[Any, Any]]  # of affine expressions: the constant, and slopes by symbols
 
 
 def affine(expressions: Any) -> tuple[Array, Array, Objects] | None:
     """A, b and the variables of expressions A vars + b; None if they are not affine.
 
-    The variables stand in the order in which they are met.
+    The variables of an expression are in the order of their numbers, and those of the first come first.
     """
-    places: dict[Any, int] = {}
-    rows: list[dict[int, float]] = []
-    constants = []
-    for each in objects(expressions):
-        terms = _linear_terms(each)
-        if terms is None:
-            return None
-        constants.append(terms.pop(None, 0.0))
-        rows.append({places.setdefault(variable, len(places)): slope for variable, slope in terms.items()})
-    A = np.zeros((len(rows), len(places)))
-    for i, row in enumerate(rows):
-        A[i, list(row)] = list(row.values())
-    return A, np.array(constants), objects(list(places))
+    rows = _affine_rows(map(_tree, objects(expressions)))
+    if rows is None:
+        return None
+    A, variables = slopes_of(rows)
+    return A, np.array([float(constant) for constant, _ in rows]), objects(variables)
 
 
-def _linear_terms(e: Any) -> dict[Any, float] | None:
-    """Slopes by variables, and the constant under None."""
-    from merganser.framework.symbolic.expression import node_of
-
+def _tree(e: Any) -> Any:
     node = node_of(e)
     if node is None:
         raise TypeError(f"MathematicalProgram: expected an expression, got {type(e).__name__}.")
-    terms = _terms_of(node)
-    return _terms_of(node.expand()) if terms is None else terms
+    return node
 
 
-def _terms_of(node: Any) -> dict[Any, float] | None:
-    from merganser.framework.symbolic.nodes import Symbol
-
-    result: dict[Any, float] = {}
-    for term in node.args if node.is_Add else (node,):
-        factor, rest = term.as_coeff_Mul()
-        if isinstance(rest, Symbol):
-            key = rest.variable
-        elif rest.free_symbols or not term.is_number:
+def _affine_rows(nodes: Iterable[Any]) -> Rows | None:
+    rows = []
+    for node in nodes:
+        form = affine_form(node)
+        if form is None:
             return None
-        else:
-            key, factor = None, term
-        result[key] = result.get(key, 0.0) + float(factor)
-    return result
+        rows.append(form)
+    return rows
+
+
+def slopes_of(rows: Rows) -> tuple[Array, list[Any]]:
+    """The slopes, shape [m, n], and their variables."""
+    places: dict[Any, int] = {}
+    for _, slopes in rows:
+        for symbol in sorted(slopes, key=_INDEX):
+            places.setdefault(symbol, len(places))
+    A = np.zeros((len(rows), len(places)))
+    for i, (_, slopes) in enumerate(rows):
+        for symbol, slope in slopes.items():
+            A[i, places[symbol]] = slope
+    return A, _variables(places)
+
+
+def _variables(symbols: Iterable[Any]) -> list[Any]:
+    return [symbol.variable for symbol in symbols]
 
 
 def quadratic(e: Any) -> tuple[Array, Array, float, Objects] | None:
     """Q, b, c and the variables of 0.5 vars'Q vars + b'vars + c; None if the expression is not quadratic."""
-    from merganser.framework.symbolic import DecomposeQuadraticPolynomial, Expression, Polynomial
-
-    expression = Expression(e)
-    if not expression.is_polynomial():
-        return None
-    polynomial = Polynomial(expression)
-    if polynomial.TotalDegree() > 2:
-        return None
-    variables = objects(list(expression.GetVariables()))
-    Q, b, c = DecomposeQuadraticPolynomial(polynomial, {v.get_id(): i for i, v in enumerate(variables)})
-    return Q, b, c, variables
+    node = _tree(e)
+    symbols = symbols_of(node)
+    form = quadratic_form(node, dict(zip(symbols, range(len(symbols)))), len(symbols))
+    return None if form is None else (*form, objects(_variables(symbols)))
 
 
 def parsed_cost(e: Any) -> Binding:
     """A cost that is linear, quadratic, a length or general, as an expression is."""
-    from merganser.framework.symbolic import DecomposeL2NormExpression
-
+    form = None if is_affine(_tree(e)) else quadratic(e)
+    if form is not None and form[0].any():
+        Q, slope, constant, variables = form
+        return Binding(QuadraticCost(Q, slope, constant), variables)
     linear = affine([e])
     if linear is not None:
         A, b, variables = linear
         return Binding(LinearCost(A[0], b[0]), variables)
-    form = quadratic(e)
-    if form is not None:
-        Q, slope, constant, variables = form
-        return Binding(QuadraticCost(Q, slope, constant), variables)
     is_norm, A, b, variables = DecomposeL2NormExpression(e)
     if is_norm:
         return Binding(L2NormCost(A, b), variables)
@@ -109,34 +129,46 @@ def linear_constraint(expressions: Any, lower: Any, upper: Any) -> Binding | Non
     Raises:
         RuntimeError: a constant is outside of its bounds.
     """
-    parts = affine(expressions)
-    if parts is None:
-        return None
-    A, b, variables = parts
-    low = vector(lower, "MathematicalProgram", "the lower bound", len(b)) - b
-    high = vector(upper, "MathematicalProgram", "the upper bound", len(b)) - b
-    has_variable = A.any(axis=1)
-    for i in np.flatnonzero(~has_variable):
-        if not low[i] <= 0.0 <= high[i]:
+    nodes = [_tree(each) for each in objects(expressions)]
+    low = vector(lower, "MathematicalProgram", "the lower bound", len(nodes)).tolist()
+    high = vector(upper, "MathematicalProgram", "the upper bound", len(nodes)).tolist()
+    return _linear_constraint(nodes, low, high)
+
+
+def _linear_constraint(nodes: Sequence[Any], lower: list[float], upper: list[float]) -> Binding | None:
+    rows, low, high, is_box = [], [], [], True
+    for node, least, most in zip(nodes, lower, upper):
+        form = affine_form(node)
+        if form is None:
+            return None
+        constant, slopes = form
+        if slopes:
+            rows.append(form)
+            low.append(least - constant)
+            high.append(most - constant)
+            is_box = is_box and len(slopes) == 1
+        elif not least <= constant <= most:
             raise RuntimeError(
-                f"MathematicalProgram: the constraint {low[i] + b[i]} <= {objects(expressions)[i]} <= {high[i] + b[i]} "
-                "has no variables and never holds."
+                f"MathematicalProgram: the constraint {least} <= {text(node)} <= {most} has no variables and never "
+                "holds."
             )
-    A, low, high = A[has_variable], low[has_variable], high[has_variable]
-    if (np.count_nonzero(A, axis=1) != 1).any():
+    if not is_box:
+        A, variables = slopes_of(rows)
         return Binding(LinearConstraint(A, low, high), variables)
-    columns = np.argmax(A != 0.0, axis=1)
-    slopes = A[np.arange(len(columns)), columns]
-    ends = np.sort(np.array([low, high]) / slopes, axis=0)  # a negative slope turns the bounds round
-    return Binding(BoundingBoxConstraint(ends[0], ends[1]), variables[columns])
+    symbols = [next(iter(slopes)) for _, slopes in rows]
+    factors = [float(slopes[symbol]) for symbol, (_, slopes) in zip(symbols, rows)]
+    # A negative slope turns the bounds round.
+    ends = [(a / c, b / c) if c > 0.0 else (b / c, a / c) for a, b, c in zip(low, high, factors)]
+    return Binding(BoundingBoxConstraint([end for end, _ in ends], [end for _, end in ends]), _variables(symbols))
 
 
 def parsed_constraint(expressions: Any, lower: Any, upper: Any) -> Binding:
     """Bounds on expressions: a linear constraint, a quadratic one or a general one."""
     linear = linear_constraint(expressions, lower, upper)
-    if linear is not None:
-        return linear
-    rows = objects(expressions)
+    return linear if linear is not None else _nonlinear(objects(expressions), lower, upper)
+
+
+def _nonlinear(rows: Objects, lower: Any, upper: Any) -> Binding:
     form = quadratic(rows[0]) if rows.size == 1 else None
     if form is not None:
         Q, b, c, variables = form
@@ -144,21 +176,6 @@ def parsed_constraint(expressions: Any, lower: Any, upper: Any) -> Binding:
         return Binding(QuadraticConstraint(Q, b, low, high), variables)
     constraint = ExpressionConstraint(rows, lower, upper)
     return Binding(constraint, constraint.vars())
-
-
-def _sides(formula: Any) -> tuple[str, Any, Any]:
-    """The relation ("==", "<=" or ">=") and both sides."""
-    from merganser.framework.symbolic import FormulaKind
-
-    relations = {FormulaKind.Eq: "==", FormulaKind.Leq: "<=", FormulaKind.Geq: ">="}
-    kind = formula.get_kind()
-    if kind not in relations:
-        raise RuntimeError(
-            f"MathematicalProgram: the formula {formula} is neither a relation ==, <= or >= nor a conjunction "
-            "(logical_and) of such relations."
-        )
-    _, (left, right) = formula.Unapply()
-    return relations[kind], left, right
 
 
 def parsed_formulas(formulas: Any, **tolerances: float) -> Binding:
@@ -170,75 +187,65 @@ def parsed_formulas(formulas: Any, **tolerances: float) -> Binding:
 
     Raises:
         RuntimeError: a formula is always false, or no relation ==, <=, >=.
-        TypeError: something is no formula.
+        TypeError: something is not a formula.
     """
-    from merganser.framework.symbolic import Formula, FormulaKind
-
-    given = [formulas] if isinstance(formulas, Formula) else list(objects(formulas))
-    flat: list[Any] = []
-    while given:
-        formula = given.pop(0)
+    relations: list[Any] = []
+    for formula in [formulas] if isinstance(formulas, Formula) else objects(formulas):
         if not isinstance(formula, Formula):
             raise TypeError(
                 f"MathematicalProgram: expected a formula, got {type(formula).__name__}. Comparing arrays takes "
                 "pydrake.math.ge, le and eq, or numpy.less_equal(a, b, dtype=object)."
             )
-        kind = formula.get_kind()
-        if kind is FormulaKind.False_:
-            raise RuntimeError("MathematicalProgram: a constraint is a formula that is always false.")
-        if kind is FormulaKind.And:
-            given[:0] = formula.Unapply()[1]
-        elif kind is not FormulaKind.True_:
-            flat.append(formula)
-    if not flat:
+        node = condition_of(formula, "MathematicalProgram")
+        for part in operands(node) if type(node) is And else [node]:
+            if part is FALSE:
+                raise RuntimeError("MathematicalProgram: a constraint is a formula that is always false.")
+            if type(part) in _SIGNS:
+                relations.append(part)
+            elif part is not TRUE:
+                raise RuntimeError(
+                    f"MathematicalProgram: the formula {text(part)} is neither a relation ==, <= or >= nor a "
+                    "conjunction (logical_and) of such relations."
+                )
+    if not relations:
         return Binding(BoundingBoxConstraint([], []), [])
-    relations = [_sides(formula) for formula in flat]
-    cone = _cone(*relations[0], tolerances) if len(relations) == 1 else None
+    cone = _cone(relations[0], tolerances) if len(relations) == 1 else None
     return cone if cone is not None else _rows(relations)
 
 
-def _rows(relations: Sequence[tuple[str, Any, Any]]) -> Binding:
-    from merganser.framework.symbolic import Expression
-
-    rows, low, high = [], [], []
-    for relation, left, right in relations:
-        rows.append(Expression(left) - right)
-        low.append(-np.inf if relation == "<=" else 0.0)
-        high.append(np.inf if relation == ">=" else 0.0)
-    if all(relation == "==" for relation, _, _ in relations):
-        parts = affine(rows)
-        if parts is not None:
-            A, b, variables = parts
-            return Binding(LinearEqualityConstraint(A, -b), variables)
-    binding = linear_constraint(rows, low, high)
+def _rows(relations: Sequence[Relation]) -> Binding:
+    rows: list[Any] = [relation.difference for relation in relations]
+    if all(type(relation) is Eq for relation in relations):
+        forms = _affine_rows(rows)
+        if forms is not None:
+            A, variables = slopes_of(forms)
+            return Binding(LinearEqualityConstraint(A, [0.0 - float(b) for b, _ in forms]), variables)
+    low = [-np.inf if type(relation) is Le else 0.0 for relation in relations]
+    high = [np.inf if type(relation) is Ge else 0.0 for relation in relations]
+    if len(rows) == 1 and type(relations[0]) is Ge:  # as pydrake has it: -f <= -bound
+        rows, low, high = [scaled(rows[0], -1)], [-np.inf], [0.0]
+    binding = _linear_constraint(rows, low, high)
     if binding is not None:
         return binding
-    if len(rows) == 1 and relations[0][0] == ">=":  # as pydrake has it: -f <= -bound
-        rows, low, high = [-rows[0]], [-high[0]], [-low[0]]
-    if len(rows) == 1:
-        constant = _constant_of(rows[0])
-        rows, low, high = [rows[0] - constant], [low[0] - constant], [high[0] - constant]
-    return parsed_constraint(rows, low, high)
+    if len(rows) == 1 and type(relations[0]) is not Eq:
+        constant = terms_of(rows[0])[0]
+        rows, low, high = [added(rows[0], Number(constant), -1)], [low[0] - constant], [high[0] - constant]
+    return _nonlinear(objects(list(map(Expression._of, rows))), low, high)
 
 
-def _constant_of(e: Any) -> float:
-    """The number that is added in a sum."""
-    from merganser.framework.symbolic import ExpressionKind
-
-    first = e.Unapply()[1][0] if e.get_kind() is ExpressionKind.Add else None
-    return first if isinstance(first, float) else 0.0
-
-
-def _cone(relation: str, left: Any, right: Any, tolerances: dict[str, float]) -> Binding | None:
+def _cone(relation: Relation, tolerances: dict[str, float]) -> Binding | None:
     """A length that is at most an affine expression."""
-    from merganser.framework.symbolic import DecomposeL2NormExpression
-
-    if relation == "==":
+    small, great = relation.parts if type(relation) is Le else relation.parts[::-1]
+    if type(relation) is Eq or type(small) not in (Sqrt, Power):
         return None
-    small, great = (left, right) if relation == "<=" else (right, left)
-    is_norm, A, b, variables = DecomposeL2NormExpression(small, **tolerances)
-    bound = affine([great]) if is_norm else None
-    return None if bound is None else lorentz(bound, A, b, variables)
+    is_norm, A, b, variables = DecomposeL2NormExpression(Expression._of(small), **tolerances)
+    rows = _affine_rows([great]) if is_norm else None
+    if rows is None:
+        return None
+    # As pydrake has it: variables of both sides have two columns.
+    slope, others = slopes_of(rows)
+    rows_of = np.block([[slope, np.zeros((1, variables.size))], [np.zeros((len(b), len(others))), A]])
+    return Binding(LorentzConeConstraint(rows_of, [float(rows[0][0]), *b]), [*others, *variables])
 
 
 def lorentz(bound: tuple[Array, Array, Objects], A: Array, b: Array, variables: Objects) -> Binding:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MathematicalProgram"]
-
 from typing import Any
 
 from merganser.framework.optimization.kinds import SolverId, SolverType

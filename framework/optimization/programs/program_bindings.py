@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["ProgramBindings"]
-
+import operator
 from collections.abc import Callable
 from typing import Any
 
-from merganser.framework.optimization.arrays import Array, objects
+import numpy as np
+import numpy.typing as npt
+
+from merganser.framework.optimization.arrays import Array, number_of, objects
 from merganser.framework.optimization.evaluators.cone_constraints import (
     ExponentialConeConstraint,
     LinearMatrixInequalityConstraint,
@@ -51,8 +53,20 @@ _KEPT: dict[type, tuple[str, ProgramAttribute]] = {
     ExponentialConeConstraint: ("exponential_cone_constraints", _A.kExponentialConeConstraint),
     VisualizationCallback: ("visualization_callbacks", _A.kCallback),
 }
-_COSTS = [name for kind, (name, _) in _KEPT.items() if issubclass(kind, Cost)]
-_CONSTRAINTS = [name for kind, (name, _) in _KEPT.items() if issubclass(kind, Constraint)]
+COSTS = [name for kind, (name, _) in _KEPT.items() if issubclass(kind, Cost)]
+CONSTRAINTS = [name for kind, (name, _) in _KEPT.items() if issubclass(kind, Constraint)]
+
+
+def _list(name: str, doc: str) -> Callable[[Any], list[Binding]]:
+    """A function of a program that returns the list of a name."""
+
+    def get(program: Any) -> list[Binding]:
+        return list(program._bindings[name])
+
+    get.__name__, get.__qualname__, get.__doc__ = name, f"ProgramBindings.{name}", doc
+    return get
+
+
 class ProgramBindings(ProgramVariables):
     """The part of MathematicalProgram that keeps what is bound to its variables."""
 
@@ -68,14 +82,38 @@ class ProgramBindings(ProgramVariables):
         """
         places = self._places
         variables = binding._variables.tolist()
-        if not all(map(places.__contains__, map(id, variables))):
-            variable = next(each for each in variables if id(each) not in places)
+        if not all(map(places.__contains__, map(number_of, variables))):
+            variable = next(each for each in variables if number_of(each) not in places)
             raise ValueError(
                 f"MathematicalProgram: {binding.evaluator()._where()} has {variable}, which is not a decision variable "
                 "of this program. Make it by New...Variables, or add it by AddDecisionVariables."
             )
         self._bindings[_place(binding)].append(binding)
+        self._derived.clear()
         return binding
+
+    def _placed(self, *names: str) -> list[tuple[Binding, Any, npt.NDArray[np.intp]]]:
+        """The bindings of some lists, each with its evaluator and the indices of its variables."""
+        kept: list[tuple[Binding, Any, npt.NDArray[np.intp]]] | None = self._derived.get(names)
+        if kept is None:
+            bindings = [binding for name in names for binding in self._bindings[name]]
+            kept = [(each, each._evaluator, self._places_of(each._variables)) for each in bindings]
+            self._derived[names] = kept
+        return kept
+
+    def _remembered(self, what: Any, numbers: list[Any], make: Callable[[], Any]) -> Any:
+        """What `make` returns, made again where the program or the numbers have changed.
+
+        Evaluators do not change their arrays, but replace them: so numbers are the same if they are the same objects.
+        """
+        known = self._derived.get(what)
+        if known is None or len(known[0]) != len(numbers) or not all(map(operator.is_, known[0], numbers)):
+            known = self._derived[what] = numbers, make()
+        return known[1]
+
+    def _numbers(self, *names: str) -> list[Any]:
+        """Arrays and numbers of the evaluators of some lists."""
+        return [number for _, evaluator, _ in self._placed(*names) for number in evaluator._numbers()]
 
     def _all_bindings(self) -> list[Binding]:
         return [binding for kept in self._bindings.values() for binding in kept]
@@ -85,6 +123,7 @@ class ProgramBindings(ProgramVariables):
         left = [each for each in kept if each != binding]
         count = len(kept) - len(left)
         kept[:] = left
+        self._derived.clear()
         return count
 
     def RemoveCost(self, cost: Binding) -> int:
@@ -104,73 +143,30 @@ class ProgramBindings(ProgramVariables):
         """Removes a callback, and returns how many times it was there."""
         return self._remove(callback)
 
-    def linear_costs(self) -> list[Binding]:
-        """Costs a'x + b."""
-        return list(self._bindings["linear_costs"])
-
-    def quadratic_costs(self) -> list[Binding]:
-        """Costs 0.5 x'Qx + b'x + c."""
-        return list(self._bindings["quadratic_costs"])
-
-    def l2norm_costs(self) -> list[Binding]:
-        """Costs |Ax + b|."""
-        return list(self._bindings["l2norm_costs"])
-
-    def generic_costs(self) -> list[Binding]:
-        """All other costs."""
-        return list(self._bindings["generic_costs"])
-
-    def linear_constraints(self) -> list[Binding]:
-        """Constraints lb <= Ax <= ub, without equations and boxes."""
-        return list(self._bindings["linear_constraints"])
-
-    def linear_equality_constraints(self) -> list[Binding]:
-        """Constraints Ax = b."""
-        return list(self._bindings["linear_equality_constraints"])
-
-    def bounding_box_constraints(self) -> list[Binding]:
-        """Constraints lb <= x <= ub."""
-        return list(self._bindings["bounding_box_constraints"])
-
-    def quadratic_constraints(self) -> list[Binding]:
-        """Constraints lb <= 0.5 x'Qx + b'x <= ub."""
-        return list(self._bindings["quadratic_constraints"])
-
-    def lorentz_cone_constraints(self) -> list[Binding]:
-        """Lorentz cones."""
-        return list(self._bindings["lorentz_cone_constraints"])
-
-    def rotated_lorentz_cone_constraints(self) -> list[Binding]:
-        """Rotated Lorentz cones."""
-        return list(self._bindings["rotated_lorentz_cone_constraints"])
-
-    def positive_semidefinite_constraints(self) -> list[Binding]:
-        """Positive semidefinite matrices of variables."""
-        return list(self._bindings["positive_semidefinite_constraints"])
-
-    def linear_matrix_inequality_constraints(self) -> list[Binding]:
-        """Linear matrix inequalities."""
-        return list(self._bindings["linear_matrix_inequality_constraints"])
-
-    def exponential_cone_constraints(self) -> list[Binding]:
-        """Exponential cones."""
-        return list(self._bindings["exponential_cone_constraints"])
-
-    def linear_complementarity_constraints(self) -> list[Binding]:
-        """Linear complementarity constraints."""
-        return list(self._bindings["linear_complementarity_constraints"])
-
-    def generic_constraints(self) -> list[Binding]:
-        """All other constraints."""
-        return list(self._bindings["generic_constraints"])
-
-    def visualization_callbacks(self) -> list[Binding]:
-        """Callbacks."""
-        return list(self._bindings["visualization_callbacks"])
+    linear_costs = _list("linear_costs", "Costs a'x + b.")
+    quadratic_costs = _list("quadratic_costs", "Costs 0.5 x'Qx + b'x + c.")
+    l2norm_costs = _list("l2norm_costs", "Costs |Ax + b|.")
+    generic_costs = _list("generic_costs", "All other costs.")
+    linear_constraints = _list("linear_constraints", "Constraints lb <= Ax <= ub, without equations and boxes.")
+    linear_equality_constraints = _list("linear_equality_constraints", "Constraints Ax = b.")
+    bounding_box_constraints = _list("bounding_box_constraints", "Constraints lb <= x <= ub.")
+    quadratic_constraints = _list("quadratic_constraints", "Constraints lb <= 0.5 x'Qx + b'x <= ub.")
+    lorentz_cone_constraints = _list("lorentz_cone_constraints", "Lorentz cones.")
+    rotated_lorentz_cone_constraints = _list("rotated_lorentz_cone_constraints", "Rotated Lorentz cones.")
+    positive_semidefinite_constraints = _list(
+        "positive_semidefinite_constraints", "Positive semidefinite matrices of variables."
+    )
+    linear_matrix_inequality_constraints = _list("linear_matrix_inequality_constraints", "Linear matrix inequalities.")
+    exponential_cone_constraints = _list("exponential_cone_constraints", "Exponential cones.")
+    linear_complementarity_constraints = _list(
+        "linear_complementarity_constraints", "Linear complementarity constraints."
+    )
+    generic_constraints = _list("generic_constraints", "All other constraints.")
+    visualization_callbacks = _list("visualization_callbacks", "Callbacks.")
 
     def GetAllCosts(self) -> list[Binding]:
         """All costs."""
-        return [binding for name in _COSTS for binding in self._bindings[name]]
+        return [binding for name in COSTS for binding in self._bindings[name]]
 
     def GetLinearConstraints(self) -> list[Binding]:
         """Linear constraints and equations, without boxes."""
@@ -178,7 +174,7 @@ class ProgramBindings(ProgramVariables):
 
     def GetAllConstraints(self) -> list[Binding]:
         """All constraints."""
-        return [binding for name in _CONSTRAINTS for binding in self._bindings[name]]
+        return [binding for name in CONSTRAINTS for binding in self._bindings[name]]
 
     def RemoveDecisionVariable(self, var: Any) -> int:
         """Removes a variable that no cost and no constraint has, and returns the index that it had.
@@ -188,17 +184,18 @@ class ProgramBindings(ProgramVariables):
         """
         index = self.FindDecisionVariableIndex(var)
         for binding in self._all_bindings():
-            if any(each is var for each in binding.variables()):
+            if any(each.EqualTo(var) for each in binding.variables()):
                 used = binding.brief()
                 raise ValueError(f"RemoveDecisionVariable: {var} is still used by {used}. Remove that first.")
         del self._variables[index], self._guess[index]
+        self._derived.clear()
         self._num_integers -= var.get_type().name != "CONTINUOUS"
-        self._places = {id(variable): i for i, variable in enumerate(self._variables)}
+        self._places = {variable.get_id(): i for i, variable in enumerate(self._variables)}
         self._scaling = {i - (i > index): scale for i, scale in self._scaling.items() if i != index}
         return index
 
     def required_capabilities(self) -> set[ProgramAttribute]:
-        """What a solver must take for this program."""
+        """The kinds that a solver must take for this program."""
         result = {attribute for name, attribute in _KEPT.values() if self._bindings[name]}
         if self._num_integers:
             result.add(ProgramAttribute.kBinaryVariable)

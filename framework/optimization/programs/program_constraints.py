@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ProgramConstraints"]
-
 from typing import Any
 
 import numpy as np
@@ -37,6 +35,8 @@ from merganser.framework.optimization.programs.parsing import (
     quadratic,
 )
 from merganser.framework.optimization.programs.program_bindings import ProgramBindings
+from merganser.framework.symbolic.expression import Expression
+from merganser.framework.symbolic.formula import Formula
 
 
 def _is_formula(value: Any) -> bool:
@@ -210,7 +210,7 @@ class ProgramConstraints(ProgramBindings):
             binding = parsed_formulas(first, **tolerances)
             if not isinstance(binding.evaluator(), LorentzConeConstraint):
                 raise RuntimeError(
-                    f"AddLorentzConeConstraint: the formula {first} is no length below an affine expression."
+                    f"AddLorentzConeConstraint: the formula {first} is not a length below an affine expression."
                 )
             return self._add(binding)
         if is_symbolic(first):
@@ -260,7 +260,7 @@ class ProgramConstraints(ProgramBindings):
         if not all(hasattr(each, "get_type") for each in entries.flat):
             slack = self.NewSymmetricContinuousVariables(rows)
             lower = np.tril_indices(rows)
-            self.AddLinearEqualityConstraint(slack[lower] - entries[lower], np.zeros(len(lower[0])))
+            self.AddLinearEqualityConstraint(entries[lower] - slack[lower], np.zeros(len(lower[0])))
             entries = slack
         return self._add(Binding(PositiveSemidefiniteConstraint(rows), entries.ravel("F")))
 
@@ -299,8 +299,6 @@ def _flat(values: Any) -> Any:
 
 def _without_bools(formulas: Any) -> Any:
     """Formulas, where comparisons of numbers have left bools."""
-    from merganser.framework.symbolic import Formula
-
     if not isinstance(formulas, (list, tuple, np.ndarray)):
         return formulas
     return [Formula(bool(each)) if isinstance(each, (bool, np.bool_)) else each for each in objects(formulas)]
@@ -357,6 +355,4 @@ def _symmetric(X: Any, where: str) -> Objects:
 def _equal(a: Any, b: Any) -> bool:
     if not is_symbolic(a) and not is_symbolic(b):
         return bool(a == b)
-    from merganser.framework.symbolic import Expression
-
     return Expression(a).EqualTo(b)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ProgramCosts"]
-
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,7 @@ class ProgramCosts(ProgramConstraints):
 
         An expression becomes a LinearCost, QuadraticCost or L2NormCost if it is one, else an ExpressionCost.
         """
-        first, *rest = [*args, *(kwargs.pop(name) for name in ("e", "func", "obj", "binding") if name in kwargs)]
+        first, *rest = args or [kwargs.pop(name) for name in ("e", "func", "obj", "binding") if name in kwargs]
         vars = rest[0] if rest else kwargs.pop("vars", None)
         description = rest[1] if len(rest) > 1 else kwargs.pop("description", "")
         _refuse(kwargs, "AddCost")
@@ -89,7 +87,7 @@ class ProgramCosts(ProgramConstraints):
     def AddQuadraticErrorCost(
         self, w: Any = None, x_desired: Any = None, vars: Any = None, *, Q: Any = None
     ) -> Binding:
-        """Adds (vars - x_desired)' Q (vars - x_desired), where a number w stands for w times the identity."""
+        """Adds (vars - x_desired)' Q (vars - x_desired), where a number w means w times the identity."""
         desired, weight = vector(x_desired, "AddQuadraticErrorCost", "x_desired"), w if Q is None else Q
         if np.ndim(weight) == 0:
             weight = float(weight) * np.eye(desired.size)
@@ -110,7 +108,7 @@ class ProgramCosts(ProgramConstraints):
         """Adds |A vars + b|, or an expression that is such a length.
 
         Raises:
-            RuntimeError: the expression is no length of an affine expression.
+            RuntimeError: the expression is not a length of an affine expression.
         """
         expression = A if e is None and is_symbolic(A) else e
         if expression is None:

@@ -5,8 +5,6 @@ Source: Ahmadi and Majumdar, DSOS and SDSOS Optimization, 2019.
 
 from __future__ import annotations
 
-__all__ = ["ProgramMatrices"]
-
 import itertools
 from typing import Any
 
@@ -68,17 +66,13 @@ class ProgramMatrices(ProgramCosts):
         for i, j in itertools.combinations(range(entries.shape[0]), 2):
             rows += [entries[i, i] + entries[j, j] + sign * 2.0 * entries[i, j] for sign in (1.0, -1.0)]
         count = len(rows)
-        return self.AddLinearConstraint(
-            np.array(rows, dtype=object), np.zeros(count), np.full(count, np.inf)
-        )
+        return self.AddLinearConstraint(np.array(rows, dtype=object), np.zeros(count), np.full(count, np.inf))
 
     def AddScaledDiagonallyDominantDualConeMatrixConstraint(self, X: Any) -> list[Binding]:
         """Adds X_ii X_jj >= X_ij^2 and X_ii >= 0 for all i and j of a symmetric matrix of affine expressions."""
         entries = np.asarray(X, dtype=object)
         return [
-            self.AddRotatedLorentzConeConstraint(
-                np.array([entries[i, i], entries[j, j], entries[i, j]], dtype=object)
-            )
+            self.AddRotatedLorentzConeConstraint(np.array([entries[i, i], entries[j, j], entries[i, j]], dtype=object))
             for i, j in itertools.combinations(range(entries.shape[0]), 2)
         ]
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["NonnegativePolynomial", "ProgramPolynomials"]
-
 import itertools
+import operator
 from typing import Any
 
 import numpy as np
 
 from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.optimization.arrays import Objects, matrix, objects, vector
+from merganser.framework.optimization.evaluators.linear_constraints import LinearEqualityConstraint
 from merganser.framework.optimization.programs.binding import Binding
+from merganser.framework.optimization.programs.parsing import slopes_of
 from merganser.framework.optimization.programs.program_matrices import ProgramMatrices
+from merganser.framework.symbolic.decompositions import affine_form
+from merganser.framework.symbolic.expression import node_of
 
 
 class NonnegativePolynomial(Enumeration):
@@ -116,8 +119,7 @@ class ProgramPolynomials(ProgramMatrices):
     def _gram_polynomial(self, basis: Any, gram: Any) -> Any:
         from merganser.framework.symbolic import CalcPolynomialWLowerTriangularPart
 
-        for monomial in basis:
-            self.AddIndeterminates(monomial.GetVariables())
+        self.AddIndeterminates(dict.fromkeys(v for monomial in basis for v in monomial.get_powers()))
         size = len(basis)
         lower = [gram[i, j] for j in range(size) for i in range(j, size)]
         return CalcPolynomialWLowerTriangularPart(basis, lower)
@@ -154,15 +156,17 @@ class ProgramPolynomials(ProgramMatrices):
         self.Reparse(difference)
         result = []
         for monomial, coefficient in difference.monomial_to_coefficient_map().items():
-            expanded = coefficient.Expand()
-            if expanded.GetVariables().empty():
-                if abs(expanded.Evaluate()) > 1e-12:
-                    raise RuntimeError(
-                        f"AddEqualityConstraintBetweenPolynomials: the coefficients of {monomial} differ by "
-                        f"{expanded}, which no decision variable can change."
-                    )
-                continue
-            result.append(self.AddLinearEqualityConstraint(expanded, 0.0))
+            form = affine_form(node_of(coefficient))
+            if form is None:
+                raise RuntimeError(f"AddEqualityConstraintBetweenPolynomials: not linear: {coefficient}.")
+            if form[1]:
+                A, variables = slopes_of([form])
+                result.append(self._add(Binding(LinearEqualityConstraint(A, -float(form[0])), variables)))
+            elif abs(form[0]) > 1e-12:
+                raise RuntimeError(
+                    f"AddEqualityConstraintBetweenPolynomials: the coefficients of {monomial} differ by "
+                    f"{coefficient}, which no decision variable can change."
+                )
         return result
 
     def AddSosConstraint(self, p: Any = None, *args: Any, e: Any = None, **kwargs: Any) -> Any:
@@ -247,17 +251,20 @@ class ProgramPolynomials(ProgramMatrices):
 def sum_of_squares_basis(p: Any) -> Objects:
     """Monomials that squares which add up to a polynomial may have.
 
-    From all of half its degree, those are left out whose square is no monomial of the polynomial and no product of two
-    others, until none is left (Loefberg, Pre- and post-processing sum-of-squares programs in practice, 2009).
+    From all of half its degree, those are left out whose square is neither a monomial of the polynomial nor a product
+    of two others, until none is left (Loefberg, Pre- and post-processing sum-of-squares programs in practice, 2009).
     """
     from merganser.framework.symbolic import MonomialBasis
 
-    powers = [m.get_powers() for m in p.monomial_to_coefficient_map()]
+    terms = p.monomial_to_coefficient_map()
+    powers = [monomial.get_powers() for monomial in terms]
     variables = list(p.indeterminates())
     degree = max((sum(each.values()) for each in powers), default=0)
     least = min((sum(each.values()) for each in powers), default=0)
-    if degree % 2:
-        raise ValueError(f"AddSosConstraint: a polynomial of the odd degree {degree} is no sum of squares: {p}.")
+    # Coefficients of an odd highest degree have to be 0; equal coefficients say so, if they can.
+    highest_terms = [c for m, c in terms.items() if m.total_degree() == degree]
+    if degree % 2 and not all(c.GetVariables() for c in highest_terms):
+        raise ValueError(f"AddSosConstraint: a polynomial of the odd degree {degree} is not a sum of squares: {p}.")
     highest = {v: max((each.get(v, 0) for each in powers), default=0) for v in variables}
     support = {_key(each, variables) for each in powers}
     basis = [
@@ -267,11 +274,11 @@ def sum_of_squares_basis(p: Any) -> Objects:
     ]
     while True:
         keys = [_key(m.get_powers(), variables) for m in basis]
-        products = {tuple(np.add(a, b)) for a, b in itertools.combinations(keys, 2)}
+        products = {tuple(map(operator.add, a, b)) for a, b in itertools.combinations(keys, 2)}
         reachable = support | products
         kept = [m for m, key in zip(basis, keys) if tuple(2 * power for power in key) in reachable]
         if len(kept) == len(basis):
-            return objects(basis)
+            return objects(sorted(basis, key=lambda m: _key(m.get_powers(), variables)[::-1], reverse=True))
         basis = kept
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["ProgramVariables"]
-
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.optimization.arrays import Array, Objects, objects, vector
+from merganser.framework.optimization.arrays import Array, Objects, number_of, objects, vector
 from merganser.framework.optimization.programs.binding import Binding
+from merganser.framework.symbolic.variable import Variable
 
-_ALLOWED = ("CONTINUOUS", "INTEGER", "BINARY")
+_CONTINUOUS = Variable.Type.CONTINUOUS
+_ALLOWED = (_CONTINUOUS, Variable.Type.INTEGER, Variable.Type.BINARY)
 
 
 class ProgramVariables:
@@ -20,21 +20,20 @@ class ProgramVariables:
 
     def __init__(self) -> None:
         self._variables: list[Any] = []
-        self._places: dict[int, int] = {}  # by id() of the variable, of which there is one object
+        self._places: dict[int, int] = {}  # by number of the variable
         self._guess: list[float] = []
         self._num_integers = 0  # binary ones among them
         self._scaling: dict[int, float] = {}
+        self._derived: dict[Any, Any] = {}  # what follows from the variables and what is bound to them, by what it is
         self._indeterminates: list[Any] = []
         self._indeterminate_places: dict[int, int] = {}
 
     # -- new variables ----------------------------------------------------------------------------------------------
 
     def _new(self, shape: tuple[int, ...], name: str, kind: str) -> Objects:
-        from merganser.framework.symbolic import Variable
-
-        result = np.empty(shape, dtype=object)
+        result, type = np.empty(shape, dtype=object), Variable.Type[kind]
         for index in np.ndindex(*shape):
-            result[index] = Variable(f"{name}({','.join(map(str, index))})", Variable.Type[kind])
+            result[index] = Variable(f"{name}({','.join(map(str, index))})", type)
         return result
 
     def _new_decision(self, rows: int, cols: int | str | None, name: str, kind: str) -> Objects:
@@ -57,9 +56,9 @@ class ProgramVariables:
 
     def NewSymmetricContinuousVariables(self, rows: int, name: str = "Symmetric") -> Objects:
         """A symmetric matrix of new real variables, shape [rows, rows]."""
-        result = self._new((rows, rows), name, "CONTINUOUS")
-        lower = np.tril_indices(rows)
-        result.T[lower] = result[lower]
+        result = np.empty((rows, rows), dtype=object)
+        for i, j in zip(*np.tril_indices(rows)):
+            result[i, j] = result[j, i] = Variable(f"{name}({i},{j})")
         column_by_column = [result[i, j] for j in range(rows) for i in range(j, rows)]
         self.AddDecisionVariables(column_by_column)
         return result
@@ -82,13 +81,14 @@ class ProgramVariables:
         added = objects(decision_variables).tolist()
         for variable in added:
             self._check_kind(variable, "AddDecisionVariables")
-            if id(variable) in self._indeterminate_places:
+            if variable.get_id() in self._indeterminate_places:
                 raise ValueError(f"AddDecisionVariables: {variable} is an indeterminate of this program.")
         for variable in added:
-            if id(variable) not in self._places:
-                self._places[id(variable)] = len(self._variables)
+            if variable.get_id() not in self._places:
+                self._derived.clear()
+                self._places[variable.get_id()] = len(self._variables)
                 self._variables.append(variable)
-                self._num_integers += variable.get_type().name != "CONTINUOUS"
+                self._num_integers += variable.get_type() is not _CONTINUOUS
                 self._guess.append(np.nan)
 
     def AddIndeterminate(self, new_indeterminate: Any) -> int:
@@ -105,21 +105,20 @@ class ProgramVariables:
         added = objects(list(new_indeterminates) if np.ndim(new_indeterminates) < 2 else new_indeterminates).tolist()
         for variable in added:
             self._check_kind(variable, "AddIndeterminates")
-            if id(variable) in self._places:
+            if variable.get_id() in self._places:
                 raise ValueError(f"AddIndeterminates: {variable} is a decision variable of this program.")
         for variable in added:
-            if id(variable) not in self._indeterminate_places:
-                self._indeterminate_places[id(variable)] = len(self._indeterminates)
+            if variable.get_id() not in self._indeterminate_places:
+                self._indeterminate_places[variable.get_id()] = len(self._indeterminates)
                 self._indeterminates.append(variable)
 
     def _check_kind(self, variable: Any, where: str) -> None:
-        from merganser.framework.symbolic import Variable
-
         if not isinstance(variable, Variable):
             raise TypeError(f"{where}: expected variables, got {type(variable).__name__}.")
-        if variable.get_type().name not in _ALLOWED:
+        if variable.get_type() not in _ALLOWED:
             raise ValueError(
-                f"{where}: {variable} is of the type {variable.get_type().name}; expected one of {', '.join(_ALLOWED)}."
+                f"{where}: {variable} is of the type {variable.get_type().name}; expected one of "
+                f"{', '.join(each.name for each in _ALLOWED)}."
             )
 
     # -- where variables are ----------------------------------------------------------------------------------------
@@ -162,7 +161,7 @@ class ProgramVariables:
         Raises:
             ValueError: it is not of this program.
         """
-        place = self._places.get(id(_variable(var)))
+        place = self._places.get(number_of(_variable(var)))
         if place is None:
             raise ValueError(
                 f"MathematicalProgram: {var} is not a decision variable of this program. "
@@ -180,14 +179,15 @@ class ProgramVariables:
         Raises:
             ValueError: it is not of this program.
         """
-        if id(var) not in self._indeterminate_places:
+        place = self._indeterminate_places.get(number_of(var))
+        if place is None:
             raise ValueError(f"MathematicalProgram: {var} is not an indeterminate of this program.")
-        return self._indeterminate_places[id(var)]
+        return place
 
     def _places_of(self, variables: Objects) -> npt.NDArray[np.intp]:
         """Indices of variables that are known to be of this program."""
         places = self._places
-        return np.array([places[id(variable)] for variable in variables.tolist()], dtype=np.intp)
+        return np.array([places[variable.get_id()] for variable in variables.tolist()], dtype=np.intp)
 
     # -- guesses and scales -----------------------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ class ProgramVariables:
         return self.FindDecisionVariableIndices(names), numbers.tolist()
 
     def SetInitialGuessForAllVariables(self, arg0: Any) -> None:
-        """Sets the guess of all variables, shape [num_vars]; NaN where there is none."""
+        """Sets the guess of all variables, shape [num_vars]; NaN for no guess."""
         values = np.ravel(np.asarray(arg0, dtype=np.float64))
         if values.size != len(self._variables):
             raise ValueError(

@@ -1,19 +1,21 @@
-"""What a solver found."""
+"""The result of a solver."""
 
 from __future__ import annotations
 
-__all__ = ["MathematicalProgramResult"]
-
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.optimization.arrays import Array, Objects, vector
+from merganser.framework.optimization.arrays import Array, Objects, number_of, vector
 from merganser.framework.optimization.kinds import SolutionResult, SolverId
 from merganser.framework.optimization.programs.binding import Binding
 
 if TYPE_CHECKING:
     from merganser.framework.optimization.programs.program import MathematicalProgram
+
+
+_NOTHING, _NO_SOLVER = np.zeros(0), SolverId("")
 
 
 class MathematicalProgramResult:
@@ -22,12 +24,12 @@ class MathematicalProgramResult:
     def __init__(self) -> None:
         self._variables: list[Any] = []
         self._places: dict[int, int] = {}
-        self._x: Array = np.zeros(0)
+        self._x: Array = _NOTHING
         self._cost = np.nan
         self._outcome = SolutionResult.kSolutionResultNotSet
-        self._solver = SolverId("")
+        self._solver = _NO_SOLVER
         self._details: Any = None
-        self._duals: dict[Binding, Array] = {}
+        self._duals: dict[Binding, Array] | Callable[[], dict[Binding, Array]] = {}  # or how to get them
         self._suboptimal: list[tuple[float, Array]] = []
 
     def is_success(self) -> bool:
@@ -51,7 +53,7 @@ class MathematicalProgramResult:
         return self._solver
 
     def get_solver_details(self) -> Any:
-        """What the solver tells of itself."""
+        """The details that the solver reports."""
         return self._details
 
     def get_x_val(self) -> Array:
@@ -64,7 +66,7 @@ class MathematicalProgramResult:
 
     def has_variable(self, variable: Any) -> bool:
         """Whether there is a value of a variable."""
-        return id(variable) in self._places
+        return number_of(variable) in self._places
 
     def add_values(self, variables: Objects, values: Any) -> None:
         """Adds values of variables that follow from the solution, and are not of the program that was solved.
@@ -79,12 +81,12 @@ class MathematicalProgramResult:
         added = np.array(values, dtype=np.float64).ravel()
         if added.size != variables.size or any(map(self.has_variable, variables.tolist())):
             raise ValueError(f"add_values: expected values of {variables.size} new variables, got {added.size}.")
-        self._places.update({id(each): i for i, each in enumerate(variables.tolist(), len(self._variables))})
+        self._places.update({each.get_id(): i for i, each in enumerate(variables.tolist(), len(self._variables))})
         self._variables += variables.tolist()
         self._x = np.concatenate((self._x, added))
 
     def _place(self, variable: Any) -> int:
-        place = self._places.get(id(variable))
+        place = self._places.get(number_of(variable))
         if place is None:
             raise ValueError(f"GetSolution: {variable} is not a decision variable of the program that was solved.")
         return place
@@ -118,7 +120,7 @@ class MathematicalProgramResult:
         raise TypeError(f"GetSolution: expected variables, expressions or polynomials, got {type(asked).__name__}.")
 
     def _known(self, variables: Any, x: Array) -> dict[Any, float]:
-        return {v: float(x[self._places[id(v)]]) for v in variables if id(v) in self._places}
+        return {v: float(x[self._places[v.get_id()]]) for v in variables if v.get_id() in self._places}
 
     def num_suboptimal_solution(self) -> int:
         """How many solutions the solver kept, the best first."""
@@ -145,6 +147,8 @@ class MathematicalProgramResult:
         Raises:
             ValueError: the constraint is not of the program that was solved, or its class has no prices here.
         """
+        if callable(self._duals):
+            self._duals = self._duals()
         if arg0 not in self._duals:
             raise ValueError(
                 f"GetDualSolution: {arg0} is not of the program that was solved, or the solver {self._solver} gives no "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["text_of", "words"]
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -34,7 +32,11 @@ def text_of(evaluator: Any, variables: Objects) -> str:
         return f"{kind}{described} with {len(variables)} decision variables {' '.join(map(str, variables))}\n"
     rows = zip(evaluator.lower_bound(), evaluator.Eval(variables), evaluator.upper_bound())
     if kind == "LinearEqualityConstraint":
-        lines = [f"{value} == {high + 0.0:g}" for _, value, high in rows]
+        lines = [f"{value} == {_number(high)}" for _, value, high in rows]
     else:
-        lines = [f"{low + 0.0:g} <= {value} <= {high + 0.0:g}" for low, value, high in rows]
+        lines = [f"{_number(low)} <= {value} <= {_number(high)}" for low, value, high in rows]
     return "".join(f"{line}\n" for line in (f"{kind}{described}", *lines))
+
+
+def _number(bound: float) -> str:
+    return repr(float(bound) + 0.0).removesuffix(".0")

@@ -10,15 +10,14 @@ is smooth in x and s. With the s that is best for each x, s = max(c - lambda/mu,
 
 from __future__ import annotations
 
-__all__ = ["AugmentedLagrangianNonsmooth", "AugmentedLagrangianSmooth"]
-
 from typing import Any
 
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.solvers.highs_solver import box_of
+from merganser.framework.optimization.programs.program_bindings import CONSTRAINTS, COSTS
+from merganser.framework.optimization.solvers.judgement import box_of
 
 
 class _AugmentedLagrangian:
@@ -33,9 +32,8 @@ class _AugmentedLagrangian:
         """
         self._prog, self._include_x_bounds = prog, bool(include_x_bounds)
         self._x_lower, self._x_upper = box_of(prog)
-        boxes = set(map(id, prog.bounding_box_constraints()))
-        self._bindings = [binding for binding in prog.GetAllConstraints() if id(binding) not in boxes]
-        bounds = [(b.evaluator()._lower, b.evaluator()._upper) for b in self._bindings]
+        self._constraints = prog._placed(*(name for name in CONSTRAINTS if name != "bounding_box_constraints"))
+        bounds = [(each._lower, each._upper) for _, each, _ in self._constraints]
         if self._include_x_bounds:
             bounds.append((self._x_lower, self._x_upper))
         self._rows: list[tuple[int, float, float]] = []  # c = sign y[i] - bound
@@ -97,11 +95,8 @@ class _AugmentedLagrangian:
 
     def _cost_and_rows(self, x: Any) -> tuple[Any, list[Any]]:
         """f and all h and c at x, of floats or of AutoDiffXd."""
-        prog = self._prog
-        cost = sum((b.evaluator().Eval(x[prog._places_of(b._variables)])[0] for b in prog.GetAllCosts()), 0.0)
-        y: list[Any] = []
-        for binding in self._bindings:
-            y.extend(binding.evaluator().Eval(x[prog._places_of(binding._variables)]))
+        cost = sum((each.Eval(x[places])[0] for _, each, places in self._prog._placed(*COSTS)), 0.0)
+        y = [value for _, each, places in self._constraints for value in each.Eval(x[places])]
         if self._include_x_bounds:
             y.extend(x)
         return cost, [sign * y[i] - bound for i, sign, bound in self._rows]

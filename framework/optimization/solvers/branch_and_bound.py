@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MixedIntegerBranchAndBound"]
-
 import heapq
 import itertools
 from dataclasses import dataclass
@@ -55,18 +53,19 @@ class MixedIntegerBranchAndBound:
         self._options = options or _Options()
         self._binary = np.flatnonzero([kind == "BINARY" for kind in kinds])
         self._found: list[tuple[float, Array]] = []
+        self.num_explored_nodes = 0
         self._relaxed, self._box = self._relaxation()
 
     def _relaxation(self) -> tuple[MathematicalProgram, BoundingBoxConstraint]:
         """The program with real variables in place of the binary ones, and the box of these."""
         relaxed = self._prog.Clone()
         real = relaxed._new((self._binary.size,), "relaxed", "CONTINUOUS")
-        replaced = {id(relaxed._variables[place]): variable for place, variable in zip(self._binary, real)}
-        relaxed._variables = [replaced.get(id(each), each) for each in relaxed._variables]
+        replaced = {relaxed._variables[place].get_id(): variable for place, variable in zip(self._binary, real)}
+        relaxed._variables = [replaced.get(each.get_id(), each) for each in relaxed._variables]
         relaxed._num_integers = 0
-        relaxed._places = {id(variable): i for i, variable in enumerate(relaxed._variables)}
+        relaxed._places = {variable.get_id(): i for i, variable in enumerate(relaxed._variables)}
         for kept in relaxed._bindings.values():
-            kept[:] = [type(b)(b._evaluator, [replaced.get(id(v), v) for v in b._variables]) for b in kept]
+            kept[:] = [type(b)(b._evaluator, [replaced.get(v.get_id(), v) for v in b._variables]) for b in kept]
         box = relaxed.AddBoundingBoxConstraint(0.0, 1.0, real)
         return relaxed, box.evaluator()
 
@@ -83,15 +82,15 @@ class MixedIntegerBranchAndBound:
         if not root.is_success():
             return root.get_solution_result()
         queue = [(root.get_optimal_cost(), next(number), np.zeros(count), np.ones(count), root)]
-        self._found = []
-        explored = 0
+        self._found, is_sure = [], True
+        self.num_explored_nodes = 0
         while queue:
             cost, _, lower, upper, result = heapq.heappop(queue)
             if self._found and cost >= self._found[0][0]:
                 break
-            if explored == self._options.max_explored_nodes:
+            if self.num_explored_nodes == self._options.max_explored_nodes:
                 return kinds.kIterationLimit
-            explored += 1
+            self.num_explored_nodes += 1
             values = result.get_x_val()[self._binary]
             distance = np.abs(values - np.round(values))
             if distance.max() <= _INTEGRAL:
@@ -104,6 +103,10 @@ class MixedIntegerBranchAndBound:
                 child = self._solved(low, high)
                 if child.is_success():
                     heapq.heappush(queue, (child.get_optimal_cost(), next(number), low, high, child))
+                elif child.get_solution_result() is not kinds.kInfeasibleConstraints:
+                    is_sure = False  # what is below this node is not known
+        if not is_sure:
+            return kinds.kSolverSpecificError
         return kinds.kSolutionFound if self._found else kinds.kInfeasibleConstraints
 
     def _keep(self, values: Array, cost: float) -> None:

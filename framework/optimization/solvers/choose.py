@@ -1,29 +1,20 @@
-"""Which solver a program gets, and Solve."""
+"""Which solver a program gets, Solve, and several programs at once."""
 
 from __future__ import annotations
 
-__all__ = [
-    "SOLVERS",
-    "ChooseBestSolver",
-    "GetAvailableSolvers",
-    "GetProgramType",
-    "MakeFirstAvailableSolver",
-    "MakeSolver",
-    "Solve",
-]
-
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from merganser.framework.common.parallelism import Parallelism
 from merganser.framework.optimization.kinds import ProgramAttribute, ProgramType, SolverId
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.result import MathematicalProgramResult
 from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver
+from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver
 from merganser.framework.optimization.solvers.equality_solvers import EqualityConstrainedQPSolver, LinearSystemSolver
 from merganser.framework.optimization.solvers.highs_solver import HighsSolver
 from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
 from merganser.framework.optimization.solvers.lemke_solver import MobyLcpSolver, UnrevisedLemkeSolver
-from merganser.framework.optimization.solvers.local_search import LocalSearch
 from merganser.framework.optimization.solvers.other_solvers import (
     ClpSolver,
     CsdpSolver,
@@ -36,21 +27,22 @@ from merganser.framework.optimization.solvers.other_solvers import (
     SnoptSolver,
 )
 from merganser.framework.optimization.solvers.outer_approximation_solver import OuterApproximationSolver
-from merganser.framework.optimization.solvers.slsqp_solver import MOST_DENSE, SlsqpSolver
+from merganser.framework.optimization.solvers.slsqp_solver import LocalSearch
 from merganser.framework.optimization.solvers.solver import SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
-# The one list of solvers. A program gets the first of those before the line that takes it: the more special, the
-# earlier. Those after it are used when they are asked for.
+# The one list of solvers. A program gets the first of those before the line that takes it and suits it: the more
+# special, the earlier. Those after it are used when they are asked for.
 _CHOSEN: tuple[type[SolverInterface], ...] = (
     LinearSystemSolver,
     EqualityConstrainedQPSolver,
     HighsSolver,
     MobyLcpSolver,
+    DaqpSolver,
     ClarabelSolver,
     OuterApproximationSolver,
     InteriorPointSolver,
-    SlsqpSolver,
+    LocalSearch,
 )
 SOLVERS: tuple[type[SolverInterface], ...] = (
     *_CHOSEN,
@@ -61,25 +53,21 @@ SOLVERS: tuple[type[SolverInterface], ...] = (
 
 
 def _best(prog: MathematicalProgram) -> SolverInterface:
-    has = prog.required_capabilities()
-    for kind in _CHOSEN:
-        if not has <= kind.TAKES:
-            continue
-        if kind is LinearSystemSolver and not prog.linear_equality_constraints():
-            continue  # a program of nothing is one of a cost of 0
-        if kind is InteriorPointSolver and prog.num_vars() <= MOST_DENSE:
-            continue
-        solver = kind()
-        if solver.available() and solver.AreProgramAttributesSatisfied(prog):
+    taking = prog._derived.get("solvers")
+    if taking is None:
+        has = prog.required_capabilities()
+        taking = prog._derived["solvers"] = [kind() for kind in _CHOSEN if has <= kind.TAKES]
+    for solver in taking:
+        if solver.suits(prog) and solver.available() and not solver._objection(prog):
             return solver
     raise ValueError(
         "ChooseBestSolver: no solver takes this program. "
-        + " ".join(kind().ExplainUnsatisfiedProgramAttributes(prog) for kind in (OuterApproximationSolver, SlsqpSolver))
+        + " ".join(kind().ExplainUnsatisfiedProgramAttributes(prog) for kind in (OuterApproximationSolver, LocalSearch))
     )
 
 
 def ChooseBestSolver(prog: MathematicalProgram) -> SolverId:
-    """The solver that Solve takes for a program.
+    """The solver that Solve takes for a program: `MakeSolver(ChooseBestSolver(prog)).Solve(prog)` is Solve(prog).
 
     Raises:
         ValueError: none takes it.
@@ -91,7 +79,7 @@ def MakeSolver(id: SolverId) -> SolverInterface:
     """A solver by its name.
 
     Raises:
-        ValueError: there is none of this name.
+        ValueError: no solver has this name.
     """
     for kind in SOLVERS:
         if id.name() == kind.NAME:
@@ -118,8 +106,9 @@ def Solve(
 ) -> MathematicalProgramResult:
     """Solves a program by the solver that suits it best, and leaves the program as it was.
 
-    Where SlsqpSolver ends without a solution, as it does where derivatives of equations depend on each other (contact
-    forces in balance), InteriorPointSolver has a try; `get_solver_id()` of the result tells whose it is.
+    `get_solver_id()` of the result names the one that ran: InteriorPoint where SLSQP ended without a solution, as it
+    does where derivatives of equations depend on each other (contact forces in balance), and Clarabel where the answer
+    of DAQP is not sure.
 
     Args:
         prog: the program.
@@ -129,9 +118,59 @@ def Solve(
     Raises:
         ValueError: no solver takes the program, data are wrong, or a lower bound is above the upper one.
     """
-    solver = _best(prog)
-    chosen = LocalSearch() if isinstance(solver, SlsqpSolver) else solver
-    return chosen._solved(prog, initial_guess, solver_options)
+    return _best(prog)._solved(prog, initial_guess, solver_options)
+
+
+def SolveInParallel(
+    progs: Sequence[MathematicalProgram],
+    initial_guesses: Sequence[Any] | None = None,
+    solver_options: Sequence[SolverOptions | None] | SolverOptions | None = None,
+    solver_ids: Sequence[SolverId | None] | SolverId | None = None,
+    parallelism: Any = True,
+    dynamic_schedule: bool = False,
+    *,
+    solver_id: SolverId | None = None,
+) -> list[MathematicalProgramResult]:
+    """Solves several programs in threads; those that call functions of a user's, in turn.
+
+    Args:
+        progs: the programs; one may be there several times, with different guesses.
+        initial_guesses: a guess for each, or None for that of its program.
+        solver_options: options of each, or for all.
+        solver_ids: the solver of each, or for all; None: that which suits it best.
+        parallelism: True, False, a number of threads, or a Parallelism.
+        dynamic_schedule: nothing here; threads take the next program when they are free.
+
+    Returns:
+        The results, in the order of the programs.
+
+    Raises:
+        ValueError: there are not as many guesses, options or solvers as programs.
+    """
+    count = len(progs)
+
+    def each(given: Any, what: str) -> list[Any]:
+        values = list(given) if isinstance(given, (list, tuple)) else [given] * count
+        if len(values) != count:
+            raise ValueError(f"SolveInParallel: {count} programs, and {len(values)} {what}.")
+        return values
+
+    ids = each(solver_id if solver_ids is None else solver_ids, "solvers")
+    guesses = each(None if initial_guesses is None else list(initial_guesses), "guesses")
+    tasks = list(zip(progs, guesses, each(solver_options, "options"), ids))
+    given = parallelism if isinstance(parallelism, Parallelism) else Parallelism(parallelism)
+    if given.num_threads() < 2 or not all(program.IsThreadSafe() for program in progs):
+        return [_solved(*task) for task in tasks]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(given.num_threads()) as pool:
+        return list(pool.map(lambda task: _solved(*task), tasks))
+
+
+def _solved(
+    prog: MathematicalProgram, guess: Any, options: SolverOptions | None, solver: SolverId | None
+) -> MathematicalProgramResult:
+    return Solve(prog, guess, options) if solver is None else MakeSolver(solver).Solve(prog, guess, options)
 
 
 _A = ProgramAttribute

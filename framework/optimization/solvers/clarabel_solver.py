@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["ClarabelSolver", "ClarabelSolverDetails"]
-
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from merganser.framework.common.interruptible import interruptible
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.kinds import CommonSolverOption, ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.solvers.conic_form import ConicForm
-from merganser.framework.optimization.solvers.interruptible import interruptible
-from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
+from merganser.framework.optimization.solvers.conic_form import ConicForm, Scaled
+from merganser.framework.optimization.solvers.judgement import KEPT, box_of, keeps_constraints, units
+from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_installed
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 _A = ProgramAttribute
@@ -25,8 +24,13 @@ CONVEX = frozenset(
         _A.kPositiveSemidefiniteConstraint, _A.kExponentialConeConstraint,
     }
 )  # fmt: skip
-_LARGE = 10_000  # entries of P and A; less than that takes less than 50 ms, which nobody interrupts
+_LARGE = 10_000  # entries of P and A; smaller programs take less than 50 ms and need no interrupt
 _GIVEN_UP, _SOLVED = ("NumericalError", "InsufficientProgress"), ("Solved", "AlmostSolved")
+_ALMOST = ("AlmostSolved", "AlmostPrimalInfeasible", "AlmostDualInfeasible")
+_GAP = 1e-5  # relative difference of the costs, at most, of what is almost solved
+_MOST_SCALINGS = 2
+_LARGE_X = 1e3
+_TOLERATED = 10.0  # tolerances of options, which are of norms, in those of each row
 _FALL = 1e-6  # of the cost along a direction, that is no rounding
 OUTCOMES = {
     "Solved": SolutionResult.kSolutionFound,
@@ -42,8 +46,8 @@ OUTCOMES = {
 
 @dataclass(eq=False)
 class ClarabelSolverDetails:
-    """What Clarabel tells: time [s], iterations, its own word for how it ended; costs without constants, what is left
-    of equations, and prices y and values s of the rows of the conic form."""
+    """What Clarabel reports: time [s], iterations, its own word for how it ended; costs without constants, residuals
+    of equations, and prices y, values s of the rows and x of the conic form."""
 
     solve_time: float
     iterations: int
@@ -54,6 +58,7 @@ class ClarabelSolverDetails:
     dual_residual: float = np.nan
     y: Array = field(default_factory=lambda: np.zeros(0), repr=False)
     s: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+    x: Array = field(default_factory=lambda: np.zeros(0), repr=False)
 
 
 def convexity_objection(prog: MathematicalProgram) -> str:
@@ -76,36 +81,105 @@ class ClarabelSolver(SolverInterface):
 
     def available(self) -> bool:
         """Whether clarabel is installed."""
-        try:
-            import clarabel  # noqa: F401
-        except ImportError:
-            return False
-        return True
+        return is_installed("clarabel")
 
     def _objection(self, prog: MathematicalProgram) -> str:
         return convexity_objection(prog)
+
+    def _crossed(self, prog: MathematicalProgram, guess: Array) -> Outcome:
+        details = ClarabelSolverDetails(0.0, 0, "PrimalInfeasible")
+        return Outcome(SolutionResult.kInfeasibleConstraints, guess, details)
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         import clarabel
 
         form = ConicForm(prog)
         settings = _settings(clarabel, options)
+        outcome, is_sure = Outcome(SolutionResult.kSolverSpecificError, guess), False
+        if form.is_balanced():
+            plain = Scaled(form.curvatures, form.q, form.slopes, form.b, np.ones(1), np.ones(1))
+            outcome, is_sure = _attempt(clarabel, form, plain, settings)
+        sizes = None
+        for _ in range(_MOST_SCALINGS):
+            if is_sure:
+                break
+            outcome, is_sure = _attempt(clarabel, form, form.balanced(sizes), settings)
+            sizes = _sizes(prog, form, outcome.details.x)
+        if outcome.details.status in _GIVEN_UP and _falls_forever(clarabel, form):
+            outcome.result = SolutionResult.kDualInfeasible
+        elif outcome.result is SolutionResult.kSolutionFound and not is_sure:
+            outcome.result = SolutionResult.kSolverSpecificError
+        return outcome
 
-        def solve() -> Any:
-            cones = cones_of(clarabel, form)
-            return clarabel.DefaultSolver(form.P, form.q, form.A, form.b, cones, settings).solve()
 
-        solution = interruptible(solve) if form.A.nnz + form.P.nnz > _LARGE else solve()
-        status = str(solution.status)
-        z = np.array(solution.z)
-        details = ClarabelSolverDetails(
-            solution.solve_time, solution.iterations, status, solution.obj_val, solution.obj_val_dual,
-            solution.r_prim, solution.r_dual, z, np.array(solution.s),
-        )  # fmt: skip
-        result = OUTCOMES.get(status, SolutionResult.kSolverSpecificError)
-        if status in _GIVEN_UP and _falls_forever(clarabel, form):
-            result = SolutionResult.kDualInfeasible
-        return Outcome(result, form.point(np.array(solution.x)), details, form.duals(z))
+def _attempt(clarabel: Any, form: ConicForm, program: Scaled, settings: Any) -> tuple[Outcome, bool]:
+    """How Clarabel ends at a program, and whether that is sure."""
+
+    def solve() -> Any:
+        cones = cones_of(clarabel, form)
+        return clarabel.DefaultSolver(program.P, program.q, program.A, program.b, cones, settings).solve()
+
+    solution = interruptible(solve) if form.slopes.data.size + form.curvatures.data.size > _LARGE else solve()
+    status = str(solution.status)
+    z, x = program.of_prices * np.array(solution.z), program.of_x * np.array(solution.x)
+    details = ClarabelSolverDetails(
+        solution.solve_time, solution.iterations, status, solution.obj_val, solution.obj_val_dual,
+        solution.r_prim, solution.r_dual, z, np.array(solution.s), x,
+    )  # fmt: skip
+    result = OUTCOMES.get(status, SolutionResult.kSolverSpecificError)
+    outcome = Outcome(result, form.point(x), details, form.duals(z))
+    if result is not SolutionResult.kSolutionFound:
+        return outcome, status not in (*_GIVEN_UP, *_ALMOST)
+    outcome.is_judged = keeps_constraints(form.prog, outcome.x, None, max(KEPT, _TOLERATED * settings.tol_feas))
+    gap = abs(solution.obj_val - solution.obj_val_dual)
+    is_close = status not in _ALMOST or gap <= max(_GAP, settings.tol_gap_rel) * max(1.0, abs(solution.obj_val))
+    return outcome, outcome.is_judged and is_close and _is_optimal(form, program, x, z, settings.tol_gap_rel)
+
+
+def _is_optimal(form: ConicForm, program: Scaled, x: Array, z: Array, gap: float) -> bool:
+    """Whether what is left of the gradient of the Lagrangian makes no difference to the cost, where x is large."""
+    has_cost = form.q.any() or form.curvatures.data.size
+    if not has_cost or (program.A is form.slopes and np.abs(x).max(initial=0.0) <= _LARGE_X):
+        return True
+    square = form.P @ x
+    if form.P.nnz:
+        square = square + form.P.T @ x - form.P.diagonal() * x
+    terms = np.abs(form.q * x).sum() + np.abs(square @ x)
+    return bool(np.abs((form.q + square + form.A.T @ z) * x).sum() <= max(KEPT, _TOLERATED * gap) * terms)
+
+
+def with_inexact_equations(prog: MathematicalProgram, tolerance: float) -> Outcome | None:
+    """The solution where equations hold up to a tolerance; None if infeasible."""
+    import clarabel
+    from scipy.sparse import vstack
+
+    form = ConicForm(prog)
+    m = form.linear.num_equations
+    E, others, e = form.A[:m], form.A[m:], form.b[:m]
+    A, b = vstack((E, -E, others), format="csc"), np.concatenate((e + tolerance, tolerance - e, form.b[m:]))
+    cones = [clarabel.NonnegativeConeT(2 * m), *cones_of(clarabel, form)[bool(m) :]]
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    solution = clarabel.DefaultSolver(form.P, form.q, A, b, cones, settings).solve()
+    x, z = np.array(solution.x), np.array(solution.z)
+    is_found = m and str(solution.status) in _SOLVED
+    if not is_found or not keeps_constraints(prog, form.point(x), slack=2.0 * tolerance):
+        return None
+    prices = np.concatenate((z[:m] - z[m : 2 * m], z[2 * m :]))
+    details = ClarabelSolverDetails(
+        solution.solve_time, solution.iterations, str(solution.status), solution.obj_val, solution.obj_val_dual,
+        solution.r_prim, solution.r_dual, prices, np.array(solution.s)[m:], x,
+    )  # fmt: skip
+    return Outcome(SolutionResult.kSolutionFound, form.point(x), details, form.duals(prices), is_judged=True)
+
+
+def _sizes(prog: MathematicalProgram, form: ConicForm, x: Array) -> Array | None:
+    """Sizes of variables for another attempt: those at its end, but not less than units."""
+    if not np.isfinite(x).all():
+        return None
+    unit = np.ones(x.size)
+    unit[: prog.num_vars()] = units(prog, box_of(prog))
+    return np.maximum(unit, np.abs(x))
 
 
 def _falls_forever(clarabel: Any, form: ConicForm) -> bool:

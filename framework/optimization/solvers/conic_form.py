@@ -7,10 +7,9 @@ the derivative of the least cost by b.
 
 from __future__ import annotations
 
-__all__ = ["Cone", "ConicForm"]
-
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,8 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.program_constraints import square_root
-from merganser.framework.optimization.solvers.linear_rows import LinearRows, Triplets
+from merganser.framework.optimization.solvers.quadratic_form import LinearRows, OneSidedRows, QuadraticCosts, Triplets
+from merganser.framework.optimization.solvers.scales import balance, is_balanced, power_of_two
 
 
 @dataclass
@@ -28,6 +28,22 @@ class Cone:
 
     kind: str
     size: int
+
+    def num_rows(self) -> int:
+        """The number of rows of A."""
+        return self.size * (self.size + 1) // 2 if self.kind == "matrix" else self.size
+
+
+@dataclass
+class Scaled:
+    """P, q, A and b in other units; x times `of_x` and prices times `of_prices` are those of the program."""
+
+    P: Any
+    q: Array
+    A: Any
+    b: Array
+    of_x: Array
+    of_prices: Array
 
 
 class ConicForm:
@@ -39,45 +55,45 @@ class ConicForm:
         Raises:
             ValueError: a quadratic cost was said to be convex and is not.
         """
-        self._prog = prog
+        self.prog = prog
         self._num_vars = self.num_columns = prog.num_vars()
-        self._P, self._cone_rows = Triplets(), Triplets()
-        self._q: dict[int, float] = {}
-        self._slopes = np.zeros(self._num_vars)
-        self.linear = LinearRows()
+        self._cone_rows, costs = Triplets(), QuadraticCosts.of(prog)
+        self.linear = OneSidedRows(
+            LinearRows.of(prog, "linear_constraints", "linear_equality_constraints", "bounding_box_constraints")
+        )
         self.cones: list[Cone] = []
         self._cone_constants: list[Array] = []
         self._num_cone_rows = 0
         self._duals: list[tuple[Binding, int, int, Callable[[Array], Array]]] = []
-        for binding in prog.GetLinearConstraints() + prog.bounding_box_constraints():
-            self.linear.add(binding, prog._places_of(binding._variables))
-        self._add_costs()
+        self._add_lengths()
         self._add_cones()
-        self.P = self._P.csc((self.num_columns, self.num_columns))
-        self.q = np.concatenate((self._slopes, np.ones(self.num_columns - self._num_vars)))
+        self.curvatures = costs.upper_triangle().compressed((self.num_columns, self.num_columns))
+        self.q = np.concatenate((costs.f, np.ones(self.num_columns - self._num_vars)))
         self._assemble()
+
+    @cached_property
+    def P(self) -> Any:
+        """P as a csc_matrix; `curvatures` are its arrays."""
+        return self.curvatures.matrix()
+
+    @cached_property
+    def A(self) -> Any:
+        """A as a csc_matrix; `slopes` are its arrays."""
+        return self.slopes.matrix()
 
     def _assemble(self) -> None:
         first = self.linear.num_equations
         second = first + self.linear.num_inequalities
         everything = Triplets()
-        for part, start in ((self.linear.equations, 0), (self.linear.inequalities, first), (self._cone_rows, second)):
+        linear = (self.linear.equations(), 0), (self.linear.inequalities(), first)
+        for part, start in (*linear, (self._cone_rows, second)):
             for rows, columns, values in zip(part.rows, part.columns, part.values):
                 everything.add(rows + start, columns, values)
-        self.A = everything.csc((second + self._num_cone_rows, self.num_columns))
-        self.b = np.concatenate([self.linear.right(), self.linear.limits(), *self._cone_constants])
+        self.slopes = everything.compressed((second + self._num_cone_rows, self.num_columns))
+        self.b = np.concatenate([self.linear.right, self.linear.limits, *self._cone_constants])
 
-    def _add_costs(self) -> None:
-        for binding in self._prog.linear_costs():
-            np.add.at(self._slopes, self._prog._places_of(binding._variables), binding.evaluator()._a)
-        for binding in self._prog.quadratic_costs():
-            cost, places = binding.evaluator(), self._prog._places_of(binding._variables)
-            cost.check_convexity()
-            np.add.at(self._slopes, places, cost._b)
-            rows, columns = np.nonzero((cost._Q != 0.0) & (places[:, np.newaxis] <= places))
-            self._P.add(places[rows], places[columns], cost._Q[rows, columns])
-        for binding in self._prog.l2norm_costs():  # t with t >= |Ax + b|
-            cost, places = binding.evaluator(), self._prog._places_of(binding._variables)
+    def _add_lengths(self) -> None:
+        for _, cost, places in self.prog._placed("l2norm_costs"):  # t with t >= |Ax + b|
             t = self.num_columns
             self.num_columns += 1
             F = np.block([[np.zeros((1, places.size)), np.ones((1, 1))], [cost._A, np.zeros((cost._A.shape[0], 1))]])
@@ -92,54 +108,42 @@ class ConicForm:
         self._cone_rows.add(rows + self._num_cone_rows, places[columns], -F[rows, columns])
         self._cone_constants.append(constants)
         size = constants.size
+        if size == 0:  # a matrix without rows
+            self._duals += [] if binding is None else [(binding, 0, 0, lambda z: z)]
+            return
         self.cones.append(Cone(kind, int((np.sqrt(8 * size + 1) - 1) / 2) if kind == "matrix" else size))
         if binding is not None:
             self._duals.append((binding, self._num_cone_rows, size, back))
         self._num_cone_rows += size
 
     def _add_cones(self) -> None:
-        prog = self._prog
-        for binding in prog.lorentz_cone_constraints():
-            cone = binding.evaluator()
-            self._cone("lorentz", cone._A, cone._b, prog._places_of(binding._variables), binding)
-        for binding in prog.rotated_lorentz_cone_constraints():
-            self._rotated(binding)
-        for binding in prog.quadratic_constraints():
-            self._quadratic(binding)
-        for binding in prog.positive_semidefinite_constraints():
-            rows, size = self._triangle(binding), binding.evaluator().matrix_rows()
-            F = np.zeros((len(rows), size * size))
-            for k, (i, j, scale) in enumerate(rows):
-                F[k, i + size * j] = scale
-            places = prog._places_of(binding._variables)
-            self._cone("matrix", F, np.zeros(len(rows)), places, binding, _matrix_dual)
-        for binding in prog.linear_matrix_inequality_constraints():
-            rows = self._triangle(binding)
-            vectors = np.array([[scale * F[i, j] for i, j, scale in rows] for F in binding.evaluator()._F])
-            places = prog._places_of(binding._variables)
-            self._cone("matrix", vectors[1:].T.reshape(len(rows), -1), vectors[0], places, binding, _matrix_dual)
-        for binding in prog.exponential_cone_constraints():
-            cone = binding.evaluator()  # solvers have z1 exp(z2 / z1) <= z0 in the order (z2, z1, z0)
-            places = prog._places_of(binding._variables)
+        prog = self.prog
+        for binding, cone, places in prog._placed("lorentz_cone_constraints"):
+            self._cone("lorentz", cone._A, cone._b, places, binding)
+        for binding, cone, places in prog._placed("rotated_lorentz_cone_constraints"):
+            # z0 z1 >= |z2|^2 says ((z0 + z1) / 2, (z0 - z1) / 2, z2) is in the Lorentz cone
+            T = np.eye(cone._b.size)
+            T[:2, :2] = [[0.5, 0.5], [0.5, -0.5]]
+            self._cone("lorentz", T @ cone._A, T @ cone._b, places, binding, T.T.dot)
+        for binding, constraint, places in prog._placed("quadratic_constraints"):
+            self._quadratic(binding, constraint, places)
+        for binding, cone, places in prog._placed("positive_semidefinite_constraints"):
+            size = cone.matrix_rows()
+            rows, columns, weights, _ = _triangle(size)
+            F = np.zeros((weights.size, size * size))
+            F[np.arange(weights.size), rows + size * columns] = weights
+            self._cone("matrix", F, np.zeros(weights.size), places, binding, _matrix_dual)
+        for binding, cone, places in prog._placed("linear_matrix_inequality_constraints"):
+            rows, columns, weights, _ = _triangle(cone.matrix_rows())
+            vectors = np.array([weights * each[rows, columns] for each in cone._F])
+            slopes = vectors[1:].T.reshape(weights.size, len(vectors) - 1)
+            self._cone("matrix", slopes, vectors[0], places, binding, _matrix_dual)
+        for binding, cone, places in prog._placed("exponential_cone_constraints"):
+            # solvers have z1 exp(z2 / z1) <= z0 in the order (z2, z1, z0)
             self._cone("exponential", cone._A[::-1], cone._b[::-1], places, binding, lambda z: z[::-1])
 
-    def _triangle(self, binding: Binding) -> list[tuple[int, int, float]]:
-        """Places of the upper triangle of a symmetric matrix, column by column, with weights that keep lengths."""
-        size = binding.evaluator().matrix_rows()
-        return [(i, j, 1.0 if i == j else np.sqrt(2.0)) for j in range(size) for i in range(j + 1)]
-
-    def _rotated(self, binding: Binding) -> None:
-        # z0 z1 >= |z2|^2 says ((z0 + z1) / 2, (z0 - z1) / 2, z2) is in the Lorentz cone
-        cone = binding.evaluator()
-        T = np.eye(cone._b.size)
-        T[:2, :2] = [[0.5, 0.5], [0.5, -0.5]]
-        places = self._prog._places_of(binding._variables)
-        self._cone("lorentz", T @ cone._A, T @ cone._b, places, binding, lambda z: T.T @ z)
-
-    def _quadratic(self, binding: Binding) -> None:
+    def _quadratic(self, binding: Binding, constraint: Any, places: Any) -> None:
         # With Q = R'R and t = u - b'x: 2 t >= |R x|^2 says (t + 1/2, t - 1/2, R x) is in the Lorentz cone
-        constraint = binding.evaluator()
-        places = self._prog._places_of(binding._variables)
         sign = 1.0 if np.isfinite(constraint._upper[0]) else -1.0
         bound = constraint._upper[0] if sign > 0.0 else -constraint._lower[0]
         if not np.isfinite(bound):
@@ -152,6 +156,30 @@ class ConicForm:
         F = np.vstack((slope, slope, R))
         constants = np.concatenate(([bound + 0.5, bound - 0.5], np.zeros(R.shape[0])))
         self._cone("lorentz", F, constants, places, binding, lambda z: np.array([-sign * (z[0] + z[1])]))
+
+    def is_balanced(self) -> bool:
+        """Whether a solver may take the program as it is, see scales.py."""
+        return is_balanced((self.slopes,), self.b, np.concatenate((self.q, self.curvatures.data)))
+
+    def balanced(self, sizes: Array | None = None) -> Scaled:
+        """The same program in other units; `sizes` of variables are kept, if they are known."""
+        from scipy.sparse import diags
+
+        num_linear = self.linear.num_equations + self.linear.num_inequalities
+        cones = np.repeat(np.arange(len(self.cones)), [cone.num_rows() for cone in self.cones])
+        groups = np.concatenate((np.arange(num_linear), num_linear + cones)).astype(np.intp)
+        if sizes is None:
+            R, D = balance(self.A, self.P, groups)
+        else:
+            D = power_of_two(sizes)
+            R = balance(self.A @ diags(D), None, groups, np.ones(D.size, dtype=bool))[0]
+        right = np.abs(R * self.b)
+        right = right[right > 0.0]
+        D = D * float(power_of_two(np.exp(np.log(right).mean()))) if right.size else D
+        q, P = D * self.q, diags(D) @ self.P @ diags(D)
+        cost = max(float(np.abs(q).max(initial=0.0)), float(np.abs(P.data).max(initial=0.0)))
+        k = float(power_of_two(np.array(1.0 / cost))) if cost else 1.0
+        return Scaled((k * P).tocsc(), k * q, (diags(R) @ self.A @ diags(D)).tocsc(), R * self.b, D, R / k)
 
     def point(self, x: Array) -> Array:
         """Values of the variables of the program."""
@@ -169,9 +197,16 @@ class ConicForm:
 
 def _matrix_dual(z: Array) -> Array:
     """The lower triangle of a matrix, column by column, of the upper one, weighted off the diagonal."""
-    size = int((np.sqrt(8 * z.size + 1) - 1) / 2)
-    Z = np.zeros((size, size))
-    Z.T[np.tril_indices(size)] = z
-    Z = Z + np.triu(Z, 1).T
-    Z[~np.eye(size, dtype=bool)] /= np.sqrt(2.0)
-    return np.concatenate([Z[j:, j] for j in range(size)])
+    _, _, weights, order = _triangle(int((np.sqrt(8 * z.size + 1) - 1) / 2))
+    return np.asarray((z / weights)[order])
+
+
+@lru_cache(maxsize=64)
+def _triangle(size: int) -> tuple[Any, Any, Array, Any]:
+    """Rows and columns of the upper triangle of a symmetric matrix, column by column, with weights that keep lengths.
+
+    Behind these, the order in which its entries are those of the lower triangle, column by column.
+    """
+    columns, rows = np.tril_indices(size)
+    j, i = np.triu_indices(size)
+    return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2.0)), i * (i + 1) // 2 + j

@@ -9,8 +9,6 @@ import numpy as np
 
 from merganser.framework.native import device, kernel
 
-__all__ = ["damped_step"]
-
 Array = np.ndarray[Any, Any]
 
 

@@ -18,8 +18,6 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.solvers.damped_steps import damped_step
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
 
-__all__ = ["MOST_STEPS", "feasible_point"]
-
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 0.1, 1e-8, 1e4
 _LESS, _MORE = 0.3, 3.0  # factors of the damping
 _PART_OF_BOX, _PART_OF_SIZE = 0.2, 10.0  # the most that a variable changes in a step
@@ -45,7 +43,7 @@ def _point(form: NonlinearForm, x: Array) -> _Point:
 
 
 def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STEPS) -> tuple[Array, float, int]:
-    """Looks for a point that keeps the constraints, as exactly as it can be had.
+    """Searches for a point that satisfies the constraints, as exactly as possible.
 
     Args:
         form: the program.

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-__all__ = ["HighsSolver", "HighsSolverDetails"]
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from merganser.framework.common.interruptible import interruptible
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.kinds import CommonSolverOption, ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.solvers.interruptible import interruptible
-from merganser.framework.optimization.solvers.linear_rows import LinearRows
-from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_solution
+from merganser.framework.optimization.solvers import scales
+from merganser.framework.optimization.solvers.judgement import box_of, is_solution, keeps_constraints
+from merganser.framework.optimization.solvers.quadratic_form import (
+    BoxPrices,
+    LinearRows,
+    OneSidedRows,
+    QuadraticCosts,
+)
+from merganser.framework.optimization.solvers.scales import balance, power_of_two
+from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 _A = ProgramAttribute
+_DROPPED = 1e-8  # coefficients that HiGHS drops, or nearly
+_FAR = 1e15  # bounds that no other unit of rows brings near
 _LARGE = 10_000  # variables and entries; programs without integers that are smaller take less than 50 ms
 
 
 @dataclass(eq=False)
 class HighsSolverDetails:
-    """What HiGHS tells: its status as a number and as text, and iterations."""
+    """What HiGHS reports: its status as a number and as text, and iterations."""
 
     status: int
     message: str
@@ -36,49 +44,16 @@ class MixedIntegerForm:
     """Minimize c'x so that E x = e, G x <= h, lower <= x <= upper, and some x are integers."""
 
     def __init__(self, prog: MathematicalProgram) -> None:
-        n = prog.num_vars()
-        self._prog = prog
-        self.c = np.zeros(n)
-        for binding in prog.linear_costs():
-            np.add.at(self.c, prog._places_of(binding._variables), binding.evaluator()._a)
-        self.rows = LinearRows()
-        for binding in prog.linear_constraints() + prog.linear_equality_constraints():
-            self.rows.add(binding, prog._places_of(binding._variables))
+        self._prog, self.c = prog, QuadraticCosts.of(prog).f
+        self.rows = OneSidedRows(LinearRows.of(prog, "linear_constraints", "linear_equality_constraints"))
         kinds = [variable.get_type().name for variable in prog._variables]
         self.integrality = np.array([kind in ("BINARY", "INTEGER") for kind in kinds], dtype=np.uint8)
         self.lower, self.upper = box_of(prog)
 
-    def duals(
-        self, of_equations: Array, of_inequalities: Array, of_lower: Array, of_upper: Array
-    ) -> dict[Binding, Array]:
-        """Prices of the constraints; of several boxes of one variable, the tightest has them."""
-        result = self.rows.duals(of_equations, of_inequalities)
-        lower, upper = of_lower.copy(), of_upper.copy()
-        for binding in self._prog.bounding_box_constraints():
-            places, box = self._prog._places_of(binding._variables), binding.evaluator()
-            dual = np.zeros(places.size)
-            for k, place in enumerate(places):
-                if box._lower[k] == self.lower[place]:
-                    dual[k] += lower[place]
-                    lower[place] = 0.0
-                if box._upper[k] == self.upper[place]:
-                    dual[k] += upper[place]
-                    upper[place] = 0.0
-            result[binding] = dual
-        return result
-
-
-def box_of(prog: MathematicalProgram) -> tuple[Array, Array]:
-    """The tightest bounds of all variables, shape [num_vars]; of binary ones, 0 and 1."""
-    lower, upper = np.full(prog.num_vars(), -np.inf), np.full(prog.num_vars(), np.inf)
-    for i, variable in enumerate(prog._variables):
-        if variable.get_type().name == "BINARY":
-            lower[i], upper[i] = 0.0, 1.0
-    for binding in prog.bounding_box_constraints():
-        places = prog._places_of(binding._variables)
-        np.maximum.at(lower, places, binding.evaluator()._lower)
-        np.minimum.at(upper, places, binding.evaluator()._upper)
-    return lower, upper
+    def duals(self, of_equations: Array, of_inequalities: Array, of_box: Array) -> dict[Binding, Array]:
+        """Prices of the constraints."""
+        of_boxes = BoxPrices(self._prog, (self.lower, self.upper)).by_binding(of_box)
+        return {**self.rows.duals(of_equations, of_inequalities), **of_boxes}
 
 
 class HighsSolver(SolverInterface):
@@ -87,13 +62,25 @@ class HighsSolver(SolverInterface):
     NAME = "HiGHS"
     TAKES = frozenset({_A.kLinearCost, _A.kLinearConstraint, _A.kLinearEqualityConstraint, _A.kBinaryVariable})
 
+    def _crossed(self, prog: MathematicalProgram, guess: Array) -> Outcome:
+        return Outcome(SolutionResult.kInfeasibleConstraints, guess, HighsSolverDetails(2, "Bounds cross.", 0))
+
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         form = MixedIntegerForm(prog)
-        if (form.lower > form.upper).any():
-            return Outcome(SolutionResult.kInfeasibleConstraints, guess, HighsSolverDetails(2, "Bounds cross.", 0))
         if form.integrality.any() and is_solution(prog, guess):
             return Outcome(SolutionResult.kSolutionFound, guess, HighsSolverDetails(0, "The guess is a solution.", 0))
-        found = self._minimum(form, form.c, options)
+        outcome = self._found(prog, form, _Units(form), options)
+        if outcome.result is SolutionResult.kSolutionFound:
+            outcome.is_judged = keeps_constraints(prog, outcome.x, (form.lower, form.upper))
+            if not outcome.is_judged:
+                outcome = self._found(prog, form, _Units(form, is_balanced=False), options)
+        return outcome
+
+    def _found(
+        self, prog: MathematicalProgram, form: MixedIntegerForm, units: _Units, options: SolverOptions
+    ) -> Outcome:
+        """How HiGHS ends in these units."""
+        found = self._minimum(form, units, 1.0, options)
         kinds = SolutionResult
         result = {
             0: kinds.kSolutionFound,
@@ -102,54 +89,95 @@ class HighsSolver(SolverInterface):
             3: kinds.kUnbounded,
         }.get(found.status, kinds.kSolverSpecificError)
         if found.status in (2, 3, 4):  # of what has no least cost HiGHS may say that it is infeasible, and the reverse
-            feasible = self._minimum(form, np.zeros_like(form.c), options)
+            feasible = self._minimum(form, units, 0.0, options)
             result = {0: kinds.kUnbounded, 2: kinds.kInfeasibleConstraints}.get(feasible.status, result)
         iterations = int(getattr(found, "nit", 0) or 0)
         details = HighsSolverDetails(int(found.status), str(found.message), iterations)
-        x = np.array(found.x) if found.x is not None else np.full(prog.num_vars(), np.nan)
+        x = units.D * found.x if found.x is not None else np.full(prog.num_vars(), np.nan)
         if result is kinds.kInfeasibleConstraints:
             x = _least_violation(form)
         if found.x is None or form.integrality.any():
             return Outcome(result, np.where(form.integrality, np.round(x), x), details)
-        duals = form.duals(found.eqlin.marginals, found.ineqlin.marginals, found.lower.marginals, found.upper.marginals)
+        duals = form.duals(
+            units.R[: form.rows.num_equations] * found.eqlin.marginals / units.k,
+            units.R[form.rows.num_equations :] * found.ineqlin.marginals / units.k,
+            (found.lower.marginals + found.upper.marginals) / (units.k * units.D),
+        )  # fmt: skip
         return Outcome(result, x, details, duals)
 
-    def _minimum(self, form: MixedIntegerForm, c: Array, options: SolverOptions) -> Any:
+    def _minimum(self, form: MixedIntegerForm, units: _Units, of_cost: float, options: SolverOptions) -> Any:
+        """The result of linprog, in these units; a factor of 0 drops the cost."""
         from scipy.optimize import linprog
 
-        n, rows = c.size, form.rows
         given: dict[str, Any] = options.of(self.NAME)
         given["disp"] = bool(options.common(CommonSolverOption.kPrintToConsole, 0))
         minimize = partial(
             linprog,
-            c,
-            A_ub=rows.inequalities.csc((rows.num_inequalities, n)) if rows.num_inequalities else None,
-            b_ub=rows.limits() if rows.num_inequalities else None,
-            A_eq=rows.equations.csc((rows.num_equations, n)) if rows.num_equations else None,
-            b_eq=rows.right() if rows.num_equations else None,
-            bounds=np.column_stack((form.lower, form.upper)),
+            of_cost * units.k * units.D * form.c,
+            A_ub=units.G if units.h.size else None,
+            b_ub=units.h if units.h.size else None,
+            A_eq=units.E if units.e.size else None,
+            b_eq=units.e if units.e.size else None,
+            bounds=np.column_stack((form.lower / units.D, form.upper / units.D)),
             integrality=form.integrality if form.integrality.any() else None,
             method="highs",
             options=given,
         )
-        return interruptible(minimize) if form.integrality.any() or n + rows.num_entries() > _LARGE else minimize()
+        is_large = form.c.size + form.rows.num_entries > _LARGE
+        return interruptible(minimize) if form.integrality.any() or is_large else minimize()
+
+
+class _Units:
+    """E x = e and G x <= h in units in which HiGHS may take them, see scales.py.
+
+    HiGHS drops coefficients below 1e-9 and takes bounds of 1e20 and more for infinite ones.
+    """
+
+    def __init__(self, form: MixedIntegerForm, is_balanced: bool = True) -> None:
+        n, rows = form.c.size, form.rows
+        self.E, self.e = rows.equations().csc((rows.num_equations, n)), rows.right
+        self.G, self.h = rows.inequalities().csc((rows.num_inequalities, n)), rows.limits
+        self.R, self.D, self.k = np.ones(self.e.size + self.h.size), np.ones(n), 1.0
+        bounds = np.abs(np.concatenate((form.lower, form.upper)))
+        bounds[~np.isfinite(bounds)] = 0.0
+        sizes = np.abs(np.concatenate((self.E.data, self.G.data)))
+        is_small = sizes.min(initial=1.0) < _DROPPED and bool(((sizes > 0.0) & (sizes < _DROPPED)).any())
+        right = np.concatenate((self.e, self.h, bounds))
+        if is_balanced and not is_small and scales.is_balanced((self.E, self.G), right, form.c):
+            return
+        from scipy.sparse import diags, vstack
+
+        A = vstack((self.E, self.G), format="csc")
+        is_far = bounds.reshape(2, n).max(axis=0) > _FAR
+        whole = form.integrality.astype(bool)
+        first = np.where(is_far & ~whole, bounds.reshape(2, n).max(axis=0), 1.0)
+        self.R, self.D = balance(A @ diags(first), None, None, whole | is_far)
+        self.D *= first
+        sizes = np.concatenate((np.abs(self.R * right[: self.R.size]), bounds / np.tile(self.D, 2)))
+        sizes = sizes[sizes > 0.0]
+        if sizes.size and not whole.any():
+            self.D *= float(power_of_two(np.exp(np.log(sizes).mean())))
+        cost = float(np.abs(self.D * form.c).max(initial=0.0))
+        self.k = float(power_of_two(np.array(1.0 / cost))) if cost else 1.0
+        A, m = (diags(self.R) @ A @ diags(self.D)).tocsr(), self.e.size
+        self.E, self.G, self.e, self.h = A[:m], A[m:], self.R[:m] * self.e, self.R[m:] * self.h
 
 
 def _least_violation(form: MixedIntegerForm) -> Array:
-    """The x in its box with the least sum of violations of the rows, so that one sees which rows are at odds."""
+    """The x in its box with the least sum of violations of the rows, which shows contradicting rows."""
     from scipy.optimize import linprog
     from scipy.sparse import csc_matrix, eye, hstack
 
     n, rows = form.c.size, form.rows
     m, k = rows.num_equations, rows.num_inequalities
-    E, G = rows.equations.csc((m, n)), rows.inequalities.csc((k, n))
+    E, G = rows.equations().csc((m, n)), rows.inequalities().csc((k, n))
     # E x + p - n = e and G x - s <= h with p, n, s >= 0
     found = linprog(
         np.concatenate((np.zeros(n), np.ones(2 * m + k))),
         A_ub=hstack([G, csc_matrix((k, 2 * m)), -eye(k)], format="csc") if k else None,
-        b_ub=rows.limits() if k else None,
+        b_ub=rows.limits if k else None,
         A_eq=hstack([E, eye(m), -eye(m), csc_matrix((m, k))], format="csc") if m else None,
-        b_eq=rows.right() if m else None,
+        b_eq=rows.right if m else None,
         bounds=np.vstack((np.column_stack((form.lower, form.upper)), np.tile([0.0, np.inf], (2 * m + k, 1)))),
         method="highs",
     )

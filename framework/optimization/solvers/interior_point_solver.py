@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["InteriorPointSolver", "InteriorPointSolverDetails"]
-
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -13,6 +11,7 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point import NonlinearProblem, Settings, Status, solve
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.solvers.judgement import KEPT, keeps_constraints
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm, Remembered
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
@@ -24,11 +23,15 @@ _RESULTS = {
     Status.UNBOUNDED: SolutionResult.kUnbounded,
     Status.ITERATION_LIMIT: SolutionResult.kIterationLimit,
 }
+_FAILED = SolutionResult.kSolverSpecificError
+_MAY_BE_BETTER = (SolutionResult.kSolutionFound, _FAILED)
+MOST_DENSE = 60  # variables; steps of larger programs take longer than those of a sparse method
+_SHARP = 1e-4  # what may be left of the gradient, in units of what variables change by
 
 
 @dataclass(eq=False)
 class InteriorPointSolverDetails:
-    """What the solver tells: how it ended, its iterations, and what is left of the optimality conditions."""
+    """What the solver reports: how it ended, its iterations, and residuals of the optimality conditions."""
 
     status: str
     iterations: int
@@ -47,6 +50,14 @@ class InteriorPointSolver(SolverInterface):
     NAME = "InteriorPoint"
     TAKES = frozenset(ProgramAttribute) - {ProgramAttribute.kBinaryVariable}
 
+    def suits(self, prog: MathematicalProgram) -> bool:
+        """Whether there are so many variables that sparse steps are faster than dense ones."""
+        return prog.num_vars() > MOST_DENSE
+
+    def _crossed(self, prog: MathematicalProgram, guess: Array) -> Outcome:
+        details = InteriorPointSolverDetails("bounds cross", 0, np.nan, np.nan, np.nan)
+        return Outcome(SolutionResult.kInfeasibleConstraints, guess, details)
+
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         form = NonlinearForm(prog)
         given: dict[str, Any] = dict(options.of(self.NAME))
@@ -55,15 +66,40 @@ class InteriorPointSolver(SolverInterface):
         if unknown:
             there = ", ".join(sorted(names))
             raise ValueError(f"InteriorPointSolver: there is no option {unknown[0]!r}; there are {there}.")
-        start = np.clip(guess / form.scale, form.x_lower, form.x_upper)
-        found = solve(_problem(form, start), start, Settings(**given))
-        result = _RESULTS.get(found.status, SolutionResult.kSolverSpecificError)
-        of_box = found.x_lower_multipliers - found.x_upper_multipliers
-        duals = form.duals(-found.g_multipliers, of_box) if result is SolutionResult.kSolutionFound else {}
-        details = InteriorPointSolverDetails(
-            found.status.value, found.iterations, found.violation, found.dual_residual, found.complementarity
-        )
-        return Outcome(result, found.x * form.scale, details, duals)
+        settings = Settings(**given)
+        outcome, is_sharp = _attempt(form, guess, settings)
+        end = outcome.x if np.isfinite(outcome.x).all() else guess
+        if not is_sharp and outcome.result in _MAY_BE_BETTER and form.rescale(end):
+            second, _ = _attempt(form, guess if outcome.result is _FAILED else end, settings)
+            is_better = second.result is SolutionResult.kSolutionFound
+            outcome = second if is_better or outcome.result is SolutionResult.kSolutionFound else outcome
+        return outcome
+
+
+def _attempt(form: NonlinearForm, guess: Array, settings: Settings) -> tuple[Outcome, bool]:
+    """How the method ends in the units of a form, and whether the answer would be the same in others."""
+    start = np.clip(guess / form.scale, form.x_lower, form.x_upper)
+    found = solve(_problem(form, start), start, settings)
+    result = _RESULTS.get(found.status, _FAILED)
+    details = InteriorPointSolverDetails(
+        found.status.value, found.iterations, found.violation, found.dual_residual, found.complementarity
+    )
+    x = found.x * form.scale
+    if result is not SolutionResult.kSolutionFound:
+        return Outcome(result, x, details), False
+    of_box = found.x_lower_multipliers - found.x_upper_multipliers
+    outcome = Outcome(result, x, details, form.duals(-found.g_multipliers, of_box))
+    outcome.is_judged = keeps_constraints(form.prog, x, form.box, max(KEPT, settings.tol))
+    if not outcome.is_judged:
+        outcome.result = _FAILED
+        return outcome, False
+    weight = form.weight()
+    if not form.has_cost or (weight == 1.0).all():
+        return outcome, True
+    slope = weight * form.cost(found.x)[1]
+    J = form.sparse_jacobian(form.constraints(found.x)[1]).csc((form.g_lower.size, form.num_vars))
+    left = slope + weight * (J.T @ found.g_multipliers - of_box)
+    return outcome, bool(np.abs(left).max() <= _SHARP * np.abs(slope).max())
 
 
 def _problem(form: NonlinearForm, start: Array) -> NonlinearProblem:

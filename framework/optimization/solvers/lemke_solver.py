@@ -5,8 +5,6 @@ Source: Cottle, Pang and Stone, The Linear Complementarity Problem, 1992, sectio
 
 from __future__ import annotations
 
-__all__ = ["MobyLcpSolver", "UnrevisedLemkeSolver"]
-
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array

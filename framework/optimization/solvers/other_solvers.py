@@ -1,18 +1,6 @@
-"""Solvers that programs name: those that stand for what there is, and those that take a licence."""
+"""Placeholders for solvers of pydrake that merganser lacks: another solver runs, or a licence is missing."""
 
 from __future__ import annotations
-
-__all__ = [
-    "ClpSolver",
-    "CsdpSolver",
-    "GurobiSolver",
-    "IpoptSolver",
-    "MosekSolver",
-    "NloptSolver",
-    "OsqpSolver",
-    "ScsSolver",
-    "SnoptSolver",
-]
 
 import time
 import warnings
@@ -21,13 +9,17 @@ from typing import Any, ClassVar
 
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point import Settings
-from merganser.framework.optimization.kinds import ProgramAttribute, SolverId
+from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult, SolverId
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.solvers.clarabel_solver import CONVEX, ClarabelSolver, convexity_objection
+from merganser.framework.optimization.solvers.clarabel_solver import (
+    CONVEX,
+    ClarabelSolver,
+    convexity_objection,
+    with_inexact_equations,
+)
 from merganser.framework.optimization.solvers.highs_solver import HighsSolver
 from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
-from merganser.framework.optimization.solvers.local_search import LocalSearch
-from merganser.framework.optimization.solvers.slsqp_solver import SlsqpSolver
+from merganser.framework.optimization.solvers.slsqp_solver import LocalSearch, SlsqpSolver
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_details import (
     ClpSolverDetails,
@@ -38,14 +30,15 @@ from merganser.framework.optimization.solvers.solver_details import (
     ScsSolverDetails,
     SnoptSolverDetails,
 )
-from merganser.framework.optimization.solvers.solver_options import SolverOptions
+from merganser.framework.optimization.solvers.solver_options import SolverOptions, option_name
 
 _A = ProgramAttribute
+_OF_SCS = 1e-5  # its tolerance of equations
 _LINEAR = frozenset({_A.kLinearCost, _A.kLinearConstraint, _A.kLinearEqualityConstraint})
 
 
 class StandIn(SolverInterface):
-    """A solver of pydrake's that another one stands for; get_solver_id() of the result tells which.
+    """A solver of pydrake for which another one runs; get_solver_id() of the result names it.
 
     OPTIONS are the names of options that are understood, and their names there; of others there is one warning.
     """
@@ -57,6 +50,9 @@ class StandIn(SolverInterface):
 
     def _objection(self, prog: MathematicalProgram) -> str:
         return convexity_objection(prog) if self._taken() <= CONVEX else ""
+
+    def _crossed(self, prog: MathematicalProgram, guess: Array) -> Outcome:
+        return self._translated(prog, self.BY()._crossed(prog, guess), 0.0)
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         translated = SolverOptions(options=options.options)
@@ -71,8 +67,12 @@ class StandIn(SolverInterface):
                 )
         start = time.perf_counter()
         outcome = self.BY()._solve(prog, guess, translated)
+        return self._translated(prog, outcome, time.perf_counter() - start)
+
+    def _translated(self, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> Outcome:
+        """The outcome with details as those of the solver that was asked for."""
         outcome.solver = outcome.solver or self.BY.NAME
-        outcome.details = self.DETAILS._of(prog, outcome, time.perf_counter() - start)
+        outcome.details = self.DETAILS._of(prog, outcome, seconds)
         return outcome
 
 
@@ -91,7 +91,7 @@ class OsqpSolver(StandIn):
 
 
 class ScsSolver(StandIn):
-    """Conic programs, by Clarabel."""
+    """Conic programs, by Clarabel; equations that cannot hold exactly may be wrong by 1e-5, as SCS lets them."""
 
     NAME, TAKES, BY = "SCS", CONVEX - {_A.kQuadraticConstraint}, ClarabelSolver
     DETAILS = ScsSolverDetails
@@ -101,6 +101,11 @@ class ScsSolver(StandIn):
         "eps_abs": "tol_gap_abs",
         "eps_rel": "tol_gap_rel",
     }
+
+    def _translated(self, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> Outcome:
+        if outcome.result is SolutionResult.kInfeasibleConstraints:
+            outcome = with_inexact_equations(prog, _OF_SCS) or outcome
+        return super()._translated(prog, outcome, seconds)
 
 
 class CsdpSolver(StandIn):
@@ -130,42 +135,19 @@ class NloptSolver(StandIn):
     NAME, TAKES, BY, DETAILS = "NLopt", SlsqpSolver.TAKES, SlsqpSolver, NloptSolverDetails
     OPTIONS = {"max_eval": "maxiter", "xtol_rel": "ftol"}
 
-    @staticmethod
-    def XRelativeToleranceName() -> str:
-        """Name of the option for the relative tolerance of x."""
-        return "xtol_rel"
-
-    @staticmethod
-    def XAbsoluteToleranceName() -> str:
-        """Name of the option for the absolute tolerance of x."""
-        return "xtol_abs"
-
-    @staticmethod
-    def MaxEvalName() -> str:
-        """Name of the option for the number of evaluations."""
-        return "max_eval"
-
-    @staticmethod
-    def MaxTimeName() -> str:
-        """Name of the option for the time."""
-        return "max_time"
-
-    @staticmethod
-    def ConstraintToleranceName() -> str:
-        """Name of the option for the tolerance of constraints."""
-        return "constraint_tol"
-
-    @staticmethod
-    def AlgorithmName() -> str:
-        """Name of the option for the algorithm."""
-        return "algorithm"
+    XRelativeToleranceName = option_name("xtol_rel", "the relative tolerance of x")
+    XAbsoluteToleranceName = option_name("xtol_abs", "the absolute tolerance of x")
+    MaxEvalName = option_name("max_eval", "the number of evaluations")
+    MaxTimeName = option_name("max_time", "the time")
+    ConstraintToleranceName = option_name("constraint_tol", "the tolerance of constraints")
+    AlgorithmName = option_name("algorithm", "the algorithm")
 
 
 class _License:
-    """What AcquireLicense() gives: `with MosekSolver.AcquireLicense():` goes on without a licence."""
+    """The result of AcquireLicense(): `with MosekSolver.AcquireLicense():` goes on without a licence."""
 
     def is_valid(self) -> bool:
-        """Whether a licence is held: there is none."""
+        """Always False: no licence."""
         return False
 
     def __enter__(self) -> _License:
@@ -176,13 +158,13 @@ class _License:
 
 
 class _Licensed(SolverInterface):
-    """A solver that is not there."""
+    """A solver that is not available."""
 
     License = _License
 
     @staticmethod
     def AcquireLicense() -> _License:
-        """Nothing: there is no licence to hold."""
+        """Does nothing: no licence is needed."""
         return _License()
 
     def available(self) -> bool:

@@ -17,30 +17,37 @@ again, and the search ends, when the bounds meet. Lengths in Lorentz cones get t
 
 from __future__ import annotations
 
-__all__ = ["OuterApproximationSolver", "OuterApproximationSolverDetails"]
-
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from merganser.framework.common.interruptible import interruptible
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.solvers.clarabel_solver import CONVEX, OUTCOMES, cones_of, convexity_objection
+from merganser.framework.optimization.solvers.clarabel_solver import (
+    CONVEX,
+    OUTCOMES,
+    ClarabelSolver,
+    cones_of,
+    convexity_objection,
+)
 from merganser.framework.optimization.solvers.conic_form import ConicForm
-from merganser.framework.optimization.solvers.highs_solver import box_of
-from merganser.framework.optimization.solvers.interruptible import interruptible
-from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_solution
+from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver
+from merganser.framework.optimization.solvers.judgement import box_of, is_solution
+from merganser.framework.optimization.solvers.scales import power_of_two
+from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 _FEASIBLE = 1e-7  # by how much a length may exceed its bound
 _GAP = 1e-6  # relative difference of the bounds
+_MOST_NODES = 2000  # of a search by branches, before linear programs are tried
 
 
 @dataclass(eq=False)
 class OuterApproximationSolverDetails:
-    """What the search tells: linear programs that were solved, rows that were added, and the lower bound."""
+    """Numbers of the search: linear programs or nodes that were solved, rows that were added, and the lower bound."""
 
     iterations: int
     num_cuts: int
@@ -48,7 +55,10 @@ class OuterApproximationSolverDetails:
 
 
 class OuterApproximationSolver(SolverInterface):
-    """Convex programs with integer variables. Options: max_iter (1000), time_limit [s] of a linear program."""
+    """Convex programs with integer variables. Options: max_iter (1000), time_limit [s] of a linear program.
+
+    Without options, a quadratic cost with binary variables is first searched by branches, see branch_and_bound.py.
+    """
 
     NAME = "OuterApproximation"
     TAKES = CONVEX | {ProgramAttribute.kBinaryVariable}
@@ -56,8 +66,6 @@ class OuterApproximationSolver(SolverInterface):
 
     def available(self) -> bool:
         """Whether clarabel is installed."""
-        from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver
-
         return ClarabelSolver().available()
 
     def _objection(self, prog: MathematicalProgram) -> str:
@@ -68,10 +76,38 @@ class OuterApproximationSolver(SolverInterface):
         if is_solution(prog, guess):
             return Outcome(SolutionResult.kSolutionFound, guess, OuterApproximationSolverDetails(0, 0, 0.0))
         limit = given.get("time_limit")
+        if limit is None and "max_iter" not in given and (branched := _by_branches(prog)) is not None:
+            return branched
         search = _Search(prog, None if limit is None else float(limit))
         result = search.run(int(given.get("max_iter", 1000)))
         details = OuterApproximationSolverDetails(search.iterations, len(search.rows), search.lower_bound())
         return Outcome(result, search.point(), details)
+
+
+def _by_branches(prog: MathematicalProgram) -> Outcome | None:
+    """The outcome of a search by branches, if it ends soon.
+
+    Linear programs follow a quadratic cost slowly, one tangent for each choice of the binary variables; relaxations
+    with the cost as it is have bounds that are near.
+    """
+    from merganser.framework.optimization.solvers.branch_and_bound import MixedIntegerBranchAndBound
+
+    is_binary = all(variable.get_type().name in ("BINARY", "CONTINUOUS") for variable in prog._variables)
+    if not is_binary or not prog.quadratic_costs():
+        return None
+    options, small = MixedIntegerBranchAndBound.Options(_MOST_NODES), DaqpSolver()
+    is_small = prog.required_capabilities() <= small.TAKES | {ProgramAttribute.kBinaryVariable} and small.suits(prog)
+    kind = DaqpSolver if is_small and small.available() else ClarabelSolver
+    search = MixedIntegerBranchAndBound(prog, kind.id(), options)
+    result = search.Solve()
+    if result not in (SolutionResult.kSolutionFound, SolutionResult.kInfeasibleConstraints):
+        return None
+    is_found = result is SolutionResult.kSolutionFound
+    x = search.GetSolution(prog.decision_variables()) if is_found else np.full(prog.num_vars(), np.nan)
+    is_whole = [variable.get_type().name == "BINARY" for variable in prog._variables]
+    x = np.where(is_whole, np.round(x), x)
+    bound = search.GetOptimalCost() if is_found else np.inf
+    return Outcome(result, x, OuterApproximationSolverDetails(search.num_explored_nodes, 0, bound))
 
 
 class _Search:
@@ -80,6 +116,9 @@ class _Search:
     def __init__(self, prog: MathematicalProgram, time_limit: float | None) -> None:
         self._prog, self._form = prog, ConicForm(prog)
         form = self._form
+        size = max(float(np.abs(form.q).max(initial=0.0)), float(np.abs(form.P.data).max(initial=0.0)))
+        self._cost_scale = float(power_of_two(np.array(1.0 / size))) if size else 1.0
+        form.q, form.P = self._cost_scale * form.q, self._cost_scale * form.P
         self._time_limit = time_limit
         self._num_vars, n = prog.num_vars(), form.num_columns
         upper_triangle = form.P.toarray()
@@ -114,7 +153,7 @@ class _Search:
         prog = self._prog
         constants = [binding.evaluator().b() for binding in prog.linear_costs()]
         constants += [binding.evaluator().c() for binding in prog.quadratic_costs()]
-        return self.lower + sum(constants)
+        return self.lower / self._cost_scale + sum(constants)
 
     def run(self, most_iterations: int) -> SolutionResult:
         """Searches until the bounds meet."""
@@ -211,10 +250,9 @@ class _Search:
         """Kind, matrix, constants and rows of each cone, s = b - A x."""
         blocks, start = [], self._num_linear
         for cone in self._form.cones:
-            size = {"matrix": cone.size * (cone.size + 1) // 2, "exponential": 3}.get(cone.kind, cone.size)
-            part = slice(start, start + size)
+            part = slice(start, start + cone.num_rows())
             blocks.append((cone.kind, self._form.A[part].toarray(), self._form.b[part], part))
-            start += size
+            start = part.stop
         return blocks
 
     def _add_duals(self, z: Array) -> None:

@@ -7,8 +7,6 @@ The length alpha of a step is halved until the cost falls enough.
 
 from __future__ import annotations
 
-__all__ = ["ProjectedGradientDescentSolver"]
-
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +18,7 @@ from merganser.framework.optimization.programs.program import MathematicalProgra
 from merganser.framework.optimization.solvers.choose import Solve
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
-from merganser.framework.optimization.solvers.solver_options import SolverOptions
+from merganser.framework.optimization.solvers.solver_options import SolverOptions, option_name
 
 _MOST_HALVINGS = 100
 
@@ -52,30 +50,11 @@ class ProjectedGradientDescentSolver(SolverInterface):
         """Its short name."""
         return self.NAME
 
-    @staticmethod
-    def ConvergenceTolOptionName() -> str:
-        """Name of the option for the step at which the search ends."""
-        return "ConvergenceTol"
-
-    @staticmethod
-    def MaxIterationsOptionName() -> str:
-        """Name of the option for the number of iterations."""
-        return "MaxIterations"
-
-    @staticmethod
-    def BacktrackingAlpha0OptionName() -> str:
-        """Name of the option for the first length of a step."""
-        return "BacktrackingAlpha0"
-
-    @staticmethod
-    def BacktrackingTauOptionName() -> str:
-        """Name of the option for the factor by which steps are shortened."""
-        return "BacktrackingTau"
-
-    @staticmethod
-    def BacktrackingCOptionName() -> str:
-        """Name of the option for the part of the promised fall that is enough."""
-        return "BacktrackingC"
+    ConvergenceTolOptionName = option_name("ConvergenceTol", "the step at which the search ends")
+    MaxIterationsOptionName = option_name("MaxIterations", "the number of iterations")
+    BacktrackingAlpha0OptionName = option_name("BacktrackingAlpha0", "the first length of a step")
+    BacktrackingTauOptionName = option_name("BacktrackingTau", "the factor by which steps are shortened")
+    BacktrackingCOptionName = option_name("BacktrackingC", "the part of the promised fall that is enough")
 
     def SetCustomGradientFunction(self, custom_gradient_function: Callable[[Array], Any]) -> None:
         """Takes a function of x, shape [num_vars], for the gradient of the cost, in place of its derivatives."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MOST_DENSE", "SlsqpSolver", "SlsqpSolverDetails"]
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,23 +9,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array
-from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
+from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult, SolverId
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.feasible_points import MOST_STEPS, feasible_point
+from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
+from merganser.framework.optimization.solvers.judgement import KEPT, cost_at, keeps_constraints
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm, Remembered
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
-MOST_DENSE = 60  # variables; steps of larger programs take longer than those of a sparse method
-_FEASIBLE = 1e-6  # what SNOPT calls its feasibility tolerance, too
+_BEGINNING = 1e-2  # largest violation of points that are refined
+_ROUNDING = 1e-9  # sizes of rows below it are rounding
+_SHARP = 1e-4  # what is left of the gradient where no search with better scales is needed
+_FARTHEST = 10.0  # of the size of a guess, how far from it other starts are
 _LAST_RESORT = 100  # iterations, from where least squares have found no point
-_SINGULAR = 6  # scipy's status
+_SINGULAR, _LIMIT = 6, 9  # statuses of scipy
+_STATIONARY = 1e-4  # what may be left of the gradient where a search ended otherwise
+_MOST_ITERATIONS = 500  # of the interior-point method, unless an option sets it
+_OPTIMAL = 1e-3  # what of the gradient may be left at an optimum; more of it is at kinks, too
 _UNBOUNDED = 1e12  # a cost below minus this is taken for one that has no least
 
 
 @dataclass(eq=False)
 class SlsqpSolverDetails:
-    """What the solver tells: its status as a number and as text, iterations and starts.
+    """What the solver reports: its status as a number and as text, iterations and starts.
 
     `residual` is what prices leave of the gradient of the cost at a solution, relative to the largest element of that.
     """
@@ -56,51 +62,110 @@ class SlsqpSolver(SolverInterface):
     NAME = "SLSQP"
     TAKES = frozenset(ProgramAttribute) - {ProgramAttribute.kBinaryVariable}
 
+    def _crossed(self, prog: MathematicalProgram, guess: Array) -> Outcome:
+        return Outcome(SolutionResult.kInfeasibleConstraints, guess, SlsqpSolverDetails(-1, "Bounds cross.", 0, 0))
+
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         form = NonlinearForm(prog)
         given = {"maxiter": 1000, "ftol": 1e-9, "num_starts": 5, "begin_feasible": False, **options.of(self.NAME)}
-        maxiter = given["maxiter"] = int(given["maxiter"])
+        given["maxiter"] = int(given["maxiter"])
         num_starts, begin_feasible = int(given.pop("num_starts")), bool(given.pop("begin_feasible"))
-        guess = np.clip(guess / form.scale, form.x_lower, form.x_upper)
-        has_rows = bool(form.g_lower.size)
-        tried: list[_Found] = []
-        if not has_rows or (form.has_cost and not begin_feasible):
-            tried.append(_run(form, guess, given))
-        least, nearest, count = np.inf, guess, len(tried)
-        starts = _starts(form, guess, num_starts if has_rows else 0)
-        while not (tried and tried[-1].is_end()) and (start := next(starts, None)) is not None:
-            count += 1
-            x, violation, steps = feasible_point(form, start, min(maxiter, MOST_STEPS))
-            if violation < least:
-                least, nearest = violation, x
-            if violation <= _FEASIBLE * _size_of(x):
-                tried.append(_run(form, x, given) if form.has_cost else _without_cost(form, x, steps))
-        if not tried or not tried[-1].is_end():
-            tried.append(_run(form, nearest, {**given, "maxiter": min(maxiter, _LAST_RESORT)}))
-        best = tried[-1] if tried[-1].is_end() else min(tried, key=lambda each: each.violation)
-        if least < best.violation and not best.is_end():
-            best = best._replace(x=nearest, violation=least, result=SolutionResult.kInfeasibleConstraints)
+        best, count = _search(form, guess, num_starts, begin_feasible, given)
+        is_found = best.result is SolutionResult.kSolutionFound
+        end, duals = best.x * form.scale, _duals(form, best)
+        is_done = best.result is SolutionResult.kUnbounded or (is_found and best.is_sharp())
+        if not is_done and form.rescale(end if np.isfinite(end).all() else guess):
+            second, more = _search(form, end if is_found else guess, num_starts, begin_feasible, given)
+            count += more
+            there = second.x * form.scale
+            if not is_found or (second.is_end() and not cost_at(prog, end) <= cost_at(prog, there)):
+                best, end, duals = second, there, _duals(form, second)
         details = SlsqpSolverDetails(best.status, best.message, best.iterations, count)
-        duals = {}
-        if best.result is SolutionResult.kSolutionFound:
-            of_rows, of_box, details.residual = _prices(form, best.x)
-            duals = form.duals(of_rows, of_box)
-        return Outcome(best.result, best.x * form.scale, details, duals)
+        if best.prices is not None:
+            details.residual = best.prices[2]
+        return Outcome(best.result, end, details, duals, is_judged=True)
+
+
+class LocalSearch(SlsqpSolver):
+    """SlsqpSolver; InteriorPointSolver where that has no step to take, or a cost but no optimum to end at.
+
+    Of the problems of Hock and Schittkowski, 55 is found by the second alone.
+    """
+
+    def SolverName(self) -> str:
+        """The name of the class that its id belongs to."""
+        return SlsqpSolver.__name__
+
+    def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
+        first = super()._solve(prog, guess, options)
+        is_found = first.result is SolutionResult.kSolutionFound
+        if first.result is SolutionResult.kUnbounded or (is_found and first.details.residual <= _OPTIMAL):
+            return first
+        is_cut_short = first.result is SolutionResult.kIterationLimit or not prog.GetAllCosts()
+        if is_cut_short and not first.details.is_singular():
+            return first
+        name = InteriorPointSolver.NAME
+        limited = SolverOptions(options=options.options)
+        if "max_iter" not in options.of(name):
+            limited.SetOption(SolverId(name), "max_iter", _MOST_ITERATIONS)
+        second = InteriorPointSolver()._solve(prog, guess, limited)
+        if second.result is not SolutionResult.kSolutionFound:
+            return first
+        if is_found and cost_at(prog, first.x) <= cost_at(prog, second.x):
+            return first
+        second.solver = name
+        return second
+
+
+def _duals(form: NonlinearForm, found: _Found) -> dict[Binding, Array]:
+    if found.result is not SolutionResult.kSolutionFound:
+        return {}
+    of_rows, of_box, _ = found.prices or (np.zeros(form.g_lower.size), np.zeros(form.num_vars), 0.0)
+    return form.duals(of_rows, of_box)
+
+
+def _search(
+    form: NonlinearForm, guess: Array, num_starts: int, begin_feasible: bool, given: dict[str, Any]
+) -> tuple[_Found, int]:
+    """The best of searches from several starts, and their number."""
+    maxiter = given["maxiter"]
+    guess = np.clip(guess / form.scale, form.x_lower, form.x_upper)
+    has_rows = bool(form.g_lower.size)
+    tried: list[_Found] = []
+    if not has_rows or (form.has_cost and not begin_feasible):
+        tried.append(_run(form, guess, given))
+    least, nearest, count = np.inf, guess, len(tried)
+    starts = _starts(form, guess, num_starts if has_rows else 0)
+    while not (tried and tried[-1].is_end()) and (start := next(starts, None)) is not None:
+        count += 1
+        x, violation, steps = feasible_point(form, start, min(maxiter, MOST_STEPS))
+        if violation < least:
+            least, nearest = violation, x
+        if violation <= _BEGINNING and (violation == 0.0 or _holds(form, x)):
+            tried.append(_run(form, x, given) if form.has_cost else _without_cost(form, x, steps))
+    if not tried or not tried[-1].is_end():
+        tried.append(_run(form, nearest, {**given, "maxiter": min(maxiter, _LAST_RESORT)}))
+    best = tried[-1] if tried[-1].is_end() else min(tried, key=lambda each: each.violation)
+    if least < best.violation and not best.is_end():
+        best = best._replace(x=nearest, violation=least, result=SolutionResult.kInfeasibleConstraints)
+    return best, count
 
 
 def _starts(form: NonlinearForm, guess: Array, count: int) -> Iterator[Array]:
-    """The guess, and then points around it, ever farther, by a fixed seed."""
+    """The guess, and then points around it, ever farther, by a fixed seed; at last beyond unit size, without bounds."""
     if count > 0:
         yield guess
     lower, upper = form.x_lower, form.x_upper
     rng = np.random.default_rng(0)
-    width = np.where(np.isfinite(upper - lower), upper - lower, 1.0 + np.abs(guess))
+    is_bounded = np.isfinite(upper - lower)
     for k in range(1, count):
-        yield np.clip(guess + width * (k / count) * rng.uniform(-1.0, 1.0, guess.size), lower, upper)
+        part = k / count
+        width = np.where(is_bounded, part * (upper - lower), _FARTHEST * part**2 * (1.0 + np.abs(guess)))
+        yield np.clip(guess + width * rng.uniform(-1.0, 1.0, guess.size), lower, upper)
 
 
 class _FallsForever(Exception):
-    """The cost is so low that it is taken for one that has no least."""
+    """Raised where the cost is so low that it counts as unbounded."""
 
     def __init__(self, x: Array) -> None:
         super().__init__()
@@ -116,14 +181,19 @@ class _Found(NamedTuple):
     status: int
     message: str
     iterations: int
+    prices: Any = None  # of the rows of g and of the box, and what part of the gradient they leave
+
+    def is_sharp(self) -> bool:
+        """Whether prices make up all of the gradient of the cost."""
+        return self.prices is None or self.prices[2] <= _SHARP
 
     def is_end(self) -> bool:
         """Whether no other search is needed."""
         return self.result in (SolutionResult.kSolutionFound, SolutionResult.kUnbounded)
 
 
-def _size_of(x: Array) -> float:
-    return max(1.0, float(np.abs(x).max(initial=0.0)))
+def _holds(form: NonlinearForm, x: Array) -> bool:
+    return keeps_constraints(form.prog, x * form.scale, form.box)
 
 
 def _without_cost(form: NonlinearForm, x: Array, steps: int) -> _Found:
@@ -139,7 +209,7 @@ def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> _Found:
 
     def cost(x: Array) -> tuple[float, Array]:
         value, gradient = form.cost(x)
-        if value < -_UNBOUNDED and form.violation(x, remembered(x)[0]) <= _FEASIBLE * _size_of(x):
+        if value < -_UNBOUNDED * max(1.0, form.cost_scale) and _holds(form, x):
             raise _FallsForever(x.copy())
         return value, gradient
 
@@ -158,7 +228,7 @@ def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> _Found:
                     "jac": lambda x, i=chosen, s=sign: s * remembered(x)[1][i],
                 }
             )
-    if (form.x_lower == form.x_upper).all():  # scipy would tell no status
+    if (form.x_lower == form.x_upper).all():  # scipy would return no status
         return _judged(form, start, cost(start)[0], 0, "All variables are fixed.", 0)
     try:
         found = minimize(
@@ -172,36 +242,61 @@ def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> _Found:
 
 def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: str, iterations: int) -> _Found:
     kinds = SolutionResult
-    g = form.constraints(x)[0]
-    violation = form.violation(x, g)
-    if not (np.isfinite(x).all() and np.isfinite(cost) and np.isfinite(g).all()):
-        result, violation = kinds.kSolverSpecificError, np.inf
-    elif violation > _FEASIBLE * _size_of(x):
-        result = kinds.kIterationLimit if status == 9 else kinds.kInfeasibleConstraints
-    elif status == 0 or _is_stationary(form, x):
+    prices = None
+    if not (np.isfinite(x).all() and np.isfinite(cost)):
+        return _Found(x, kinds.kSolverSpecificError, np.inf, status, message, iterations)
+    if not _holds(form, x):
+        g = form.constraints(x)[0]
+        outside = np.maximum(form.g_lower - g, g - form.g_upper)
+        violation = float(outside.max(initial=0.0)) if np.isfinite(g).all() else np.inf
+        result = kinds.kIterationLimit if status == _LIMIT else kinds.kInfeasibleConstraints
+        result = result if violation < np.inf else kinds.kSolverSpecificError
+        return _Found(x, result, violation, status, message, iterations)
+    prices = _prices(form, x) if form.has_cost else None
+    if status == 0 or prices is None or prices[2] <= _STATIONARY:
         result = kinds.kSolutionFound
     else:
-        result = kinds.kIterationLimit if status == 9 else kinds.kSolverSpecificError
-    return _Found(x, result, violation, status, message, iterations)
+        result = kinds.kIterationLimit if status == _LIMIT else kinds.kSolverSpecificError
+    return _Found(x, result, 0.0, status, message, iterations, prices)
 
 
 def _prices(form: NonlinearForm, x: Array) -> tuple[Array, Array, float]:
-    """Prices of the rows of g and of the box that make up the gradient of f best, and what part of it is left."""
-    if not form.has_cost:
-        return np.zeros(form.g_lower.size), np.zeros(x.size), 0.0
+    """Prices of the rows of g and of the box that make up the gradient of f best, and what part of it is left.
+
+    Parts are compared by what they change f by as variables change by what they may. Where f has no slope, its size is
+    that of slopes nearby.
+    """
     _, gradient = form.cost(x)
     g, blocks = form.constraints(x)
-    margin = 1e-6
-    rows = np.flatnonzero((g <= form.g_lower + margin) | (g >= form.g_upper - margin))
-    box = np.flatnonzero((x <= form.x_lower + margin) | (x >= form.x_upper - margin))
-    active = np.vstack((form.jacobian(blocks)[rows], np.eye(x.size)[box]))
-    prices = np.linalg.lstsq(active.T, gradient, rcond=None)[0]
-    of_rows, of_box = np.zeros(g.size), np.zeros(x.size)
-    of_rows[rows], of_box[box] = prices[: rows.size], prices[rows.size :]
-    left = float(np.abs(gradient - active.T @ prices).max(initial=0.0))
-    return of_rows, of_box, left / max(1.0, float(np.abs(gradient).max(initial=0.0)))
+    if not np.isfinite(gradient).all():
+        return np.zeros(g.size), np.zeros(x.size), np.inf
+    weight = form.weight()
+    slope, J = weight * gradient, form.jacobian(blocks) * weight
+    margin = KEPT * np.maximum(np.abs(J).max(axis=1, initial=0.0), _ROUNDING)
+    near = KEPT * weight
+    at_low = np.concatenate((g <= form.g_lower + margin, x <= form.x_lower + near))
+    at_high = np.concatenate((g >= form.g_upper - margin, x >= form.x_upper - near))
+    chosen = np.flatnonzero(at_low | at_high)
+    active = np.vstack((J, np.diag(weight)))[chosen]
+    prices = np.linalg.lstsq(active.T, slope, rcond=None)[0]
+    may_rise, may_fall = at_low[chosen], at_high[chosen]
+    if ((prices > 0.0) & ~may_rise | (prices < 0.0) & ~may_fall).any():
+        prices = _of_right_signs(active, slope, may_rise, may_fall)
+    everything = np.zeros(g.size + x.size)
+    everything[chosen] = prices
+    left = float(np.abs(slope - active.T @ prices).max(initial=0.0))
+    size = float(np.abs(slope).max(initial=0.0))
+    if left > 0.0 and size < 1.0:
+        size = max(size, form.slope_nearby(x))
+    return everything[: g.size], everything[g.size :], left / size if size > 0.0 else 0.0
 
 
-def _is_stationary(form: NonlinearForm, x: Array) -> bool:
-    return _prices(form, x)[2] <= 1e-4
+def _of_right_signs(active: Array, slope: Array, may_rise: Array, may_fall: Array) -> Array:
+    """The prices, at least 0 of lower bounds and at most 0 of upper ones, that make up a slope best."""
+    from scipy.optimize import nnls
 
+    result = np.zeros(len(active))
+    parts = nnls(np.vstack((active[may_rise], -active[may_fall])).T, slope)[0]
+    result[may_rise] = parts[: int(may_rise.sum())]
+    result[may_fall] -= parts[int(may_rise.sum()) :]
+    return result

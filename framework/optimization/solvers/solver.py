@@ -1,9 +1,9 @@
-"""What all solvers have in common."""
+"""Base of all solvers."""
 
 from __future__ import annotations
 
-__all__ = ["Outcome", "SolverInterface", "check_bounds"]
-
+import functools
+import importlib
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,31 +11,46 @@ import numpy as np
 
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult, SolverId
-from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.result import MathematicalProgramResult
+from merganser.framework.optimization.solvers.judgement import (
+    check_bounds,
+    cost_at,
+    crosses,
+    keeps_constraints,
+)
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
-_KEPT = 1e-6  # tolerance of constraints
+
+@functools.cache
+def is_installed(module: str) -> bool:
+    """Whether a module can be imported; looked for once."""
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return False
+    return True
 
 
-@dataclass
+@dataclass(slots=True)
 class Outcome:
-    """What a solver returns: how it ended, values of all variables, and what else it knows."""
+    """The outcome of a solver: how it ended, values of all variables, and details."""
 
     result: SolutionResult
     x: Array
     details: Any = None
-    duals: dict[Binding, Array] = field(default_factory=dict)
+    duals: Any = field(default_factory=dict)  # prices by binding, or a function that returns them
     suboptimal: list[tuple[float, Array]] = field(default_factory=list)
     solver: str = ""  # the name of the solver that really ran, where it is another
+    is_judged: bool = False  # whether the solver itself has looked whether x keeps the constraints
+    cost: float | None = None  # at x, if it is known
 
 
 class SolverInterface:
     """A solver: which programs it takes, and how it solves them.
 
-    A subclass sets NAME and TAKES and defines `_solve`; it refuses programs by `_objection` for what attributes do not
-    tell, such as convexity.
+    A subclass sets NAME and TAKES and defines `_solve`; `_objection` refuses programs by what attributes do not
+    say, such as convexity.
     """
 
     NAME: ClassVar[str] = ""
@@ -45,8 +60,16 @@ class SolverInterface:
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         raise NotImplementedError
 
+    def _crossed(self, prog: MathematicalProgram, guess: Array) -> Outcome:
+        """The outcome where bounds of one variable exclude each other, so that there is nothing to search."""
+        return Outcome(SolutionResult.kInfeasibleConstraints, guess)
+
+    def suits(self, prog: MathematicalProgram) -> bool:
+        """Whether Solve and ChooseBestSolver may choose this solver for a program that it takes."""
+        return True
+
     def _objection(self, prog: MathematicalProgram) -> str:
-        """Why a program whose attributes are taken is not; empty if it is."""
+        """Why the solver refuses a program with supported attributes; empty if it does not."""
         return ""
 
     @classmethod
@@ -126,14 +149,23 @@ class SolverInterface:
         self, prog: MathematicalProgram, initial_guess: Any, solver_options: SolverOptions | None,
         result: MathematicalProgramResult | None = None,
     ) -> MathematicalProgramResult:  # fmt: skip
-        """What Solve does with a program that is known to be taken."""
+        """Solves a program whose kinds were checked."""
         check_bounds(prog)
-        given = prog._guess_to_begin_with() if initial_guess is None else initial_guess
-        guess = np.array(given, dtype=np.float64).ravel()
+        if initial_guess is None:
+            guess = prog._guess_to_begin_with()
+        else:
+            guess = np.array(initial_guess, dtype=np.float64).ravel()
         if guess.size != prog.num_vars():
             raise ValueError(f"{self.SolverName()}: expected a guess of {prog.num_vars()} values, got {guess.size}.")
-        options = prog.solver_options().merged(solver_options)
-        outcome = self._solve(prog, np.where(np.isnan(guess), 0.0, guess), options)
+        guess[guess != guess] = 0.0  # NaN
+        options = prog._options.merged(solver_options)
+        if crosses(prog):
+            outcome = self._crossed(prog, guess)
+        else:
+            outcome = self._solve(prog, guess, options)
+        is_found = outcome.result is SolutionResult.kSolutionFound and not outcome.is_judged
+        if is_found and not keeps_constraints(prog, outcome.x):
+            outcome.result = SolutionResult.kSolverSpecificError
         return _filled(result or MathematicalProgramResult(), prog, outcome, outcome.solver or self.NAME)
 
 
@@ -149,40 +181,5 @@ def _filled(
     elif outcome.result in (kinds.kUnbounded, kinds.kDualInfeasible):
         result._cost = -np.inf
     else:
-        result._cost = cost_at(prog, outcome.x)
+        result._cost = cost_at(prog, outcome.x) if outcome.cost is None else outcome.cost
     return result
-
-
-def cost_at(prog: MathematicalProgram, x: Array) -> float:
-    """The sum of all costs."""
-    total = 0.0
-    for binding in prog.GetAllCosts():
-        total += float(binding.evaluator()._values(x[prog._places_of(binding._variables)])[0])
-    return total
-
-
-def is_solution(prog: MathematicalProgram, x: Array) -> bool:
-    """Whether a program without costs needs no search, as these values keep all constraints."""
-    if prog.GetAllCosts():
-        return False
-    for variable, value in zip(prog._variables, x.tolist()):
-        kind = variable.get_type().name
-        if kind in ("BINARY", "INTEGER") and abs(value - round(value)) > _KEPT:
-            return False
-        if kind == "BINARY" and not -_KEPT <= value <= 1.0 + _KEPT:
-            return False
-    return prog.CheckSatisfied(prog.GetAllConstraints(), x, _KEPT)
-
-
-def check_bounds(prog: MathematicalProgram) -> None:
-    """Raises ValueError where a lower bound is above the upper one, or no number can be between them."""
-    for binding in prog.GetAllConstraints():
-        constraint = binding.evaluator()
-        low, high = constraint._lower, constraint._upper
-        is_right = (low <= high) & (low < np.inf) & (high > -np.inf)
-        if not is_right.all():
-            i = int(is_right.argmin())
-            raise ValueError(
-                f"Solve: {binding.brief()}: nothing is between the lower bound {low[i]} and the upper bound {high[i]} "
-                f"of row {i}."
-            )

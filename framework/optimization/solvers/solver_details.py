@@ -1,21 +1,9 @@
-"""What solvers that programs name tell, by the names that pydrake has, of the solvers that stand in for them.
+"""Solver details under pydrake's names, filled by the solvers that run in place of pydrake's.
 
-Numbers that only the other solver would know are NaN. `by` has what the solver that really ran tells.
+Numbers that only the other solver would know are NaN. `by` has the details of the solver that really ran.
 """
 
 from __future__ import annotations
-
-__all__ = [
-    "ClpSolverDetails",
-    "CsdpSolverDetails",
-    "GurobiSolverDetails",
-    "IpoptSolverDetails",
-    "MosekSolverDetails",
-    "NloptSolverDetails",
-    "OsqpSolverDetails",
-    "ScsSolverDetails",
-    "SnoptSolverDetails",
-]
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -35,7 +23,7 @@ _NOTHING = np.zeros(0)
 
 
 def _code(outcome: Outcome, found: int, infeasible: int, unbounded: int, limit: int, other: int) -> int:
-    """The number by which a solver says how it ended."""
+    """The status number of a solver."""
     kinds = SolutionResult
     codes = {
         kinds.kSolutionFound: found,
@@ -49,7 +37,7 @@ def _code(outcome: Outcome, found: int, infeasible: int, unbounded: int, limit: 
 
 @dataclass(eq=False)
 class ClpSolverDetails:
-    """How CLP would say that it ended: 0 optimal, 1 infeasible, 2 unbounded, 3 stopped, 4 failed."""
+    """The status of CLP: 0 optimal, 1 infeasible, 2 unbounded, 3 stopped, 4 failed."""
 
     status: int
     by: Any = None
@@ -62,7 +50,7 @@ class ClpSolverDetails:
 
 @dataclass(eq=False)
 class NloptSolverDetails:
-    """How NLopt would say that it ended: 4 x converged, 5 limit of evaluations, -1 failed."""
+    """The status of NLopt: 4 x converged, 5 limit of evaluations, -1 failed."""
 
     status: int
     by: Any = None
@@ -75,13 +63,13 @@ class NloptSolverDetails:
 
 @dataclass(eq=False)
 class SnoptSolverDetails:
-    """What SNOPT would tell, of functions F = (cost, nonlinear constraints, linear ones, linear equations).
+    """What SNOPT would report, of functions F = (cost, nonlinear constraints, linear ones, linear equations).
 
     Attributes:
         info: 1 optimal, 13 infeasible, 21 unbounded, 32 limit of iterations, 41 no better point.
         xmul: prices of bounds of the variables, shape [num_vars].
         F: values at the end.
-        Fmul: prices of F; 0 for the cost. NaN where there are none.
+        Fmul: prices of F; 0 for the cost. NaN where unknown.
         solve_time: [s].
     """
 
@@ -95,7 +83,7 @@ class SnoptSolverDetails:
     @classmethod
     def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> SnoptSolverDetails:
         """The details of an outcome."""
-        from merganser.framework.optimization.solvers.solver import cost_at
+        from merganser.framework.optimization.solvers.judgement import cost_at
 
         values, prices = _rows(prog, outcome, _rows_of(prog))
         return cls(
@@ -119,7 +107,7 @@ _IPOPT = (
 
 @dataclass(eq=False)
 class IpoptSolverDetails:
-    """What IPOPT would tell, of constraints g = (nonlinear ones, linear ones, linear equations).
+    """What IPOPT would report, of constraints g = (nonlinear ones, linear ones, linear equations).
 
     Attributes:
         status: 0 solved, 1 limit of iterations, 6 infeasible, 9 diverging, 11 no step.
@@ -150,7 +138,7 @@ class IpoptSolverDetails:
 
 @dataclass(eq=False)
 class OsqpSolverDetails:
-    """What OSQP would tell.
+    """What OSQP would report.
 
     Attributes:
         iter: iterations.
@@ -182,7 +170,7 @@ class OsqpSolverDetails:
 
 @dataclass(eq=False)
 class ScsSolverDetails:
-    """What SCS would tell.
+    """What SCS would report.
 
     Attributes:
         scs_status: 1 solved, -2 infeasible, -1 unbounded, 2 inaccurate, -4 failed.
@@ -223,7 +211,7 @@ class ScsSolverDetails:
 
 @dataclass(eq=False)
 class CsdpSolverDetails:
-    """What CSDP would tell: of its own form of the program there is no dual solution here.
+    """What CSDP would report; the dual solution of its own form is not available.
 
     Attributes:
         return_code: 0 solved, 1 infeasible, 2 unbounded, 4 limit of iterations, 7 no progress.
@@ -248,7 +236,7 @@ class CsdpSolverDetails:
 
 @dataclass(eq=False)
 class MosekSolverDetails:
-    """What MOSEK would tell; it is not available here."""
+    """What MOSEK would report; it is not available here."""
 
     optimizer_time: float
     rescode: int
@@ -257,7 +245,7 @@ class MosekSolverDetails:
 
 @dataclass(eq=False)
 class GurobiSolverDetails:
-    """What Gurobi would tell; it is not available here."""
+    """What Gurobi would report; it is not available here."""
 
     optimizer_time: float
     error_code: int
@@ -272,7 +260,7 @@ def _rows_of(prog: MathematicalProgram) -> list[Binding]:
 
 
 def _rows(prog: MathematicalProgram, outcome: Outcome, bindings: list[Binding]) -> tuple[Array, Array]:
-    """Values of constraints at the end, and prices; NaN where there are none."""
+    """Values of constraints at the end, and prices; NaN where unknown."""
     values, prices = [_NOTHING], [_NOTHING]
     for binding in bindings:
         y = binding.evaluator()._values(outcome.x[prog._places_of(binding._variables)])
@@ -293,7 +281,7 @@ def _prices_of_boxes(prog: MathematicalProgram, outcome: Outcome) -> Array:
 
 def _costs(prog: MathematicalProgram, outcome: Outcome) -> tuple[float, float]:
     """The cost, and by how much it is above that of the dual solution."""
-    from merganser.framework.optimization.solvers.solver import cost_at
+    from merganser.framework.optimization.solvers.judgement import cost_at
 
     found = outcome.details
     return cost_at(prog, outcome.x), found.primal_objective - found.dual_objective

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["SolverOptions"]
-
 from typing import Any
 
 from merganser.framework.optimization.kinds import CommonSolverOption, SolverId, SolverType
@@ -71,8 +69,10 @@ class SolverOptions:
 
     def merged(self, others: SolverOptions | None) -> SolverOptions:
         """These options; where `others` has the same ones, its."""
+        if others is None or not others.options:
+            return self
         result = SolverOptions(options=self.options)
-        for solver, values in (others.options if others is not None else {}).items():
+        for solver, values in others.options.items():
             result.options.setdefault(solver, {}).update(values)
         return result
 
@@ -92,3 +92,13 @@ class SolverOptions:
 def type_of(solver: str) -> SolverType | None:
     """The number of a solver in old programs, or None."""
     return next((kind for kind, name in _BY_TYPE.items() if name == solver), None)
+
+
+def option_name(name: str, what: str) -> Any:
+    """A static method that returns the name of an option."""
+
+    def get() -> str:
+        return name
+
+    get.__doc__ = f"Name of the option for {what}."
+    return staticmethod(get)

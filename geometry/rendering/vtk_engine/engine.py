@@ -1,8 +1,13 @@
-"""RenderEngineVtk."""
+"""RenderEngineVtk.
+
+Checks parameters of RenderEngineVtk.
+"""
 
 from __future__ import annotations
 
 import copy
+import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,22 +15,82 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.math import RigidTransform
 from merganser.framework.yaml import yaml_dump_typed
-from merganser.geometry.ids import GeometryId
 from merganser.geometry.images import ImageDepth32F, ImageLabel16I, ImageRgba8U
-from merganser.geometry.properties import PerceptionProperties
-from merganser.geometry.render_label import RenderLabel
+from merganser.geometry.registration.colors import RenderLabel, Rgba
+from merganser.geometry.registration.ids import GeometryId
+from merganser.geometry.registration.properties import PerceptionProperties
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 from merganser.geometry.rendering.mesh_parts import Surface
-from merganser.geometry.rendering.parameters import RenderEngineGlParams, RenderEngineVtkParams
+from merganser.geometry.rendering.parameters import (
+    EnvironmentMap,
+    EquirectangularMap,
+    RenderEngineGlParams,
+    RenderEngineVtkParams,
+    SsaoParameter,
+)
 from merganser.geometry.rendering.render_engine import RenderEngine
-from merganser.geometry.rendering.vtk_engine.checked_params import require_params
+from merganser.geometry.rendering.vtk_engine.color_stage import require_lights
 from merganser.geometry.rendering.vtk_engine.scene import Scene, View
-from merganser.geometry.rendering.vtk_engine.visuals import Visual, VisualPart, make_visual
+from merganser.geometry.rendering.vtk_engine.stage import Visual, VisualPart, make_visual
 from merganser.geometry.rendering.vtk_engine.window import usable_backend
-from merganser.geometry.rgba import Rgba
 from merganser.geometry.shapes import Shape
 
-__all__ = ["RenderEngineGl", "RenderEngineVtk"]
+_PICTURES = (".hdr", ".png", ".jpg", ".jpeg")
+
+
+def require_params(params: RenderEngineVtkParams) -> None:
+    """Raises an error for parameters out of range.
+
+    Raises:
+        TypeError, ValueError: one has the wrong type or size.
+        RuntimeError: one is out of its range; the picture of an environment map does not exist.
+    """
+    _require_color("default_clear_color", params.default_clear_color, 3)
+    if params.default_diffuse is not None:
+        _require_color("default_diffuse", params.default_diffuse, 4)
+    require_lights(params.lights)
+    if params.exposure is not None and not 0.0 < params.exposure < math.inf:
+        raise RuntimeError(f"RenderEngineVtkParams.exposure must be positive and finite; given {params.exposure}.")
+    if params.cast_shadows and not params.shadow_map_size > 0:
+        raise RuntimeError(f"RenderEngineVtkParams.shadow_map_size must be positive; given {params.shadow_map_size}.")
+    if params.environment_map is not None:
+        _require_environment(params.environment_map)
+    if params.ssao is not None:
+        _require_ssao(params.ssao)
+
+
+def _require_color(name: str, value: Any, size: int) -> None:
+    color = np.asarray(value, dtype=np.float64)
+    if color.shape != (size,):
+        raise ValueError(f"RenderEngineVtkParams.{name} must be {size} numbers; given {value!r}.")
+    if not ((color >= 0.0) & (color <= 1.0)).all():
+        raise RuntimeError(f"RenderEngineVtkParams.{name} must be numbers from 0 to 1; given {color.tolist()}.")
+
+
+def _require_environment(environment: EnvironmentMap) -> None:
+    if not isinstance(environment, EnvironmentMap):
+        raise TypeError(f"RenderEngineVtkParams.environment_map must be an EnvironmentMap; given {environment!r}.")
+    texture = environment.texture
+    if not isinstance(texture, EquirectangularMap):
+        raise RuntimeError(
+            "RenderEngineVtkParams.environment_map.texture must be an EquirectangularMap, got "
+            f"{type(texture).__name__}."
+        )
+    path = Path(texture.path)
+    if path.suffix.lower() not in _PICTURES or not path.is_file():
+        problem = "does not exist" if path.suffix.lower() in _PICTURES else f"must be one of {', '.join(_PICTURES)}"
+        raise RuntimeError(f"RenderEngineVtkParams.environment_map: the picture '{texture.path}' {problem}.")
+
+
+def _require_ssao(ssao: SsaoParameter) -> None:
+    if not isinstance(ssao, SsaoParameter):
+        raise TypeError(f"RenderEngineVtkParams.ssao must be SsaoParameter; given {ssao!r}.")
+    if not (ssao.radius > 0.0 and ssao.sample_count > 0 and ssao.bias >= 0.0):
+        raise RuntimeError(
+            "RenderEngineVtkParams.ssao needs a positive radius and sample_count, and a bias that is not negative; "
+            f"given {ssao!r}."
+        )
+
 
 _MAX_LIGHTS_OF_GL = 5
 _ORANGE = Rgba(0.9, 0.45, 0.1, 1.0)
@@ -106,7 +171,7 @@ class RenderEngineVtk(RenderEngine):
         self._X_WR = RigidTransform(X_WR)
 
     def SetDefaultLightPosition(self, X_DL: ArrayLike) -> None:
-        """Moves the light that there is if no others are defined."""
+        """Moves the default light."""
         self._default_light_position = np.array(X_DL, dtype=np.float64).reshape(3)
 
     def DoRenderColorImage(self, camera: ColorRenderCamera, color_image_out: ImageRgba8U) -> None:

@@ -13,22 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
-from merganser.geometry.ids import GeometryId
 from merganser.geometry.images import label_colors
+from merganser.geometry.registration.ids import GeometryId
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 from merganser.geometry.rendering.parameters import RenderEngineVtkParams
-from merganser.geometry.rendering.vtk_engine.canvas import Canvas, leave_behind
 from merganser.geometry.rendering.vtk_engine.color_stage import ColorStage
 from merganser.geometry.rendering.vtk_engine.measured_stage import MeasuredStage
-from merganser.geometry.rendering.vtk_engine.preview import Preview, can_show, warn_of_no_window
-from merganser.geometry.rendering.vtk_engine.visuals import Visual
-
-__all__ = ["Scene", "View"]
+from merganser.geometry.rendering.vtk_engine.stage import Visual
+from merganser.geometry.rendering.vtk_engine.window import Canvas, Preview, can_show, leave_behind, warn_of_no_window
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is to be seen, and from where.
+    """The geometries to draw, and the viewpoint.
 
     Attributes:
         visuals: by geometry.

@@ -14,11 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry.visualizers.encoding import Message, encode
 from merganser.geometry.visualizers.face.drawing import DrawingFace
-from merganser.geometry.visualizers.mesh_files import picture
-from merganser.geometry.visualizers.objects import camera_object
+from merganser.geometry.visualizers.objects import camera_object, picture
 from merganser.geometry.visualizers.params import OrthographicCamera, PerspectiveCamera
-
-__all__ = ["CameraFace", "first_place"]
 
 _DEFAULT_CAMERA = "/Cameras/default/rotated"
 _DEFAULT_POSITION = [0.0, 1.0, 3.0]  # in the client's world
@@ -34,7 +31,7 @@ class CameraFace(DrawingFace):
         """Replaces the camera, which keeps its place and its target.
 
         Raises:
-            TypeError: the first argument is no camera.
+            TypeError: the first argument is not a camera.
         """
         if not isinstance(camera, (PerspectiveCamera, OrthographicCamera)):
             raise TypeError(
@@ -55,7 +52,7 @@ class CameraFace(DrawingFace):
             self._scene.set_other("target", target)
 
     def SetCameraTarget(self, target_in_world: ArrayLike) -> None:
-        """Has the camera look at a point T, p_WT [m], shape [3]; a camera without perspective stays as it is.
+        """Turns the camera to a point T, p_WT [m], shape [3]; a camera without perspective stays as it is.
 
         Raises:
             TypeError: the position is not three finite numbers.
@@ -83,8 +80,8 @@ class CameraFace(DrawingFace):
     def GetTrackedCameraPose(self) -> RigidTransform | None:
         """Returns the pose X_WC of the camera of the page that was last moved, z forward and y downwards.
 
-        Pages tell if their address ends with `?tracked_camera=on`. None if none has; if the one that did last has left;
-        or if its camera is without perspective.
+        Pages report it if their address ends with `?tracked_camera=on`. None before the first report, after the
+        page that reported last has left, or if its camera is without perspective.
         """
         pose = self._inbox.camera
         if pose is None:
@@ -153,7 +150,7 @@ class CameraFace(DrawingFace):
         self._scene.set_other("environment", encode({"type": "set_environment_map", "picture": content}))
 
     def show_preview(self, jpeg: bytes | None) -> None:
-        """Shows a picture, a JPEG file, in a corner of the page, instead of the last one; None takes it away.
+        """Shows a picture, a JPEG file, in a corner of the page, instead of the last one; None removes it.
 
         Static pages do not have it.
         """
@@ -166,7 +163,7 @@ class CameraFace(DrawingFace):
         self.SetProperty(f"{_DEFAULT_CAMERA}/<object>", "position", position)
 
     def _set_target(self, p_WT: NDArray[np.float64], up_W: NDArray[np.float64]) -> None:
-        """Has the camera look at T, with a direction upwards."""
+        """Turns the camera to T, with a given upward direction."""
         command = {"type": "set_target", "value": _to_three(p_WT), "up": _to_three(up_W)}
         self._scene.set_other("target", encode(command))
 
@@ -174,7 +171,7 @@ class CameraFace(DrawingFace):
 
 
 def first_place() -> Message:
-    """The command that puts the camera where it is at the beginning: where the whole model is seen, if any."""
+    """The command for the initial pose of the camera, from which it sees the whole model."""
     path = f"{_DEFAULT_CAMERA}/<object>"
     command = {"type": "set_property", "path": path, "property": "position", "value": _DEFAULT_POSITION}
     return encode({**command, "is_first": True})

@@ -1,4 +1,4 @@
-"""What is in the scene: objects, lines, triangles, their transforms and properties."""
+"""The scene: objects, lines, triangles, their transforms and properties."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.math import RigidTransform
 from merganser.geometry.meshes import TriangleSurfaceMesh
 from merganser.geometry.perception import PointCloud
-from merganser.geometry.rgba import Rgba
+from merganser.geometry.registration.colors import Rgba
 from merganser.geometry.shapes import Mesh, Shape
-from merganser.geometry.visualizers.animation import MeshcatAnimation, kind_of_property
+from merganser.geometry.visualizers.animation import Drawing, MeshcatAnimation, kind_of_property
 from merganser.geometry.visualizers.encoding import encode
 from merganser.geometry.visualizers.face.parts import MeshcatParts, from_part
 from merganser.geometry.visualizers.objects import (
@@ -26,9 +26,6 @@ from merganser.geometry.visualizers.objects import (
 )
 from merganser.geometry.visualizers.params import SideOfFaceToRender
 from merganser.geometry.visualizers.scene import Scene, full_path, joined_path
-from merganser.geometry.visualizers.sequence import Drawing
-
-__all__ = ["DrawingFace"]
 
 _logger = logging.getLogger("merganser.geometry")
 
@@ -42,7 +39,7 @@ class DrawingFace(MeshcatParts):
     """The functions of Meshcat about what is in the scene.
 
     A path is a string such as 'robot/arm/link'; it begins at /drake unless it begins with '/'. Transforms and
-    properties of a path are those of everything below it. The object of a path stands at `<path>/<object>`.
+    properties of a path are those of everything below it. The object of a path is at `<path>/<object>`.
 
     Functions that take `time_in_recording` record what they do at this time [s], if a recording is on.
     """
@@ -345,7 +342,7 @@ class DrawingFace(MeshcatParts):
         if self._recording.take(time_in_recording, (path, "property", property), record):
             parts = full_path(path)
             if parts == ["Background", "<object>"]:
-                parts = parts[:1]  # the client has one background, and it is no object
+                parts = parts[:1]  # the client has one background, and it is not an object
             command = {"type": "set_property", "path": joined_path(parts), "property": property, "value": plain}
             self._scene.set_at(path, f"property {property}", encode(command))
 
@@ -376,7 +373,7 @@ class DrawingFace(MeshcatParts):
             shape: no Mesh or Convex, as these bring pictures of their own, if any.
             rgba: the color.
             contents: of the picture's file: PNG, JPEG or WebP.
-            repeats: how often it stands on a face, in both directions, shape [2].
+            repeats: repetitions of the texture on a face, in both directions, shape [2].
         """
         self._set_shape(path, shape, rgba, contents, repeats)
 
@@ -424,7 +421,7 @@ class DrawingFace(MeshcatParts):
 
 
 def _first_of(args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The argument that stands first or has one of these names, taken out of the keywords; and those that follow it."""
+    """The first argument, or the one with one of these names, taken out of the keywords; and those after it."""
     found = [kwargs.pop(name) for name in names if name in kwargs]
     if len(found) + len(args) == 0 or len(found) > 1:
         raise TypeError(f"This takes one of {', '.join(names)}.")

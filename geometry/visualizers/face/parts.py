@@ -1,4 +1,4 @@
-"""What the functions of Meshcat work on."""
+"""The parts on which functions of Meshcat work."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from merganser.framework.common.delegation import Delegated
 from merganser.geometry.visualizers.animation import MeshcatAnimation
-from merganser.geometry.visualizers.client_messages import ClientMessages
-from merganser.geometry.visualizers.controls import Controls
-from merganser.geometry.visualizers.dragging import Dragging
-from merganser.geometry.visualizers.realtime_rate import RealtimeRate
+from merganser.geometry.visualizers.client_messages import ClientMessages, Dragging
+from merganser.geometry.visualizers.controls import Controls, RealtimeRate, SimulationBar
+from merganser.geometry.visualizers.plots import Plots
 from merganser.geometry.visualizers.scene import Scene
-from merganser.geometry.visualizers.simulation_bar import SimulationBar
-
-__all__ = ["MeshcatParts", "Recording", "from_part"]
 
 
 class Recording:
-    """What is being recorded, and whether.
+    """The recording, and whether it is on.
 
     Args:
         controls: whose sliders are recorded, too.
@@ -70,13 +66,14 @@ class Recording:
 class MeshcatParts:
     """Abstract: the parts of a Meshcat."""
 
-    _scene: Scene  # what clients are told
+    _scene: Scene  # sent to clients
     _controls: Controls
     _recording: Recording
-    _inbox: ClientMessages  # what clients have told
+    _inbox: ClientMessages  # received from clients
     _rate: RealtimeRate
     _bar: SimulationBar
     _dragging: Dragging
+    _plots: Plots
 
 
 P = ParamSpec("P")

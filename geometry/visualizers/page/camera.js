@@ -7,16 +7,22 @@ const MARGIN = 1.18;  // of the picture around the model
 const SAME = 1.25;  // ratio of sizes, below which a model counts as the one that was shown
 const FLOOR = 6;  // a body so many times as wide as all else together is the floor, if it is flat
 const SHEET = 1;  // the same of one without thickness, as a plane of MJCF
+const NEAR = 2;  // of what is fixed to the world, that belongs to the model which is so many of its radii around its center
+const DROP = 4;  // radii of a model above the ground, from where it is seen with what is below
+const FAR = 30;  // radii of a model from its first place, up to which its motion in a recording is shown
+const SAMPLES = 32;  // of a recording, for which its motion is looked at
 const NOT_MODEL = new Set(["Background", "Lights", "Grid", "Axes", "Cameras"]), HELPERS = ["contact_forces", "_frames"];
 
+let motion = null;  // the box in W around what moves in a recording
 let model = null, is_camera_mine = true, is_untouched = true, shown_radius = null, shown_center = null;
 const has_model = () => model !== null;
 
-// Calls a function with each mesh that is seen, what helps to see it apart.
-const each_mesh = (object, visit) => {
+// Calls a function with each mesh that is seen, what helps to see it apart, and with whether it is fixed to the world.
+const each_mesh = (object, visit, path = `/${object.name}`, is_above_fixed = false) => {
   if (!object.visible || HELPERS.includes(object.name)) return;
-  if (object.isMesh && object.geometry?.attributes?.position?.count > 0) visit(object);
-  object.children.forEach(child => each_mesh(child, visit));
+  const is_fixed = is_above_fixed || object.is_fixed === true || cards[path]?.is_fixed === true;
+  if (object.isMesh && object.geometry?.attributes?.position?.count > 0) visit(object, is_fixed);
+  object.children.forEach(child => each_mesh(child, visit, `${path}/${child.name}`, is_fixed));
 };
 
 // The box along the axes of W around a box that is moved there.
@@ -41,32 +47,72 @@ const boxes_of_meshes = (is_now = true) => {
   const X_WWorld = viewer.scene.matrixWorld.clone().invert(), X_WMesh = new THREE.Matrix4(), found = [];
   for (const root of viewer.scene.children) {
     if (root === ground_shadow.square || NOT_MODEL.has(root.name)) continue;
-    each_mesh(root, mesh => {
+    each_mesh(root, (mesh, is_fixed) => {
       if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
       const box = box_in_W(mesh.geometry.boundingBox, X_WMesh.multiplyMatrices(X_WWorld, mesh.matrixWorld));
-      if (Number.isFinite(box.min.x + box.max.x)) found.push({mesh, box});
+      if (Number.isFinite(box.min.x + box.max.x)) found.push({mesh, box, is_fixed});
     });
   }
   return found;
 };
 
-// The model: the box around it, the floors that it stands on, and the height of the ground, unless that is known.
+const union = list => list.reduce((all, each) => all.union(each.box), new THREE.Box3());
+const extent = box => Math.max(box.max.x - box.min.x, box.max.y - box.min.y);
+const is_thin = (box, part) => box.max.z - box.min.z < part * extent(box);
+const sphere_of = box => box.getBoundingSphere(new THREE.Sphere());
+const farthest_from = (point, box) => new THREE.Vector3(...["x", "y", "z"].map(axis =>
+  Math.max(Math.abs(box.min[axis] - point[axis]), Math.abs(box.max[axis] - point[axis])))).length();
+
+// What is fixed to the world, parted by whether it belongs to a model, as the foot of an arm, or surrounds it, as walls.
+const part_fixed = (fixed, box) => {
+  const {center, radius} = sphere_of(box), is_floor = each => is_thin(each.box, 0.15) && extent(each.box) > extent(box);
+  const near = fixed.filter(each => farthest_from(center, each.box) < NEAR * radius && !is_floor(each));
+  return {near, around: fixed.filter(each => !near.includes(each))};
+};
+
+// The model: the box around what moves, the floors that it stands on, what else surrounds it, and the height of the ground,
+// unless that is known. Where nothing is said to be fixed, all counts as what moves.
 const find_model = (known_level = null, is_now = true) => {
   const all = boxes_of_meshes(is_now), is_half_space = each => each.mesh.geometry.type === "PlaneGeometry";
-  const found = all.filter(each => !is_half_space(each)), floors = all.filter(is_half_space), extent = box => Math.max(box.max.x - box.min.x, box.max.y - box.min.y);
-  const is_flat = box => box.max.z - box.min.z < 0.15 * extent(box), is_sheet = box => box.max.z - box.min.z < 1e-6 * extent(box), union = list => list.reduce((all, each) => all.union(each.box), new THREE.Box3());
+  const solid = all.filter(each => !is_half_space(each)), floors = all.filter(is_half_space);
+  const moving = solid.filter(each => !each.is_fixed), found = moving.length > 0 ? moving : solid;
   found.sort((a, b) => extent(a.box) - extent(b.box));
   while (found.length > 1) {
-    const last = found[found.length - 1];
-    if (!is_flat(last.box) || extent(last.box) < (is_sheet(last.box) ? SHEET : FLOOR) * extent(union(found.slice(0, -1)))) break;
+    const last = found[found.length - 1], factor = is_thin(last.box, 1e-6) ? SHEET : FLOOR;
+    if (!is_thin(last.box, 0.15) || extent(last.box) < factor * extent(union(found.slice(0, -1)))) break;
     floors.push(found.pop());
   }
   if (found.length === 0) return null;
-  const box = union(found), radius = box.getBoundingSphere(new THREE.Sphere()).radius;
+  const box = union(found), fixed = moving.length > 0 ? solid.filter(each => each.is_fixed) : [];
+  const {near, around} = part_fixed(fixed, box), middle = box.getCenter(new THREE.Vector3());
+  box.union(union(near));
+  const is_below = each => is_thin(each.box, 0.15) && each.box.clone().expandByVector({x: 0, y: 0, z: 1e9}).containsPoint(middle);
+  floors.push(...around.filter(is_below));
+  if (motion) box.union(motion);
+  const {radius} = sphere_of(box);
   if (!(radius > 0)) return null;
   const heights = floors.map(floor => floor.box.max.z).filter(height => height <= box.max.z);
   const level = known_level ?? (heights.length ? Math.max(...heights) : box.min.z < -0.02 * radius ? box.min.z : 0);
-  return {box, radius, level, center: box.getCenter(new THREE.Vector3()), floors: new Set(floors.map(floor => floor.mesh))};
+  const meshes = list => new Set(list.map(each => each.mesh));
+  return {box, radius, level, center: box.getCenter(new THREE.Vector3()), has_floor: heights.length > 0, floors: meshes(floors), around: meshes(around)};
+};
+
+// The box around what moves in a recording, which is played for that; it ends where it began.
+const see_motion = () => {
+  const {animator} = viewer, {actions, duration, playing} = animator;
+  motion = null;
+  if (!(duration > 0)) return;
+  const first = find_model(), {center, radius} = first ?? {};
+  if (!playing) actions.forEach(action => action.play());
+  for (let i = 0; first !== null && i <= SAMPLES; i++) {
+    animator.seek(duration * i / SAMPLES);
+    const box = find_model()?.box;
+    if (!box || farthest_from(center, box) > FAR * radius) break;
+    motion = (motion ?? box).clone().union(box);
+  }
+  if (!playing) actions.forEach(action => action.stop());
+  animator.reset();
+  if (playing) animator.play();
 };
 
 // A length of 1, 2 or 5 times a power of ten, not below another.
@@ -89,14 +135,17 @@ const see_model = (is_new = true) => {
     grid.position?.set(0, 0, model.level);
     if (axes.isLine) axes.scale.setScalar(Math.min(1, found.radius));
   }
-  if (is_new) note_casters(found.floors);
+  if (is_new) note_casters(found.floors, found.around);
   return found;
 };
 
-// The least distance from a center from which all corners of a box are in the picture.
+// The part of the picture's half height that bars at its bottom cover.
+const covered = () => ["simulation", "playback"].filter(id => !element(id).hidden).length * 60 / Math.max(viewer.dom_element.clientHeight, 300);
+
+// The least distance from a center from which all corners of a box are in the picture, above its bars.
 const distance_to_see = (box, center, from, camera) => {
   const up = new THREE.Vector3(0, 0, 1), right = up.clone().cross(from).normalize(), across = from.clone().cross(right);
-  const tan_up = Math.tan(camera.fov * Math.PI / 360) / MARGIN, tan_right = tan_up * camera.aspect;
+  const tan = Math.tan(camera.fov * Math.PI / 360) / MARGIN, tan_up = tan * (1 - covered()), tan_right = tan * camera.aspect;
   let distance = 0;
   for (let corner = 0; corner < 8; corner++) {
     const p = new THREE.Vector3(...["x", "y", "z"].map((axis, i) => box[corner >> i & 1 ? "max" : "min"][axis])).sub(center);
@@ -109,14 +158,18 @@ const fit_camera = () => {
   const {camera, scene} = viewer, found = find_model(model?.level);
   if (found === null || !camera.isPerspectiveCamera || !camera.parent) return;
   if (is_camera_mine && camera.fov === OPENING_OF_PROGRAMS) camera.fov = OPENING;
-  const {box, center, radius} = found, distance = distance_to_see(box, center, VIEW_FROM, camera);
+  const box = found.box.clone(), height = box.min.z - found.level;
+  if (found.has_floor && height > 0 && height < DROP * found.radius) box.min.z = found.level;  // it may fall
+  const {radius} = found, center = box.getCenter(new THREE.Vector3()), distance = distance_to_see(box, center, VIEW_FROM, camera);
+  const up = new THREE.Vector3(0, 0, 1).addScaledVector(VIEW_FROM, -VIEW_FROM.z).normalize();
+  center.addScaledVector(up, -covered() * distance * Math.tan(camera.fov * Math.PI / 360));
   const place = camera.parent.worldToLocal(scene.localToWorld(center.clone().addScaledVector(VIEW_FROM, distance)));
   camera.position.copy(place);
   camera.near = distance / 500;
   camera.far = Math.max(100, 20 * (distance + radius));
   viewer.controls.target.copy(scene.localToWorld(center.clone()));
   viewer.controls.update();
-  [shown_radius, shown_center] = [radius, center];
+  [shown_radius, shown_center] = [radius, found.center];
   viewer.set_dirty();
 };
 
@@ -154,16 +207,25 @@ const look_at = c => {
 
 const RECENTLY = 500, SELDOM = 500;  // [ms]: after things were drawn; between looks at what only moves
 let drawn_at = -RECENTLY, seen_at = -SELDOM, was_empty = false;
+const is_in_picture = (point, part = 1) => {
+  viewer.camera.updateWorldMatrix(true, false);  // it may have moved since the last picture
+  const seen = viewer.scene.localToWorld(point.clone()).project(viewer.camera);
+  return Math.max(Math.abs(seen.x), Math.abs(seen.y)) < part && Math.abs(seen.z) < 1;
+};
 listeners.push(done => {
-  const now = performance.now(), has = type => done.some(c => c.type === type), is_new = ["set_object", "delete", "set_property"].some(has);
-  if (has("set_object")) drawn_at = now;
-  if (!is_new && has_model() && now - seen_at < SELDOM && now - drawn_at > RECENTLY) return;
+  const now = performance.now(), has = type => done.some(c => c.type === type), is_new = ["set_object", "delete", "set_property", "set_card", "set_animation"].some(has);
+  if (has("set_object") || has("set_animation")) drawn_at = now;
+  if (has("set_animation")) see_motion();
+  const is_back = was_reset;  // a simulation is at its start again
+  was_reset = false;
+  if (!is_new && !is_back && has_model() && now - seen_at < SELDOM && now - drawn_at > RECENTLY) return;
   seen_at = now;
   const found = see_model(is_new);
   if (found === null || !is_camera_mine) return;
   const is_other = shown_radius === null || found.radius > SAME * shown_radius || shown_radius > SAME * found.radius ||
     found.center.distanceTo(shown_center) > 0.5 * found.radius;
   if (is_other && now - drawn_at < RECENTLY && (is_untouched || was_empty || shown_radius === null)) fit_camera();
+  else if (is_back && (is_untouched || !is_in_picture(found.center, 0.7))) fit_camera();
   was_empty = false;
 });
 

@@ -1,8 +1,8 @@
-// Where the commands of a page come from: a server, or the page itself; and what a page tells a server. What is told is
-// checked by client_messages.py.
+// Where the commands of a page come from: a server, or the page itself; and messages of a page to a server, which
+// client_messages.py checks.
 
 const reported = {};
-let connection = null, has_scene = false;  // before it has, the camera is nobody's
+let connection = null, has_scene = false;  // until it has one, the camera is not set
 
 const report = (message, only_changes = false) => {
   const text = JSON.stringify(message);
@@ -11,18 +11,30 @@ const report = (message, only_changes = false) => {
   connection.send(reported[message.type] = text);
 };
 
+// A batch comes in chunks of this size (server.py), of which the last is shorter.
+const CHUNK = 1 << 18;
+let chunks = [], arrived = Promise.resolve();
+const take_chunk = async chunk => {
+  chunks.push(chunk);
+  if (chunk.byteLength === CHUNK) return;
+  const batch = chunks;
+  chunks = [];
+  await receive(batch.length > 1 ? await new Blob(batch).arrayBuffer() : chunk);
+  has_scene = true;
+};
+
 const connect = () => {
   let was_open = false;
   const open = () => {
     connection = new WebSocket(location.href.replace(/^http/, "ws").replace(/[^/]*$/, ""));
     connection.binaryType = "arraybuffer";
-    connection.onmessage = event => receive(event.data).then(() => { has_scene = true; });
+    connection.onmessage = event => { arrived = arrived.then(() => take_chunk(event.data)); };
     connection.onopen = () => { if (was_open) location.reload(); was_open = true; };
     connection.onclose = () => { element("status").hidden = false; setTimeout(open, 1000); };
   };
   const tracks_camera = new URLSearchParams(location.search).get("tracked_camera");
-  const tell = () => {
-    requestAnimationFrame(tell);
+  const report_inputs = () => {
+    requestAnimationFrame(report_inputs);
     const pad = [...navigator.getGamepads?.() ?? []].find(each => each?.connected), rounded = x => Math.round(100 * x) / 100;
     const gamepad = pad ? {index: pad.index, button_values: pad.buttons.map(b => rounded(b.value)), axes: pad.axes.map(rounded)} : {};
     if (pad || reported.gamepad) report({type: "gamepad", gamepad}, true);
@@ -33,7 +45,7 @@ const connect = () => {
     }
   };
   open();
-  tell();
+  report_inputs();
 };
 
 // Pages without a server: all batches are in the page (base64 of gzip), or in files beside it.

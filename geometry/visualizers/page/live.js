@@ -1,9 +1,11 @@
-// A live simulation: the bar that controls it, whose state is the server's; what a click tells of a body; and dragging
+// A live simulation: the bar that controls it, whose state is the server's; the card of a clicked body; and dragging
 // bodies by a spring. Names are put into the page as text: they may come from model files of others.
 
+let simulation_time = 0, was_reset = false;  // since the camera looked for that
 Object.assign(commands, {
   set_simulation: c => {
     element("simulation").hidden = !c.is_shown;
+    show_panel();
     element("pause").classList.toggle("is-playing", !c.is_paused);
     const select = element("simulation-rate"), value = String(c.rate);
     if (![...select.options].some(option => option.value === value)) {
@@ -11,12 +13,52 @@ Object.assign(commands, {
     }
     select.value = value;
   },
-  set_simulation_time: c => { element("simulation-time").textContent = `${c.time.toFixed(3)} s`; },
+  set_simulation_time: c => {
+    was_reset ||= c.time < simulation_time;
+    simulation_time = c.time;
+    element("simulation-time").textContent = `${c.time.toFixed(3)} s`;
+  },
 });
 const ask_simulation = action => report({type: "simulation", action});
-element("pause").onclick = () => ask_simulation(element("pause").classList.contains("is-playing") ? "pause" : "continue");
+// Shown at once: a second click comes before the server's word for the first one.
+element("pause").onclick = () => ask_simulation(element("pause").classList.toggle("is-playing") ? "continue" : "pause");
 for (const action of ["reset", "step", "stop"]) element(action).onclick = () => ask_simulation(action);
-element("simulation-rate").onchange = () => report({type: "simulation_rate", rate: Number(element("simulation-rate").value)});
+const change_rate = () => report({type: "simulation_rate", rate: Number(element("simulation-rate").value)});
+element("simulation-rate").onchange = change_rate;
+
+// ------------------------------------------------------------------ keys
+
+// Of a simulation, or else of a recording; keys of a program's buttons and sliders come first.
+const choose_next = (id, step, change) => {
+  const select = element(id), speeds = [...select.options].map(each => Number(each.value) || Infinity);
+  const order = speeds.map((_, i) => i).sort((a, b) => speeds[a] - speeds[b]), next = order[order.indexOf(select.selectedIndex) + step];
+  if (next === undefined) return;
+  select.selectedIndex = next;
+  change();
+};
+const change_speed = step => element("simulation").hidden
+  ? choose_next("speed", step, () => element("speed").onchange()) : choose_next("simulation-rate", step, change_rate);
+const press = (of_simulation, of_recording) => {
+  const id = [[of_simulation, "simulation"], [of_recording, "playback"]].find(([, bar]) => !element(bar).hidden)?.[0];
+  if (id) element(id).click();
+};
+const own_keys = {
+  " ": () => press("pause", "play"),
+  "ArrowRight": () => press("step", "next-frame"),
+  "Backspace": () => press("reset", "rewind"),
+  "+": () => change_speed(1), "=": () => change_speed(1), "-": () => change_speed(-1),
+  "f": () => element("fit").click(),
+};
+document.addEventListener("keydown", event => {
+  const own = own_keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  const is_of_element = event.target.closest("input, select, textarea, button, summary, .bar") !== null;
+  if (!own || is_of_element || event.ctrlKey || event.metaKey || event.altKey || Object.keys(keys[event.code] ?? {}).length) return;
+  event.preventDefault();
+  own();
+});
+// What has been clicked leaves the keys to the page.
+document.addEventListener("click", event => { if (event.detail > 0) event.target.closest("button, summary")?.blur(); });
+document.addEventListener("change", event => event.target.closest("select")?.blur());
 
 // ------------------------------------------------------------------ the card of what is clicked
 
@@ -24,7 +66,7 @@ const cards = Object.create(null);  // by path: what is known of a thing
 let shown_card = null;  // its path
 commands.set_card = c => { cards[c.path] = c; };
 
-// The path of the thing with a card that something belongs to; null if there is none.
+// The path of the thing with a card that something belongs to; null without one.
 const path_with_card = path => {
   for (let parts = split(path); parts.length > 0; parts.pop()) {
     const found = `/${parts.join("/")}`;
@@ -67,7 +109,7 @@ const show_card = path => {
 before_drawing.push(show_pose);
 element("close-card").onclick = () => show_card(null);
 
-const STILL = 4;  // of a click that is none of turning the camera [pixels]
+const STILL = 4;  // farthest move of a click that does not turn the camera [pixels]
 {
   let pressed = null;
   const pane = element("meshcat-pane");
@@ -98,7 +140,7 @@ commands.enable_dragging = c => {
   can_drag = c.is_enabled;
   if (!can_drag) end_drag();
 };
-const tell_drag = () => report({type: "drag", path: drag.path, point: drag.point.toArray(), target: drag.target.toArray()});
+const report_drag = () => report({type: "drag", path: drag.path, point: drag.point.toArray(), target: drag.target.toArray()});
 const end_drag = () => {
   if (drag === null) return;
   drag = null;
@@ -113,7 +155,7 @@ const begin_drag = event => {
   const normal = viewer.camera.getWorldDirection(new THREE.Vector3());
   const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(normal, viewer.scene.localToWorld(target.clone()));
   drag = {path, point, target, plane};
-  tell_drag();
+  report_drag();
   viewer.set_dirty();
   return true;
 };
@@ -131,7 +173,7 @@ const begin_drag = event => {
     const place = ray_at(event.clientX, event.clientY).ray.intersectPlane(drag.plane, new THREE.Vector3());
     if (place === null) return;
     drag.target = viewer.scene.worldToLocal(place);
-    tell_drag();
+    report_drag();
     viewer.set_dirty();
   }, true);
   for (const type of ["pointerup", "pointercancel", "lostpointercapture"]) pane.addEventListener(type, end_drag, true);

@@ -21,6 +21,7 @@ const prepare_look = object => object.traverse(each => {
   for (const material of each.material ? [each.material].flat() : []) {
     if (material.userData.is_prepared) continue;
     material.userData.is_prepared = true;
+    reflect_surroundings(material);
     material.color?.convertSRGBToLinear();
     material.emissive?.convertSRGBToLinear();
     for (const texture of [material.map, material.emissiveMap]) {
@@ -173,12 +174,12 @@ const ground_shadow = (() => {
 
 // ------------------------------------------------------------------ drawing
 
-// Which objects cast shadows: solid ones, as they are now.
-const note_casters = floors => viewer.scene.traverse(object => {
+// Which objects cast shadows: solid ones of the model, as they are now; what surrounds it only shows those of others.
+const note_casters = (floors, around) => viewer.scene.traverse(object => {
   if (!object.isMesh || object === ground_shadow.square) return;
   const is_solid = [object.material].flat().every(each => !each.transparent || each.opacity >= IS_BARELY_SEEN);
   const is_floor = floors.has(object);
-  object.castShadow = is_solid && !is_floor;
+  object.castShadow = is_solid && !is_floor && !around.has(object);
   object.receiveShadow = is_solid && !is_floor;  // it has the soft one
   object.layers[object.castShadow ? "enable" : "disable"](CASTS);
   if (!is_floor) return;
@@ -200,6 +201,23 @@ const light_model = (box, level) => {
   ground_shadow.place(box, level);
 };
 
+// ------------------------------------------------------------------ what shiny things reflect
+
+// Without a picture of the surroundings, metals and what is dark reflect a room: a bright ceiling, and a floor that is
+// darker. Lights are balanced for what is light and no metal, which does without.
+const STUDIO = {above: [255, 255, 255], across: [168, 174, 182], below: [96, 94, 92]};
+let has_environment = false;  // of a program
+const reflect_surroundings = material => {
+  if (!material.isMeshStandardMaterial) return;
+  const {r, g, b} = material.color, darkness = 1 - Math.max(r, g, b);
+  material.envMapIntensity = has_environment ? 1 : Math.max(material.metalness, darkness ** 2);
+};
+const set_environment = texture => {
+  viewer.scene.environment = texture ?? sky_texture(STUDIO.above, STUDIO.across, STUDIO.below);
+  has_environment = texture !== null;
+  viewer.scene.traverse(object => [object.material ?? []].flat().forEach(reflect_surroundings));
+};
+
 const before_drawing = [];  // are called before each picture
 {
   const render = viewer.render;
@@ -213,15 +231,15 @@ const before_drawing = [];  // are called before each picture
   };
 }
 
-// A sky that is seen in all directions, from its colors above and at the horizon.
-const sky_texture = (top, bottom) => {
+// A sky that is seen in all directions, from its colors above, at the horizon, and below that.
+const sky_texture = (top, bottom, ground = bottom) => {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [16, 512];
   const paint = canvas.getContext("2d"), gradient = paint.createLinearGradient(0, 0, 0, canvas.height);
   const css = color => `rgb(${color.map(Math.round).join()})`;
   gradient.addColorStop(0, css(top));
   gradient.addColorStop(0.5, css(bottom));
-  gradient.addColorStop(1, css(bottom));
+  gradient.addColorStop(1, css(ground));
   paint.fillStyle = gradient;
   paint.fillRect(0, 0, canvas.width, canvas.height);
   const texture = new THREE.CanvasTexture(canvas);
@@ -229,3 +247,4 @@ const sky_texture = (top, bottom) => {
   texture.encoding = THREE.sRGBEncoding;
   return texture;
 };
+set_environment(null);

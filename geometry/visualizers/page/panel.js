@@ -32,8 +32,9 @@ const drop_empty_groups = () => Object.entries(groups).forEach(([name, {whole, r
 });
 
 const show_panel = () => {
-  const has_controls = Object.keys(viewer.gui_controllers).length > 0;
-  element("panel").hidden = !(panel_choice ?? has_controls);
+  const has_controls = Object.keys(viewer.gui_controllers).length > 0, is_narrow = innerWidth <= 720;  // it would be in the way
+  const is_wanted = is_narrow ? has_controls && element("simulation").hidden : has_controls || has_plots();
+  element("panel").hidden = !(panel_choice ?? is_wanted);
 };
 element("open").onclick = () => {
   panel_choice = element("panel").hidden;
@@ -183,6 +184,7 @@ viewer.gui.width = 300;
 
 // ------------------------------------------------------------------ recordings
 
+let frames_per_second = 64;
 const show_playback = () => {
   const {animator} = viewer;
   element("playback").hidden = !(animator.duration > 0);
@@ -206,13 +208,14 @@ const show_time = () => {
   element("play").onclick = () => animator.playing ? animator.pause() : animator.play();
   element("rewind").onclick = () => animator.reset();
   element("speed").onchange = () => { animator.mixer.timeScale = Number(element("speed").value); };
-  element("time-line").oninput = () => {
-    const time = Number(element("time-line").value);
+  const go_to = time => {
     if (animator.playing) animator.pause();
     animator.actions.forEach(action => { action.paused = false; action.play(); });
     animator.seek(time);
     animator.display_progress(time);
   };
+  element("time-line").oninput = () => go_to(Number(element("time-line").value));
+  element("next-frame").onclick = () => go_to(Math.min(animator.time + 1 / frames_per_second, animator.duration));
 }
 
 // Has a recorded slider follow the animation, which sets a property of the scene, in a page without a server.

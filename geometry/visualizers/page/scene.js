@@ -29,12 +29,11 @@ const listeners = [];  // are called when a batch of commands has been done, wit
 const commands = {
   asset: c => { assets[c.key] = c.data; },
   set_environment_map: c => {
-    viewer.scene.environment = null;
-    if (!c.picture) return;
+    if (!c.picture) return set_environment(null);
     const texture = new THREE.TextureLoader().load(c.picture, () => viewer.set_dirty());
     texture.mapping = THREE.EquirectangularReflectionMapping;
     texture.encoding = THREE.sRGBEncoding;
-    viewer.scene.environment = texture;
+    set_environment(texture);
   },
   set_property: c => {
     builtin(c);
@@ -46,6 +45,7 @@ const commands = {
     if (c.property === "modulated_opacity") modulate(viewer.scene, 1);
   },
   set_animation: c => {
+    frames_per_second = c.animations[0]?.clip.fps ?? frames_per_second;
     c.sequences.forEach(prepare_sequence);
     c.sliders.forEach(prepare_slider);
     builtin(c);

@@ -16,24 +16,23 @@ Source: A. Stomakhin, R. Howes, C. Schroeder, J. Teran, Energetically Consistent
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined
-from merganser.multibody.fem.layout import Array
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
+from merganser.multibody.fem.layout import Material, Point
 from merganser.multibody.fem.materials.kind import MaterialKind
 from merganser.multibody.fem.materials.principal import set_principal_derivative, set_volume_growth
 from merganser.multibody.fem.small_matrices import set_rotation
-
-__all__ = ["KIND"]
 
 _LEAST_SUM = 1e-8  # of two stretches, where (6) is taken to be at its lowest
 
 
 @device
-def prepare(material: Array, point: Array) -> None:
+def prepare(material: Material, point: Point) -> None:
     """R, and U, sigma and V."""
     set_rotation(point["F"], point["U"], point["sigma"], point["V"], point["rotation"])
 
 
 @device
-def add_energy(material: Array, point: Array, energy_out: Array) -> None:
+def add_energy(material: Material, point: Point, energy_out: Floats) -> None:
     """Equation (1)."""
     F, R = point["F"], point["rotation"]
     squares, growth = 0.0, point["growth"]
@@ -44,7 +43,7 @@ def add_energy(material: Array, point: Array, energy_out: Array) -> None:
 
 
 @device
-def set_stress(material: Array, point: Array) -> None:
+def set_stress(material: Material, point: Point) -> None:
     """Equation (2)."""
     F, R, P = point["F"], point["rotation"], point["P"]
     pressure = material["lambda"] * point["growth"]
@@ -54,7 +53,7 @@ def set_stress(material: Array, point: Array) -> None:
 
 
 @device
-def set_derivative(material: Array, point: Array, derivative_out: Array) -> None:
+def set_derivative(material: Material, point: Point, derivative_out: FloatTable) -> None:
     """Equations (4) to (6)."""
     mu, s, second = material["mu"], point["sigma"], point["second"]
     pressure = material["lambda"] * point["growth"]
@@ -77,4 +76,6 @@ def _twist(mu: float, total: float) -> float:
     return 2.0 * mu * (1.0 - 2.0 / max(total, _LEAST_SUM))
 
 
-KIND = MaterialKind("corotated", None, prepare, set_volume_growth, add_energy, set_stress, set_derivative)
+KIND = MaterialKind(
+    "corotated", add_energy, set_stress, set_derivative, prepare=prepare, set_growth=set_volume_growth
+)

@@ -8,19 +8,19 @@ Source: E. Sifakis, J. Barbic, FEM Simulation of 3D Deformable Solids (2012), se
 from __future__ import annotations
 
 from merganser.framework.native import device
-from merganser.multibody.fem.layout import Array
+from merganser.multibody.fem.layout import Material, Point
 from merganser.multibody.fem.materials.kind import MaterialKind
 from merganser.multibody.fem.materials.linear_corotated import add_energy, set_derivative, set_growth, set_stress
 
-__all__ = ["KIND"]
-
 
 @device
-def start(material: Array, point: Array) -> None:
+def start(material: Material, point: Point) -> None:
     """R = 1."""
     for i in range(3):
         for j in range(3):
             point["rotation"][i, j] = 1.0 if i == j else 0.0
 
 
-KIND = MaterialKind("linear", start, None, set_growth, add_energy, set_stress, set_derivative)
+KIND = MaterialKind(
+    "linear", add_energy, set_stress, set_derivative, start=start, set_growth=set_growth, is_linear=True
+)

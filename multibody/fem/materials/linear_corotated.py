@@ -14,21 +14,20 @@ Source: X. Han, J. Masterjohn, A. Castro, A Convex Formulation of Frictional Con
 from __future__ import annotations
 
 from merganser.framework.native import device
-from merganser.multibody.fem.layout import Array
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
+from merganser.multibody.fem.layout import Material, Point
 from merganser.multibody.fem.materials.kind import MaterialKind
 from merganser.multibody.fem.small_matrices import set_rotation
 
-__all__ = ["KIND", "add_energy", "set_derivative", "set_growth", "set_stress"]
-
 
 @device
-def start(material: Array, point: Array) -> None:
+def start(material: Material, point: Point) -> None:
     """R of F = R S."""
     set_rotation(point["F"], point["U"], point["sigma"], point["V"], point["rotation"])
 
 
 @device
-def set_growth(material: Array, point: Array) -> None:
+def set_growth(material: Material, point: Point) -> None:
     """tr e and R."""
     F, R = point["F"], point["rotation"]
     growth = -3.0 + 0.0 * F[0, 0]
@@ -40,7 +39,7 @@ def set_growth(material: Array, point: Array) -> None:
 
 
 @device
-def add_energy(material: Array, point: Array, energy_out: Array) -> None:
+def add_energy(material: Material, point: Point, energy_out: Floats) -> None:
     """Equations (1) and (2)."""
     F, R = point["F"], point["rotation"]
     squares, growth = 0.0 * F[0, 0], point["growth"]
@@ -54,7 +53,7 @@ def add_energy(material: Array, point: Array, energy_out: Array) -> None:
 
 
 @device
-def set_stress(material: Array, point: Array) -> None:
+def set_stress(material: Material, point: Point) -> None:
     """Equation (3), as mu (F + R F^T R - 2 R) + lambda theta R."""
     F, R, mu = point["F"], point["rotation"], material["mu"]
     pressure = material["lambda"] * point["growth"]
@@ -67,7 +66,7 @@ def set_stress(material: Array, point: Array) -> None:
 
 
 @device
-def set_derivative(material: Array, point: Array, derivative_out: Array) -> None:
+def set_derivative(material: Material, point: Point, derivative_out: FloatTable) -> None:
     """Equation (4)."""
     R, mu = point["rotation"], material["mu"]
     second = material["lambda"] if material["is_averaged"] == 0 else 0.0
@@ -79,4 +78,6 @@ def set_derivative(material: Array, point: Array, derivative_out: Array) -> None
                     derivative_out[3 * i + j, 3 * k + l] = value + (mu if i == k and j == l else 0.0)
 
 
-KIND = MaterialKind("linear corotated", start, None, set_growth, add_energy, set_stress, set_derivative)
+KIND = MaterialKind(
+    "linear_corotated", add_energy, set_stress, set_derivative, start=start, set_growth=set_growth, is_linear=True
+)

@@ -17,7 +17,8 @@ Source: B. Smith, F. de Goes, T. Kim, Stable Neo-Hookean Flesh Simulation (2018)
 from __future__ import annotations
 
 from merganser.framework.native import device
-from merganser.multibody.fem.layout import Array
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
+from merganser.multibody.fem.layout import Material, Point
 from merganser.multibody.fem.materials.kind import MaterialKind
 from merganser.multibody.fem.materials.principal import (
     prepare_principal,
@@ -26,11 +27,9 @@ from merganser.multibody.fem.materials.principal import (
 )
 from merganser.multibody.fem.small_matrices import determinant
 
-__all__ = ["KIND"]
-
 
 @device
-def add_energy(material: Array, point: Array, energy_out: Array) -> None:
+def add_energy(material: Material, point: Point, energy_out: Floats) -> None:
     """Equation (1)."""
     F, mu = point["F"], material["mu"]
     growth, squares = point["growth"], -3.0 + 0.0 * F[0, 0]
@@ -41,7 +40,7 @@ def add_energy(material: Array, point: Array, energy_out: Array) -> None:
 
 
 @device
-def set_stress(material: Array, point: Array) -> None:
+def set_stress(material: Material, point: Point) -> None:
     """Equation (2)."""
     F, P, mu = point["F"], point["P"], material["mu"]
     p = material["lambda"] * point["growth"] - mu
@@ -51,7 +50,7 @@ def set_stress(material: Array, point: Array) -> None:
 
 
 @device
-def set_derivative(material: Array, point: Array, derivative_out: Array) -> None:
+def set_derivative(material: Material, point: Point, derivative_out: FloatTable) -> None:
     """Equations (3) and (4)."""
     mu, s, second = material["mu"], point["sigma"], point["second"]
     p = material["lambda"] * point["growth"] - mu
@@ -67,4 +66,7 @@ def set_derivative(material: Array, point: Array, derivative_out: Array) -> None
     set_principal_derivative(point, second, flip, twist, derivative_out)
 
 
-KIND = MaterialKind("neo-Hookean", None, prepare_principal, set_volume_growth, add_energy, set_stress, set_derivative)
+KIND = MaterialKind(
+    "neohookean", add_energy, set_stress, set_derivative, prepare=prepare_principal, set_growth=set_volume_growth,
+    stable_for="a Poisson's ratio above 1/8",
+)  # fmt: skip

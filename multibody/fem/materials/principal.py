@@ -17,20 +17,19 @@ Sources: A. Stomakhin, R. Howes, C. Schroeder, J. Teran, Energetically Consisten
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined
-from merganser.multibody.fem.layout import Array
+from merganser.framework.native.memory.hinted_types import FloatTable
+from merganser.multibody.fem.layout import Material, Point
 from merganser.multibody.fem.small_matrices import decompose, determinant, keep_positive_part, set_cofactors
-
-__all__ = ["prepare_principal", "set_principal_derivative", "set_volume_growth"]
 
 
 @device
-def prepare_principal(material: Array, point: Array) -> None:
+def prepare_principal(material: Material, point: Point) -> None:
     """U, sigma and V."""
     decompose(point["F"], point["U"], point["sigma"], point["V"])
 
 
 @device
-def set_volume_growth(material: Array, point: Array) -> None:
+def set_volume_growth(material: Material, point: Point) -> None:
     """J - 1 and dJ/dF."""
     point["growth"] = determinant(point["F"]) - 1.0
     set_cofactors(point["F"], point["slope"])
@@ -38,11 +37,11 @@ def set_volume_growth(material: Array, point: Array) -> None:
 
 @device
 def set_principal_derivative(
-    point: Array,
-    second: Array,  # Psi_ij, shape [3, 3]; is overwritten
+    point: Point,
+    second: FloatTable,  # Psi_ij, shape [3, 3]; is overwritten
     flip: tuple[float, float, float],  # of the pairs (1, 2), (2, 0), (0, 1)
     twist: tuple[float, float, float],
-    derivative_out: Array,
+    derivative_out: FloatTable,
 ) -> None:
     """Equation (1); of a point that is to be convex without what is negative."""
     U, V = point["U"], point["V"]
@@ -67,7 +66,7 @@ def set_principal_derivative(
 
 
 @inlined
-def _add(scale: float, U: Array, V: Array, i: int, j: int, k: int, l: int, derivative: Array) -> None:
+def _add(scale: float, U: FloatTable, V: FloatTable, i: int, j: int, k: int, l: int, derivative: FloatTable) -> None:
     """derivative += scale E_ij E_kl."""
     for r in range(3):
         for s in range(3):

@@ -12,11 +12,7 @@ from merganser.multibody.fem.materials import corotated, linear, linear_corotate
 from merganser.multibody.fem.materials.kind import MaterialKind
 from merganser.multibody.kernels.kind_table import KindTable, Role
 
-__all__ = [
-    "MATERIALS", "add_energy", "prepare", "set_derivative", "set_growth", "set_material_kind", "set_stress", "start",
-]  # fmt: skip
-
-# By the numbers of MaterialModel (config.py).
+# By the numbers of MaterialModel (config.py), of those that have one.
 MATERIALS: tuple[MaterialKind, ...] = (linear_corotated.KIND, corotated.KIND, neo_hookean.KIND, linear.KIND)
 
 _POINT = ("material", "point")
@@ -37,7 +33,9 @@ def _make_examples(scalar: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_TABLE = KindTable("material", MaterialKind, MATERIALS, _ROLES, _make_examples)
+# Derivatives by numbers of a material are differences: no kernel calls these functions with complex numbers.
+_TABLE = KindTable("material", MaterialKind, MATERIALS, _ROLES, _make_examples, scalars=(np.float64,))
+material_kind_of = _TABLE.kind_of
 set_material_kind = _TABLE.set_kind
 start = device(_TABLE.branches("start"))
 prepare = device(_TABLE.branches("prepare"))

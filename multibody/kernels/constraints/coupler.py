@@ -9,8 +9,6 @@ from merganser.framework.native import device
 from merganser.multibody.kernels.constraints.kind import ConstraintKind
 from merganser.multibody.kernels.spatial import Array
 
-__all__ = ["KIND"]
-
 
 @device
 def set_row(row: Array, q_in: Array, pose_A: Array, pose_B: Array, value_out: Array) -> None:

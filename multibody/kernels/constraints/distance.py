@@ -5,7 +5,7 @@ With n = p_PQ / |p_PQ| and [t; f] = [0; n],
     g = |p_PQ| - l                                                                        (1)
     k = n . (a_Q - a_P) + (|v_Q - v_P|^2 - gdot^2) / |p_PQ|                               (2)
 
-Where P is at Q, n is Wz and stands still.
+Where P is at Q, n is Wz and constant.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from merganser.multibody.kernels.constraints.ends import acceleration_of, arm_of
 from merganser.multibody.kernels.constraints.kind import ConstraintKind
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import Array, add, dot, scaled, subtract, translational, vector
-
-__all__ = ["KIND"]
 
 
 @device

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from merganser.framework.native import device
-from merganser.multibody.kernels.ends import acceleration_of, arm_of, axis_of, point_of, velocity_of
+from merganser.multibody.kernels.frames import acceleration_of, arm_of, axis_of, point_of, velocity_of
 from merganser.multibody.kernels.spatial import Array, Vector3, set_spatial, set_vector
 
 __all__ = ["acceleration_of", "arm_of", "axis_of", "point_of", "set_force", "velocity_of"]

@@ -1,11 +1,9 @@
-"""What a kind of constraint is: one record of functions."""
+"""A kind of constraint: one record of functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-
-__all__ = ["ConstraintKind"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,7 +12,7 @@ class ConstraintKind:
 
         gdot = K v,   gddot = K vdot + k                                                  (1)
 
-    A row between bodies tells the spatial force [t; f] whose power is gdot, and the points at which it acts:
+    A row between bodies defines the spatial force [t; f] whose power is gdot, and the points at which it acts:
 
         gdot = t . (w_WB - w_WA) + f . (v_WB(Q) - v_WA(P))                                (2)
 
@@ -33,7 +31,7 @@ class ConstraintKind:
             one for each of them. The poses are the position records of the two bodies, with fields R_WB and p_WoBo_W.
         add_bias: (row, q_in, v_in, pose_A, pose_B, V_WA_W, V_WB_W, A_WA_W, A_WB_W, value_io) adds k to
             value_io["bias"]. The accelerations are those that there are with vdot = 0, but for one that is the same for
-            all bodies. Continuous plants need it; None stands for k = 0.
+            all bodies. Continuous plants need it; None means k = 0.
         acts_on_coordinates: whether its rows are between coordinates.
     """
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from merganser.multibody.kernels.constraints.kind import ConstraintKind
 from merganser.multibody.kernels.spatial import Array
 
-__all__ = ["LINEAR", "MOST_COORDINATES"]
-
 MOST_COORDINATES = 7
 
 

@@ -14,8 +14,6 @@ from merganser.multibody.kernels.constraints.ends import acceleration_of, arm_of
 from merganser.multibody.kernels.constraints.kind import ConstraintKind
 from merganser.multibody.kernels.spatial import Array, Vector3, add, dot, scaled, subtract
 
-__all__ = ["KIND", "unit_vector"]
-
 
 @device
 def unit_vector(c: int) -> Vector3:

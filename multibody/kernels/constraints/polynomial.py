@@ -12,8 +12,6 @@ from __future__ import annotations
 from merganser.multibody.kernels.constraints.kind import ConstraintKind
 from merganser.multibody.kernels.spatial import Array
 
-__all__ = ["POLYNOMIAL"]
-
 
 def set_row(row: Array, q_in: Array, pose_A: Array, pose_B: Array, value_out: Array) -> None:
     """g and K (1)."""

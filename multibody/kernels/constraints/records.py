@@ -10,14 +10,6 @@ from numpy.typing import NDArray
 from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.multibody.kernels.layout import _interned
 
-__all__ = [
-    "MAX_COORDINATES",
-    "ConstraintRecords",
-    "ConstraintValues",
-    "constraint_row_dtype",
-    "constraint_value_dtype",
-]
-
 MAX_COORDINATES = 8  # of one row
 
 constraint_row_dtype = np.dtype(
@@ -27,7 +19,7 @@ constraint_row_dtype = np.dtype(
         ("complex_code", np.int64),
         ("acts_on_coordinates", np.int64),
         ("index", np.int64),  # which of the rows of its constraint
-        ("num_rows", np.int64),  # of its constraint, which stand side by side
+        ("num_rows", np.int64),  # of its constraint, which are side by side
         ("joint", np.int64),  # number of the loop joint that the row belongs to, or -1
         ("mobod_A", np.int64),
         ("mobod_B", np.int64),
@@ -54,7 +46,7 @@ constraint_row_dtype = np.dtype(
 
 
 def constraint_value_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
-    """What depends on q, v and forces."""
+    """Quantities that depend on q, v and forces."""
     return _interned(
         [
             ("error", scalar),  # g [m, rad or what else it measures]

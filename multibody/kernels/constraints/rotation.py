@@ -16,8 +16,6 @@ from merganser.multibody.kernels.constraints.point import unit_vector
 from merganser.multibody.kernels.frames import axes_of, rotation_vector
 from merganser.multibody.kernels.spatial import Array, add, dot, rotational, scaled, subtract
 
-__all__ = ["KIND"]
-
 
 @device
 def set_row(row: Array, q_in: Array, pose_A: Array, pose_B: Array, value_out: Array) -> None:

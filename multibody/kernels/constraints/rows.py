@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.constraints.table import add_bias, set_row
-from merganser.multibody.kernels.ends import arm_to, push, velocity_of
+from merganser.multibody.kernels.frames import arm_to, push, velocity_of
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -39,24 +39,13 @@ from merganser.multibody.kernels.spatial import (
     vector,
 )
 
-__all__ = [
-    "DEPENDENCE_TOLERANCE",
-    "add_force_of_row",
-    "calc_constraint_rates",
-    "calc_constraint_rows",
-    "constraint_rows",
-    "fill_more",
-    "fill_row",
-    "write_row",
-]
-
 # Of squares: a sine of 3e-5 counts as zero, as that of axes in a file with five digits after the point does.
 DEPENDENCE_TOLERANCE = 1e-9
 
 
 @device
 def write_row(row: Array, q_in: Array, position_in: Array, value_out: Array) -> None:
-    """What a row is worth at the given positions: its error, and its force or its slopes."""
+    """Evaluates a row at the given positions: its error, and its force or its slopes."""
     set_row(row, q_in, position_in[row["mobod_A"]], position_in[row["mobod_B"]], value_out)
 
 
@@ -72,7 +61,7 @@ def fill_row(
         topology: shape [num_mobods].
         row, value: records of the row.
         position_in: position records, shape [num_mobods].
-        start_0, start_1: where in K_out velocity 0 of the plant would stand, for the tree of A and for that of B.
+        start_0, start_1: index in K_out of velocity 0 of the plant, for the tree of A and for that of B.
         K_out: receives the row; zeros where nothing is written.
     """
     if row["acts_on_coordinates"] != 0:
@@ -114,7 +103,7 @@ def fill_more(row: Array, value: Array, k: int, start: int, K_out: Array) -> Non
 def _add_turning_of_both(
     topology: Array, body: int, position_in: Array, moment: Vector3, start: int, K_out: Array
 ) -> None:
-    """What bodies inboard of A and B add to K: f . (w x p_PQ) = w . (p_PQ x f)."""
+    """Contribution of bodies inboard of A and B to K: f . (w x p_PQ) = w . (p_PQ x f)."""
     if not exceeds(dot(moment, moment), 0.0):
         return
     while body > 0:

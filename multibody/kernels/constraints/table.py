@@ -13,8 +13,6 @@ from merganser.multibody.kernels.constraints.kind import ConstraintKind
 from merganser.multibody.kernels.constraints.records import constraint_row_dtype, constraint_value_dtype
 from merganser.multibody.kernels.kind_table import KindTable, Role
 
-__all__ = ["CONSTRAINTS", "add_bias", "constraint_kind_of", "constraint_number_of", "set_constraint_kind", "set_row"]
-
 CONSTRAINTS: tuple[ConstraintKind, ...] = (
     translation.KIND, perpendicular.KIND, distance.KIND, coupler.KIND, point.KIND, rotation.KIND
 )  # fmt: skip

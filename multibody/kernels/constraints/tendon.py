@@ -13,8 +13,6 @@ from merganser.multibody.kernels.constraints.kind import ConstraintKind
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import Array
 
-__all__ = ["TENDON"]
-
 
 def set_row(row: Array, q_in: Array, pose_A: Array, pose_B: Array, value_out: Array) -> None:
     """g and K, both zero within the limits."""

@@ -15,8 +15,6 @@ from merganser.multibody.kernels.constraints.ends import acceleration_of, arm_of
 from merganser.multibody.kernels.constraints.kind import ConstraintKind
 from merganser.multibody.kernels.spatial import Array, add, cross, dot, rotate, rotational, subtract, vector
 
-__all__ = ["KIND"]
-
 
 @device
 def set_row(row: Array, q_in: Array, pose_A: Array, pose_B: Array, value_out: Array) -> None:

@@ -14,8 +14,6 @@ from merganser.multibody.kernels.elements.kind import FINE, ForceElementKind
 from merganser.multibody.kernels.frames import axes_of, rotation_vector
 from merganser.multibody.kernels.spatial import Array, add_spatial, dot, rotational, scaled, subtract
 
-__all__ = ["BALL_SPRING"]
-
 
 def add_forces(
     element: Array, constant: Array, q_in: Array, v_in: Array, position_in: Array, velocity_in: Array, tau_out: Array,

@@ -23,8 +23,7 @@ import numpy as np
 
 from merganser.framework.native import device
 from merganser.multibody.kernels.elements.kind import FINE, NO_FORCE, ForceElementKind
-from merganser.multibody.kernels.ends import arm_of, push, velocity_of
-from merganser.multibody.kernels.frames import Axes, axes_of, combine, express
+from merganser.multibody.kernels.frames import Axes, arm_of, axes_of, combine, express, push, velocity_of
 from merganser.multibody.kernels.layout import BUSHING
 from merganser.multibody.kernels.scalars import arctangent, exceeds
 from merganser.multibody.kernels.spatial import (
@@ -38,8 +37,6 @@ from merganser.multibody.kernels.spatial import (
     subtract,
     vector,
 )
-
-__all__ = ["KIND", "PITCH_TOLERANCE", "add_bushing"]
 
 PITCH_TOLERANCE = 0.008  # smallest cosine of the pitch of a bushing
 

@@ -23,8 +23,6 @@ from merganser.multibody.kernels.layout import DOOR_HINGE
 from merganser.multibody.kernels.scalars import exceeds, hyperbolic_tangent
 from merganser.multibody.kernels.spatial import Array
 
-__all__ = ["KIND", "hinge_friction_torque", "hinge_spring_torque"]
-
 
 @device
 def _bump(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What kinds of fluid forces share: all but how the force follows from the motion of a frame G against the fluid.
+"""Common code of fluid forces: all but how the force follows from the motion of a frame G against the fluid.
 
 They read the same constants: `X_L0A` = X_BG; the last column of `X_L1C` is the velocity of the fluid in the world, the
 others are vectors of their own; and `constants` begin with the density and the viscosity of the fluid.
@@ -11,8 +11,7 @@ from typing import Any
 
 from merganser.framework.native import device
 from merganser.multibody.kernels.elements.kind import FINE, ForceElementKind
-from merganser.multibody.kernels.ends import arm_of, push, velocity_of
-from merganser.multibody.kernels.frames import Axes, axes_of, combine, express
+from merganser.multibody.kernels.frames import Axes, arm_of, axes_of, combine, express, push, velocity_of
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -22,8 +21,6 @@ from merganser.multibody.kernels.spatial import (
     rotational,
     subtract,
 )
-
-__all__ = ["make_fluid_kind"]
 
 
 def make_fluid_kind(name: str, forces_in_fluid: Callable[..., Any]) -> ForceElementKind:

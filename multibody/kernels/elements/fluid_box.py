@@ -23,8 +23,6 @@ from merganser.framework.native import device
 from merganser.multibody.kernels.elements.fluid import make_fluid_kind
 from merganser.multibody.kernels.spatial import Array, Vector3, column
 
-__all__ = ["FLUID_BOX"]
-
 
 @device
 def _drag_on_box(constant: Array, w: Vector3, v: Vector3) -> tuple[Vector3, Vector3]:

@@ -33,8 +33,6 @@ from merganser.multibody.kernels.elements.fluid import make_fluid_kind
 from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.kernels.spatial import Array, Vector3, add, column, cross, dot, scaled
 
-__all__ = ["FLUID_ELLIPSOID"]
-
 _TINY = 1e-300  # added to what is zero at rest before it divides: all that it belongs to vanishes faster
 
 

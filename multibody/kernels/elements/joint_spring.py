@@ -10,8 +10,6 @@ from merganser.multibody.kernels.elements.kind import FINE, ForceElementKind
 from merganser.multibody.kernels.layout import JOINT_SPRING
 from merganser.multibody.kernels.spatial import Array
 
-__all__ = ["KIND"]
-
 
 @device
 def add_forces(

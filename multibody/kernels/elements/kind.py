@@ -1,11 +1,9 @@
-"""What a kind of force element is: one record of functions."""
+"""A kind of force element: one record of functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-
-__all__ = ["FINE", "NO_FORCE", "ForceElementKind"]
 
 FINE = 0
 NO_FORCE = 1  # a spring without length, or a bushing whose pitch is a quarter turn
@@ -18,7 +16,7 @@ class ForceElementKind:
     The functions are kernels' helpers: loops over arrays and records of layout.py, of floats, complex numbers and
     expressions alike. They take the records `element`, which says on which mobods L0 and L1 or on which position and
     velocity it acts, and `constant`; whole vectors q and v; and the position and velocity records of all mobods. They
-    return FINE, or NO_FORCE if there is none for this state, before anything is added.
+    return FINE, or NO_FORCE if this state has no force, before anything is added.
 
     Attributes:
         name: such as "door hinge".

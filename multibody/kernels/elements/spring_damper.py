@@ -14,7 +14,7 @@ import numpy as np
 
 from merganser.framework.native import device
 from merganser.multibody.kernels.elements.kind import FINE, NO_FORCE, ForceElementKind
-from merganser.multibody.kernels.ends import arm_of, velocity_of
+from merganser.multibody.kernels.frames import arm_of, velocity_of
 from merganser.multibody.kernels.layout import SPRING_DAMPER
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import (
@@ -28,8 +28,6 @@ from merganser.multibody.kernels.spatial import (
     subtract,
     vector,
 )
-
-__all__ = ["KIND", "LENGTH_TOLERANCE"]
 
 LENGTH_TOLERANCE = 2e-16  # smallest length of a spring, relative to its free length
 

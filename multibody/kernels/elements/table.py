@@ -12,8 +12,6 @@ from merganser.multibody.kernels.elements import bushing, door_hinge, joint_spri
 from merganser.multibody.kernels.elements.kind import ForceElementKind
 from merganser.multibody.kernels.kind_table import KindTable, Role
 
-__all__ = ["ELEMENTS", "add_energy", "add_forces", "element_kind_of", "set_element_kind"]
-
 ELEMENTS: tuple[ForceElementKind, ...] = (joint_spring.KIND, spring_damper.KIND, door_hinge.KIND, bushing.KIND)
 
 _STATE = ("element", "constant", "q_in", "v_in", "position_in", "velocity_in")

@@ -22,8 +22,6 @@ from merganser.multibody.kernels.mobilizers.kind import ALL_AXES, Closing, Mobil
 from merganser.multibody.kernels.mobilizers.motion import ORIGIN
 from merganser.multibody.kernels.spatial import Array, set_vector
 
-__all__ = ["KIND", "set_angular_velocity", "set_quaternion_rates", "set_rotation"]
-
 
 @device
 def set_rotation(node: Array, q_in: Array, R_FM: Array) -> None:

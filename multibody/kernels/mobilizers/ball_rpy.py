@@ -28,8 +28,6 @@ from merganser.multibody.kernels.mobilizers.kind import ALL_AXES, Closing, Mobil
 from merganser.multibody.kernels.mobilizers.motion import ORIGIN, set_rotation_of_rpy, set_rotation_row
 from merganser.multibody.kernels.spatial import Array, column, set_vector
 
-__all__ = ["KIND", "set_axes", "set_rates", "set_velocities"]
-
 
 @device
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:

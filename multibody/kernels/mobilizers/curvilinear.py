@@ -28,8 +28,6 @@ from merganser.multibody.kernels.mobilizers.motion import ORIGIN, add_bias_at_Mo
 from merganser.multibody.kernels.scalars import floor_of, real_part
 from merganser.multibody.kernels.spatial import Array, column, cross, rotational, scaled, set_vector
 
-__all__ = ["KIND"]
-
 
 @device
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:

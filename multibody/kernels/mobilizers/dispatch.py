@@ -8,11 +8,9 @@ from merganser.framework.native import device, inlined
 from merganser.multibody.kernels.mobilizers.kind import MobilizerKind
 from merganser.multibody.kernels.mobilizers.table import TABLE, carries_mask
 
-__all__ = ["add_bias", "set_axes", "set_kind", "set_pose", "set_rates", "set_velocities"]
-
 
 def set_kind(node: Any, kind: MobilizerKind) -> None:
-    """Makes a topology record that of a mobilizer of some kind: its number, sizes, and where its code stands.
+    """Writes the kind of a mobilizer into its topology record: number, sizes, and addresses of its kernels.
 
     Raises:
         TypeError: it is no MobilizerKind.

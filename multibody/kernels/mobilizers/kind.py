@@ -1,4 +1,4 @@
-"""What a kind of mobilizer is: one record of functions and facts."""
+"""A kind of mobilizer: one record of functions and facts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from merganser.framework.native import device
 from merganser.multibody.kernels.spatial import Array
-
-__all__ = ["ALL_AXES", "ORIENTATION", "Closing", "MobilizerKind", "X", "Y", "Z", "across", "equal_rates"]
 
 Vector = NDArray[np.float64]
 X, Y, Z = np.eye(3)
@@ -82,7 +80,7 @@ class MobilizerKind:
             Hdot is the rate that the axes have in F. Without one the axes are fixed in F and go through Mo.
         set_rates: (node, q_in, v_in, qdot_out) writes qdot = N(q) v.
         set_velocities: (node, q_in, qdot_in, v_out) writes v = N+(q) qdot.
-        carries: pairs (l, k) for which velocity l carries velocity k (about_one_point.py); None if axes move in F in
+        carries: pairs (l, k) for which velocity l carries velocity k (spatial.py); None if axes move in F in
             another way, for which no derivatives in closed form are used.
         can_rotate, can_translate: whether M can turn, and Mo move, in F.
         is_reversible: whether X_MF(q) is X_FM(q) with the opposite axis, so that F may be on the outboard body.

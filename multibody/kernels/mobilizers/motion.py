@@ -1,4 +1,4 @@
-"""What the kinds of mobilizers have in common: rotations R_FM, and rows of the hinge matrix.
+"""Common code of mobilizers: rotations R_FM, and rows of the hinge matrix.
 
     R = cos q 1 + sin q [a]x + (1 - cos q) a a^T                                    (1)   (Rodrigues)
     R = Rz(yaw) Ry(pitch) Rx(roll)                                                  (2)
@@ -31,18 +31,6 @@ from merganser.multibody.kernels.spatial import (
     set_vector,
     vector,
 )
-
-__all__ = [
-    "ORIGIN",
-    "add_bias_at_Mo",
-    "axis_of_M",
-    "set_no_rotation",
-    "set_rotation_about_axis",
-    "set_rotation_of_rpy",
-    "set_rotation_row",
-    "set_row",
-    "set_translation_row",
-]
 
 ORIGIN = (0.0, 0.0, 0.0)
 

@@ -18,8 +18,6 @@ from merganser.multibody.kernels.mobilizers.motion import (
 )
 from merganser.multibody.kernels.spatial import Array, column, set_vector
 
-__all__ = ["KIND"]
-
 
 @device
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:

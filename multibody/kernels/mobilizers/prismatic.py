@@ -14,8 +14,6 @@ from merganser.multibody.kernels.mobilizers.kind import ALL_AXES, ORIENTATION, C
 from merganser.multibody.kernels.mobilizers.motion import set_no_rotation, set_translation_row
 from merganser.multibody.kernels.spatial import Array, rotate, scaled, set_vector, vector
 
-__all__ = ["KIND"]
-
 
 @inlined
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:

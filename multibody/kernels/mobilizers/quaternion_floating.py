@@ -20,8 +20,6 @@ from merganser.multibody.kernels.mobilizers.kind import MobilizerKind
 from merganser.multibody.kernels.mobilizers.motion import set_rotation_row, set_translation_row
 from merganser.multibody.kernels.spatial import Array, column
 
-__all__ = ["KIND", "set_floating_axes"]
-
 
 @device
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:

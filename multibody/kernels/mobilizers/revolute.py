@@ -14,8 +14,6 @@ from merganser.multibody.kernels.mobilizers.kind import ALL_AXES, Closing, Mobil
 from merganser.multibody.kernels.mobilizers.motion import ORIGIN, set_rotation_about_axis, set_rotation_row
 from merganser.multibody.kernels.spatial import Array, rotate, set_vector, vector
 
-__all__ = ["KIND"]
-
 
 @inlined
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:

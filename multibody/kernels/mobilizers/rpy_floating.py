@@ -20,8 +20,6 @@ from merganser.multibody.kernels.mobilizers.quaternion_floating import (
 )
 from merganser.multibody.kernels.spatial import Array
 
-__all__ = ["KIND"]
-
 
 @device
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:

@@ -14,8 +14,6 @@ from merganser.multibody.kernels.mobilizers.kind import MobilizerKind
 from merganser.multibody.kernels.mobilizers.motion import set_rotation_about_axis, set_row
 from merganser.multibody.kernels.spatial import Array, rotate, scaled, set_vector, vector
 
-__all__ = ["KIND"]
-
 
 @device
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:

@@ -24,8 +24,6 @@ from merganser.multibody.kernels.mobilizers import (
 )
 from merganser.multibody.kernels.mobilizers.kind import MobilizerKind
 
-__all__ = ["MOBILIZERS", "TABLE", "carries_mask", "kind_of", "kinds_in", "quaternion_starts"]
-
 MOBILIZERS: tuple[MobilizerKind, ...] = (
     weld.KIND,
     revolute.KIND,
@@ -78,5 +76,5 @@ def quaternion_starts(topology: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def carries_mask(kind: MobilizerKind) -> int:
-    """The pairs (l, k) of a kind for which velocity l carries velocity k, as bits 6 l + k (about_one_point.py)."""
+    """The pairs (l, k) of a kind for which velocity l carries velocity k, as bits 6 l + k (spatial.py)."""
     return sum(1 << (6 * l + k) for l, k in kind.carries or ())

@@ -19,8 +19,6 @@ from merganser.multibody.kernels.mobilizers.kind import ALL_AXES, Closing, Mobil
 from merganser.multibody.kernels.mobilizers.motion import ORIGIN, add_bias_at_Mo, axis_of_M, set_rotation_row
 from merganser.multibody.kernels.spatial import Array, column, cross, rotational, scaled, set_vector
 
-__all__ = ["KIND"]
-
 
 @device
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:

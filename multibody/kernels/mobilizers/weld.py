@@ -13,8 +13,6 @@ from merganser.multibody.kernels.mobilizers.kind import ALL_AXES, ORIENTATION, C
 from merganser.multibody.kernels.mobilizers.motion import ORIGIN, set_no_rotation
 from merganser.multibody.kernels.spatial import Array, set_vector
 
-__all__ = ["KIND"]
-
 
 @device
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:
@@ -24,7 +22,7 @@ def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Ar
 
 @device
 def set_axes(node: Array, fixed: Array, parameters: Array, q_in: Array, body: Array) -> None:
-    """There are none."""
+    """Does nothing: a weld has no axes."""
 
 
 KIND = MobilizerKind(

@@ -2,30 +2,155 @@
 
 The force on the joint is gear (gain u + bias), with the bias b0 + b1 gear q + b2 gear v. Without bias it is a motor:
 the actuation of the plant is the force itself. With b1, b2 <= 0 it is a PD controller of the plant, with the gains
--b1 gear^2 and -b2 gear^2, and the desired position (gain u + b0) / (-b1 gear): u / gear for a position servo.
+-b1 gear^2 and -b2 gear^2, and the constant effort gear b0. With b1 < 0, its desired position is u / gear, which is cut
+off at ctrlrange, times gain / -b1. With b1 = 0 < -b2, its desired velocity is gain u / (-b2 gear), which has no limits.
+
+The force of an actuator of an MJCF file, from its class and its element.
 """
 
 from __future__ import annotations
 
-__all__ = ["MjcfActuator", "add_actuators", "read_actuators"]
-
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isinf, sqrt
+from math import inf, isfinite, sqrt
 
 import numpy as np
 
 from merganser.multibody.parsing.description import ActuatorDescription, ModelDescription
-from merganser.multibody.parsing.mjcf.actuator_law import ActuatorLaw, read_law
 from merganser.multibody.parsing.mjcf.bodies import MjcfModel
-from merganser.multibody.parsing.mjcf.defaults import ACTUATOR_TAGS
 from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_range
 from merganser.multibody.parsing.mjcf.names import unique_name
 from merganser.multibody.parsing.mjcf.reference_mass import ReferenceMass
-from merganser.multibody.parsing.mjcf.report import MjcfReport
 from merganser.multibody.parsing.mjcf.settings import MjcfSettings
+from merganser.multibody.parsing.mjcf.source import ACTUATOR_TAGS
 from merganser.multibody.parsing.mjcf.tree import MjcfTree, Placement
+from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode
+
+_GAINS = ("fixed", "affine", "muscle", "dcmotor", "pid", "so3", "user")
+_BIASES = ("none", "affine", "muscle", "dcmotor", "so3", "user")
+_DYNAMICS = ("none", "integrator", "filter", "filterexact", "pid", "dcmotor", "muscle", "user")
+_MAX_PARAMETERS = 10
+
+
+@dataclass(frozen=True)
+class ActuatorLaw:
+    """The force gain u + b0 + b1 length + b2 speed by the control u.
+
+    Attributes:
+        gain_type, bias_type, dynamics: as MJCF calls them.
+        gain: of the control, and what length and speed add to it.
+        bias: b0, b1, b2.
+        damping_ratio: from which b2 follows, if positive.
+    """
+
+    gain_type: str = "fixed"
+    bias_type: str = "none"
+    dynamics: str = "none"
+    gain: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    damping_ratio: float = 0.0
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether gain and bias have constant coefficients."""
+        has_constant_gain = self.gain_type == "fixed" or (self.gain_type == "affine" and not any(self.gain[1:]))
+        return has_constant_gain and self.bias_type in ("none", "affine")
+
+    @property
+    def is_motor(self) -> bool:
+        """Whether the force is that of the control alone."""
+        return self.bias_type == "none" or not (any(self.bias) or self.damping_ratio)
+
+    @property
+    def is_position_servo(self) -> bool:
+        """Whether it drives the length to the control."""
+        return self.gain_type == "fixed" and self.bias_type == "affine" and self.gain[0] == -self.bias[1] != 0.0
+
+    @property
+    def is_velocity_servo(self) -> bool:
+        """Whether it drives the speed to the control."""
+        return (
+            self.gain_type == "fixed"
+            and self.bias_type == "affine"
+            and self.bias[1] == 0.0
+            and self.gain[0] == -self.bias[2] != 0.0
+        )
+
+
+def read_law(steps: Iterable[XmlNode]) -> ActuatorLaw:
+    """The law after the actuator elements of a class and the element itself, each of which changes it.
+
+    Raises:
+        ParsingError: a type or number is wrong.
+    """
+    law = ActuatorLaw()
+    for node in steps:
+        match node.tag:
+            case "general":
+                law = _general(node, law)
+            case "position":
+                law = _position(node, law)
+            case "velocity":
+                law = _velocity(node, law)
+            case _:
+                law = ActuatorLaw()
+    return law
+
+
+def _general(node: XmlNode, law: ActuatorLaw) -> ActuatorLaw:
+    gain, bias = _parameters(node, "gainprm", law.gain), _parameters(node, "biasprm", law.bias)
+    return replace(
+        law,
+        gain_type=_type(node, "gaintype", law.gain_type, _GAINS),
+        bias_type=_type(node, "biastype", law.bias_type, _BIASES),
+        dynamics=_type(node, "dyntype", law.dynamics, _DYNAMICS),
+        gain=gain,
+        bias=bias,
+        damping_ratio=0.0 if "biasprm" in node.attributes else law.damping_ratio,
+    )
+
+
+def _position(node: XmlNode, law: ActuatorLaw) -> ActuatorLaw:
+    """A servo of stiffness kp, and of damping kv, or of a damping ratio."""
+    if not law.is_position_servo:
+        law = ActuatorLaw("fixed", "affine", gain=(1.0, 0.0, 0.0), bias=(0.0, -1.0, 0.0))
+    kp = node.float_attribute("kp", law.gain[0])
+    kv, ratio = -law.bias[2], law.damping_ratio
+    if "kv" in node.attributes and "dampratio" in node.attributes:
+        raise node.error(f"{node.describe()} has both 'kv' and 'dampratio'; expected one of them.")
+    if "kv" in node.attributes:
+        kv, ratio = node.float_attribute("kv"), 0.0
+    elif "dampratio" in node.attributes:
+        kv, ratio = 0.0, node.float_attribute("dampratio")
+    for name, value in (("kp", kp), ("kv", kv), ("dampratio", ratio)):
+        if value < 0.0:
+            raise node.error(f"attribute '{name}' of {node.describe()} is {value:g}; it cannot be negative.")
+    has_filter = node.float_attribute("timeconst", 0.0) > 0.0
+    dynamics = "filterexact" if has_filter else law.dynamics
+    return ActuatorLaw("fixed", "affine", dynamics, (kp, 0.0, 0.0), (0.0, -kp, -kv), ratio)
+
+
+def _velocity(node: XmlNode, law: ActuatorLaw) -> ActuatorLaw:
+    """A servo of damping kv."""
+    kv = node.float_attribute("kv", law.gain[0] if law.is_velocity_servo else 1.0)
+    if kv < 0.0:
+        raise node.error(f"attribute 'kv' of {node.describe()} is {kv:g}; it cannot be negative.")
+    return ActuatorLaw("fixed", "affine", gain=(kv, 0.0, 0.0), bias=(0.0, 0.0, -kv))
+
+
+def _type(node: XmlNode, name: str, default: str, known: tuple[str, ...]) -> str:
+    return node.expect_one_of(node.attributes.get(name, default), known, f"value of attribute '{name}'")
+
+
+def _parameters(node: XmlNode, name: str, default: tuple[float, float, float]) -> tuple[float, float, float]:
+    """The first three of up to ten parameters; those that are not there keep their values."""
+    if name not in node.attributes:
+        return default
+    given = node.vector_attribute(name, tuple(range(1, _MAX_PARAMETERS + 1)))[:3]
+    first, second, third = (*map(float, given), *default[len(given) :])
+    return first, second, third
+
 
 _SUPPORTED = ("motor", "position", "velocity", "general")
 _OTHER_TRANSMISSIONS = ("tendon", "site", "body", "slidersite", "cranksite")
@@ -44,7 +169,7 @@ class MjcfActuator:
         law: what force it makes.
         gear: of the force, and of position and velocity.
         rotor_inertia: of its own [kg m^2 or kg].
-        clamps_control: whether the control is kept within `ctrlrange`.
+        control_range: within which the control is kept; None if it is not.
     """
 
     node: XmlNode
@@ -54,16 +179,12 @@ class MjcfActuator:
     law: ActuatorLaw
     gear: float
     rotor_inertia: float
-    clamps_control: bool = True
+    control_range: tuple[float, float] | None = None
 
     @property
     def group(self) -> int:
-        """By which actuators are switched off together."""
+        """The group whose actuators are switched off together."""
         return int(self.node.float_attribute("group", 0.0))
-
-    def control_range(self) -> tuple[float, float] | None:
-        """The least and the largest control; None if there are none."""
-        return read_range(self.node, "ctrlrange", "ctrllimited", self.settings) if self.clamps_control else None
 
 
 def read_actuators(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> list[MjcfActuator]:
@@ -89,7 +210,7 @@ def read_actuators(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> list
                 actuators += _read(element, placement, model, report)
     actuators = [a for a in actuators if a.group not in options.disabled_actuator_groups]
     for actuator in actuators:
-        actuator.clamps_control = options.allows("clampctrl")
+        actuator.control_range = _control_range(actuator) if options.allows("clampctrl") else None
         squared = actuator.gear**2
         actuator.joint.rotors += squared * actuator.rotor_inertia
         actuator.joint.damping += squared * _damping(actuator.node, report)
@@ -110,6 +231,9 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
             raise element.error(f"{element.describe()} needs an attribute 'joint' that names what it drives.")
         report.add(element.location, f"{what} of a {others[0]} is left out: actuators act on joints")
         return []
+    others = [name for name in (*_OTHER_TRANSMISSIONS, "refsite") if name in node.attributes]
+    if others:
+        report.add(element.location, f"{what} {', '.join(others)}: no effect, as it acts on a joint")
     law = read_law((*defaults.actuators(element), element))
     gear = float(node.vector_attribute("gear", tuple(range(1, 7)), [1.0])[0])
     rotor_inertia = node.float_attribute("armature", 0.0)
@@ -127,8 +251,22 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
     return actuators
 
 
+def _control_range(actuator: MjcfActuator) -> tuple[float, float] | None:
+    """The least and the largest control: the range of its own, or a share of that of the joint."""
+    node, (low, high) = actuator.node, actuator.joint.limits
+    share = node.float_attribute("inheritrange", 0.0)
+    if share == 0.0:
+        return read_range(node, "ctrlrange", "ctrllimited", actuator.settings)
+    if share < 0.0 or "ctrlrange" in node.attributes or not isfinite(high - low):
+        raise node.error(
+            f"{node.describe()} has inheritrange {share:g}, which must be positive, without a ctrlrange, and for a "
+            "joint with a range."
+        )
+    return 0.5 * (low + high - share * (high - low)), 0.5 * (low + high + share * (high - low))
+
+
 def _unsupported(law: ActuatorLaw, joint: MjcfJoint) -> str:
-    """Why an actuator is left out; empty if it is not."""
+    """The reason why an actuator is left out; empty if supported."""
     if not joint.is_scalar:
         return f"of a {joint.type} joint is left out: actuators act on hinges and slides"
     if not law.is_affine or law.dynamics not in ("none", *_FILTERS):
@@ -165,9 +303,11 @@ def add_actuators(
     places = {(joint.child.model, joint.name): i for i, joint in enumerate(description.joints)}
     ranks = {"motor": 0, "position": 1}
     for actuator in sorted(actuators, key=lambda each: ranks.get(each.node.tag, 2)):
-        limit = _effort_limit(actuator, report)
-        if limit == 0.0:
-            report.add(actuator.node.location, f"<{actuator.node.tag}> without force is left out")
+        low, high = _effort_range(actuator)
+        limit = max(-low, high)
+        if limit == 0.0 or low == high:
+            what = "without force" if limit == 0.0 else "with a force that never changes"
+            report.add(actuator.node.location, f"<{actuator.node.tag}> {what} is left out")
             continue
         name = actuator.name or unique_name(f"motor{len(description.actuators)}", taken)
         place = places[model.name, actuator.joint.name]
@@ -187,6 +327,8 @@ def add_actuators(
                 actuator.joint.name,
                 actuator.node.location,
                 effort_limit=limit,
+                effort_range=None if -low == high else (low, high),
+                desired_position=None if gains is None else _desired_position(actuator, report),
                 rotor_inertia=rotor,
                 gear_ratio=actuator.gear or 1.0,
                 controller_gains=gains,
@@ -205,28 +347,37 @@ def _gains(actuator: MjcfActuator, reference: ReferenceMass, report: MjcfReport)
     if law.damping_ratio > 0.0 and actuator.gear:
         mass = reference.effective(actuator.joint) / actuator.gear**2
         damping = 2.0 * law.damping_ratio * sqrt(stiffness * mass)
-    if not (law.is_position_servo or law.is_velocity_servo):
-        report.add(
-            location,
-            f"<{actuator.node.tag}> is a PD controller: the desired position or speed, and what is left of its force, "
-            "are for its user to compute",
-        )
-    elif actuator.control_range() or "inheritrange" in actuator.node.attributes:
-        report.add(location, f"<{actuator.node.tag}> ctrlrange: the desired state of a PD controller is not clamped")
     return stiffness * actuator.gear**2, damping * actuator.gear**2
 
 
-def _effort_limit(actuator: MjcfActuator, report: MjcfReport) -> float:
-    """The largest force on the joint, of the ranges of control and force, and of all forces on the joint."""
-    node, gear = actuator.node, abs(actuator.gear)
-    ranges = [(1.0, "actuatorfrcrange of its joint", actuator.joint.effort_range)]
-    force = read_range(node, "forcerange", "forcelimited", actuator.settings)
-    ranges += [(gear, "forcerange", force)] if force else []
-    control = actuator.control_range()
-    ranges += [(gear * abs(actuator.law.gain[0]), "ctrlrange", control)] if control and actuator.law.is_motor else []
-    limits = [inf]
-    for factor, name, (low, high) in ranges:
-        limits.append(factor * max(high, -low) if not isinf(high) else inf)
-        if -low != high:
-            report.add(node.location, f"<{node.tag}> {name} is not symmetric: the larger bound holds both ways")
-    return max(0.0, min(limits))
+def _desired_position(actuator: MjcfActuator, report: MjcfReport) -> tuple[float, float, float, float] | None:
+    """The input map of a PD controller's desired position, see JointActuator; None without one."""
+    law, gear, node = actuator.law, actuator.gear, actuator.node
+    stiffness, control = -law.bias[1], actuator.control_range
+    if stiffness == 0.0 or gear == 0.0:
+        if not any(law.bias[1:]) and not law.damping_ratio:
+            report.add(node.location, f"<{node.tag}> has a constant force, which is left out: it is a motor")
+        elif not law.is_velocity_servo:
+            report.add(node.location, f"<{node.tag}> is a controller whose desired speed is for its user to compute")
+        elif control:
+            report.add(node.location, f"<{node.tag}> ctrlrange: the desired speed of a controller is not clamped")
+        return (-inf, inf, 1.0, gear * law.bias[0]) if law.bias[0] and gear else None
+    low, high = sorted(bound / gear for bound in control) if control else (-inf, inf)
+    found = low, high, law.gain[0] / stiffness, gear * law.bias[0]
+    return None if found == (-inf, inf, 1.0, 0.0) else found
+
+
+def _effort_range(actuator: MjcfActuator) -> tuple[float, float]:
+    """The lowest and the highest force on the joint, of the ranges of control and force, and of forces on the joint."""
+    ranges = [actuator.joint.effort_range]
+    force = read_range(actuator.node, "forcerange", "forcelimited", actuator.settings)
+    control = actuator.control_range if actuator.law.is_motor else None
+    for factor, given in ((actuator.gear, force), (actuator.gear * actuator.law.gain[0], control)):
+        if given:
+            low, high = sorted(factor * bound for bound in given) if factor else (0.0, 0.0)
+            ranges.append((low, high))
+    # If ranges do not overlap, the last one counts.
+    low, high = -inf, inf
+    for first, last in reversed(ranges):
+        low, high = min(max(low, first), last), max(min(high, last), first)
+    return low, high

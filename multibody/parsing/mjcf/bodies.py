@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["MjcfLink", "MjcfModel", "name_links", "read_bodies"]
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.description import BodyReference
 from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry, MjcfGeometryReader
-from merganser.multibody.parsing.mjcf.inertia import body_mass, scaled_to_total, uses_geometries
 from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_joint
-from merganser.multibody.parsing.mjcf.mass import MassProperties
+from merganser.multibody.parsing.mjcf.mass import MassProperties, body_mass, scaled_to_total, uses_geometries
 from merganser.multibody.parsing.mjcf.names import unique_name
 from merganser.multibody.parsing.mjcf.pose import segment_pose
-from merganser.multibody.parsing.mjcf.report import MjcfReport
 from merganser.multibody.parsing.mjcf.tree import MjcfBody, MjcfPart, MjcfTree
+from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 
 
 @dataclass(eq=False)
@@ -25,7 +22,7 @@ class MjcfLink:
 
     Attributes:
         body: its elements.
-        parent: the one in which it stands; None for the world.
+        parent: the body around it; None for the world.
         X_PB: pose in the parent where the file puts it.
         joints: in their order.
         geometries: all that are supported.
@@ -52,7 +49,7 @@ class MjcfLink:
         return self.parent is None
 
     def pose_in_world(self) -> RigidTransform:
-        """X_WB where the file puts it."""
+        """X_WB in the configuration of the file."""
         X_WB, link = RigidTransform(), self
         while link.parent is not None:
             X_WB, link = link.X_PB @ X_WB, link.parent
@@ -84,11 +81,11 @@ class MjcfModel:
     geometry_of: dict[MjcfPart, MjcfGeometry] = field(default_factory=dict)
 
     def reference(self, link: MjcfLink) -> BodyReference:
-        """What a description calls a body."""
+        """The name of a body in a description."""
         return BodyReference.world() if link.is_world else BodyReference(self.name, link.name)
 
     def subtree(self, link: MjcfLink) -> list[MjcfLink]:
-        """A body and all that stand in it, without the world."""
+        """A body and all bodies inside it, without the world."""
         inside = {link}
         for other in self.links:  # parents come before their children
             if other.parent in inside:
@@ -135,7 +132,7 @@ def read_bodies(name: str, tree: MjcfTree, reader: MjcfGeometryReader, report: M
 
 
 def _read_geometries(link: MjcfLink, reader: MjcfGeometryReader, model: MjcfModel) -> None:
-    """Geometries without a name are called after their number on the body."""
+    """Reads geometries; those without a name are named by their number on the body."""
     body = link.body
     needs_mass = not link.is_world and uses_geometries(body)
     taken = {part.name for part in body.geoms if part.name}

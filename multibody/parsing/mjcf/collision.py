@@ -9,8 +9,6 @@ which MuJoCo does not.
 
 from __future__ import annotations
 
-__all__ = ["add_exclusions", "read_pairs", "touching_geometries"]
-
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -18,8 +16,8 @@ from merganser.multibody.parsing.description import CollisionExclusionDescriptio
 from merganser.multibody.parsing.errors import SourceLocation
 from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
 from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry
-from merganser.multibody.parsing.mjcf.report import MjcfReport
 from merganser.multibody.parsing.mjcf.tree import MjcfTree
+from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 
 Pairs = set[frozenset[MjcfGeometry]]
 
@@ -41,8 +39,10 @@ def read_pairs(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> Pairs:
         for node in placement.source.section("contact"):
             if node.tag != "pair":
                 continue
-            if len(node.attributes) > 2 + ("name" in node.attributes) + ("class" in node.attributes):
-                report.add(node.location, "<pair> takes the contact properties of its geometries")
+            others = sorted(node.attributes.keys() - {"name", "class", "geom1", "geom2"})
+            if others:
+                why = "it takes the contact properties of its geometries"
+                report.add(node.location, f"<pair> {', '.join(others)}: no effect, {why}")
             references = [("geom", node.require_attribute(name)) for name in ("geom1", "geom2")]
             for _, things in placement.names.combinations(node, references):
                 found = [model.geometry_of.get(part) for _, part in things]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["add_fluid"]
-
 import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.parsing.description import FluidDescription, ModelDescription, ShapeDescription
 from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
 from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry
-from merganser.multibody.parsing.mjcf.options import MjcfOptions
-from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.settings import MjcfOptions
+from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 
 _COEFFICIENTS = [0.5, 0.25, 1.5, 1.0, 1.0]
 _SMALLEST = 1e-15  # of masses [kg] and of differences of moments of inertia [kg m^2]
@@ -29,8 +27,7 @@ def add_fluid(model: MjcfModel, options: MjcfOptions, description: ModelDescript
     Raises:
         ParsingError: coefficients of a geometry are wrong.
     """
-    is_passive = options.allows("spring") or options.allows("damper")  # as in MuJoCo, both together switch it off
-    if not (options.density > 0.0 or options.viscosity > 0.0) or not is_passive:
+    if not (options.density > 0.0 or options.viscosity > 0.0) or not options.has_passive_forces():
         return
     for link in model.links:
         if link.weld_root().is_world or link.mass.mass < _SMALLEST:
@@ -60,7 +57,7 @@ def _on_geometry(
 
 
 def _semi_axes(shape: ShapeDescription) -> np.ndarray | None:
-    """Those of the ellipsoid that stands for a shape [m], shape [3]."""
+    """Semi-axes of the ellipsoid that replaces a shape [m], shape [3]."""
     d = shape.dimensions
     match shape.kind:
         case "Sphere":
@@ -75,7 +72,7 @@ def _semi_axes(shape: ShapeDescription) -> np.ndarray | None:
 
 
 def _on_box(link: MjcfLink, options: MjcfOptions) -> FluidDescription | None:
-    """On the box that has the mass and the inertia of the body; None if that has no extent."""
+    """The force on the box of the body's mass and inertia; None if the box has no extent."""
     moments, axes = link.mass.principal()
     squares = np.maximum(_SMALLEST, moments.sum() - 2.0 * moments) / link.mass.mass * 6.0
     if not np.isfinite(squares).all():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MjcfGeometry", "MjcfGeometryReader"]
-
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,12 +11,10 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry import InMemoryMesh
 from merganser.multibody.parsing.description import FrictionDescription, GeometryDescription, ShapeDescription
 from merganser.multibody.parsing.errors import ParsingError
-from merganser.multibody.parsing.mjcf.fit import fitted_primitive
 from merganser.multibody.parsing.mjcf.height_field import read_height_field
 from merganser.multibody.parsing.mjcf.mass import MassProperties, shell_mass, solid_mass
-from merganser.multibody.parsing.mjcf.mesh import MjcfMesh, read_mesh
+from merganser.multibody.parsing.mjcf.mesh import MjcfMesh, fitted_primitive, read_mesh
 from merganser.multibody.parsing.mjcf.pose import segment_pose
-from merganser.multibody.parsing.mjcf.report import MjcfReport
 from merganser.multibody.parsing.mjcf.settings import read_flag
 from merganser.multibody.parsing.mjcf.source import MjcfSource
 from merganser.multibody.parsing.mjcf.texture import (
@@ -29,6 +25,7 @@ from merganser.multibody.parsing.mjcf.texture import (
     textured_plane,
 )
 from merganser.multibody.parsing.mjcf.tree import MjcfPart
+from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["read_height_field"]
-
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +81,7 @@ def _read_binary(path: Path) -> np.ndarray:
     data = path.read_bytes()
     rows, columns = np.frombuffer(data[:8], "<i4").tolist() if len(data) >= 8 else (0, 0)
     if min(rows, columns) < 2 or len(data) != 8 + 4 * rows * columns:
-        raise RuntimeError(f"'{path}' is no height field: {len(data)} bytes, but {rows} rows and {columns} columns.")
+        raise RuntimeError(f"'{path}' is not a height field: {len(data)} bytes, but {rows} rows and {columns} columns.")
     return np.frombuffer(data, "<f4", offset=8).reshape(rows, columns).astype(np.float64)
 
 

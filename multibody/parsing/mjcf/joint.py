@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MjcfJoint", "read_joint", "read_range", "read_spring_dampers", "switch_off"]
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import inf
@@ -11,11 +9,10 @@ from math import inf
 import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.multibody.parsing.joint_reader import check_limits, check_nonnegative, unit_axis
-from merganser.multibody.parsing.mjcf.options import MjcfOptions
-from merganser.multibody.parsing.mjcf.report import MjcfReport
-from merganser.multibody.parsing.mjcf.settings import MjcfSettings
+from merganser.multibody.parsing.mjcf.settings import MjcfOptions, MjcfSettings
 from merganser.multibody.parsing.mjcf.tree import MjcfBody, MjcfPart
+from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
+from merganser.multibody.parsing.urdf_and_sdf.joints import check_limits, check_nonnegative, unit_axis
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _TYPES = ("free", "ball", "slide", "hinge")
@@ -69,12 +66,12 @@ class MjcfJoint:
 
     @property
     def num_positions(self) -> int:
-        """How many numbers are its value in MuJoCo."""
+        """The number of its positions in MuJoCo."""
         return {"free": 7, "ball": 4}.get(self.type, 1)
 
     @property
     def num_velocities(self) -> int:
-        """How many numbers are its velocity."""
+        """The number of its velocities."""
         return {"free": 6, "ball": 3}.get(self.type, 1)
 
     def child_pose(self) -> RigidTransform:
@@ -152,9 +149,6 @@ def _report_unusual(joint: MjcfJoint, stiffness: float, report: MjcfReport) -> N
     node = joint.part.node
     if stiffness:
         report.add(node.location, "<joint type=\"free\"> stiffness: the spring is left out")
-    if joint.armature:
-        report.add(node.location, "<joint type=\"free\"> armature: left out; other joints have it")
-        joint.armature = 0.0
     if joint.friction:
         report.add(node.location, "<joint type=\"free\"> frictionloss: what floats has no friction here")
 
@@ -168,11 +162,11 @@ def _check_free_joint(joint: MjcfJoint) -> None:
 
 
 def read_spring_dampers(joints: Iterable[MjcfJoint], inertia_of: Callable[[MjcfJoint], float]) -> None:
-    """Gives joints with a time constant and a damping ratio the stiffness and damping that lead to them.
+    """Computes stiffness and damping of joints given by a time constant and a damping ratio.
 
     Args:
         joints: all joints.
-        inertia_of: tells what the force of a joint moves in the configuration of the file [kg m^2 or kg].
+        inertia_of: returns the inertia that a joint moves in the configuration of the file [kg m^2 or kg].
     """
     for joint in joints:
         T, ratio = joint.time_constant, joint.damping_ratio
@@ -185,7 +179,7 @@ def read_spring_dampers(joints: Iterable[MjcfJoint], inertia_of: Callable[[MjcfJ
 
 
 def switch_off(joints: Iterable[MjcfJoint], options: MjcfOptions) -> None:
-    """Takes from joints what a flag of the main file switches off: limits, springs or dampers."""
+    """Removes limits, springs or dampers of joints that a flag of the main file switches off."""
     for joint in joints:
         if not options.allows("limit"):
             joint.limits = (-inf, inf)
@@ -196,7 +190,7 @@ def switch_off(joints: Iterable[MjcfJoint], options: MjcfOptions) -> None:
 
 
 def read_range(node: XmlNode, name: str, switch: str, settings: MjcfSettings) -> tuple[float, float] | None:
-    """Two numbers that are limits, if the element says so, or if it has them and limits are automatic.
+    """The limits of an element, if it has them and they are on or automatic.
 
     Args:
         node: the element.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["apply_home"]
-
 from dataclasses import replace
 
 import numpy as np
@@ -12,15 +10,15 @@ from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.parsing.description import ModelDescription
 from merganser.multibody.parsing.mjcf.bodies import MjcfModel
 from merganser.multibody.parsing.mjcf.joint import MjcfJoint
-from merganser.multibody.parsing.mjcf.report import MjcfReport
 from merganser.multibody.parsing.mjcf.source import MjcfSource
+from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _HOME = "home"
 
 
 def apply_home(source: MjcfSource, model: MjcfModel, description: ModelDescription, report: MjcfReport) -> None:
-    """Makes the positions of the key `home` those that new Contexts start with.
+    """Makes the positions of the key `home` the default ones.
 
     Args:
         source: the main file.

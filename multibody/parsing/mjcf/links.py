@@ -3,53 +3,68 @@
 A body with several joints has massless bodies between them, called after it: joint j1 moves `arm0` in the parent of
 `arm`, joint j2 moves `arm1` in `arm0`, and the last one `arm` itself. Each of them has the frame of `arm` at the
 joints' zero. A body without joints is welded to its parent.
+
+Bodies without joints become part of their parents, where a file asks for that (compiler fusestatic).
 """
 
 from __future__ import annotations
 
-__all__ = ["add_links"]
+from dataclasses import replace
 
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.description import (
     BodyReference,
-    CameraDescription,
     FrameDescription,
     JointDescription,
     LinkDescription,
     ModelDescription,
 )
+from merganser.multibody.parsing.instrument_description import CameraDescription
 from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
 from merganser.multibody.parsing.mjcf.camera import read_cameras
 from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry
-from merganser.multibody.parsing.mjcf.inertia import to_spatial_inertia
 from merganser.multibody.parsing.mjcf.joint import MjcfJoint
+from merganser.multibody.parsing.mjcf.mass import to_spatial_inertia, total_mass
 from merganser.multibody.parsing.mjcf.names import unique_name
-from merganser.multibody.parsing.mjcf.report import MjcfReport
-from merganser.multibody.parsing.mjcf.tree import MjcfPart
+from merganser.multibody.parsing.mjcf.settings import MjcfOptions
+from merganser.multibody.parsing.mjcf.tree import MjcfPart, MjcfTree
+from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.tree import SpatialInertia
 
 _TYPES = {"hinge": "revolute", "slide": "prismatic", "ball": "ball"}
 
 
-def add_links(model: MjcfModel, description: ModelDescription, touching: set[MjcfGeometry], report: MjcfReport) -> None:
+def add_links(
+    model: MjcfModel,
+    options: MjcfOptions,
+    description: ModelDescription,
+    touching: set[MjcfGeometry],
+    report: MjcfReport,
+) -> None:
     """Adds all bodies with their geometries, joints, and sites and cameras as frames.
 
     Args:
         model: what was read.
+        options: of the main file.
         description: receives them.
         touching: geometries that have the proximity role.
         report: receives what has no counterpart.
     """
-    _LinkWriter(model, description, touching, report).write()
+    _LinkWriter(model, options, description, touching, report).write()
 
 
 class _LinkWriter:
     """Keeps the names that are taken."""
 
     def __init__(
-        self, model: MjcfModel, description: ModelDescription, touching: set[MjcfGeometry], report: MjcfReport
+        self,
+        model: MjcfModel,
+        options: MjcfOptions,
+        description: ModelDescription,
+        touching: set[MjcfGeometry],
+        report: MjcfReport,
     ):
-        self._model, self._description = model, description
+        self._model, self._description, self._compensates = model, description, options.has_passive_forces()
         self._touching, self._report = touching, report
         self._body_names = {link.name for link in model.links}
         self._joint_names = {joint.part.name for joint in model.joints() if joint.part.name}
@@ -67,9 +82,11 @@ class _LinkWriter:
                 self._description.world_visuals += visuals
                 self._description.world_collisions += collisions
                 continue
+            node = link.body.node
             added = LinkDescription(
-                link.name, to_spatial_inertia(link.mass, link.body.node), link.body.node.location, visuals, collisions
-            )
+                link.name, to_spatial_inertia(link.mass, node), node.location, visuals, collisions,
+                gravity_compensation=node.float_attribute("gravcomp", 0.0) if self._compensates else 0.0,
+            )  # fmt: skip
             self._description.links.append(added)
             self._add_joints(link, added)
         self._add_frames()
@@ -85,7 +102,9 @@ class _LinkWriter:
             is_last = number == len(link.joints) - 1
             outboard = child if is_last else self._add_between(link, number)
             if joint.type == "free":  # Finalize() adds the joint, under the name of the body
-                joint.name, added.X_WB, added.floating_damping = link.name, link.X_PB, joint.damping
+                joint.name, added.X_WB = link.name, link.X_PB
+                added.floating_damping, added.floating_armature = joint.damping, joint.armature
+                added.floating_joint = joint.part.name
             else:
                 self._add_joint(joint, parent, outboard, X_PB)
             parent, X_PB = outboard, RigidTransform()
@@ -139,7 +158,7 @@ class _LinkWriter:
                 name = self._add_frame(camera.part, camera.name, camera.link, camera.X_BC, taken)
             self._description.cameras.append(
                 CameraDescription(
-                    camera.name, name, image.width, image.height, image.focal, image.fov_y, camera.motion
+                    camera.name, name, image.width, image.height, image.focal, image.fov_y, camera.motion, image.center
                 )
             )
 
@@ -153,3 +172,65 @@ class _LinkWriter:
             FrameDescription(name, self._model.reference(link), X_BF, location, self._model.name)
         )
         return name
+
+
+_SECTIONS = ("contact", "equality", "tendon", "actuator", "sensor", "custom", "deformable")
+_BODY_ATTRIBUTES = ("body", "body1", "body2", "objname", "refname")
+
+
+def fuse_static_bodies(model: MjcfModel, tree: MjcfTree) -> None:
+    """Puts geometries, sites, masses and children of static bodies into their parents.
+
+    Bodies that something refers to by name stay, as do those that the file wants to keep.
+
+    Args:
+        model: its bodies are changed.
+        tree: has the sections that may refer to bodies.
+    """
+    named = _bodies_by_reference(tree)
+    children: dict[MjcfLink, list[MjcfLink]] = {link: [] for link in model.links}
+    for link in model.links[1:]:
+        assert link.parent is not None
+        children[link.parent].append(link)
+    for link in reversed(model.links[1:]):
+        attributes = link.body.node.attributes
+        keeps = attributes.get("fuse") == "false" or attributes.get("mocap") == "true"
+        keeps = keeps or "sleep" in attributes or "gravcomp" in attributes
+        if link.joints or keeps or link.body.name in named:
+            continue
+        _fuse(link, children[link], model)
+        assert link.parent is not None
+        children[link.parent] += children[link]
+        model.links.remove(link)
+
+
+def _fuse(link: MjcfLink, children: list[MjcfLink], model: MjcfModel) -> None:
+    parent = link.parent
+    assert parent is not None
+    X_PB = link.X_PB
+    if not parent.is_world:
+        parent.mass = total_mass([parent.mass, link.mass.at(X_PB)])
+    taken = {geometry.description.name for geometry in parent.geometries}
+    for geometry in link.geometries:
+        old = geometry.description
+        geometry.description = replace(old, name=unique_name(old.name, taken), X_BG=X_PB @ old.X_BG)
+        parent.geometries.append(geometry)
+    parent.sites += [(part, X_PB @ X_BS) for part, X_BS in link.sites]
+    parent.cameras += [(part, X_PB @ X_BC) for part, X_BC in link.cameras]
+    parent.lights += [(part, X_PB @ X_BF) for part, X_BF in link.lights]
+    for child in children:
+        child.parent, child.X_PB = parent, X_PB @ child.X_PB
+    for body in [body for body, found in model.link_of.items() if found is link]:
+        model.link_of[body] = parent
+
+
+def _bodies_by_reference(tree: MjcfTree) -> set[str]:
+    """Names of bodies in sections other than that of the bodies."""
+    names = set()
+    for placement in tree.placements:
+        for section in _SECTIONS:
+            for node in placement.source.section(section):
+                for attribute in _BODY_ATTRIBUTES:
+                    if attribute in node.attributes:
+                        names.add(placement.names.spot.full(node.attributes[attribute]))
+    return names

@@ -1,14 +1,12 @@
-"""What an MJCF file says about simulating it, for programs that have no plant yet."""
+"""Simulation settings of an MJCF file, for programs that have no plant yet."""
 
 from __future__ import annotations
-
-__all__ = ["LoadMjcfOptions"]
 
 import os
 from pathlib import Path
 
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation, located
-from merganser.multibody.parsing.mjcf.options import MjcfOptions, read_options
+from merganser.multibody.parsing.mjcf.settings import MjcfOptions, read_options
 from merganser.multibody.parsing.mjcf.source import with_includes
 from merganser.multibody.parsing.package_map import PackageMap, near_files
 from merganser.multibody.parsing.xml_reader import read_xml
@@ -17,7 +15,7 @@ from merganser.multibody.parsing.xml_reader import read_xml
 def LoadMjcfOptions(file_name: str | os.PathLike) -> MjcfOptions:
     """Reads how MuJoCo would simulate an MJCF file: its time step, integrator, gravity and fluid.
 
-    Nothing but the <option> elements is looked at, those of included files too, so it can be asked before there is a
+    Reads the <option> elements only, those of included files too, so it can be called before there is a
     plant: `AddMultibodyPlantSceneGraph(builder, LoadMjcfOptions("arm.xml").time_step)`.
 
     Args:

@@ -1,8 +1,9 @@
-"""Mesh assets of MJCF files: STL, OBJ and MSH files, or vertices and faces in the document."""
+"""Mesh assets of MJCF files: STL, OBJ and MSH files, or vertices and faces in the document.
+
+Primitives that MJCF files fit to meshes.
+"""
 
 from __future__ import annotations
-
-__all__ = ["MjcfMesh", "read_mesh"]
 
 import re
 from dataclasses import dataclass
@@ -131,7 +132,7 @@ def _read_stl(data: bytes, path: Path) -> tuple[np.ndarray, np.ndarray]:
     count = int.from_bytes(data[80:_STL_HEADER], "little") if len(data) >= _STL_HEADER else -1
     if count < 1 or len(data) != _STL_HEADER + count * _STL_TRIANGLE:
         raise RuntimeError(
-            f"The mesh file '{path}' is no binary STL file: {len(data)} bytes, expected {_STL_HEADER} and "
+            f"The mesh file '{path}' is not a binary STL file: {len(data)} bytes, expected {_STL_HEADER} and "
             f"{_STL_TRIANGLE} for each triangle."
         )
     records = np.frombuffer(data, dtype=np.uint8, offset=_STL_HEADER).reshape(count, _STL_TRIANGLE)
@@ -182,3 +183,43 @@ def _hull_of(vertices: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     """The triangles of the convex hull, counter-clockwise from outside."""
     hull = convex_hull(np.unique(vertices, axis=0), name)
     return hull.vertex_array(), hull.triangle_array()
+
+
+def fitted_primitive(kind: str, mesh: MjcfMesh, by_box: bool) -> tuple[RigidTransform, list[float]]:
+    """A primitive P in place of a mesh.
+
+    Args:
+        kind: sphere, capsule, cylinder, ellipsoid or box.
+        mesh: in the frame G of its geometry.
+        by_box: whether it fits the bounding box along the principal axes of inertia; or else the box of equal inertia.
+
+    Returns:
+        X_GP, and the sizes as MJCF has them [m].
+    """
+    mass = mesh.mass()
+    moments, axes = np.linalg.eigh(mass.I_SScm_S)
+    axes = axes[:, ::-1]  # the largest moment first
+    axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+    X_GP = RigidTransform(RotationMatrix.ProjectToRotationMatrix(axes), mass.p_SoScm_S)
+    if by_box:
+        points = (mesh.triangles.reshape(-1, 3) - mass.p_SoScm_S) @ axes
+        low, high = points.min(axis=0), points.max(axis=0)
+        X_GP = X_GP @ RigidTransform(0.5 * (low + high))
+        half = 0.5 * (high - low)
+    else:
+        I1, I2, I3 = moments[::-1]
+        squares = 6.0 * np.array([I2 + I3 - I1, I1 + I3 - I2, I1 + I2 - I3]) / mass.mass
+        half = 0.5 * np.sqrt(np.maximum(squares, 0.0))
+    return X_GP, _sizes(kind, half, by_box)
+
+
+def _sizes(kind: str, half: np.ndarray, by_box: bool) -> list[float]:
+    match kind:
+        case "sphere":
+            return [float(half.max() if by_box else half.mean())]
+        case "box" | "ellipsoid":
+            return [float(length) for length in half]
+    radius = float(half[:2].max() if by_box else half[:2].mean())
+    if kind == "cylinder":
+        return [radius, float(half[2])]
+    return [radius, max(0.0, float(half[2]) - (radius if by_box else 0.5 * radius))]

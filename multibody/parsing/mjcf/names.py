@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Copies", "Copy", "MjcfNames", "Spot", "unique_name"]
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -20,7 +18,7 @@ class Copy(NamedTuple):
 
     Attributes:
         copies: which replica it is.
-        thing: the element, as whoever has registered it describes it.
+        thing: the element, as it was registered.
     """
 
     copies: Copies
@@ -47,22 +45,22 @@ class Spot:
         return f"{self.prefix}{name}{own}{self.suffix}" if name else ""
 
     def candidates(self, name: str) -> list[str]:
-        """What a name at this spot may mean in the whole model: of the innermost replica first, then farther out."""
+        """Candidates for a name at this spot in the whole model: of the innermost replica first, then outwards."""
         return [self.full(name, self.copies[:k]) for k in range(len(self.copies), -1, -1)]
 
     def attached(self, prefix: str) -> Spot:
-        """The spot of what an <attach> at this spot puts there."""
+        """The name scope of the model that this <attach> inserts."""
         own = "".join(suffix for *_, suffix in reversed(self.copies))
         return Spot(self.prefix + prefix, own + self.suffix)
 
     def replica(self, serial: int, number: int, suffix: str) -> Spot:
-        """The spot of one replica at this spot."""
+        """The name scope of one replica at this spot."""
         return replace(self, copies=(*self.copies, (serial, number, suffix)))
 
 
 @dataclass
 class MjcfNames:
-    """What the names of one file mean at one spot.
+    """The name scope of one file at one spot.
 
     Attributes:
         spot: where the file is put.
@@ -96,13 +94,13 @@ class MjcfNames:
         if not found and self.is_complete:
             known = [known_name for known_kind, known_name in self._things if known_kind == kind]
             hint = nearest_names(name, known)
-            raise node.error(f"{node.describe()} names the {kind} '{name}', which is none. {hint}")
+            raise node.error(f"{node.describe()} names the unknown {kind} '{name}'. {hint}")
         return [Copy(copies, thing) for copies, thing in found.items()]
 
     def combinations(
         self, node: XmlNode, references: Collection[tuple[str, str]]
     ) -> Iterator[tuple[Copies, list[Any]]]:
-        """The elements that an element of another section refers to, once for every replica of them.
+        """The elements that an element of another section refers to, for each of their replicas.
 
         Args:
             node: the element that refers.

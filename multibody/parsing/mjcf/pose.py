@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["euler_rotation", "read_pose", "read_quaternion", "segment_pose"]
-
 from collections.abc import Sequence
 
 import numpy as np
 
 from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
-from merganser.multibody.parsing.joint_reader import nearest_rotation_with_z
 from merganser.multibody.parsing.mjcf.settings import MjcfSettings
+from merganser.multibody.parsing.urdf_and_sdf.joints import nearest_rotation_with_z
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _ALTERNATIVES = ("axisangle", "xyaxes", "zaxis", "euler")
@@ -22,7 +20,7 @@ def read_pose(node: XmlNode, settings: MjcfSettings, position: Sequence[float] =
 
     Args:
         node: the element.
-        settings: tell the unit of angles and the sequence of Euler angles.
+        settings: the unit of angles and the sequence of Euler angles.
         position: without `pos` [m].
 
     Raises:

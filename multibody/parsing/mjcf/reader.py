@@ -10,31 +10,26 @@ References: the XML reference of MuJoCo 4, and what its compiler makes of a file
 
 from __future__ import annotations
 
-__all__ = ["read_mjcf"]
-
 import numpy as np
 
 from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.mjcf.actuator import add_actuators, read_actuators
 from merganser.multibody.parsing.mjcf.bodies import MjcfModel, name_links, read_bodies
+from merganser.multibody.parsing.mjcf.camera import read_lights
 from merganser.multibody.parsing.mjcf.collision import add_exclusions, read_pairs, touching_geometries
-from merganser.multibody.parsing.mjcf.equality import add_equalities
+from merganser.multibody.parsing.mjcf.equality import add_equalities, read_tendons
 from merganser.multibody.parsing.mjcf.fluid import add_fluid
-from merganser.multibody.parsing.mjcf.fuse import fuse_static_bodies
 from merganser.multibody.parsing.mjcf.geometry import MjcfGeometryReader
 from merganser.multibody.parsing.mjcf.joint import read_spring_dampers, switch_off
 from merganser.multibody.parsing.mjcf.keyframe import apply_home
-from merganser.multibody.parsing.mjcf.light import read_lights
-from merganser.multibody.parsing.mjcf.links import add_links
+from merganser.multibody.parsing.mjcf.links import add_links, fuse_static_bodies
 from merganser.multibody.parsing.mjcf.reference_mass import ReferenceMass
-from merganser.multibody.parsing.mjcf.report import MjcfReport
 from merganser.multibody.parsing.mjcf.sensor import add_sensors
 from merganser.multibody.parsing.mjcf.source import read_source
-from merganser.multibody.parsing.mjcf.tendon import read_tendons
 from merganser.multibody.parsing.mjcf.texture import sky_colors
 from merganser.multibody.parsing.mjcf.tree import MjcfTree, read_tree
-from merganser.multibody.parsing.mjcf.vocabulary import report_unused
+from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport, report_unused
 from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.xml_reader import XmlNode
 
@@ -75,19 +70,19 @@ def _read(
     description.lights = read_lights(source, model, report)
     description.gravity = source.options.gravity
     description.sky = sky_colors([source.defaults.filled(n) for n in source.section("asset") if n.tag == "texture"])
-    report.tell(root.location, diagnostics)
+    report.warn(root.location, diagnostics)
     return DocumentDescription(root.location, [description])
 
 
 def _describe(tree: MjcfTree, model: MjcfModel, description: ModelDescription, report: MjcfReport) -> None:
-    """Writes down bodies, and what refers to them."""
+    """Describes bodies, and the elements that refer to them."""
     options = tree.world.source.options
     actuators = read_actuators(tree, model, report)
     read_spring_dampers(model.joints(), ReferenceMass(model).effective)
     switch_off(model.joints(), options)
     pairs = read_pairs(tree, model, report)
     touching = touching_geometries(model, pairs) if options.allows("contact") else set()
-    add_links(model, description, touching, report)
+    add_links(model, options, description, touching, report)
     add_actuators(actuators, model, description, report)
     read_tendons(tree, model, report)
     if options.allows("equality"):

@@ -8,8 +8,6 @@ all joints between B and the world.
 
 from __future__ import annotations
 
-__all__ = ["ReferenceMass"]
-
 import functools
 
 import numpy as np
@@ -29,7 +27,7 @@ class ReferenceMass:
         self._model = model
 
     def effective(self, joint: MjcfJoint) -> float:
-        """What its force feels if all other joints are free: one over the diagonal of the inverse [kg m^2 or kg].
+        """The inertia against its force with all other joints free: one over the inverse's diagonal [kg m^2 or kg].
 
         Of a ball one over the mean of its three velocities. NaN, if the masses are too large to compute with.
         """

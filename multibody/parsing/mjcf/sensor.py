@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["add_sensors"]
-
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.multibody.parsing.description import (
-    BodyReference,
-    ModelDescription,
-    SensorDescription,
-    ShapeDescription,
-)
+from merganser.multibody.parsing.description import BodyReference, ModelDescription, ShapeDescription
+from merganser.multibody.parsing.instrument_description import SensorDescription
 from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
 from merganser.multibody.parsing.mjcf.camera import X_EC, is_fixed, read_image
+from merganser.multibody.parsing.mjcf.equality import FixedTendon
 from merganser.multibody.parsing.mjcf.names import Copies, unique_name
-from merganser.multibody.parsing.mjcf.report import MjcfReport
-from merganser.multibody.parsing.mjcf.tendon import FixedTendon
 from merganser.multibody.parsing.mjcf.tree import MjcfBody, MjcfTree, Placement
+from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _Frame = tuple[BodyReference, RigidTransform]
@@ -40,7 +34,7 @@ _LEFT_OUT = {
     "tendonactuatorfrc": "actuators act on joints",
     **dict.fromkeys(("jointlimitfrc", "tendonlimitfrc"), "forces of limits have no output of their own"),
     **dict.fromkeys(("distance", "normal", "fromto"), "ask the query object of the scene graph"),
-    **dict.fromkeys(("contact", "tactile"), "the plant tells of contacts in its contact results"),
+    **dict.fromkeys(("contact", "tactile"), "the plant reports contacts in its contact results"),
     **dict.fromkeys(("e_potential", "e_kinetic"), "ask the plant for its energy"),
     "user": "its numbers come from the program",
     "plugin": "plugins of MuJoCo are not run",
@@ -114,7 +108,7 @@ class _SensorWriter:
                 self._write(node, copies, what)
 
     def _describe(self, node: XmlNode, thing: Any) -> tuple[dict[str, Any], str]:
-        """What a sensor of one thing is about, or why it is left out."""
+        """The object of a sensor of one thing, or why it is left out."""
         kind = node.tag
         if kind in _OF_SITE:
             return self._of_site(node, *thing)
@@ -138,7 +132,7 @@ class _SensorWriter:
     def _within(
         self, node: XmlNode, what: dict[str, Any], limits: tuple[float, float]
     ) -> tuple[dict[str, Any], str]:
-        """What a sensor of limits is about, with them; what any other is about."""
+        """The object of a sensor, with its limits if it measures them."""
         if "limit" not in node.tag:
             return what, ""
         return {**what, "limits": limits}, "" if np.isfinite(limits).any() else "what it is about has no limits"
@@ -218,7 +212,7 @@ class _SensorWriter:
                 why = "its camera is not fixed to a body, or is left out"
                 self.report.add(node.location, f"<{node.tag}> in <sensor> is left out: {why}")
             else:
-                image = read_image(camera[1], self.report)
+                image = read_image(camera[1])
                 numbers = np.array([*image.focal_lengths(), 0.5 * image.width, 0.5 * image.height])
                 self._write(node, copies, {"frames": (seen, (eye[0], eye[1] @ X_EC)), "constants": numbers})
 
@@ -235,14 +229,21 @@ class _SensorWriter:
 
     def _write(self, node: XmlNode, copies: Copies, what: dict[str, Any]) -> None:
         for name in node.attributes:
-            if name in ("nsample", "delay") and node.float_attribute(name, 0.0):
-                self.report.add(node.location, f"<{node.tag}> {name} has no effect: sensors tell what is now")
+            if name in _OF_TIME and node.vector_attribute(name, (1, 2)).any():
+                self.report.add(node.location, f"<{node.tag}> {name} has no effect: sensors measure without delay")
+            elif name not in (*_OF_TIME, *_ATTRIBUTES):
+                self.report.add(node.location, f"<{node.tag}> {name} has no effect")
         cutoff = node.float_attribute("cutoff", 0.0)
         wanted = self.placement.names.spot.full(node.attributes.get("name", ""), copies)
         name = unique_name(wanted or f"{node.tag}{len(self.description.sensors)}", self.taken)
         self.description.sensors.append(SensorDescription(node.tag, name, node.location, cutoff=cutoff, **what))
 
 
+_OF_TIME = ("nsample", "delay", "interval")
+_ATTRIBUTES = (
+    "name", "cutoff", "noise", "user", "interp", "site", "joint", "tendon", "actuator", "body", "camera", "data",
+    "objtype", "objname", "reftype", "refname",
+)  # fmt: skip
 _NO_FRAME = "it is about a mesh, whose frame is another one here, or about what is left out"
 
 

@@ -6,8 +6,6 @@ infinite, so many times every two metres; each face of a box shows it once.
 
 from __future__ import annotations
 
-__all__ = ["MjcfTexture", "finite_plane", "read_texture", "sky_colors", "textured_box", "textured_plane"]
-
 import struct
 import zlib
 from collections.abc import Sequence
@@ -27,7 +25,7 @@ Array = NDArray[np.float64]
 
 _MOST_PIXELS = 1024  # along a side; what is finer is not seen
 _CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])  # of a square, in its halves
-_INFINITE = 25.0  # half the extent of what stands for an infinite plane, as that of half spaces in viewers [m]
+_INFINITE = 25.0  # half the size of an infinite plane as drawn, as for half spaces in viewers [m]
 _UNIFORM = 2.0  # length of a texture that is repeated once in every unit [m]
 _BUILTINS = ("none", "gradient", "checker", "flat")
 _MARKS = ("none", "edge", "cross", "random")
@@ -133,7 +131,7 @@ def _png(pixels: NDArray[np.uint8]) -> bytes:
 
 
 def textured_plane(geom: XmlNode, material: XmlNode, file: MemoryFile, rgba: Array) -> ShapeDescription:
-    """The rectangle that stands for a <geom> plane.
+    """The rectangle that is drawn for a <geom> plane.
 
     Args:
         geom, material: the elements.
@@ -151,7 +149,7 @@ def textured_plane(geom: XmlNode, material: XmlNode, file: MemoryFile, rgba: Arr
 
 
 def finite_plane(geom: XmlNode, rgba: Array) -> ShapeDescription | None:
-    """The rectangle that stands for a <geom> plane of one colour; None if the plane has no end."""
+    """The rectangle that is drawn for a <geom> plane of one colour; None if the plane is infinite."""
     half = np.array([*geom.vector_attribute("size", (1, 2, 3), [0.0, 0.0, 0.0]), 0.0, 0.0][:2])
     if not (half > 0.0).all():
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MjcfBody", "MjcfPart", "MjcfTree", "Placement", "read_tree"]
-
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,9 +10,9 @@ from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.parsing.errors import ParsingError
 from merganser.multibody.parsing.mjcf.names import Copies, MjcfNames, Spot
 from merganser.multibody.parsing.mjcf.pose import euler_rotation, read_pose
-from merganser.multibody.parsing.mjcf.report import MjcfReport
 from merganser.multibody.parsing.mjcf.settings import MjcfSettings
 from merganser.multibody.parsing.mjcf.source import MjcfSource
+from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _MAX_COPIED = 20000  # elements made by <replicate> and <attach>
@@ -45,7 +43,7 @@ class MjcfPart:
 
     @property
     def settings(self) -> MjcfSettings:
-        """How its numbers are to be read."""
+        """The settings for reading its numbers."""
         return self.source.settings
 
     def pose(self) -> RigidTransform:
@@ -61,7 +59,7 @@ class MjcfBody:
         node: the <body> or <worldbody>.
         source: the file that it is from.
         name: in the whole model; empty for none until all names are known.
-        parent: the body in which it stands.
+        parent: the body around it.
         X_PB: pose in the parent where the file puts it.
     """
 
@@ -97,7 +95,7 @@ class MjcfBody:
 
 @dataclass
 class Placement:
-    """A file, or part of it, at one spot of the tree, and what its names mean there."""
+    """A file, or part of it, at one spot of the tree, with its name scope there."""
 
     source: MjcfSource
     names: MjcfNames
@@ -131,7 +129,7 @@ def read_tree(source: MjcfSource, report: MjcfReport) -> MjcfTree:
 
 @dataclass(frozen=True)
 class _Inside:
-    """What applies to the elements inside of another one.
+    """The settings for the elements inside of another one.
 
     Attributes:
         placement: the file.
@@ -294,7 +292,7 @@ class _TreeReader:
         self._attached.pop()
 
     def _count(self, node: XmlNode, inside: _Inside) -> None:
-        """Refuses replicas of replicas, and attachments of attachments, that would fill the memory."""
+        """Refuses nested replicas and attachments that would fill the memory."""
         if inside.copies or self._attached:
             self._num_copied += 1
             if self._num_copied > _MAX_COPIED:

@@ -3,7 +3,7 @@
 A step is solved with the values of all numbers, as in a plant of floats; derivatives follow from the implicit function
 theorem (contact/derivatives.py). Poses come with their derivatives through the wired ports, contact points with theirs
 from geometry/proximity/manifold_derivatives.py. Forces of continuous plants are functions, and run over lanes as all
-else does (scalar_workspaces.py).
+else does (workspaces.py).
 
     values of q, v, v*, poses --contact/step.py: hold--> v+                       on floats
     v+ and lanes of the same --differentiate_step--> next state                    over lanes
@@ -28,6 +28,7 @@ from merganser.multibody.contact.derivatives import (
     LACKS_SIZE,
     SINGULAR,
     LaneInputs,
+    LaneWork,
     StepModel,
     contact_pair_lanes_dtype,
     drive_lanes_dtype,
@@ -38,31 +39,25 @@ from merganser.multibody.contact.impending import largest_speed, margin_of_step
 from merganser.multibody.contact.penalty import penalty_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
 from merganser.multibody.contact.step import (
-    NOT_SOLVED,
-    constrain,
     count_limits,
     drop_distant,
     find_contact_pairs,
+    finish_step,
+    pose_problem,
+    solve,
 )
-from merganser.multibody.contact.step_records import SOLVED, StepResults
+from merganser.multibody.contact.step_records import NOT_SOLVED, NUM_PAIRS, SOLVED, StepResults
 from merganser.multibody.kernels import generalized_forces, layout
-from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
-from merganser.multibody.plant.scalars.derivative_lanes import STEP, LaneRecords, merge_lanes, split_lanes
-from merganser.multibody.plant.scalars.float_model import FloatModel
-from merganser.multibody.plant.scalars.lane_steps import LaneSteps
-from merganser.multibody.plant.step.contact_arrays import (
-    ContactSample,
-    Touching,
-    sample_of_contacts,
-    touching_of,
-)
+from merganser.multibody.kernels.actuators import ERROR, FEEDFORWARD, VELOCITY_TARGET
+from merganser.multibody.kernels.velocity_products import num_passes
+from merganser.multibody.plant.scalars.chain_rules import FloatModel
+from merganser.multibody.plant.scalars.lanes import STEP, LaneRecords, LaneStep, LaneSteps, merge_lanes, split_lanes
 from merganser.multibody.plant.step.failures import time_of
+from merganser.multibody.plant.step.sample import ContactSample, found_in, sample_of_contacts
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-
-__all__ = ["ContactGradients"]
 
 Array = NDArray[Any]
 _Faces = tuple[Array, Array] | None  # corners and numbers in lanes
@@ -142,12 +137,15 @@ class ContactGradients:
 
     # ------------------------------------------------------------------ the discrete step
 
-    def constrain(self, context: Context, x_free: LaneRecords, result: Array) -> bool:
+    def constrain(
+        self, context: Context, x_free: LaneRecords, next_pass: Callable[[Array], None], result: Array
+    ) -> bool:
         """Makes of the next state without contact, limits and constraints the one with them.
 
         Args:
             context: of the plant.
             x_free: the former, numbers in lanes.
+            next_pass: writes the free motion of the next pass to x_free, from the velocities of the last one.
             result: receives the latter.
 
         Returns:
@@ -157,47 +155,64 @@ class ContactGradients:
         Raises:
             RuntimeError: no solution was found, or something that touches has no derivatives.
         """
-        w = self._w
+        num_q = len(self._w.q)
         self.buffers.solve_as(self._step)
-        self._values.update(w)
-        v_star = x_free[len(w.q) :]
-        x_star = np.concatenate([self._values.q, v_star.lanes[0].real])
-        drive_lanes, h = self._drives_in_lanes(), self._step.time_step
-
-        def run(buffers: StepBuffers, out: StepResults) -> int:
-            if drive_lanes.lanes.shape[1]:
-                buffers.work.drive_values[:] = split_lanes(self._step.work.drive_values).lanes[0].real
-            num_pairs = self._find_pairs(context, buffers, out)
-            out.found[SOLVED], out.x_next[:] = 0, x_star
-            if num_pairs < 0:
-                return num_pairs
-            num_pairs = drop_distant(buffers.model, buffers.state, h, out, num_pairs)
-            has_rows = len(buffers.model.contact.constraint_rows) + len(self._arrays.frictions) > 0
-            if num_pairs > 0 or has_rows or count_limits(buffers.model, buffers.state, h, out) > 0:
-                status: int = constrain(buffers.model, buffers.state, h, buffers.work, out, num_pairs)
-                return status
-            return 0
-
-        status, out, settings = self._run(context, run)
-        if status == NOT_SOLVED:
-            result[:] = np.nan
-            return True
-        if not out.found[SOLVED]:
-            return False
-        touching, pairs, faces = self._touching(context, out)
-        touching = self._with_faces(touching, faces, pairs)
-        self._follow(context, out, settings, touching, pairs, drive_lanes, v_star, result)
+        self._values.update(self._w)
+        drives, buffers = self._drives_in_lanes(), self.buffers
+        for n in range(num_passes(self._w.topology) + 1):
+            if n > 0:
+                next_pass(result[num_q:])
+            x_star = np.concatenate([self._values.q, x_free[num_q:].lanes[0].real])
+            status: int | None = None
+            while self._dynamics.must_run(context, buffers, self._step.controllers, status):
+                status = self._solve(context, x_star, drives, n > 0)
+            (out,) = buffers.results
+            if status == NOT_SOLVED:
+                result[:] = np.nan
+                return True
+            if status:
+                self._dynamics.raise_failure(context, self._values, status, buffers)
+            if not out.found[SOLVED]:
+                return False
+            if n == 0:
+                found, pairs, faces = self._find_in_lanes(context, out)
+                found = self._with_faces(found, faces, pairs)
+                of_step, work = self._start(out, found, pairs, drives, x_free[num_q:])
+            status = of_step.solve(out.problem.counts[:2].copy(), out.v_next, x_free[num_q:].lanes, n > 0, work)
+            assert status != LACKS_SIZE, "Constraints are decided by values, which are the same."
+            if status == SINGULAR:
+                raise RuntimeError(
+                    f"Plant '{self._dynamics.model.path()}' has no derivatives at time {time_of(context)} s: forces of "
+                    "contacts and masses do not determine how velocities follow. Move the bodies a little."
+                )
+            result[:] = merge_lanes(of_step.x_next, of_step.num_derivatives)
+        self._take_sample(out, found, of_step, drives.lanes.shape[1])
         return True
 
-    def _run(
-        self, context: Context, run: Callable[[StepBuffers, StepResults], int]
-    ) -> tuple[int, StepResults, Any]:
-        """0 or NOT_SOLVED, results and settings of what runs on floats, with enough capacity; else raises."""
-        controllers = self._step.controllers
-        status, out, settings = self._dynamics.run_with_capacity(context, self.buffers, controllers, run)
-        if status not in (0, NOT_SOLVED):
-            self._dynamics.raise_failure(context, self._values, status, self.buffers)
-        return status, out, settings
+    def _solve(self, context: Context, x_star: Array, drives: LaneRecords, is_posed: bool) -> int:
+        """A pass of the step on floats; a later one has the problem of the first. Returns a status of step.py."""
+        buffers, (out,) = self.buffers, self.buffers.results
+        given = buffers.model, buffers.state, self._step.time_step
+        out.found[SOLVED], num_pairs, is_held = 0, int(out.found[NUM_PAIRS]), True
+        if not is_posed:
+            if drives.lanes.shape[1]:
+                buffers.work.drive_values[:] = split_lanes(self._step.work.drive_values).lanes[0].real
+            num_pairs = self._find_pairs(context, out)
+            if num_pairs < 0:
+                return num_pairs
+        out.x_next[:] = x_star
+        if not is_posed:
+            num_pairs = drop_distant(*given, out, num_pairs)
+            has_rows = len(buffers.model.contact.constraint_rows) + len(self._arrays.frictions) > 0
+            is_held = num_pairs > 0 or has_rows or count_limits(*given, out) > 0
+            if is_held:
+                pose_problem(*given, buffers.work, out, num_pairs)
+        if not is_held:
+            return 0
+        status: int = solve(*given, buffers.state.v, 0, out)
+        if status == 0:
+            finish_step(*given, out.impulses[: out.problem.counts[1]], buffers.work, out)
+        return status
 
     def _drives_in_lanes(self) -> LaneRecords:
         """The PD controllers with what they are to do, as records in lanes."""
@@ -213,41 +228,34 @@ class ContactGradients:
         records["feedforward"] = split.lanes[..., FEEDFORWARD]
         return LaneRecords(records, split.num_derivatives)
 
-    def _follow(
-        self, context: Context, out: StepResults, settings: Any, touching: Touching, pairs: LaneRecords | None,
-        drives: LaneRecords, v_star: Any, result: Array,
-    ) -> None:  # fmt: skip
-        """Writes the next state and the sample of the step, with derivatives, from the velocities on floats."""
+    def _start(
+        self, out: StepResults, found: StepResults, pairs: LaneRecords | None, drives: LaneRecords, v_star: LaneRecords
+    ) -> tuple[LaneStep, LaneWork]:  # fmt: skip
+        """The step in lanes, of what has been solved on floats."""
         w, arrays, rows = self._w, self._arrays, self.buffers.model.contact.constraint_rows
         pairs = _NO_PAIRS if pairs is None else pairs
-        step, num_rows = self._step, int(out.problem.counts[1])
-        given = [w.lanes_of(argument) for argument in (w.x, w.position, step.F_applied, w.parameters)]
+        given = [w.lanes_of(argument) for argument in (w.x, w.position, self._step.F_applied, w.parameters)]
         num_derivatives = _common_count([pairs, drives, v_star, *given])
         x, position, F_applied, parameters = (lanes.lanes for lanes in given)
         lanes = parameters, pairs.lanes, drives.lanes, x, v_star.lanes, position, F_applied
         inputs = LaneInputs(*map(np.ascontiguousarray, lanes))
         model = StepModel(
-            arrays.plant_trees, self._every_tree, np.array([settings]), step.time_step,
+            arrays.plant_trees, self._every_tree, np.array([self.buffers.model.contact.settings]), self._step.time_step,
             self._dynamics.settings.choices.near_rigid_threshold, arrays.limits, arrays.frictions, rows,
             int(out.statistics["num_fallbacks"]),
         )  # fmt: skip
-        num_drives = drives.lanes.shape[1]
-        of_step, work = self._steps.start(model, inputs, num_derivatives, len(touching.contact_pairs), num_drives)
-        status = of_step.solve(out.problem.counts[:2].copy(), out.v_next, work)
-        assert status != LACKS_SIZE, "Constraints are decided by values, which are the same."
-        if status == SINGULAR:
-            raise RuntimeError(
-                f"Plant '{self._dynamics.model.path()}' has no derivatives at time {time_of(context)} s: forces of "
-                "contacts and masses do not tell how velocities follow. Move the bodies a little."
-            )
-        result[:] = merge_lanes(of_step.x_next, num_derivatives)
+        return self._steps.start(model, inputs, num_derivatives, len(found.contact_pairs), drives.lanes.shape[1])
+
+    def _take_sample(self, out: StepResults, found: StepResults, of_step: LaneStep, num_drives: int) -> None:
+        """Writes the sample of the step, with derivatives."""
+        step, num_rows = self._step, int(out.problem.counts[1])
         forces, tau, tau_joints, row_forces, F_Bo_W, impulses = of_step.records(
             "forces", "tau_contact", "tau_joints", "row_forces", "F_Bo_W", "impulses"
         )
         sample = sample_of_contacts(
-            self.buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item()
+            self.buffers, found, forces, tau, tau_joints, row_forces, out.statistics.item()
         )
-        step.sample = sample._replace(F_Bo_W=F_Bo_W)
+        step.sample, step.F_Bo_W = sample, F_Bo_W
         if num_drives:
             of_drives = impulses[num_rows - num_drives : num_rows].merged()
             step.actuation()[step.controllers.inputs] = of_drives / step.time_step
@@ -261,17 +269,16 @@ class ContactGradients:
             margin += self._step.time_step * largest_speed(self._values.take_velocity(self._w))
         return margin
 
-    def _find_pairs(self, context: Context, buffers: StepBuffers, out: StepResults) -> int:
+    def _find_pairs(self, context: Context, out: StepResults) -> int:
         """Finds what touches, on floats: how many contact pairs there are, negative if there is no answer."""
         if not self._dynamics.may_touch:
             return 0
-        contact_geometry, geometry = self._dynamics.contact_geometry, buffers.model.contact.geometry
+        contact_geometry, geometry = self._dynamics.contact_geometry, self.buffers.model.contact.geometry
         if contact_geometry.may_touch and not geometry.is_moved_by_plant:
             query = contact_geometry.query_object(context)
             geometry.X_WG[:] = query.proximity_queries().poses(query.world_poses())[0]
         out.position[:] = self._values.position
-        count = find_contact_pairs(buffers.model, self._margin(), out)
-        contact_geometry.check_contacts(context, buffers, out)
+        count: int = find_contact_pairs(self.buffers.model, self._margin(), out)
         return count
 
     def _geometry_poses(self, context: Context) -> LaneRecords:
@@ -287,47 +294,48 @@ class ContactGradients:
             return LaneRecords(values[np.newaxis].astype(np.complex128), 0)
         return LaneRecords(values + 1j * STEP * np.moveaxis(derivatives, -1, 0), derivatives.shape[-1])
 
-    def _touching(self, context: Context, out: StepResults) -> tuple[Touching, LaneRecords | None, _Faces]:
+    def _find_in_lanes(self, context: Context, out: StepResults) -> tuple[StepResults, LaneRecords | None, _Faces]:
         """What a step has found to touch, its contact pairs in lanes, and the faces of surfaces; None for nothing."""
-        touching, faces = touching_of(out), None
-        origins = touching.contact_pairs["origin"]
+        found, faces = found_in(out), None
+        origins = found.contact_pairs["origin"]
         if not len(origins):
-            return touching, None, None
+            return found, None, None
         num_points, num_of_geometries = np.searchsorted(origins, [OF_FACE, OF_KIND]).tolist()
         made: list[LaneRecords] = []
         if num_of_geometries:
             poses = self._geometry_poses(context)
-            made.append(self._pairs_of_points(context, poses, touching, num_points))
+            made.append(self._pairs_of_points(context, poses, found, num_points))
             if num_points < num_of_geometries:
-                faces = self._follow_faces(poses, touching)
-                made.append(self._pairs_of_faces(poses, touching, faces, num_of_geometries - num_points))
+                faces = self._follow_faces(poses, found)
+                made.append(self._pairs_of_faces(poses, found, faces, num_of_geometries - num_points))
         if num_of_geometries < len(origins):
-            made.append(self._pairs_of_kinds(touching.contact_pairs["source"][num_of_geometries:]))
+            made.append(self._pairs_of_kinds(found.contact_pairs["source"][num_of_geometries:]))
         if len(made) == 1:
-            return touching, made[0], faces
+            return found, made[0], faces
         num_derivatives = max(pairs.num_derivatives for pairs in made)
         lanes = [np.broadcast_to(pairs.lanes, (max(num_derivatives, 1), len(pairs))) for pairs in made]
-        return touching, LaneRecords(np.concatenate(lanes, axis=1), num_derivatives), faces
+        return found, LaneRecords(np.concatenate(lanes, axis=1), num_derivatives), faces
 
     def _pairs_of_points(
-        self, context: Context, poses: LaneRecords, touching: Touching, num_points: int
+        self, context: Context, poses: LaneRecords, found: StepResults, num_points: int
     ) -> LaneRecords:
         """The contact pairs of points, in lanes."""
-        contacts = self._follow_contacts(context, poses, touching.candidates, touching.contacts)
-        pairs = LaneRecords(np.zeros((1, len(touching.contacts)), contact_pair_lanes_dtype), 0)
-        materials = self.buffers.materials, self._arrays.tree_of_mobod
-        self._w.call(make_contact_pairs, *materials, poses, touching.candidates, contacts, pairs)
-        return _chosen(pairs, touching.contact_pairs["source"][:num_points])
+        contacts = self._follow_contacts(context, poses, found.candidates, found.contacts)
+        pairs = LaneRecords(np.zeros((1, len(found.contacts)), contact_pair_lanes_dtype), 0)
+        materials = self.buffers.geometry.materials, self._arrays.tree_of_mobod
+        self._w.call(make_contact_pairs, *materials, poses, found.candidates, contacts, pairs)
+        return _chosen(pairs, found.contact_pairs["source"][:num_points])
 
     def _pairs_of_faces(
-        self, poses: LaneRecords, touching: Touching, faces: tuple[Array, Array], count: int
+        self, poses: LaneRecords, found: StepResults, faces: tuple[Array, Array], count: int
     ) -> LaneRecords:
         """The contact pairs of faces, in lanes."""
-        materials, geometry = (self.buffers.materials, self._arrays.tree_of_mobod), self.buffers.model.contact.geometry
+        materials = self.buffers.geometry.materials, self._arrays.tree_of_mobod
+        geometry = self.buffers.model.contact.geometry
         corners, numbers = (LaneRecords(lanes, poses.num_derivatives) for lanes in faces)
         pairs = LaneRecords(np.zeros((1, count), contact_pair_lanes_dtype), 0)
-        found = touching.surface_pairs, corners, numbers, touching.owners
-        self._w.call(make_hydroelastic_pairs, *materials, geometry.points, poses, *found, 0, pairs)
+        of_faces = found.surface_pairs, corners, numbers, found.owners
+        self._w.call(make_hydroelastic_pairs, *materials, geometry.points, poses, *of_faces, 0, pairs)
         return pairs
 
     def _pairs_of_kinds(self, sources: Array) -> LaneRecords:
@@ -337,21 +345,21 @@ class ContactGradients:
         w.call(make_pairs_of_kinds, contact.sources, np.inf, 0, contact.source_numbers, w.position, pairs)
         return _chosen(pairs, sources)
 
-    def _follow_faces(self, poses: LaneRecords, touching: Touching) -> tuple[Array, Array]:
+    def _follow_faces(self, poses: LaneRecords, found: StepResults) -> tuple[Array, Array]:
         """Corners and numbers of the faces of contact surfaces in lanes."""
-        faces = touching.corners, touching.faces, touching.owners
+        faces = found.corners, found.faces, found.owners
         if not poses.num_derivatives:
             return faces[0][np.newaxis].astype(np.complex128), faces[1][np.newaxis].astype(np.complex128)
-        arrays = self.buffers.hydroelastic
+        arrays = self.buffers.geometry.hydroelastic
         assert arrays is not None
-        return differentiate_surfaces(arrays, *_differentials(poses), touching.surface_pairs, faces, STEP)
+        return differentiate_surfaces(arrays, *_differentials(poses), found.surface_pairs, faces, STEP)
 
-    def _with_faces(self, touching: Touching, faces: _Faces, pairs: LaneRecords | None) -> Touching:
+    def _with_faces(self, found: StepResults, faces: _Faces, pairs: LaneRecords | None) -> StepResults:
         """The same with derivatives of faces, for the sample."""
         if faces is None or pairs is None:
-            return touching
+            return found
         corners, numbers = (merge_lanes(lanes, pairs.num_derivatives) for lanes in faces)
-        return touching._replace(corners=corners, faces=numbers)
+        return found._replace(corners=corners, faces=numbers)
 
     def _follow_contacts(
         self, context: Context, poses: LaneRecords, candidates: Array, contacts: Array
@@ -385,19 +393,21 @@ class ContactGradients:
         dynamics.kinematics.eval_velocity(context)
         self._values.update(w)
 
-        def run(buffers: StepBuffers, out: StepResults) -> int:
-            return min(self._find_pairs(context, buffers, out), 0)
-
-        _, out, _ = self._run(context, run)
-        touching, pairs, faces = self._touching(context, out)
+        status: int | None = None
+        while dynamics.must_run(context, buffers, self._step.controllers, status):
+            status = min(self._find_pairs(context, buffers.results[0]), 0)
+        if status:
+            dynamics.raise_failure(context, self._values, status, buffers)
+        (out,) = buffers.results
+        found, pairs, faces = self._find_in_lanes(context, out)
         F_Bo_W: Array = w.zeros_F.copy()
         if pairs is None:
             return None, F_Bo_W
-        forces, tau = np.empty((len(touching.contact_pairs), NUM_FORCE_VALUES), object), w.zeros_v.copy()
+        forces, tau = np.empty((len(found.contact_pairs), NUM_FORCE_VALUES), object), w.zeros_v.copy()
         tolerance = dynamics.settings.choices.stiction_tolerance
         w.call(penalty_forces, tolerance, w.position, w.velocity, pairs, F_Bo_W, forces)
         w.call(generalized_forces, w.topology, w.position, F_Bo_W, np.empty_like(w.zeros_F), tau)
-        found = self._with_faces(touching, faces, pairs)
+        found = self._with_faces(found, faces, pairs)
         return sample_of_contacts(buffers, found, forces, tau, w.zeros_v.copy()), F_Bo_W
 
 

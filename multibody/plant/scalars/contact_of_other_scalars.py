@@ -1,7 +1,7 @@
 """Contact, joint limits and constraints in plants of other scalars than floats: derivatives, or an error.
 
 A plant of AutoDiffXd computes all of it with derivatives (contact_gradients.py). Expressions decide nothing: a symbolic
-plant leaves contact and joint limits out and warns of it, and refuses where it can tell that they act.
+plant leaves contact and joint limits out and warns of it, and refuses where it sees that they act.
 """
 
 from __future__ import annotations
@@ -13,19 +13,17 @@ from numpy.typing import NDArray
 
 from merganser.multibody.contact.joint_limits import limited_position
 from merganser.multibody.plant.contact_geometry import listed
-from merganser.multibody.plant.step.contact_arrays import ContactSample
+from merganser.multibody.plant.step.sample import ContactSample
 
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.plant.step.step_buffers import StepBuffers
 
-__all__ = ["constrain_other_scalars", "find_contacts_of_other_scalars", "find_forces_of_other_scalars"]
-
 Array = NDArray[Any]
 
 
 def constrain_other_scalars(
-    dynamics: Any, context: Context, w: Any, step: StepBuffers, x_free: Any, result: Array
+    dynamics: Any, context: Context, w: Any, step: StepBuffers, x_free: Any, next_pass: Any, result: Array
 ) -> bool:
     """Makes of the next state without contact, limits and constraints the one with them.
 
@@ -33,6 +31,7 @@ def constrain_other_scalars(
         dynamics, context, w: of the plant.
         step: its arrays of the step.
         x_free: the former.
+        next_pass: writes to x_free what the next pass begins with, from the velocities of the last one.
         result: receives the latter.
 
     Returns:
@@ -47,7 +46,7 @@ def constrain_other_scalars(
     if w.is_numeric:
         _refuse_complex(dynamics, context, w, x_free)
         return False
-    held: bool = _gradients(dynamics, context, w, step).constrain(context, x_free, result)
+    held: bool = _gradients(dynamics, context, w, step).constrain(context, x_free, next_pass, result)
     return held
 
 
@@ -137,7 +136,7 @@ def _refuse_or_warn(dynamics: Any, context: Context, w: Any) -> None:
     """Contact, joint limits and constraints are decided by numbers; symbols know none of them.
 
     What certainly acts is refused: active constraints in a step, and contacts and limits at a state without variables.
-    Of what may act at some values of the variables a warning tells, once: the equations are those of free motion.
+    Of what may act at some values of the variables it warns once: the equations are those of free motion.
     """
     constraints = _active_constraints(dynamics, context)
     acting = [constraints] if constraints else []

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from merganser.multibody.plant.scalars.chain_rules import ChainRules
     from merganser.multibody.plant.step.dynamics import PlantDynamics
 
-__all__ = ["LinearizedMotion", "linearized_motion"]
-
 Array = NDArray[Any]
 
 
@@ -47,13 +45,13 @@ def linearized_motion(dynamics: PlantDynamics, context: Context, port: InputPort
     places = _actuators_of(dynamics, port)
     if places is None or (len(limits) and limits["num_v"].max() > 1):
         return None
-    w: Any = dynamics.views.workspace(context)  # that of AutoDiffXd, see scalar_workspaces.py
+    w: Any = dynamics.views.workspace(context)  # that of AutoDiffXd, see workspaces.py
     rules = w.dynamics_on_floats()
     return None if rules is None else LinearizedMotion(rules, dynamics, context, port, places)
 
 
 def _actuators_of(dynamics: PlantDynamics, port: InputPort | None) -> Array | None:
-    """Which actuators a port drives; None if it is none of those for forces."""
+    """Which actuators a port drives; None if it takes no forces."""
     inputs, tree = dynamics.inputs, dynamics.model.tree
     if port is None or port is inputs.generalized_force:
         return np.zeros(0, np.int64)
@@ -77,7 +75,9 @@ class LinearizedMotion:
     ) -> None:
         inputs, model = dynamics.inputs, dynamics.model
         self._rules, self._places, self._num_q = rules, places, model.tree.num_positions()
-        self._driven, self._efforts = inputs.driven_velocities, inputs.effort_limits.copy()
+        self._driven, middles = inputs.driven_velocities, inputs.effort_middles()
+        efforts = inputs.effort_limits[: len(middles)]
+        self._lowest, self._highest = middles - efforts, middles + efforts
         self._limits, self._pitches = model.contact.limits, model.pitch_indices
         self._is_generalized = port is inputs.generalized_force
         self._u, self._tau = np.zeros(len(self._driven)), np.zeros(model.tree.num_velocities())
@@ -111,7 +111,7 @@ class LinearizedMotion:
             tau += given
         else:
             u[self._places] += given
-        np.add.at(tau, self._driven, np.clip(u, -self._efforts, self._efforts))
+        np.add.at(tau, self._driven, np.clip(u, self._lowest, self._highest))
         status, xdot, by_x, by_tau = self._rules.slopes(x, tau)
         if status != 0:
             return None
@@ -120,6 +120,6 @@ class LinearizedMotion:
         if self._is_generalized:
             slopes[self._num_q :, n:] = by_tau
         else:
-            is_within = np.abs(u) <= self._efforts
+            is_within = (self._lowest <= u) & (u <= self._highest)
             slopes[self._num_q :, n:] = (by_tau[:, self._driven] * is_within)[:, self._places]
         return xdot, slopes

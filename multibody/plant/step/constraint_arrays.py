@@ -11,8 +11,6 @@ from merganser.multibody.contact.step_records import Multipliers
 from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.plant.workspace import Workspace
 
-__all__ = ["ConstraintArrays"]
-
 Array = NDArray[Any]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry import GeometryId, HalfSpace
+from merganser.geometry import GeometryId, HalfSpace, MeshcatCone
 from merganser.geometry.deformable.moving_meshes import MovingMeshes, make_moving_meshes, pressure_field_of
 from merganser.geometry.hydroelastic.buffers import lacks_memory, make_buffers, with_memory
 from merganser.multibody.contact import deformable_records
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from merganser.multibody.plant.step.failures import WarnOnce
     from merganser.multibody.plant.step.step_buffers import StepBuffers
 
-__all__ = ["DeformableGeometry"]
-
 Array = NDArray[Any]
 
 
@@ -33,7 +31,7 @@ class DeformableGeometry:
     Args:
         contact_geometry: of the plant.
         bodies: the deformable bodies of which contact is wanted.
-        warn_once: tells what is left out.
+        warn_once: says what is left out.
 
     Attributes:
         geometry_ids: of all rows: of rigid geometries, of surfaces, and where there are several deformable bodies of
@@ -73,7 +71,7 @@ class DeformableGeometry:
             first_vertices: of all deformable bodies, in arrays for all their vertices.
             is_enabled: which of these move.
         """
-        if self._bodies and buffers.layout is not self._layout:
+        if self._bodies and buffers.geometry.layout is not self._layout:
             self._read(context, buffers)
         moving, n = self._moving, self.num_rigid
         takes_part = np.ones(len(self.geometry_ids), np.bool_)
@@ -89,9 +87,9 @@ class DeformableGeometry:
 
     def _read(self, context: Context, buffers: StepBuffers) -> None:
         """Takes over the geometries as they are now; if it fails, nothing counts as read."""
-        layout, of_bodies = buffers.layout, [body.geometry_id() for body in self._bodies]
+        layout, of_bodies = buffers.geometry.layout, [body.geometry_id() for body in self._bodies]
         inspector = self._contact_geometry.query_object(context).inspector()
-        self._warn_of_half_spaces(layout)
+        self._warn_of_shapes_without_fields(layout)
         named = zip(layout.shapes, layout.properties, layout.geometry_ids, layout.names)
         fields = [pressure_field_of(shape, of, f"Geometry '{name}' ({id!r})") for shape, of, id, name in named]
         meshes = [body.reference_mesh() for body in self._bodies]
@@ -100,7 +98,7 @@ class DeformableGeometry:
         num_copies = 2 if has_volumes else 1  # surfaces, and volumes
         self.geometry_ids, self.num_rigid = [*layout.geometry_ids, *of_bodies * num_copies], n
         self._materials = np.zeros(len(self.geometry_ids), material_dtype)
-        self._materials[:n] = buffers.materials
+        self._materials[:n] = buffers.geometry.materials
         self._candidates = self._list_candidates(fields, inspector)
         for row in np.unique(self._candidates[self._candidates >= n]).tolist():  # of those that may touch anything
             id = self.geometry_ids[row]
@@ -122,11 +120,15 @@ class DeformableGeometry:
         kept = [(a, b) for a, b in pairs if not inspector.CollisionFiltered(ids[a], ids[b])]
         return np.array(kept, np.int64).reshape(-1, 2)
 
-    def _warn_of_half_spaces(self, layout: Any) -> None:
-        names = [name for shape, name in zip(layout.shapes, layout.names) if isinstance(shape, HalfSpace)]
-        if names:
-            self._warn_once(
-                "half spaces and deformable bodies",
-                f"Half spaces {names} are not felt by deformable bodies, which fall through them, as in pydrake. "
-                "Take a large Box.",
-            )
+    def _warn_of_shapes_without_fields(self, layout: Any) -> None:
+        for kind, plural, advice in (
+            (HalfSpace, "Half spaces", "Take a large Box."),
+            (MeshcatCone, "Cones of Meshcat", "Take a Convex or a Mesh of the same form."),
+        ):
+            names = [name for shape, name in zip(layout.shapes, layout.names) if isinstance(shape, kind)]
+            if names:
+                self._warn_once(
+                    f"{plural} and deformable bodies",
+                    f"{plural} {names} are not felt by deformable bodies, which fall through them, as in pydrake. "
+                    f"{advice}",
+                )

@@ -4,7 +4,7 @@
 
 In a continuous plant, and for actuators without controller, this is a function of state and inputs. In a discrete
 plant, q and v are those at the end of the step, which is solved together with the motion (../../kernels/drives.py). The
-equations stand in ../../kernels/actuation.py.
+equations are in ../../kernels/actuators.py.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.multibody.kernels import drives as kernel_drives
+from merganser.multibody.kernels import actuators as actuation
 from merganser.multibody.tree import JointActuator, MultibodyTree
-
-__all__ = ["ActuatorTable", "Controllers", "Drives", "controllers_of"]
 
 Array = NDArray[Any]
 
@@ -49,13 +47,17 @@ class ActuatorTable:
     """What the model says about its actuators, as arrays in the order of u.
 
     Attributes:
-        limits: effort limits e, shape [num_inputs].
+        limits: effort limits e about their middles, shape [num_inputs].
+        middles: m, of the limits, shape [num_inputs].
+        desired: constants of desired states, the rows after the first two of ../../kernels/actuators.py.
         has_limits: whether any of them is finite.
         controlled: for each model instance with PD controllers, which inputs its actuators have, with or without one.
         controllers: all PD controllers.
     """
 
     limits: Array
+    middles: Array
+    desired: Array
     has_limits: bool
     controlled: dict[int, Array]
     controllers: Controllers
@@ -66,11 +68,20 @@ class ActuatorTable:
     def of(tree: MultibodyTree) -> ActuatorTable:
         """Looks at the actuators of a finalized tree."""
         actuators: Sequence[JointActuator] = list(tree.actuators)
-        limits = np.array([a.effort_limit() for a in actuators])
+        limits, middles = np.array([_half_and_middle(a) for a in actuators], float).reshape(-1, 2).T
+        desired = np.zeros((actuation.NUM_DESIRED_ROWS, len(actuators)))
+        for k, a in enumerate(actuators):
+            low, high = a._desired_range
+            desired[actuation.HALF_RANGE, k] = 0.5 * (high - low)
+            desired[actuation.RANGE_MIDDLE, k] = 0.5 * (low + high) if np.isfinite(high - low) else 0.0
+            desired[actuation.SCALE, k], desired[actuation.BIAS, k] = a._desired_scale, a._bias
+        desired[actuation.MIDDLE] = middles
         has_controller = np.array([a.has_controller() for a in actuators], dtype=bool)
         inputs = tree.coordinates.inputs
         return ActuatorTable(
             limits=limits,
+            middles=middles,
+            desired=desired[2:],
             has_limits=bool(np.isfinite(limits).any()),
             controlled={i: of_instance for i, of_instance in enumerate(inputs) if has_controller[of_instance].any()},
             controllers=controllers_of(tree, has_controller),
@@ -89,7 +100,7 @@ class ActuatorTable:
         return self._disarmed[instances]
 
     def controllers_of_moving_joints(self, tree: MultibodyTree, is_locked: Array) -> Controllers:
-        """The PD controllers but those on joints that are locked, which is told for each of them."""
+        """The PD controllers but those on joints that are locked, which is given for each of them."""
         if not is_locked.any():
             return self.controllers
         key = is_locked.tobytes()
@@ -100,6 +111,12 @@ class ActuatorTable:
         return self._moving[key]
 
 
+def _half_and_middle(actuator: JointActuator) -> tuple[float, float]:
+    """e and m of limits m - e and m + e."""
+    low, high = actuator._effort_range
+    return 0.5 * (high - low), 0.5 * (low + high) if np.isfinite(high - low) else 0.0
+
+
 def controllers_of(tree: MultibodyTree, is_wanted: Array) -> Controllers:
     """The PD controllers of the actuators that are wanted, with gains 0 where they have none."""
     inputs = np.flatnonzero(is_wanted)
@@ -108,7 +125,7 @@ def controllers_of(tree: MultibodyTree, is_wanted: Array) -> Controllers:
     joints = [a.joint() for a in wanted]
     return Controllers(
         inputs=inputs,
-        limits=np.array([a.effort_limit() for a in wanted], dtype=np.float64),
+        limits=np.array([_half_and_middle(a)[0] for a in wanted], dtype=np.float64),
         p=np.array([a._gains.p for a in wanted], dtype=np.float64),
         d=np.array([a._gains.d for a in wanted], dtype=np.float64),
         mobods=np.array([tree.mobod_of_joint[joint.index()] for joint in joints], dtype=np.int64),
@@ -118,7 +135,7 @@ def controllers_of(tree: MultibodyTree, is_wanted: Array) -> Controllers:
 
 
 class Drives:
-    """PD controllers in the discrete steps of one Context, as kernels.controlled_step() takes them.
+    """PD controllers in the discrete steps of one Context, as kernels.discrete_step() takes them.
 
     Args:
         controllers: of the model.
@@ -135,9 +152,9 @@ class Drives:
     def __init__(self, controllers: Controllers, dtype: Any) -> None:
         size = len(controllers.inputs)
         self.controllers = controllers
-        self.numbers = np.zeros((size, kernel_drives.NUM_DRIVE_NUMBERS), np.int64)
-        self.numbers[:, kernel_drives.DOF] = controllers.velocities
-        self.values = np.zeros((size, kernel_drives.NUM_DRIVE_VALUES), dtype)
-        self.values[:, kernel_drives.LIMIT] = controllers.limits
-        self.work = np.zeros((size, kernel_drives.NUM_WORK_VALUES), dtype)
+        self.numbers = np.zeros((size, actuation.NUM_DRIVE_NUMBERS), np.int64)
+        self.numbers[:, actuation.DOF] = controllers.velocities
+        self.values = np.zeros((size, actuation.NUM_DRIVE_VALUES), dtype)
+        self.values[:, actuation.LIMIT] = controllers.limits
+        self.work = np.zeros((size, actuation.NUM_WORK_VALUES), dtype)
         self.effort = np.zeros(size, dtype)

@@ -6,6 +6,8 @@ another approximation, or an error. See ../../contact/README.md for the mathemat
 
 from __future__ import annotations
 
+import functools
+import math
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.inside import scalar_of
+from merganser.framework import BasicVector
+from merganser.framework.core.inside import declare_operation, scalar_of
 from merganser.framework.native import compile_ahead, is_missing
 from merganser.framework.native.memory.hinted_types import hinted_job
 from merganser.framework.native.memory.shared_code import job_of
@@ -23,31 +26,39 @@ from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_CONVERGED, SAP
 from merganser.multibody.contact.plant_step import end_step, start_step
 from merganser.multibody.contact.step import (
+    accelerate,
+    calc_derivatives,
+    find_forces,
+    find_next_pass,
+    find_penalty_forces,
+    move,
+    move_freely,
+    take_step,
+)
+from merganser.multibody.contact.step_kernels import solver_of
+from merganser.multibody.contact.step_records import (
     BAD_INPUT,
     BAD_PAIR,
     BAD_POSE,
     LACKS_CAPACITY,
     NO_FORCE,
+    NO_FREE_MOTION,
     NO_SURFACE,
     NOT_FINITE,
     NOT_SOLVED,
+    NUM_PAIRS,
+    OUTCOME,
     SINGULAR_PITCH,
-    accelerate,
-    calc_derivatives,
-    find_forces,
-    find_penalty_forces,
-    move,
-    take_step,
+    SOLVED,
+    Inputs,
+    StepResults,
 )
-from merganser.multibody.contact.step_operation import LISTENING, count_iterations
-from merganser.multibody.contact.step_records import NUM_PAIRS, OUTCOME, SOLVED, Inputs, StepResults
 from merganser.multibody.kernels.scalars import is_set
-from merganser.multibody.plant.arguments import check_pitches
-from merganser.multibody.plant.checked_code import checked
+from merganser.multibody.plant.arguments import check_pitches, checked
+from merganser.multibody.plant.computations import ForceElements
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_geometry import ContactGeometry, listed
 from merganser.multibody.plant.contact_settings import ContactSettings
-from merganser.multibody.plant.force_elements import ForceElements
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.input_ports import InputPorts
 from merganser.multibody.plant.kinematics import PlantKinematics
@@ -58,13 +69,7 @@ from merganser.multibody.plant.scalars.contact_of_other_scalars import (
     find_forces_of_other_scalars,
 )
 from merganser.multibody.plant.state_views import StateViews
-from merganser.multibody.plant.step.contact_arrays import (
-    ContactSample,
-    joints_with_limits_left_out,
-    sample_of_contacts,
-    sample_of_step,
-    touching_of,
-)
+from merganser.multibody.plant.step.contact_arrays import joints_with_limits_left_out
 from merganser.multibody.plant.step.drives import ActuatorTable, Controllers
 from merganser.multibody.plant.step.failures import (
     WarnOnce,
@@ -74,17 +79,15 @@ from merganser.multibody.plant.step.failures import (
     describe_singularity,
     time_of,
 )
-from merganser.multibody.plant.step.motion import Motion
-from merganser.multibody.plant.step.native_code import NativeDynamics
+from merganser.multibody.plant.step.native_code import NativeDynamics, ResolvedBy
+from merganser.multibody.plant.step.sample import ContactSample, found_in, sample_of_contacts, sample_of_step
 from merganser.multibody.plant.step.step_buffers import StepBuffers
-from merganser.multibody.plant.step.step_code import solver_of
+from merganser.multibody.plant.step.variable_steps import VariableSteps, input_shapes
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.plant.step.deformable_steps import DeformableSteps
-
-__all__ = ["PlantDynamics"]
 
 Array = NDArray[Any]
 
@@ -102,7 +105,7 @@ class PlantDynamics:
         can_constrain: whether there may be constraints in steps.
         has_multipliers: whether loop joints or constraints hold in continuous time.
         may_touch: whether there is anything that may touch: geometries, or contacts of kinds.
-        deformables: steps of deformable bodies; None if there are none.
+        deformables: steps of deformable bodies; None without them.
     """
 
     can_constrain = False
@@ -157,9 +160,7 @@ class PlantDynamics:
         w = self.views.workspace(context)
         self.native.note_call(w)
         if self.model.is_discrete:
-            status = self._calc_discrete_step(context, w, result)
-        elif w.motion is not None and w.motion.lengths[0]:
-            status = self._calc_slopes(context, w, result)
+            status = self._take_step(context, w, result)
         elif w.is_float and self.native.compute(context, w, result):
             w.store.invalid &= w.kinematics_clearing
             return w
@@ -168,21 +169,10 @@ class PlantDynamics:
         self.finish_step(context, w, status)
         return w
 
-    def advance_now(self, context: Context, result: Array) -> Workspace:
-        """The same for derivatives at the moment, also while an integrator moves a continuous plant by steps."""
-        motion: Motion | None = self.views.workspace(context).motion
-        if motion is None:
-            return self.advance(context, result)
-        h, motion.lengths[0] = motion.lengths.item(0), 0.0
-        try:
-            return self.advance(context, result)
-        finally:
-            motion.lengths[0] = h
-
     def calc_vdot(self, context: Context) -> tuple[Workspace, Array]:
         """vdot, shape [nv]; for a discrete plant (v+ - v) / h. The kinematics are up to date afterwards."""
         result = np.empty_like(self.views.workspace(context).x)
-        w = self.advance_now(context, result)
+        w = self.advance(context, result)
         vdot = result[len(w.q) :]
         return w, (vdot - w.v) / self.model.time_step if self.model.is_discrete else vdot
 
@@ -233,6 +223,8 @@ class PlantDynamics:
         if status in (BAD_INPUT, BAD_POSE, NOT_FINITE):
             values = buffers.results[0].x_next if status == NOT_FINITE else w.x
             raise RuntimeError(describe_overflow(self.model, context, w, values))
+        if status == NO_FREE_MOTION and self.deformables is not None:
+            self.deformables.raise_failure(context, buffers)
         if status == BAD_PAIR:
             raise RuntimeError(describe_bad_pair(self.model, context, buffers.results[0]))
         if status == NO_SURFACE:
@@ -262,121 +254,107 @@ class PlantDynamics:
 
     # ------------------------------------------------------------------ discrete steps
 
-    def _calc_discrete_step(self, context: Context, w: Workspace, result: Array) -> int:
-        """Computes the state one step later into `result`; returns 0, or why there is none (see contact/step.py)."""
+    def _take_step(self, context: Context, w: Workspace, result: Array) -> int:
+        """Computes the state one step later into `result`; returns 0, or why it failed (see contact/step.py)."""
         self._compile_contact_ahead(context, w)
         table, h = self.inputs.actuators_in(context), self.model.time_step
         inputs = self.inputs.read(context, w, table)
         if self.can_constrain and not w.is_float:
-            buffers = self.step_buffers(context, w, table)
-            return self._step_of_other_scalars(context, w, buffers, inputs, h, result)
-
-        def compute(buffers: StepBuffers, out: StepResults) -> int:
-            return int(take_step(buffers.model, buffers.state, h, inputs, buffers.work, out))
-
-        run = compute if self.deformables is None else self.deformables.step_of(context, w, inputs, h)
-        status, buffers, out = self._run(context, w, table, run)
+            return self.step_of_other_scalars(context, w, self.step_buffers(context, w, table), inputs, h, result)
+        buffers, controllers = self._buffers_and_controllers(context, w, table)
+        status: int | None = None
+        while self.must_run(context, buffers, controllers, status):
+            given = buffers.model, buffers.state, h, inputs, buffers.work, buffers.results[0]
+            if self.deformables is None:
+                status = take_step(*given)
+            else:
+                self.deformables.put_forces(context, w, buffers)
+                status = take_step(*given, *buffers.deformable.records)
+        (out,) = buffers.results
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         buffers.sample = sample_of_step(buffers, w, out, buffers.F_applied) if status == 0 else None
         if status == 0:
             result[:] = out.x_next
+        assert status is not None
         return status
 
-    def _run(
-        self, context: Context, w: Workspace, table: ActuatorTable, compute: Callable[[StepBuffers, StepResults], int]
-    ) -> tuple[int, StepBuffers, StepResults]:
-        """Runs a function of contact/step.py, with poses of geometries as the SceneGraph says and enough capacity."""
-        buffers, controllers = self._buffers_and_controllers(context, w, table)
-        run = self._with_poses(context, compute)
-        status, out, _ = self.run_with_capacity(context, buffers, controllers, run)
-        return status, buffers, out
+    def must_run(self, context: Context, buffers: StepBuffers, controllers: Controllers, status: int | None) -> bool:
+        """Makes arrays ready for a function of contact/step.py, and again where these or the solver did not suffice.
 
-    def _with_poses(
-        self, context: Context, compute: Callable[[StepBuffers, StepResults], int]
-    ) -> Callable[[StepBuffers, StepResults], int]:
-        """The same, with poses of geometries as the SceneGraph says."""
+            status = None
+            while dynamics.must_run(context, buffers, controllers, status):
+                status = take_step(buffers.model, ..., buffers.results[0])
 
-        def run(buffers: StepBuffers, out: StepResults) -> int:
-            self.contact_geometry.update_poses(context, buffers)
-            status = compute(buffers, out)
+        Args:
+            context: of the plant.
+            buffers: the arrays.
+            controllers: those at work.
+            status: what the function has returned; None before it was called.
+
+        Returns:
+            Whether to call it now; if not, the status is final, and NOT_SOLVED only where the buffers were given how to
+            solve.
+
+        Raises:
+            RuntimeError: the contact problem has no solution, or something that another system moves is in contact.
+        """
+        (out,) = buffers.results
+        if status is None:
+            buffers.fall_back(None)  # an error or an interrupt may have ended a step that did
+        else:
             self.contact_geometry.check_contacts(context, buffers, out)
-            return status
+            if status == LACKS_CAPACITY or (status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY):
+                buffers.grow()
+            elif status == NOT_SOLVED and self._can_fall_back(buffers, out):
+                self._warn_of_fallback(context, "SAP")
+                buffers.fall_back(self.settings.of_fallback())
+            else:
+                self._end_attempts(context, buffers, out, status)
+                return False
+        if not buffers.is_current(controllers):
+            buffers.prepare(controllers)
+        if self.views.workspace(context).is_float:
+            self.contact_geometry.update_poses(context, buffers)
+        return True
 
-        return run
+    def _can_fall_back(self, buffers: StepBuffers, out: StepResults) -> bool:
+        """Whether a contact problem may be solved by SAP, which always has a solution."""
+        may_choose = buffers.settings is None and not buffers.falls_back()
+        has_choice = self.settings.of_solver()["approximation"] != SAP
+        return bool(may_choose and has_choice and out.found[OUTCOME] == NOT_CONVERGED)
 
-    def _step_of_other_scalars(
+    def _end_attempts(self, context: Context, buffers: StepBuffers, out: StepResults, status: int) -> None:
+        """Warns where another approximation was used, and raises where there is no solution."""
+        buffers.fall_back(None)
+        if status == NOT_SOLVED and buffers.settings is None:
+            w = self.views.workspace(context)
+            raise RuntimeError(describe_contact_failure(self.model, context, w, buffers.state.x, out))
+        if status == 0 and out.found[SOLVED] and out.found[OUTCOME] == FELL_BACK:
+            self._warn_of_fallback(context, "Lagged")
+
+    def step_of_other_scalars(
         self, context: Context, w: Workspace, buffers: StepBuffers, inputs: Inputs, h: float, result: Array
     ) -> int:
         """The same with derivatives, where there may be contact, joint limits or constraints."""
         (out,) = buffers.results
         given = buffers.model, buffers.state, h, inputs, buffers.work, out
         status: int = find_forces(*given[:-1], w.position)
-        status = status or move(*given, False)  # v*
+        status = status or move_freely(*given)  # v*
         if status != 0:
             return status
         w.store.invalid &= w.kinematics_clearing
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
-        buffers.sample = None
-        if constrain_other_scalars(self, context, w, buffers, out.x_next, result):
-            return 0
-        if len(buffers.model.actuators.controlled):
-            status = move(*given, True)
-        result[:] = out.x_next
+        buffers.sample = buffers.F_Bo_W = None
+        next_pass = functools.partial(find_next_pass, *given)
+        if not constrain_other_scalars(self, context, w, buffers, out.x_next, next_pass, result):
+            status = move(*given)
+            result[:] = out.x_next
         return status
-
-    def run_with_capacity(
-        self,
-        context: Context,
-        buffers: StepBuffers,
-        controllers: Controllers,
-        run: Callable[[StepBuffers, StepResults], int],
-    ) -> tuple[int, StepResults, Any]:
-        """Runs a step, and once more when buffers are too small, or there is no solution by the chosen approximation.
-
-        Returns:
-            The status, NOT_SOLVED only where the buffers are told how to solve; the results, and the settings of the
-            solver.
-
-        Raises:
-            RuntimeError: the contact problem has no solution.
-        """
-        status, out, settings = self._run_with_capacity(buffers, controllers, run)
-        if status == NOT_SOLVED and buffers.is_told_how_to_solve():
-            return status, out, settings
-        if status == NOT_SOLVED and self._can_fall_back(out):
-            self._warn_of_fallback(context, "SAP")
-            buffers.solve_by(self.settings.of_fallback())
-            try:
-                status, out, settings = self._run_with_capacity(buffers, controllers, run)
-            finally:  # also after an error or an interrupt: the next step begins with the plant's own
-                buffers.solve_by(None)
-        if status == NOT_SOLVED:
-            w = self.views.workspace(context)
-            raise RuntimeError(describe_contact_failure(self.model, context, w, buffers.state.x, out))
-        if status == 0 and out.found[SOLVED] and out.found[OUTCOME] == FELL_BACK:
-            self._warn_of_fallback(context, "Lagged")
-        return status, out, settings
-
-    def _run_with_capacity(
-        self, buffers: StepBuffers, controllers: Controllers, run: Callable[[StepBuffers, StepResults], int]
-    ) -> tuple[int, StepResults, Any]:
-        while True:
-            if not buffers.is_current(controllers):
-                buffers.prepare(controllers)
-            (out,), settings = buffers.results, buffers.model.contact.settings
-            status = run(buffers, out)
-            if status != LACKS_CAPACITY and not (status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY):
-                return status, out, settings
-            buffers.grow()
-
-    def _can_fall_back(self, out: StepResults) -> bool:
-        """Whether a contact problem may be solved by SAP, which always has a solution."""
-        return bool(out.found[OUTCOME] == NOT_CONVERGED and self.settings.of_solver()["approximation"] != SAP)
 
     def _compile_contact_ahead(self, context: Context, w: Workspace) -> None:
         """Has other processes compile what the first step with contact will need, from its end on.
 
-        To be called before anything is compiled here: code that is less urgent (background_code.py) waits for it.
+        To be called before anything is compiled here: code that is less urgent (when_to_compile.py) waits for it.
         """
         if not self.can_constrain or not w.is_float or w.step_buffers is not None or not is_missing(start_step):
             return
@@ -399,89 +377,46 @@ class PlantDynamics:
 
     # ------------------------------------------------------------------ steps of a continuous plant
 
-    def motion_in(self, context: Context) -> Motion:
-        """What lets an integrator move a continuous plant by steps.
+    def declare_steps(self) -> None:
+        """Declares the operations of a continuous plant that variable_steps.py describes."""
+        system, tree = self.model.system, self._tree
+        num_v, sampled = tree.num_velocities(), sum(map(math.prod, input_shapes(tree)))
+        num_x, arguments = tree.num_positions() + num_v, 1 + num_v + tree.num_actuated_dofs() + sampled
+        tickets = {system.xc_ticket(), system.all_parameters_ticket(), system.all_input_ports_ticket()}
+        of_step = "step", num_x, arguments, VariableSteps.write_slopes
+        for name, size, given, write in (of_step, ("inputs", sampled, 0, VariableSteps.write_inputs)):
+            calc = functools.partial(self._calc_by, write)
+            code = ResolvedBy(functools.partial(self.native.resolve_steps, name))
+            declare_operation(system, name, BasicVector(size), BasicVector(given), calc, code, tickets)
 
-        Raises:
-            TypeError: the plant is one of neither floats nor AutoDiffXd.
-        """
+    def _calc_by(self, write: Callable[[VariableSteps, Array], None], context: Context, output: BasicVector) -> None:
+        write(self.variable_steps_in(context), output.get_mutable_value())
+
+    def variable_steps_in(self, context: Any) -> VariableSteps:
+        """The steps of any length of a continuous plant in a Context, one of floats or of AutoDiffXd."""
         w = self.views.workspace(context)
-        if not w.is_float and (w.is_numeric or w.scalar.__name__ == "Expression"):
-            raise TypeError(
-                f"Plant '{self.model.path()}' of {w.scalar.__name__} cannot be moved by steps of contact; only plants "
-                "of floats and of AutoDiffXd can."
-            )
-        if w.motion is None:
-            w.motion = Motion(self, context, w)
-        motion: Motion = w.motion
-        return motion
-
-    def _calc_slopes(self, context: Context, w: Workspace, result: Array) -> int:
-        """Computes (1) of motion.py into `result`; returns 0, or why there are no slopes (see contact/step.py)."""
-        motion: Motion = w.motion
-        table, h, heard = self.inputs.actuators_in(context), motion.lengths.item(0), motion.heard
-        controllers = heard.controllers(self.inputs.active_controllers(w, table))
-        is_heard = h != LISTENING and heard.follow()
-        inputs = heard.inputs if is_heard else self.inputs.read(context, w, table)
-        if not w.is_float and (self.can_constrain or len(self.model.contact.frictions)):
-            return self._slopes_of_other_scalars(context, w, controllers, inputs, result)
-
-        def compute(buffers: StepBuffers, out: StepResults) -> int:
-            if h == LISTENING:
-                heard.hear(buffers, inputs, result)
-                return 0
-            if is_heard:
-                heard.respond(buffers)
-            return int(take_step(buffers.model, buffers.state, h, inputs, buffers.work, out))
-
-        status, out, _ = self._run_with_capacity(motion.buffers, controllers, self._with_poses(context, compute))
-        if h == LISTENING:
-            return status
-        buffers = motion.buffers
-        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
-        if status == NOT_SOLVED:
-            result[:] = np.nan
-            return 0
-        if status == 0:
-            if out.found[SOLVED]:
-                count_iterations(out.statistics, motion.counts)
-            motion.take_step(out.x_next, buffers.F_applied)
-            np.divide(np.asarray(out.x_next) - w.x, h, result)
-        return status
-
-    def _slopes_of_other_scalars(
-        self, context: Context, w: Workspace, controllers: Controllers, inputs: Inputs, result: Array
-    ) -> int:
-        """The same with derivatives, where there may be contact, joint limits or constraints."""
-        motion: Motion = w.motion
-        buffers, h = motion.buffers, motion.lengths.item(0)
-        buffers.time_step = h
-        if not buffers.is_current(controllers):
-            buffers.prepare(controllers)
-        status = self._step_of_other_scalars(context, w, buffers, inputs, h, result)
-        if status == 0:
-            if buffers.sample is not None:
-                count_iterations(buffers.gradients.buffers.results[0].statistics, motion.counts)
-            motion.take_step(result, buffers.F_applied)
-            np.divide(result - w.x, h, result)
-        return status
+        if w.variable_steps is None:
+            w.variable_steps = VariableSteps(self, context, w)
+        steps: VariableSteps = w.variable_steps
+        return steps
 
     # ------------------------------------------------------------------ continuous time
 
     def _calc_derivatives(self, context: Context, w: Workspace, result: Array) -> int:
-        """Computes the derivatives of the state into `result`; returns 0, or why there are none."""
+        """Computes the derivatives of the state into `result`; returns 0, or why it failed."""
         table = self.inputs.actuators_in(context)
         inputs = self.inputs.read(context, w, table)
         if self.can_constrain and not w.is_float:
             return self._derivatives_of_other_scalars(context, w, inputs, result)
 
-        def compute(buffers: StepBuffers, out: StepResults) -> int:
-            return int(calc_derivatives(buffers.model, buffers.state, inputs, buffers.work, out))
-
-        status, buffers, out = self._run(context, w, table, compute)
+        buffers, controllers = self._buffers_and_controllers(context, w, table)
+        status: int | None = None
+        while self.must_run(context, buffers, controllers, status):
+            status = calc_derivatives(buffers.model, buffers.state, inputs, buffers.work, buffers.results[0])
+        assert status is not None
         buffers.note_derivatives(inputs)
         if status == 0:
-            result[:] = out.x_next
+            result[:] = buffers.results[0].x_next
         return status
 
     def _find_forces(self, context: Context, w: Workspace) -> Array:
@@ -489,13 +424,13 @@ class PlantDynamics:
         table = self.inputs.actuators_in(context)
         inputs = self.inputs.read(context, w, table)
 
-        def compute(buffers: StepBuffers, out: StepResults) -> int:
-            given, work = (buffers.model, buffers.state), buffers.work
-            status: int = find_forces(*given, 0.0, inputs, work, out.position)
-            return status or min(find_penalty_forces(*given, work, out), 0)
-
-        status, buffers, out = self._run(context, w, table, compute)
-        if status != 0:
+        buffers, controllers = self._buffers_and_controllers(context, w, table)
+        status: int | None = None
+        while self.must_run(context, buffers, controllers, status):
+            given, work, (out,) = (buffers.model, buffers.state), buffers.work, buffers.results
+            status = find_forces(*given, 0.0, inputs, work, out.position)
+            status = status or min(find_penalty_forces(*given, work, out), 0)
+        if status:
             self.raise_failure(context, w, status)
         F_Bo_W: Array = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         if self.can_constrain and not w.is_float:
@@ -528,15 +463,16 @@ class PlantDynamics:
         if not w.is_float:
             return find_contacts_of_other_scalars(self, context, w)
 
-        def compute(buffers: StepBuffers, out: StepResults) -> int:
-            return min(find_penalty_forces(buffers.model, buffers.state, buffers.work, out), 0)
-
-        status, buffers, out = self._run(context, w, table, compute)
-        if status != 0:
+        buffers, controllers = self._buffers_and_controllers(context, w, table)
+        status: int | None = None
+        while self.must_run(context, buffers, controllers, status):
+            (out,) = buffers.results
+            status = min(find_penalty_forces(buffers.model, buffers.state, buffers.work, out), 0)
+        if status:
             self.raise_failure(context, w, status)
-        touching, tau = touching_of(out), np.zeros_like(w.zeros_v)
-        if not len(touching.contact_pairs):
+        found, tau = found_in(out), np.zeros_like(w.zeros_v)
+        if not len(found.contact_pairs):
             return None
-        F_contact, forces = buffers.work.F_contact, out.contact_forces[: len(touching.contact_pairs)].copy()
+        F_contact, forces = buffers.work.F_contact, out.contact_forces[: len(found.contact_pairs)].copy()
         w.call(kernels.generalized_forces, w.topology, w.position, F_contact, np.zeros_like(w.zeros_F), tau)
-        return sample_of_contacts(buffers, touching, forces, tau, np.zeros_like(tau))
+        return sample_of_contacts(buffers, found, forces, tau, np.zeros_like(tau))

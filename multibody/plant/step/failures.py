@@ -9,7 +9,7 @@ import numpy as np
 
 from merganser.multibody.contact.layout import NOT_A_NUMBER, NOT_CONVERGED
 from merganser.multibody.contact.step_records import OUTCOME, StepResults
-from merganser.multibody.kernels.controlled_step import NOT_CONVERGED as NO_STEP
+from merganser.multibody.kernels.step import NOT_CONVERGED as NO_STEP
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import BodyIndex
@@ -17,15 +17,6 @@ from merganser.multibody.tree.coordinate_names import position_names, velocity_n
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-
-__all__ = [
-    "WarnOnce",
-    "describe_bad_pair",
-    "describe_contact_failure",
-    "describe_overflow",
-    "describe_singularity",
-    "time_of",
-]
 
 _MOST_IN_A_STEP = 1e4  # of motion that is resolved [rad or m]
 
@@ -40,16 +31,16 @@ class WarnOnce:
     """Warns of each thing that the dynamics of a plant leave out, the first time that the plant meets it.
 
     Attributes:
-        told: what there were warnings of.
+        warned: what there were warnings of.
     """
 
     def __init__(self) -> None:
-        self.told: set[str] = set()
+        self.warned: set[str] = set()
 
     def __call__(self, what: str, message: str) -> None:
         """Warns with a message, unless there was one of `what`."""
-        if what not in self.told:
-            self.told.add(what)
+        if what not in self.warned:
+            self.warned.add(what)
             warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 

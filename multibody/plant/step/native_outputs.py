@@ -1,6 +1,6 @@
 """Vector output ports of a plant in the native plan: they copy the state, the derivatives or the last step's sample.
 
-A sampled step leaves its numbers in SampleBuffers (native_code.py), whoever makes it: the operation, or Python by way
+A sampled step leaves its numbers in SampleBuffers (native_code.py), made by the operation, or Python by way
 of the SampleBox. So an output is a copy of these numbers, also where Python makes some of the steps.
 """
 
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import CacheEntry
-from merganser.framework.background_code import BackgroundCode
 from merganser.framework.core.context.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
 from merganser.framework.core.declarations.native_function import copy
 from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
-from merganser.framework.primitives.discrete_derivative import difference_quotient
+from merganser.framework.primitives.discrete import difference_quotient
+from merganser.framework.when_to_compile import OptionalCode
 from merganser.multibody.contact.step_operation import ContactForcesRecord
 
 if TYPE_CHECKING:
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
     from merganser.multibody.plant.step.dynamics import PlantDynamics
 
-__all__ = ["NativeAcceleration", "NativeContactForces", "NativeNetActuation", "NativePart", "NativeStatePort"]
-
 Array = NDArray[Any]
 
-_CONTACT_FORCES = BackgroundCode("merganser.multibody.contact.step_operation", "CONTACT_FORCES", "contact_forces")
+_CONTACT_FORCES = OptionalCode("merganser.multibody.contact.step_operation", "CONTACT_FORCES", "contact_forces")
 
 
 def _place_of(context: LeafContext, array: Array) -> int:
@@ -101,7 +99,7 @@ class _NativeOutput:
         self._dynamics = dynamics
 
     def _derivatives(self, context: LeafContext) -> Any:
-        """The slot of the derivatives of a continuous plant; None if they are no operation of its, or there are none.
+        """The slot of the derivatives of a continuous plant; None if they are no operation of its, or do not exist.
 
         A class that is derived from it may compute others.
         """
@@ -139,6 +137,8 @@ class NativeNetActuation(_NativeOutput):
     def resolve(self, context: LeafContext) -> NativeCode | None:
         """The operation; None if Python computes the actuation of the moment."""
         plant = self._plant
+        if self._dynamics.inputs.effort_middles().any():
+            return None
         if not plant.is_discrete():  # the operation of the derivatives leaves it there, and no other computation
             slot = self._derivatives(context)
             u = self._native.buffers_of(context).step.actuation()
@@ -161,7 +161,7 @@ class NativeContactForces(_NativeOutput):
             n = plant.num_velocities()
             return NativeCode(copy.operation("cw"), (np.zeros(n), n, OUTPUT, 0, n), sources=())
         buffers = self._native.constrained_buffers(context) if plant.has_sampled_output_ports() else None
-        if buffers is None or not _CONTACT_FORCES.is_worth_while():
+        if buffers is None or not _CONTACT_FORCES.is_usable():
             return None
         record = ContactForcesRecord(
             plant.time_step(), buffers.numbers.counts, buffers.step.model.contact.trees.trees,

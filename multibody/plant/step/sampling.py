@@ -8,60 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import CacheEntry, Context, ValueProducer
+from merganser.framework import CacheEntry, Context, Value, ValueProducer
 from merganser.framework.core.inside import join_discrete_updates, use_native_event
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
-from merganser.multibody.plant.step.contact_arrays import ContactSample
 from merganser.multibody.plant.step.dynamics import PlantDynamics
-from merganser.multibody.plant.step.motion import Motion
-from merganser.multibody.plant.step.native_code import SampleBox, SampleBuffers
-from merganser.multibody.plant.step.plain_sample import float_sample, settled
-
-__all__ = ["BodyDynamics", "DynamicsSample", "Sampling"]
+from merganser.multibody.plant.step.sample import ContactSample, DynamicsSample, SampleBox, float_sample
+from merganser.multibody.plant.step.variable_steps import VariableSteps
+from merganser.multibody.plant.workspace import Workspace
 
 Array = NDArray[Any]
-
-
-class DynamicsSample(NamedTuple):
-    """What one computation of the dynamics started from and found; nobody changes it afterwards.
-
-    Attributes:
-        x: the state it started from, shape [num_q + num_v].
-        result: the next state after a step, or the time derivatives; shape as x.
-        net_actuation: what the actuators exerted, shape [num_inputs].
-        F_applied: spatial forces on the bodies but gravity and those of inboard joints, shape [num_mobods, 6]; where
-            a step of AutoDiffXd has found contacts, without what these and constraints exert, see `settled`.
-        parameters: the numbers of the parameter records.
-        gravity: acceleration of gravity [m/s^2], shape [3].
-        contacts: what touched, see contact_arrays.py; None if nothing did.
-        time_step: length of the step [s]; 0 if there are derivatives.
-    """
-
-    x: Array
-    result: Array
-    net_actuation: Array
-    F_applied: Array
-    parameters: Array
-    gravity: Array
-    contacts: ContactSample | None
-    time_step: float
-
-    def settled(self) -> DynamicsSample:
-        """The same with all forces in F_applied."""
-        return DynamicsSample.restored(settled(self.stored()), self.time_step)
-
-    def stored(self) -> tuple[Any, ...]:
-        """What is kept in the state of a discrete plant, whose time step is known."""
-        return tuple(self[:-1])
-
-    @staticmethod
-    def restored(record: tuple[Any, ...], time_step: float) -> DynamicsSample:
-        """What was kept, of a plant of this time step [s]."""
-        x, result, net_actuation, F_applied, parameters, gravity, contacts = record
-        return DynamicsSample(x, result, net_actuation, F_applied, parameters, gravity, contacts, time_step)
 
 
 class BodyDynamics(NamedTuple):
@@ -81,7 +39,7 @@ class BodyDynamics(NamedTuple):
 
 
 class JointArrays(NamedTuple):
-    """What the kernel of reaction forces needs to know of each joint, see ../../kernels/reaction_forces.py."""
+    """What the kernel of reaction forces needs to know of each joint, see ../../kernels/inverse_dynamics.py."""
 
     mobods: NDArray[np.int64]
     is_reversed: NDArray[np.int64]
@@ -148,9 +106,9 @@ class Sampling:
             return
         tree = self._tree
         x = (tree.num_positions() + tree.num_velocities(),)
-        forces = (tree.num_actuated_dofs(),), (len(tree.topology), 6)
-        shapes = (x, x, *forces, (num_numbers,), (3,), (tree.num_velocities(),))
-        self.state_index = self._system.DeclareAbstractState(SampleBox(None, shapes))
+        v, forces = (tree.num_velocities(),), (len(tree.topology), 6)
+        shapes = (x, x, (tree.num_actuated_dofs(),), v, forces, (num_numbers,), (3,))
+        self.state_index = self._system.DeclareAbstractState(SampleBox(None, shapes, self._model.time_step))
         self._system.DeclarePeriodicUnrestrictedUpdateEvent(self._model.time_step, 0.0, self._calc_sampled_step)
         use_native_event(self._system, self.dynamics.native)
         join_discrete_updates(self._system)
@@ -164,54 +122,49 @@ class Sampling:
 
     def _calc_sampled_step(self, context: Context, state: Any) -> None:
         """Computes the state one time step later, and stores what the dynamics were."""
-        sample = self.take_sample(context, state.get_mutable_discrete_state(0).get_mutable_value())
+        result = state.get_mutable_discrete_state(0).get_mutable_value()
+        w = self.dynamics.advance(context, result)
         self._write_deformables(context, state.get_mutable_discrete_state)
-        state.get_mutable_abstract_state(self.state_index).set_value(sample.stored())
+        state.get_mutable_abstract_state(self.state_index).set_value(self._sample_of(context, w, result))
 
     def _write_deformables(self, context: Context, next_state: Any) -> None:
         """Writes the states of deformable bodies, which the dynamics have computed with those of the others."""
         if self.dynamics.deformables is not None:
             self.dynamics.deformables.write(self._views.workspace(context), next_state)
 
-    def take_sample(self, context: Context, result: Array) -> DynamicsSample:
-        """Does what advance() does, and puts it on record; what follows from that is left to who asks for it."""
-        w = self.dynamics.advance_now(context, result)
-        F_applied = w.step_buffers.F_applied
-        F_applied = F_applied if F_applied is w.zeros_F else F_applied.copy()
-        parameters, gravity = self.parameters_in(context)
-        contacts: ContactSample | None = w.step_buffers.sample
-        if contacts is not None and contacts.F_Bo_W is None and self._model.is_discrete:
-            F_applied = w.step_buffers.F_Bo_W.copy()
-        x, x_next, u = w.x.copy(), result.copy(), w.step_buffers.actuation().copy()
-        return DynamicsSample(x, x_next, u, F_applied, parameters, gravity, contacts, self._model.time_step)
+    def _sample_now(self, context: Context) -> DynamicsSample:
+        """The dynamics of the moment, on record."""
+        result = np.empty_like(self._views.workspace(context).x)
+        return self._sample_of(context, self.dynamics.advance(context, result), result)
+
+    def _sample_of(self, context: Context, w: Workspace, result: Array) -> DynamicsSample:
+        """The sample of dynamics that have just been computed; what follows from it is computed when it is read."""
+        buffers, is_discrete = w.step_buffers, self._model.is_discrete
+        contacts: ContactSample | None = buffers.sample
+        F_Bo_W = buffers.F_applied if contacts is None or not is_discrete else buffers.F_Bo_W
+        F_Bo_W = F_Bo_W.copy() if isinstance(F_Bo_W, np.ndarray) and F_Bo_W is not w.zeros_F else F_Bo_W
+        x, x_next, u = w.x.copy(), result.copy(), buffers.actuation().copy()
+        mean = buffers.work.mean.copy() if is_discrete else w.v.copy()
+        given = *self.parameters_in(context), contacts, self._model.time_step
+        return DynamicsSample(x, x_next, u, mean, F_Bo_W, *given)
 
     def parameters_in(self, context: Context) -> tuple[Array, Array]:
         """The numbers of the parameter records in a Context, and gravity; copies, shared until one changes."""
         parameters: tuple[Array, Array] = _value_of(self._constant_parameters_entry, context)
         return parameters
 
-    def sample_in(
-        self, context: Context, buffers: SampleBuffers | Motion, with_parameters: tuple[Array, Array]
-    ) -> DynamicsSample:
-        """The sample of a step that the native plan has made, or an integrator, with the parameters of that step."""
-        numbers = buffers.numbers
-        parameters, gravity = with_parameters
-        contacts, F_applied = buffers.take_contacts(self._views.workspace(context))
-        x, result, u = numbers.x.copy(), numbers.x_next.copy(), numbers.u.copy()
-        return DynamicsSample(x, result, u, F_applied, parameters, gravity, contacts, buffers.time_step())
-
     def _sample_of_motion(self, context: Context) -> DynamicsSample | None:
         """The step with which an integrator has brought a continuous plant to where it is; None if none has."""
-        motion: Motion | None = self._views.workspace(context).motion
-        if motion is None or not motion.is_at_end():
+        steps: VariableSteps | None = self._views.workspace(context).variable_steps
+        if steps is None or not steps.is_at_end():
             return None
-        return self.sample_in(context, motion, self.parameters_in(context))
+        return steps.take_sample(*self.parameters_in(context))
 
     # ------------------------------------------------------------------ cache entries of the output ports
 
     def declare_entries(self) -> None:
         """Declares, between the update and the output ports, the sample and what follows from it."""
-        system, nothing = self._system, type(None)
+        system, nothing = self._system, Value
         self._constant_parameters_entry = self._system.DeclareCacheEntry(
             "copy of the parameters", ValueProducer(nothing, self._copy_parameters), {system.pn_ticket()}
         )
@@ -243,16 +196,12 @@ class Sampling:
 
     def _calc_sample(self, context: Context, output: Any) -> None:
         if self.is_used:
-            record = context.get_abstract_state(self.state_index).get_value()
-            if self._views.workspace(context).is_float:  # but the sample may be one of a Context of other scalars
-                record = float_sample(record)
-            output.set_value(None if record is None else DynamicsSample.restored(record, self._model.time_step))
+            record: DynamicsSample | None = context.get_abstract_state(self.state_index).get_value()
+            # It may be one of a Context of other scalars.
+            output.set_value(float_sample(record) if self._views.workspace(context).is_float else record)
             return
         sample = self._sample_of_motion(context)
-        if sample is not None:
-            output.set_value(sample)
-        else:
-            output.set_value(self.take_sample(context, np.empty_like(self._views.workspace(context).x)))
+        output.set_value(self._sample_now(context) if sample is None else sample)
 
     def eval_sample(self, context: Context) -> DynamicsSample | None:
         """What output ports are to show; None before the first step of a sampled plant."""
@@ -310,34 +259,34 @@ class Sampling:
         output.set_value(None if sample is None else self._body_dynamics_of(context, sample))
 
     def _calc_body_dynamics_now(self, context: Context, output: Any) -> None:
-        sample = self.take_sample(context, np.empty_like(self._views.workspace(context).x))
-        output.set_value(self._body_dynamics_of(context, sample))
+        output.set_value(self._body_dynamics_of(context, self._sample_now(context)))
 
     def _body_dynamics_of(self, context: Context, sample: DynamicsSample) -> BodyDynamics:
         """From a sample, by the recursive Newton-Euler algorithm (../../kernels/inverse_dynamics.py)."""
-        w, sample = self._views.workspace(context), sample.settled()
-        given: tuple[Any, ...] = (self._vdot_of(sample), sample.x, sample.F_applied, sample.parameters, sample.gravity)
+        w, F_applied = self._views.workspace(context), np.asarray(sample.F_applied)
+        given: tuple[Any, ...] = (
+            self._vdot_of(sample), sample.x, sample.mean, F_applied, sample.parameters, sample.gravity
+        )  # fmt: skip
         if not w.is_float:  # it may have got its sample from a Context of floats
             given = tuple(array.astype(w.dtype, copy=False) for array in given)
-        vdot, x, F_applied, numbers, gravity = given
+        vdot, x, mean, F_applied, numbers, gravity = given
         num_q, num_mobods = len(w.q), len(w.topology)
         parameters = w.view_records(numbers, layout.parameter_dtype)
         position = w.make_records(num_mobods, layout.position_dtype)
         velocity = w.make_records(num_mobods, layout.velocity_dtype)
         scratch = w.make_records(num_mobods, layout.scratch_dtype)
 
-        def forces(F: Array) -> tuple[Any, ...]:
-            return parameters, gravity, position, velocity, vdot, F, scratch, np.zeros_like(w.zeros_v)
+        def balance(moving: Any) -> tuple[Any, ...]:
+            return parameters, gravity, position, moving, vdot, F_applied, scratch, np.zeros_like(w.zeros_v)
 
         w.call(kernels.kinematics, w.topology, parameters, x[:num_q], x[num_q:], position, velocity)
-        w.call(kernels.inverse_dynamics, w.topology, *forces(F_applied))
+        w.call(kernels.inverse_dynamics, w.topology, *balance(velocity))
         A_WB_W = scratch["A_WB_W"].copy()
         if sample.time_step > 0.0:  # forces of velocity products are those of the step
-            given = w.topology, parameters, sample.time_step, x[:num_q], x[num_q:], vdot
-            work = scratch, np.zeros_like(w.zeros_v)
-            F_applied = F_applied.copy()
-            w.call(kernels.kinematics_of_step, *given, *work, position, velocity, F_applied)
-            w.call(kernels.inverse_dynamics, w.topology, *forces(F_applied))
+            in_step = w.make_records(num_mobods, layout.velocity_dtype)
+            given = w.topology, parameters, sample.time_step, position, velocity, x[:num_q], mean, in_step
+            w.call(kernels.mean_kinematics, *given)
+            w.call(kernels.inverse_dynamics, w.topology, *balance(in_step))
             if not self._model.is_discrete:  # of an integrator: accelerations are what the forces make
                 A_WB_W = scratch["A_WB_W"].copy()
         A_WB_W[0] = 0.0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,49 +21,52 @@ from merganser.multibody.contact import (
     integer_workspace_size,
     workspace_size,
 )
-from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
+from merganser.multibody.contact.contact_pairs import (
+    POINTS_ALONE,
+    POINTS_FOR_OTHERS,
+    SURFACES_ALONE,
+    contact_pair_dtype,
+    material_dtype,
+)
 from merganser.multibody.contact.hydroelastic_pairs import (
     POLYGONS,
     SPRINGS_OF_POLYGONS,
     SPRINGS_OF_TRIANGLES,
     TRIANGLES,
 )
-from merganser.multibody.contact.layout import SolverWork, constraint_dtype, result_dtype, row_dtype
+from merganser.multibody.contact.layout import SolverWork, result_dtype, row_dtype
 from merganser.multibody.contact.penalty import limit_forces
-from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES, ProblemArrays, drive_dtype
+from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES, ProblemArrays, ProblemTrees, drive_dtype
+from merganser.multibody.contact.step_kernels import StepCode, functions_of, interpreted_kernels
 from merganser.multibody.contact.step_records import (
     NUM_CANDIDATES,
     NUM_CONTACTS,
     NUM_FACES,
     NUM_FOUND,
     NUM_PAIRS,
-    POINTS_ALONE,
-    POINTS_FOR_OTHERS,
-    SURFACES_ALONE,
     Actuators,
     ConstraintModel,
     Geometry,
     Inputs,
     Model,
     State,
-    StepCode,
     StepResults,
     Work,
 )
+from merganser.multibody.kernels.actuators import NUM_DESIRED_ROWS
 from merganser.multibody.kernels.constraints import constraint_value_dtype
+from merganser.multibody.kernels.layout import velocity_dtype
+from merganser.multibody.linear.records import constraint_dtype, tree_dtype
 from merganser.multibody.plant.constraints import ConstraintRows
-from merganser.multibody.plant.contact_enums import ContactModel
+from merganser.multibody.plant.model import ContactModel
 from merganser.multibody.plant.step.constraint_arrays import ConstraintArrays
 from merganser.multibody.plant.step.drives import Controllers, Drives
-from merganser.multibody.plant.step.step_code import code_of_functions, kernels_of_steps
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.plant.step.contact_arrays import ContactModelArrays
     from merganser.multibody.plant.step.dynamics import PlantDynamics
-
-__all__ = ["StepBuffers"]
 
 Array = NDArray[Any]
 
@@ -71,6 +75,41 @@ _FIRST_CONTACTS = 4
 _FIRST_FACES = 128
 _SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
 _NO_GEOMETRY, _NO_SURFACES = ProximityArrays([], []), HydroelasticArrays([])
+
+
+class CollisionGeometry(NamedTuple):
+    """What the geometries of a SceneGraph are to a plant, see ContactGeometry.read(); rows are those of the layout.
+
+    Attributes:
+        layout: of proximity queries (geometry/scene/proximity_layout.py); None if no geometry has been read.
+        penetration_allowance: for which their stiffness was chosen [m].
+        bodies: indices of the bodies that they belong to, 0 for those of other sources.
+        materials: records of material_dtype.
+        mobods, X_BG: which they are fixed to, and where.
+        is_own: whether all are fixed to bodies of the plant.
+        is_foreign: which of them others than the plant move; has_foreign: any.
+        hydroelastic: what they are on contact surfaces; None without such.
+        margin: at which distance surfaces may begin [m].
+    """
+
+    layout: Any
+    penetration_allowance: float
+    bodies: Array
+    materials: Array
+    mobods: Array
+    X_BG: Array
+    is_own: bool
+    is_foreign: Array
+    has_foreign: bool
+    hydroelastic: HydroelasticArrays | None
+    margin: float
+
+    @staticmethod
+    def none() -> CollisionGeometry:
+        """No geometry."""
+        no_rows = np.zeros(0, np.int64)
+        nothing = no_rows, np.zeros(0, material_dtype), no_rows, np.zeros((0, 4, 4))
+        return CollisionGeometry(None, 0.0, *nothing, False, np.zeros(0, bool), False, None, 0.0)
 
 
 class StepBuffers:
@@ -89,19 +128,16 @@ class StepBuffers:
         takes_steps: whether the dynamics are steps, and not derivatives.
         model, state, work: records, see ../../contact/step_records.py.
         results: the last argument of steps, one for each set.
-        materials, bodies, layout, penetration_allowance: of the geometries, see contact_geometry.py.
-        materials_mobods, X_BG: the mobods that they are fixed to, and where.
-        has_own_geometry: whether all geometries are fixed to bodies of the plant.
-        hydroelastic: what they are on contact surfaces; None if there are none.
-        is_foreign: which of them others than the plant move, shape [num_geometries]; has_foreign_geometry: any.
+        geometry: what the geometries are that may touch.
         multipliers: of constraints in continuous time.
         parameters: of the bodies, by default those of the Context.
         F_applied: forces on the bodies in the last dynamics, in a step without those of contact; the workspace's zeros
             for none.
         F_Bo_W: buffer for all forces on the bodies.
-        sample: the contacts of the last step; None if there are none.
+        sample: the contacts of the last step; None without constraints.
+        settings: of the solver in place of those of the plant; None at first.
         gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
-        soft: arrays of deformable bodies, see deformable_buffers.py; None if there are none, or at first.
+        deformable: arrays of deformable bodies, see deformable_buffers.py; None without them.
         compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
     """
 
@@ -117,18 +153,9 @@ class StepBuffers:
         self.takes_steps = self.time_step > 0.0
         self._has_multipliers = dynamics.has_multipliers and not self.takes_steps
         self._dynamics, self._context, self._w, self._is_native = dynamics, context, w, is_native
-        self._geometry, self._settings_of = dynamics.contact_geometry, dynamics.settings
+        self._contact_geometry, self._settings_of = dynamics.contact_geometry, dynamics.settings
         arrays = dynamics.model.contact
-        self.materials = np.zeros(0, material_dtype)
-        self.bodies: Array = np.zeros(0, np.int64)
-        self.layout: Any = None
-        self.penetration_allowance = 0.0
-        self.materials_mobods: Array = np.zeros(0, np.int64)
-        self.X_BG = np.zeros((0, 4, 4))
-        self.hydroelastic: HydroelasticArrays | None = None
-        self.margin = 0.0
-        self.has_own_geometry = self.has_foreign_geometry = False
-        self.is_foreign = np.zeros(0, bool)
+        self.geometry = CollisionGeometry.none()
         self._constraint_rows = ConstraintRows(dynamics.constraints)
         self.parameters: Any = w.parameters
         self.F_applied: Any = w.zeros_F
@@ -136,36 +163,40 @@ class StepBuffers:
         self.sample: Any = None
         self.compiled: Any = None
         self.gradients: Any = None
-        self.soft: Any = None
         self.num_preparations = 0
         self._queries: Any = None
         self._is_moved_by_plant = False
         self._controllers: Controllers | None = None
-        self._table: Any = None
         self._settings: Any = None
         self._threshold = 0.0
         self._drives: Any = None
         self.multipliers = ConstraintArrays(w, self._constraint_rows.rows[:0])
         self._num_codes = -1
-        num_v, num_trees = len(w.v), len(arrays.trees)
-        self._matrix, self._is_locked = np.zeros(arrays.matrix_size), np.zeros(num_v, np.int64)
-        n = min(num_trees, _SMALL_ISLAND)
-        self._block_capacity = n * (n - 1) // 2 + 4 * num_trees
+        num_v, steps = len(w.v), dynamics.deformables
+        self.deformable: Any = None if steps is None else steps.make_buffers(context, w, 2 if is_native else 1)
+        self._num_trees, self._num_velocities = len(arrays.trees), num_v
+        if self.deformable is not None:
+            self._num_trees += len(self.deformable.works)
+            self._num_velocities += 3 * self.deformable.num_vertices
+        self._matrix = np.zeros(arrays.matrix_size)
+        n = min(self._num_trees, _SMALL_ISLAND)
+        self._block_capacity = n * (n - 1) // 2 + 4 * self._num_trees
         self._factor = min(num_v**2, 64 * num_v + 4096)
         self._solver_work, self._integer_work = np.zeros(0), np.zeros(0, np.int64)
         self._rows = np.zeros(0, row_dtype)
         self._boxes, self._grid = np.zeros((0, 6)), np.zeros(0, np.int64)
         self._proximity_work, self._clipping = np.zeros(1, work_dtype), make_buffers()
-        self._fallback: Any = None  # settings in place of those of the plant
+        self.settings: Any = None
         self._looks_ahead = False
-        own = [np.zeros_like(a) for a in (w.velocity, w.scratch)] if is_native else [w.velocity, w.scratch]
-        self._velocity, self._scratch = own
-        self._F_contact, self._F_total = np.zeros_like(w.zeros_F), np.zeros_like(w.zeros_F)
+        self._fallback: Any = None  # settings of one step, after it has failed with the others
         self.state = State(w.x, w.q, w.v)
         self._limits: list[tuple[int, int, int, float, float]] = arrays.limits.tolist()
+        own = [np.zeros_like(a) for a in (w.velocity, w.scratch)] if is_native else [w.velocity, w.scratch]
+        mean = np.zeros(num_v, w.dtype), w.make_records(len(w.topology), velocity_dtype)
+        F = w.tau, w.F_applied, np.zeros_like(w.zeros_F), np.zeros_like(w.zeros_F)
         num_u = len(dynamics.inputs.driven_velocities)
-        self._u = np.zeros(num_u, w.dtype)
-        self._feedforward, self._desired = np.zeros(num_u, w.dtype), np.zeros((2, num_u), w.dtype)
+        u, desired = [np.zeros(num_u, w.dtype) for _ in range(2)], np.zeros((NUM_DESIRED_ROWS, num_u), w.dtype)
+        self._first_of_work = *own, *mean, *F, u[0], desired, u[1]  # fields of Work that stay the same
         self.results = [self._new_results() for _ in range(2 if is_native else 1)]
 
     # ------------------------------------------------------------------ what the records were made for
@@ -183,14 +214,16 @@ class StepBuffers:
             return False
         if self.model.stiction_velocity != choices.stiction_tolerance:
             return False
+        if self.deformable is not None and not self.deformable.is_current():
+            return False
         if not self._may_constrain():
             return True
         is_same = self._settings_of.of_solver() is self._settings
         is_same = is_same and self._threshold == choices.near_rigid_threshold
         is_same = is_same and self._constraint_rows.read(self._context) is self.model.contact.constraint_rows
-        if self._geometry.may_touch:
+        if self._contact_geometry.may_touch:
             is_same = is_same and self._look_at_geometry() == (self._queries, self._is_moved_by_plant)
-            is_same = is_same and self.penetration_allowance == choices.penetration_allowance
+            is_same = is_same and self.geometry.penetration_allowance == choices.penetration_allowance
         return is_same
 
     def _may_constrain(self) -> bool:
@@ -205,10 +238,11 @@ class StepBuffers:
     def _look_at_geometry(self) -> tuple[Any, bool]:
         """What answers proximity queries, and whether all geometries move with bodies of the plant alone."""
         context, registration = self._context, self._dynamics.registration
-        query = self._geometry.query_object(context)
+        query = self._contact_geometry.query_object(context)
         own: Any = context  # that of a leaf system
         slot = own.slots[registration.pose_port.cache_entry().cache_index()]
-        return query.proximity_queries(), self.has_own_geometry and query.takes_poses_from(registration.source_id, slot)
+        is_moved = self.geometry.is_own and query.takes_poses_from(registration.source_id, slot)
+        return query.proximity_queries(), is_moved
 
     def prepare(self, controllers: Controllers) -> None:
         """Takes over model and Context as they are.
@@ -226,8 +260,11 @@ class StepBuffers:
             self._settings = self._settings_of.of_solver()
             self._threshold = self._settings_of.choices.near_rigid_threshold
             self._constraint_rows.read(self._context)
-            if self._geometry.may_touch:
+            if self._contact_geometry.may_touch:
                 self._take_geometry()
+        if self.deformable is not None:
+            self.deformable.prepare(self)
+        if self._may_constrain():
             self._make_buffers()
         self.model, self.work = self._make_model(controllers), self._make_work()
         self._controllers, self._num_codes = controllers, len(self._w.codes)
@@ -235,17 +272,18 @@ class StepBuffers:
     def _take_geometry(self) -> None:
         queries, _ = self._look_at_geometry()
         allowance = self._settings_of.choices.penetration_allowance
-        if self.layout is not queries.layout or self.penetration_allowance != allowance:
-            inspector = self._geometry.query_object(self._context).inspector()
-            self._geometry.read_materials(self, queries.layout, inspector)
-        n = len(self.materials)
+        if self.geometry.layout is not queries.layout or self.geometry.penetration_allowance != allowance:
+            inspector = self._contact_geometry.query_object(self._context).inspector()
+            self.geometry = self._contact_geometry.read(queries.layout, inspector)
+            self._clipping.counts[:] = 0  # nothing is remembered of contact surfaces of others
+        n = len(self.geometry.materials)
         if len(self._boxes) != n:
             self._boxes, self._grid = np.zeros((n, 6)), np.zeros((CELLS_A_GEOMETRY + 2) * n + 2, np.int64)
         self._queries, self._is_moved_by_plant = self._look_at_geometry()
 
     def is_own_geometry(self) -> bool:
-        """Whether steps need nobody else to know what touches."""
-        return self._is_moved_by_plant or not self._geometry.may_touch
+        """Whether steps find by themselves what touches."""
+        return self._is_moved_by_plant or not self._contact_geometry.may_touch
 
     @property
     def controllers(self) -> Controllers:
@@ -255,11 +293,12 @@ class StepBuffers:
 
     def actuation(self) -> Array:
         """What the actuators exert, shape [num_u]; always the same array."""
-        return self._u
+        return self._first_of_work[-1]
 
     def geometry_ids(self) -> list[GeometryId]:
         """The geometries that may touch."""
-        ids: list[GeometryId] = [] if self.layout is None else self.layout.geometry_ids
+        layout = self.geometry.layout
+        ids: list[GeometryId] = [] if layout is None else layout.geometry_ids
         return ids
 
     def contact_arrays(self) -> ContactModelArrays:
@@ -277,7 +316,7 @@ class StepBuffers:
         if model.has_multipliers:
             self.F_applied = self.multipliers.F
         elif model.can_constrain and out.found[NUM_PAIRS]:
-            self.F_applied = self._F_total
+            self.F_applied = self.work.F_total
         else:
             self.F_applied = self.work.F_applied if len(model.elements) else inputs.F_Bo_W
 
@@ -288,13 +327,12 @@ class StepBuffers:
         self._controllers = None
         if lacks_memory(self._clipping):
             self._clipping = with_memory(self._clipping)
+        if self.deformable is not None:
+            self.deformable.grow(self.results)
         for out in self.results:
             self._block_capacity = max(self._block_capacity, int(out.statistics["blocks_needed"]))
-            self._factor = max(self._factor, int(out.statistics["factor_needed"]))
-
-    def forget_surfaces(self) -> None:
-        """Geometries have become others: nothing is remembered of their contact surfaces."""
-        self._clipping.counts[:] = 0
+            if out.statistics["factor_needed"] > self._factor:
+                self._factor = 3 * int(out.statistics["factor_needed"]) // 2
 
     def lacks_capacity(self) -> bool:
         """Whether a step has found candidates or contacts for which there is no room, or the solver too little."""
@@ -307,11 +345,12 @@ class StepBuffers:
             *_, factor, blocks = out.statistics.item()  # see result_dtype
             if blocks > self._block_capacity or factor > self._factor:
                 return True
-        return lacks_memory(self._clipping)
+        is_too_small = self.deformable is not None and self.deformable.lacks_capacity(self.results)
+        return is_too_small or lacks_memory(self._clipping)
 
     def _make_buffers(self) -> None:
         """Arrays at least as large as the last steps have shown that they must be."""
-        arrays, n = self._dynamics.model.contact, len(self.materials)
+        arrays, n = self._dynamics.model.contact, len(self.geometry.materials)
         first = self.results[0]
         found = np.max([out.found for out in self.results], axis=0).tolist()
         num_candidates, num_contacts = found[NUM_CANDIDATES], found[NUM_CONTACTS]
@@ -321,7 +360,7 @@ class StepBuffers:
             candidate_capacity = max(2 * num_candidates, _FIRST_CANDIDATES * n + 1)
         if num_contacts > contact_capacity or not contact_capacity:
             contact_capacity = max(2 * num_contacts, _FIRST_CONTACTS * n + 1)
-        if self.hydroelastic is not None and (found[NUM_FACES] > face_capacity or not face_capacity):
+        if self.geometry.hydroelastic is not None and (found[NUM_FACES] > face_capacity or not face_capacity):
             face_capacity = max(2 * found[NUM_FACES], _FIRST_FACES)
         if found[NUM_PAIRS] > pair_capacity:
             pair_capacity = 2 * found[NUM_PAIRS]
@@ -330,20 +369,31 @@ class StepBuffers:
         num_own_rows = len(self._constraint_rows.rows)
         num_constraints = pair_capacity + num_others + num_own_rows
         num_rows = 3 * pair_capacity + num_others + num_own_rows
+        if self.deformable is not None:
+            more, size, _ = self.deformable.sizes()
+            num_constraints, num_rows = num_constraints + more, num_rows + 3 * more
+            if size > len(self._matrix):
+                self._matrix = np.zeros(size)
+            self._factor = max(self._factor, 2 * len(self._matrix))
         if num_rows > len(self._rows) or num_constraints > len(first.problem.constraints):
             self._rows = np.zeros(num_rows, row_dtype)
         capacities = candidate_capacity, contact_capacity, face_capacity, pair_capacity
         before = len(first.candidates), len(first.contacts), len(first.faces), len(first.contact_pairs)
-        is_same = capacities == before and first.problem.rows is self._rows
-        if not is_same or len(first.problem.values) != num_own_rows:
+        is_same = capacities == before and len(first.problem.values) == num_own_rows
+        is_same = is_same and first.problem.rows is self._rows and first.trees.matrix is self._matrix
+        if not is_same or len(first.problem.jacobian) < self._jacobian_size():
             self.results = [self._new_results(*capacities, num_constraints) for _ in self.results]
-        jacobian_size = len(self.results[0].problem.jacobian)
-        sizes = len(self._w.v), len(self._rows), len(self._matrix), jacobian_size, self._factor
+        sizes = self._num_velocities, len(self._rows), len(self._matrix), self._jacobian_size(), self._factor
         if workspace_size(*sizes) > len(self._solver_work):
             self._solver_work = np.zeros(workspace_size(*sizes))
-        integers = integer_workspace_size(sizes[0], len(arrays.trees), num_constraints, self._block_capacity)
+        integers = integer_workspace_size(sizes[0], self._num_trees, num_constraints, self._block_capacity)
         if integers > len(self._integer_work):
             self._integer_work = np.zeros(integers, np.int64)
+
+    def _jacobian_size(self) -> int:
+        """Numbers of J: as many as rows and velocities of two trees take, or as deformable bodies have needed."""
+        size = 2 * len(self._rows) * self._dynamics.model.contact.most_velocities
+        return size if self.deformable is None else max(size, self.deformable.sizes()[-1])
 
     def _new_results(
         self,
@@ -353,11 +403,14 @@ class StepBuffers:
         num_pairs: int = 0,
         num_constraints: int = 0,
     ) -> StepResults:
-        w, num_rows = self._w, len(self._rows)
-        jacobian = np.zeros(2 * num_rows * self._dynamics.model.contact.most_velocities)
+        w, num_rows, num_v = self._w, len(self._rows), self._num_velocities
+        trees = ProblemTrees(
+            np.zeros(self._num_trees, tree_dtype), self._matrix, np.zeros(num_v, np.int64), np.zeros(num_v),
+            np.zeros(0 if self.deformable is None else num_v), np.zeros(3, np.int64),
+        )  # fmt: skip
         problem = ProblemArrays(
-            np.zeros(num_constraints, constraint_dtype), self._rows, jacobian, np.zeros(5, np.int64),
-            np.zeros(len(self._constraint_rows.rows), constraint_value_dtype()),
+            np.zeros(num_constraints, constraint_dtype), self._rows, np.zeros(self._jacobian_size()),
+            np.zeros(5, np.int64), np.zeros(len(self._constraint_rows.rows), constraint_value_dtype()),
         )  # fmt: skip
         return StepResults(
             x_next=w.make_numbers(len(w.x)) if self.takes_steps else np.zeros_like(w.x),
@@ -365,14 +418,15 @@ class StepBuffers:
             found=np.zeros(NUM_FOUND, np.int64),
             candidates=np.zeros((num_candidates, 2), np.int64),
             contacts=np.zeros(num_contacts, contact_dtype),
-            surface_pairs=np.zeros((0 if self.hydroelastic is None else num_candidates, 2), np.int64),
+            surface_pairs=np.zeros((0 if self.geometry.hydroelastic is None else num_candidates, 2), np.int64),
             corners=np.zeros((num_faces, MOST_CORNERS, 4)),
             faces=np.zeros((num_faces, FACE_NUMBERS)),
             owners=np.zeros((num_faces, 4), np.int64),
             contact_pairs=np.zeros(num_pairs, contact_pair_dtype),
             contact_forces=np.zeros((0 if self.takes_steps else num_pairs, NUM_FORCE_VALUES)),
+            trees=trees,
             problem=problem,
-            v_next=np.zeros(len(w.v)),
+            v_next=np.zeros(num_v),
             impulses=np.zeros(num_rows),
             statistics=np.zeros(1, result_dtype)[0],
         )
@@ -384,8 +438,8 @@ class StepBuffers:
         is_continuous, no_numbers = not self.takes_steps, np.zeros(0)
         springs = arrays.limit_springs() if is_continuous and len(arrays.limits) else (no_numbers, no_numbers)
         has_limits = w.scalar.__name__ != "Expression"
-        return Model(
-            code=self._code(),
+        model = Model(
+            code=StepCode(),
             is_continuous=int(is_continuous),
             topology=w.topology,
             parameters=self.parameters,
@@ -406,10 +460,11 @@ class StepBuffers:
             has_multipliers=int(self._has_multipliers),
             contact=self._make_contact(controllers),
         )  # fmt: skip
+        return model._replace(code=self._functions(model))
 
     def _make_contact(self, controllers: Controllers) -> ConstraintModel:
         arrays, choices = self._dynamics.model.contact, self._settings_of.choices
-        known = _NO_GEOMETRY if self._queries is None else self._queries.engine.arrays
+        arrays_of, known = _NO_GEOMETRY if self._queries is None else self._queries.engine.arrays, self.geometry
         drives = np.zeros(len(controllers.inputs) if self._may_constrain() else 0, drive_dtype)
         if len(drives):
             drives["v"], drives["p"], drives["d"] = controllers.velocities, controllers.p, controllers.d
@@ -417,9 +472,9 @@ class StepBuffers:
         return ConstraintModel(
             is_complete=1,
             geometry=Geometry(
-                int(self._is_moved_by_plant), self.materials_mobods, self.X_BG, np.zeros_like(self.X_BG),
-                known.geometries, known.hulls, known.frames, known.filtered, self._boxes, self._grid,
-                self._proximity_work, self.materials, *self._make_surfaces(),
+                int(self._is_moved_by_plant), known.mobods, known.X_BG, np.zeros_like(known.X_BG),
+                arrays_of.geometries, arrays_of.hulls, arrays_of.frames, arrays_of.filtered, self._boxes, self._grid,
+                self._proximity_work, known.materials, *self._make_surfaces(),
             ),
             sources=arrays.sources,
             source_numbers=arrays.source_numbers,
@@ -429,62 +484,69 @@ class StepBuffers:
             constraint_rows=self._constraint_rows.rows,
             looks_ahead=int(self._looks_ahead),
             drives=drives,
-            matrix=self._matrix,
-            is_locked=self._is_locked,
             room=SolverWork(self._block_capacity, self._solver_work, self._integer_work),
         )  # fmt: skip
 
     def _make_surfaces(self) -> tuple[int, float, int, Any, Meshes, Buffers]:
         """What a Geometry has for contact surfaces."""
-        hydroelastic = _NO_SURFACES if self.hydroelastic is None else self.hydroelastic
+        surfaces = self.geometry.hydroelastic
+        hydroelastic = _NO_SURFACES if surfaces is None else surfaces
         model, is_triangle = self._settings_of.get_contact_model(), self._settings_of.has_triangles()
         contact = SURFACES_ALONE if model is ContactModel.kHydroelastic else POINTS_FOR_OTHERS
-        if self.hydroelastic is None and model is not ContactModel.kHydroelastic:
+        if surfaces is None and model is not ContactModel.kHydroelastic:
             contact = POINTS_ALONE
         points = TRIANGLES if is_triangle else POLYGONS
         if self.takes_steps:
             points = SPRINGS_OF_TRIANGLES if is_triangle else SPRINGS_OF_POLYGONS
-        return contact, self.margin, points, hydroelastic.bodies, hydroelastic.meshes, self._clipping
+        return contact, self.geometry.margin, points, hydroelastic.bodies, hydroelastic.meshes, self._clipping
 
     def _make_work(self) -> Work:
-        w, drives = self._w, self._drives
-        return Work(
-            self._velocity, self._scratch, w.tau, w.F_applied, self._F_contact, self._F_total, self._feedforward,
-            self._desired, self._u, drives.numbers, drives.values, drives.work, drives.effort, self.multipliers.record,
-        )  # fmt: skip
+        drives = self._drives
+        of_drives = drives.numbers, drives.values, drives.work, drives.effort
+        work = Work._make([*self._first_of_work, *of_drives, self.multipliers.record])
+        work.desired[2:] = self._dynamics.inputs.desired_constants
+        return work
 
     def _settings_in_use(self) -> Any:
-        return self._settings_of.of_solver() if self._fallback is None else self._fallback
+        given = self.settings if self._fallback is None else self._fallback
+        return self._settings_of.of_solver() if given is None else given
 
-    def solve_by(self, settings: Any, looks_ahead: bool = False) -> None:
-        """Has the next steps solve contact problems with other settings than those of the plant; None ends that.
+    def solve_by(self, settings: Any, looks_ahead: bool) -> None:
+        """Has the next steps solve contact problems with other settings than those of the plant.
 
         Args:
             settings: record of settings_dtype.
             looks_ahead: whether steps see what the fastest body may meet within them.
         """
-        self._fallback, self._looks_ahead, self._controllers = settings, looks_ahead, None
-
-    def is_told_how_to_solve(self) -> bool:
-        """Whether contact problems are solved with other settings than those of the plant."""
-        return self._fallback is not None
+        self.settings, self._looks_ahead, self._controllers = settings, looks_ahead, None
 
     def solve_as(self, others: StepBuffers) -> None:
         """Has the next steps be of the length that others take, and solved as those."""
         self.time_step = others.time_step
-        if self._fallback is not others._fallback or self._looks_ahead != others._looks_ahead:
-            self.solve_by(others._fallback, others._looks_ahead)
+        if self.settings is not others.settings or self._looks_ahead != others._looks_ahead:
+            self.solve_by(others.settings, others._looks_ahead)
+
+    def fall_back(self, settings: Any) -> None:
+        """Has a step solved with settings that always have a solution; None ends that."""
+        if settings is not self._fallback:
+            self._fallback, self._controllers = settings, None
+
+    def falls_back(self) -> bool:
+        """Whether a step is solved with settings that always have a solution."""
+        return self._fallback is not None
 
     # ------------------------------------------------------------------ kernels
 
-    def kernels(self) -> StepCode:
-        """The kernels of steps."""
-        return kernels_of_steps(not self.takes_steps, self._settings_in_use(), self._may_constrain())
-
-    def _code(self) -> StepCode:
+    def _functions(self, model: Model) -> StepCode:
+        """The kernels of steps as functions."""
         w, kinematics, context = self._w, self._dynamics.kinematics, self._context
-        code = code_of_functions(self.kernels(), w, lambda *_arguments: kinematics.eval_velocity(context))
-        return code if w.is_float else code._replace(limits=self._add_limit_forces)
+        codes = w.codes if w.is_float else {}  # those of other scalars take other arguments
+        code = functions_of(model, lambda kernel: codes.get(kernel) or functools.partial(w.call, kernel))
+        code = code._replace(kinematics=lambda *_arguments: kinematics.eval_velocity(context))
+        if w.is_float:
+            return code
+        small = interpreted_kernels(model)
+        return code._replace(**small, is_finite=lambda _values: True, limits=self._add_limit_forces)
 
     def _add_limit_forces(self, *arguments: Any) -> int:
         """Calls the kernel of limits with objects, if any joint is beyond one: to see that takes a sixth of that."""

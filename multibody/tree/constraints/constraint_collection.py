@@ -14,8 +14,6 @@ from merganser.multibody.tree.constraints.specs import (
     WeldConstraintSpec,
 )
 
-__all__ = ["ConstraintCollection"]
-
 _TYPES = (
     CouplerConstraintSpec, DistanceConstraintSpec, BallConstraintSpec, WeldConstraintSpec, ConstraintOfKind
 )  # fmt: skip
@@ -50,5 +48,5 @@ class ConstraintCollection:
             del self._specs[id]
 
     def get(self, id: MultibodyConstraintId) -> ConstraintSpec | None:
-        """Returns the constraint of this id, None if there is none."""
+        """Returns the constraint of this id, None if unknown."""
         return self._specs.get(id)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from merganser.geometry.ids import _Identifier
-
-__all__ = ["MultibodyConstraintId"]
+from merganser.geometry.registration.ids import _Identifier
 
 
 class MultibodyConstraintId(_Identifier):

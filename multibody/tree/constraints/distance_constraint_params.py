@@ -11,8 +11,6 @@ import numpy.typing as npt
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.indices import BodyIndex
 
-__all__ = ["DistanceConstraintParams"]
-
 Vector = npt.NDArray[np.float64]
 
 

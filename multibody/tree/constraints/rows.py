@@ -12,8 +12,6 @@ import numpy.typing as npt
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels.constraints import ConstraintKind, constraint_row_dtype, set_constraint_kind
 
-__all__ = ["DEFAULT_STABILIZATION_TIME", "make_rows", "stabilize"]
-
 DEFAULT_STABILIZATION_TIME = 0.1  # [s]
 
 
@@ -35,7 +33,7 @@ def make_rows(
         num_rows: how many there are.
         mobods: of A and B.
         frames: X_AP and X_BQ; by default those of the bodies.
-        joints: whose coordinates rows between coordinates are about, up to MAX_COORDINATES; one stands for both.
+        joints: whose coordinates rows between coordinates are about, up to MAX_COORDINATES; one is used for both.
         constants: up to eight numbers of the kind.
         spring: stiffness, infinite for a rigid constraint, and damping.
         bounds: of what each row exerts [N or N m].

@@ -1,4 +1,4 @@
-"""What a constraint holds together: indices of joints or bodies, and numbers; and the rows that it comes to."""
+"""Specifications of constraints: indices of joints or bodies, and numbers; and their rows."""
 
 from __future__ import annotations
 
@@ -20,22 +20,13 @@ from merganser.multibody.tree.constraints.distance_constraint_params import Dist
 from merganser.multibody.tree.constraints.rows import make_rows
 from merganser.multibody.tree.indices import BodyIndex, JointIndex
 
-__all__ = [
-    "BallConstraintSpec",
-    "ConstraintOfKind",
-    "ConstraintSpec",
-    "CouplerConstraintSpec",
-    "DistanceConstraintSpec",
-    "WeldConstraintSpec",
-]
-
 Vector = npt.NDArray[np.float64]
 Rows = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class ConstraintSpec:
-    """What all constraints are."""
+    """Base of all constraints."""
 
     id: MultibodyConstraintId
 
@@ -186,5 +177,5 @@ class ConstraintOfKind(ConstraintSpec):
         return ("joints", self.joints) if self.joints else ("bodies", self.bodies)
 
     def name(self) -> str:
-        """What the kind says."""
+        """The kind."""
         return f"{self.kind.name} constraint"

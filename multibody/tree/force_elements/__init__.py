@@ -3,6 +3,7 @@
 from merganser.multibody.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
 from merganser.multibody.tree.force_elements.fluid import FluidForceOnBox, FluidForceOnEllipsoid
 from merganser.multibody.tree.force_elements.force_element import ForceElement
+from merganser.multibody.tree.force_elements.gravity_compensation import GravityCompensation
 from merganser.multibody.tree.force_elements.joint_spring import BallSpring, PrismaticSpring, RevoluteSpring
 from merganser.multibody.tree.force_elements.linear_bushing import LinearBushingRollPitchYaw
 from merganser.multibody.tree.force_elements.linear_spring_damper import LinearSpringDamper
@@ -15,6 +16,7 @@ __all__ = [
     "FluidForceOnBox",
     "FluidForceOnEllipsoid",
     "ForceElement",
+    "GravityCompensation",
     "LinearBushingRollPitchYaw",
     "LinearSpringDamper",
     "PrismaticSpring",

@@ -19,9 +19,6 @@ from merganser.multibody.tree.joints.revolute_joint import RevoluteJoint
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["DoorHinge", "DoorHingeConfig"]
-
-
 @settings
 @dataclass(kw_only=True)
 class DoorHingeConfig:
@@ -67,7 +64,7 @@ _PLACES: dict[str, tuple[str, int | None]] = {
 class DoorHinge(ForceElement):
     """Torques on a revolute joint: a spring, a catch near the angle 0, and friction (static, dynamic and viscous).
 
-    Steps are smoothed by tanh; the formulas stand in ../../kernels/force_elements.py. With a motion threshold of zero
+    Steps are smoothed by tanh; the formulas are in ../../kernels/elements/. With a motion threshold of zero
     the viscous friction is what is left, and it opposes the motion (in pydrake it then supports it).
 
     Args:

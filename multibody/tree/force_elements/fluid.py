@@ -19,13 +19,11 @@ from merganser.multibody.tree.rigid_body import RigidBody
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["FluidForceOnBox", "FluidForceOnEllipsoid", "added_mass_of_ellipsoid"]
-
 Vector = npt.NDArray[np.float64]
 
 
 class _FluidForce(ForceElement):
-    """What both have in common: the body, where the shape is on it, and the fluid."""
+    """Base of both: the body, the pose of the shape on it, and the fluid."""
 
     def __init__(
         self,

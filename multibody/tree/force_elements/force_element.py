@@ -1,4 +1,4 @@
-"""What all force elements have in common."""
+"""Base of all force elements."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.tree.multibody_forces import MultibodyForces
     from merganser.multibody.tree.tree import MultibodyTree
-
-__all__ = ["ForceElement"]
 
 Vector = npt.NDArray[Any]
 
@@ -53,7 +51,7 @@ class ForceElement(MultibodyElement):
         raise NotImplementedError
 
     def _write_record(self, record: Any, tree: MultibodyTree) -> None:
-        """Writes on which mobods or coordinates of a finalized tree it acts, see layout.element_dtype.
+        """Writes the mobods or coordinates on which it acts in a finalized tree, see layout.element_dtype.
 
         By default on the bodies, or those of the frames, and on the joint that are its parts.
         """
@@ -67,7 +65,7 @@ class ForceElement(MultibodyElement):
         return [part for part in self._parts() if isinstance(part, types)]
 
     def _write_constants(self, record: Any) -> None:
-        """Writes the constants that new Contexts start with, see layout.constant_dtype; by default there are none."""
+        """Writes the constants that new Contexts start with, see layout.constant_dtype; by default none."""
 
     def _describe_failure(self) -> str:
         """Why it has no force when its kernel says so, and the remedy."""
@@ -111,7 +109,7 @@ class ForceElement(MultibodyElement):
             constants[field][self._index - 1, : len(values)] = values
 
     def _checked(self, what: str, value: Any, minimum: float | None = None) -> Any:
-        """A finite number, not below the minimum, or something that depends on variables.
+        """A finite number, not below the minimum, or an expression of variables.
 
         Raises:
             RuntimeError: it is not.

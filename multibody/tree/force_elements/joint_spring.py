@@ -17,8 +17,6 @@ from merganser.multibody.tree.joints.revolute_joint import RevoluteJoint
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["BallSpring", "PrismaticSpring", "RevoluteSpring", "check_joint"]
-
 JointType = TypeVar("JointType", bound=Joint)
 OneDofJointType = TypeVar("OneDofJointType", bound=OneDofJoint)
 

@@ -18,8 +18,6 @@ from merganser.multibody.tree.rigid_body import RigidBody
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["LinearBushingRollPitchYaw"]
-
 Vector = npt.NDArray[Any]
 
 
@@ -27,8 +25,8 @@ class LinearBushingRollPitchYaw(ForceElement):
     """A massless bushing that holds a frame C of body L1 to a frame A of body L0 by springs and dampers.
 
     Torques are linear in roll, pitch and yaw of R_AC and in their rates, forces in the displacement p_AoCo and its rate
-    expressed in the frame B halfway between A and C, at whose origin they act. The equations stand in
-    ../../kernels/force_elements.py. The pitch must keep off a quarter turn. Roll and yaw jump at half a turn.
+    expressed in the frame B halfway between A and C, at whose origin they act. The equations are in
+    ../../kernels/elements/. The pitch must keep off a quarter turn. Roll and yaw jump at half a turn.
 
     Its energy and powers exist only where the three force stiffnesses are equal: springs of other stiffness along the
     axes of the moving frame B have no potential.

@@ -17,8 +17,6 @@ from merganser.multibody.tree.rigid_body import RigidBody
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["LinearSpringDamper"]
-
 Vector = npt.NDArray[Any]
 
 

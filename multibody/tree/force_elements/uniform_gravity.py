@@ -16,9 +16,6 @@ from merganser.multibody.tree.inertia.validity import real_values
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["UniformGravityFieldElement"]
-
-
 class UniformGravityFieldElement(ForceElement):
     """Gravity, with one acceleration everywhere, acting on all bodies.
 

@@ -22,8 +22,6 @@ from merganser.multibody.tree.inertia.spatial_inertia import SpatialInertia
 from merganser.multibody.tree.inertia.unit_inertia import UnitInertia, inertia_of_second_moment
 from merganser.multibody.tree.inertia.validity import check_positive
 
-__all__ = ["inertia_of_mesh", "inertia_of_tetrahedra", "inertia_of_triangles"]
-
 Array = npt.NDArray[Any]
 
 # A volume smaller than this share of the cube around the mesh is rounding error.

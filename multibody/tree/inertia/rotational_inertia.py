@@ -19,8 +19,6 @@ from merganser.multibody.tree.inertia.validity import (
     triangle_inequality_violation,
 )
 
-__all__ = ["RotationalInertia", "point_inertia"]
-
 Array = npt.NDArray[Any]
 
 

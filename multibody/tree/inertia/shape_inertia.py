@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any, overload
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from merganser.geometry import (
     Box,
     Capsule,
-    Convex,
     Cylinder,
     Ellipsoid,
     HalfSpace,
@@ -20,6 +18,7 @@ from merganser.geometry import (
     Sphere,
 )
 from merganser.geometry.meshes import read_surface_mesh, read_volume_mesh
+from merganser.geometry.shapes.measures import is_surface_known, triangles_of
 from merganser.multibody.tree.inertia.mesh_inertia import (
     inertia_of_mesh,
     inertia_of_tetrahedra,
@@ -27,8 +26,6 @@ from merganser.multibody.tree.inertia.mesh_inertia import (
 )
 from merganser.multibody.tree.inertia.spatial_inertia import SpatialInertia
 from merganser.multibody.tree.inertia.validity import check_positive
-
-__all__ = ["CalcSpatialInertia"]
 
 _Z = np.array([0.0, 0.0, 1.0])  # the axis of cylinders and capsules
 
@@ -64,50 +61,32 @@ def CalcSpatialInertia(shape: Any = None, density: float | None = None, *, mesh:
     return _inertia(body, density)
 
 
-@singledispatch
 def _inertia(body: Any, density: float) -> SpatialInertia:
-    return inertia_of_mesh(body, density)
-
-
-@_inertia.register
-def _(shape: Shape, density: float) -> SpatialInertia:
-    raise TypeError(f"CalcSpatialInertia() does not know the shape {shape!r}.")
-
-
-@_inertia.register
-def _(shape: Sphere, density: float) -> SpatialInertia:
-    return SpatialInertia.SolidSphereWithDensity(density, shape.radius())
-
-
-@_inertia.register
-def _(shape: Box, density: float) -> SpatialInertia:
-    return SpatialInertia.SolidBoxWithDensity(density, shape.width(), shape.depth(), shape.height())
-
-
-@_inertia.register
-def _(shape: Cylinder, density: float) -> SpatialInertia:
-    return SpatialInertia.SolidCylinderWithDensity(density, shape.radius(), shape.length(), _Z)
-
-
-@_inertia.register
-def _(shape: Capsule, density: float) -> SpatialInertia:
-    return SpatialInertia.SolidCapsuleWithDensity(density, shape.radius(), shape.length(), _Z)
-
-
-@_inertia.register
-def _(shape: Ellipsoid, density: float) -> SpatialInertia:
-    return SpatialInertia.SolidEllipsoidWithDensity(density, shape.a(), shape.b(), shape.c())
-
-
-@_inertia.register(HalfSpace)
-@_inertia.register(MeshcatCone)
-def _(shape: HalfSpace | MeshcatCone, density: float) -> SpatialInertia:
-    raise ValueError(f"CalcSpatialInertia() does not offer a {type(shape).__name__}: no body has this shape.")
-
-
-@_inertia.register
-def _(shape: Mesh, density: float) -> SpatialInertia:
+    if not isinstance(body, Shape):
+        return inertia_of_mesh(body, density)
+    match body:
+        case Sphere():
+            return SpatialInertia.SolidSphereWithDensity(density, body.radius())
+        case Box():
+            return SpatialInertia.SolidBoxWithDensity(density, body.width(), body.depth(), body.height())
+        case Cylinder():
+            return SpatialInertia.SolidCylinderWithDensity(density, body.radius(), body.length(), _Z)
+        case Capsule():
+            return SpatialInertia.SolidCapsuleWithDensity(density, body.radius(), body.length(), _Z)
+        case Ellipsoid():
+            return SpatialInertia.SolidEllipsoidWithDensity(density, body.a(), body.b(), body.c())
+        case HalfSpace() | MeshcatCone():
+            raise ValueError(f"CalcSpatialInertia() does not offer a {type(body).__name__}: no body has this shape.")
+    if not is_surface_known(body):
+        raise TypeError(f"CalcSpatialInertia() does not know the shape {body!r}.")
     check_positive("CalcSpatialInertia", "density", density)
+    if isinstance(body, Mesh):
+        return _of_mesh(body, density)
+    vertices, triangles = triangles_of(body)
+    return inertia_of_triangles(vertices[triangles], density, repr(body))
+
+
+def _of_mesh(shape: Mesh, density: float) -> SpatialInertia:
     source, scale = shape.source(), shape.scale3()
     if shape.extension() == ".vtk":
         volume = read_volume_mesh(source)
@@ -119,9 +98,3 @@ def _(shape: Mesh, density: float) -> SpatialInertia:
         triangles = triangles[:, ::-1]
     return inertia_of_triangles(triangles, density, repr(shape))
 
-
-@_inertia.register
-def _(shape: Convex, density: float) -> SpatialInertia:
-    check_positive("CalcSpatialInertia", "density", density)
-    hull = shape.GetConvexHull()
-    return inertia_of_triangles(hull.vertex_array()[hull.triangle_array()], density, repr(shape))

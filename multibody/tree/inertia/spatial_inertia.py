@@ -22,8 +22,6 @@ from merganser.multibody.tree.inertia.validity import (
     triangle_inequality_violation,
 )
 
-__all__ = ["SpatialInertia"]
-
 Array = npt.NDArray[Any]
 
 
@@ -64,7 +62,7 @@ class SpatialInertia:
 
     @classmethod
     def _from_parts(cls, mass: Any, p_PScm_E: Array, G_SP_E: UnitInertia) -> SpatialInertia:
-        """Trusted: wraps parts that nobody else changes; no check, no copy."""
+        """Wraps parts without check or copy; the caller must not change them later."""
         inertia = cls.__new__(cls)
         inertia._mass, inertia._p_PScm_E, inertia._G_SP_E = mass, p_PScm_E, G_SP_E
         return inertia

@@ -21,8 +21,6 @@ from merganser.multibody.tree.inertia.validity import (
     real_values,
 )
 
-__all__ = ["UnitInertia", "inertia_of_second_moment"]
-
 
 class UnitInertia(RotationalInertia):
     """G_SP_E: inertia of S about P for mass 1, expressed in E [m^2]; the inertia is mass * G_SP_E.

@@ -8,15 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "check_not_negative",
-    "check_positive",
-    "check_unit_vector",
-    "is_zero",
-    "real_values",
-    "triangle_inequality_violation",
-]
-
 # Shifts and rotations lose a few units in the last place of the largest element.
 _RELATIVE_TOLERANCE = 64.0 * np.finfo(np.float64).eps
 

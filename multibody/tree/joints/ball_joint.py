@@ -1,4 +1,4 @@
-"""What the joints have in common that let M turn freely in F about one point."""
+"""Base of joints in which M turns freely in F about one point."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from merganser.multibody.tree.joints.joint_with_armature import JointWithArmatur
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-
-__all__ = ["BallJoint"]
 
 Vector = npt.NDArray[Any]
 

@@ -9,8 +9,6 @@ from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.ball_joint import BallJoint
 from merganser.multibody.tree.joints.quaternion_joint import NO_TURN, QuaternionJoint
 
-__all__ = ["BallQuaternionJoint"]
-
 
 class BallQuaternionJoint(QuaternionJoint, BallJoint):
     """M rotates freely in F about their common origin.

@@ -13,8 +13,6 @@ from merganser.multibody.tree.joints.ball_joint import BallJoint
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["BallRpyJoint"]
-
 Vector = npt.NDArray[Any]
 
 

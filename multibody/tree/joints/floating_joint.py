@@ -1,4 +1,4 @@
-"""What the joints have in common that let M move freely in F."""
+"""Base of joints in which M moves freely in F."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from merganser.multibody.tree.joints.joint import Joint
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-
-__all__ = ["FloatingJoint"]
 
 Vector = npt.NDArray[Any]
 
@@ -56,10 +54,10 @@ class FloatingJoint(Joint):
 
     @abstractmethod
     def _orientation_of(self, R_FM: RotationMatrix) -> Vector:
-        """The positions that stand for R_FM."""
+        """The positions of the orientation R_FM."""
 
     def _positions_of(self, X_FM: RigidTransform) -> Vector:
-        """The positions that stand for X_FM, shape [num_positions]."""
+        """The positions of the pose X_FM, shape [num_positions]."""
         R_FM = X_FM.rotation()
         if scalar_of_array(R_FM.matrix()).__name__ == "Expression":
             R_FM = R_FM.cast[float]()  # raises an error if it is not constant

@@ -15,8 +15,6 @@ from merganser.multibody.tree.inertia.validity import real_values
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["JointFriction", "check_coefficients"]
-
 Vector = npt.NDArray[Any]
 
 

@@ -1,4 +1,4 @@
-"""What all joints have in common."""
+"""Base of all joints."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.tree.rigid_body import RigidBody
     from merganser.multibody.tree.tree import MultibodyTree
-
-__all__ = ["Joint", "PathSegment"]
 
 Vector = npt.NDArray[Any]
 
@@ -335,7 +333,7 @@ class Joint(JointFriction, ABC):
         """Sets the default positions to those of a pose.
 
         Raises:
-            RuntimeError: if this is no floating joint; others cannot take every pose.
+            RuntimeError: if this is not a floating joint; others cannot take every pose.
         """
         self._refuse_pose("SetDefaultPose")
 

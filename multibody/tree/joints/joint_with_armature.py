@@ -1,12 +1,10 @@
-"""What the joints have in common that have an inertia of their own."""
+"""Base of joints with an inertia of their own."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from merganser.multibody.tree.joints.joint import Joint
-
-__all__ = ["JointWithArmature"]
 
 
 class JointWithArmature(Joint):

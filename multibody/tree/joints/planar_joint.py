@@ -15,8 +15,6 @@ from merganser.multibody.tree.joints.joint import Joint
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["PlanarJoint"]
-
 Vector = npt.NDArray[Any]
 
 

@@ -12,9 +12,6 @@ from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["PrismaticJoint"]
-
-
 class PrismaticJoint(OneDofJoint):
     """Mo moves in F by q along an axis, and M keeps the orientation of F [m]; arguments as OneDofJoint."""
 

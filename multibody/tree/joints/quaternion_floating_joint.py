@@ -16,8 +16,6 @@ from merganser.multibody.tree.joints.quaternion_joint import NO_TURN, Quaternion
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["QuaternionFloatingJoint"]
-
 Vector = npt.NDArray[Any]
 
 

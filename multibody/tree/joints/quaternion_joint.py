@@ -1,4 +1,4 @@
-"""What the joints have in common whose orientation is a quaternion."""
+"""Base of joints whose orientation is a quaternion."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from merganser.multibody.tree.joints.joint import Joint
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-
-__all__ = ["NO_TURN", "QuaternionJoint"]
 
 NO_TURN = (1.0, 0.0, 0.0, 0.0)
 

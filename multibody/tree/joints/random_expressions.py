@@ -11,8 +11,6 @@ import numpy.typing as npt
 from merganser.framework import RandomDistribution, RandomGenerator
 from merganser.framework.core.system.random_values import draw
 
-__all__ = ["draw_expressions"]
-
 _DISTRIBUTIONS = {
     "RANDOM_UNIFORM": RandomDistribution.kUniform,
     "RANDOM_GAUSSIAN": RandomDistribution.kGaussian,

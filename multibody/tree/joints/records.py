@@ -15,8 +15,6 @@ from merganser.multibody.kernels.mobilizers import MOBILIZERS, set_kind
 if TYPE_CHECKING:
     from merganser.multibody.tree.joints.joint import Joint
 
-__all__ = ["calc_X_FM", "make_records", "write_motion", "write_segments"]
-
 Array = npt.NDArray[Any]
 
 

@@ -15,8 +15,6 @@ from merganser.multibody.tree.joints.floating_joint import FloatingJoint
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["RpyFloatingJoint"]
-
 Vector = npt.NDArray[Any]
 
 

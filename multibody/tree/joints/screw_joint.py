@@ -14,8 +14,6 @@ from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["ScrewJoint"]
-
 _FULL_TURN = 2.0 * np.pi
 _NO_PITCH = 1e-14  # below, a translation does not determine an angle [m]
 

@@ -14,8 +14,6 @@ from merganser.multibody.tree.joints.joint import Joint
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["UniversalJoint"]
-
 Vector = npt.NDArray[Any]
 
 

@@ -9,8 +9,6 @@ from merganser.multibody.kernels.mobilizers import weld
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import Joint
 
-__all__ = ["WeldJoint"]
-
 
 class WeldJoint(Joint):
     """M is fixed in F.

@@ -13,10 +13,11 @@ from merganser.multibody.tree.mobilizers.kinds import (
     UniversalMobilizer,
     WeldMobilizer,
 )
-from merganser.multibody.tree.mobilizers.mobilizer import Mobilizer, MobilizerTopology
+from merganser.multibody.tree.mobilizers.mobilizer import BodyNode, Mobilizer, MobilizerTopology
 
 __all__ = [
     "BallQuaternionMobilizer",
+    "BodyNode",
     "CurvilinearMobilizer",
     "Mobilizer",
     "MobilizerTopology",

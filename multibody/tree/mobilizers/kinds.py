@@ -42,22 +42,6 @@ from merganser.multibody.tree.mobilizers.mobilizer import Mobilizer
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = [
-    "BallQuaternionMobilizer",
-    "CurvilinearMobilizer",
-    "OtherMobilizer",
-    "PlanarMobilizer",
-    "PrismaticMobilizer",
-    "QuaternionFloatingMobilizer",
-    "RevoluteMobilizer",
-    "RpyFloatingMobilizer",
-    "ScrewMobilizer",
-    "SpaceXYZMobilizer",
-    "UniversalMobilizer",
-    "WeldMobilizer",
-    "class_of",
-]
-
 Array = npt.NDArray[Any]
 
 

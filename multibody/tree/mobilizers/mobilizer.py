@@ -1,4 +1,4 @@
-"""What all mobilizers have in common."""
+"""Base of all mobilizers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from merganser.multibody.tree.rigid_body import RigidBody
     from merganser.multibody.tree.tree import MultibodyTree
 
-__all__ = ["Mobilizer", "MobilizerTopology"]
-
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class MobilizerTopology:
-    """Where a mobilizer stands in its tree: indices of what it connects, and its coordinates in q and v."""
+    """The place of a mobilizer in its tree: indices of what it connects, and its coordinates in q and v."""
 
     index: MobilizerIndex
     inboard_frame: FrameIndex
@@ -42,6 +40,18 @@ class MobilizerTopology:
     positions_start: int
     num_velocities: int
     velocities_start: int
+
+
+@dataclass(frozen=True)
+class BodyNode:
+    """A body in its tree, with the mobilizer that moves it and the node of the body in which it moves.
+
+    The world has neither of the two.
+    """
+
+    parent_node: BodyNode | None
+    body: RigidBody
+    mobilizer: Mobilizer | None
 
 
 class Mobilizer(ABC):
@@ -168,6 +178,26 @@ class Mobilizer(ABC):
             self.num_velocities(),
             self.velocity_start_in_v(),
         )
+
+    def CreateBodyNode(self, parent_node: BodyNode, body: RigidBody, mobilizer: Mobilizer) -> BodyNode:
+        """Returns the node of the outboard body.
+
+        Args:
+            parent_node: of the inboard body.
+            body: the outboard body.
+            mobilizer: this mobilizer.
+
+        Raises:
+            ValueError: the node or the body is of another body, or `mobilizer` is another one.
+        """
+        for what, given, expected in (
+            ("the body of parent_node", getattr(parent_node, "body", None), self.inboard_body()),
+            ("body", body, self.outboard_body()),
+            ("mobilizer", mobilizer, self),
+        ):
+            if given is not expected:
+                raise ValueError(f"CreateBodyNode(): {what} must be {expected!r} of this mobilizer, not {given!r}.")
+        return BodyNode(parent_node, body, mobilizer)
 
     # -- parts of arrays for the whole tree ------------------------------------------------------------------
     # All of these return views, so that the mutable ones are the same; ValueError if the array is of wrong size.
@@ -353,7 +383,7 @@ def _written(result: Array, out: Array | None, what: str) -> Array:
     """`result`, or `out` with the result in it.
 
     Raises:
-        TypeError: `out` is no array of the scalar type of the result.
+        TypeError: `out` is not an array of the scalar type of the result.
         ValueError: it has another shape, or is read-only.
     """
     if out is None:

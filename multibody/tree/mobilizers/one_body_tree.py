@@ -15,8 +15,6 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.tree.joints import Joint
 from merganser.multibody.tree.joints.records import make_records
 
-__all__ = ["OneBodyTree"]
-
 Array = npt.NDArray[Any]
 
 

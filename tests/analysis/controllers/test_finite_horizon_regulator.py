@@ -154,7 +154,7 @@ def test_problems_that_make_no_sense_are_refused() -> None:
     solve = FiniteHorizonLinearQuadraticRegulator
     with pytest.raises(ValueError, match="tf must be later"):
         solve(system, context, 1.0, 1.0, Q, R)
-    with pytest.raises(ValueError, match=r"tf = 1\.03 s is no sample time of system '::LinearSystem'"):
+    with pytest.raises(ValueError, match=r"tf = 1\.03 s is not a sample time of system '::LinearSystem'"):
         solve(sampled, sampled_context, 0.0, 1.03, Q, R)
     with pytest.raises(RuntimeError, match="Qf must be positive definite"):
         solve(system, context, 0.0, 1.0, Q, R, options(use_square_root_method=True))

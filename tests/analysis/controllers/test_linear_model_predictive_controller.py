@@ -12,7 +12,7 @@ from merganser.analysis.controllers import (
     DiscreteTimeLinearQuadraticRegulator,
     LinearModelPredictiveController,
 )
-from merganser.examples.pendulum import PendulumPlant
+from merganser.examples.pendulums import PendulumPlant
 from merganser.framework import Context, DiagramBuilder, System
 from merganser.framework.primitives import LinearSystem
 from merganser.framework.trajectories import PiecewisePolynomial
@@ -100,7 +100,7 @@ def test_commands_between_updates_are_held_for_continuous_plants() -> None:
     assert len(set(controls.ravel())) == 3
 
 
-def test_a_nonlinear_plant_is_held_at_an_operating_point_that_is_no_rest_without_its_torque() -> None:
+def test_a_nonlinear_plant_is_held_at_an_operating_point_that_needs_torque() -> None:
     pendulum = PendulumPlant()
     context = pendulum.CreateDefaultContext()
     parameters = pendulum.get_parameters(context)
@@ -142,7 +142,7 @@ def test_behind_the_end_of_a_reference_its_last_point_is_kept() -> None:
     np.testing.assert_allclose(control(mpc, x, 7.0), -K @ (x - goal), atol=1e-6)
 
 
-def test_a_state_without_a_way_back_is_told_with_time_system_and_element() -> None:
+def test_an_unrecoverable_state_is_an_error_with_time_system_and_element() -> None:
     system, context = double_integrator()
     mpc = LinearModelPredictiveController(
         system, context, Q, R, H, 1.0, state_limits=([-1.0, -1.0], [1.0, 1.0]), input_limits=([-1.0], [1.0])
@@ -172,7 +172,7 @@ def test_a_state_without_a_way_back_is_told_with_time_system_and_element() -> No
         ({"state_trajectory": PiecewisePolynomial.ZeroOrderHold([0.0, 1.0], np.zeros((3, 2)))}, "must have the shape"),
     ],
 )
-def test_wrong_arguments_are_told(arguments: dict[str, Any], message: str) -> None:
+def test_wrong_arguments_are_errors(arguments: dict[str, Any], message: str) -> None:
     system, context = double_integrator()
     given = {"Q": Q, "R": R, "time_period": H, "time_horizon": 1.0, **arguments}
     with pytest.raises(ValueError, match=message):

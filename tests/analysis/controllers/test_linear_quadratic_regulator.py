@@ -80,7 +80,7 @@ def test_the_discrete_cost_is_the_sum_over_the_steps() -> None:
     assert total == pytest.approx(x0 @ S @ x0, rel=1e-9)
 
 
-def test_vectors_and_numbers_stand_for_matrices() -> None:
+def test_vectors_and_numbers_are_taken_as_matrices() -> None:
     """b as a vector, Q and R as numbers."""
     K, S = LinearQuadraticRegulator(1.0, 1.0, 3.0, 1.0)
     np.testing.assert_allclose([K[0, 0], S[0, 0]], [3.0, 3.0])

@@ -45,7 +45,7 @@ def sine_in_steps(xd: Any, y: Any) -> None:
 
 @native
 def distance(xd: Any, y: Any) -> None:
-    y[0] = np.abs(xd[0])  # of a complex number, this is no analytic function
+    y[0] = np.abs(xd[0])  # of a complex number, this is not an analytic function
 
 
 class Pendulum(LeafSystem):
@@ -136,7 +136,7 @@ def random_state(rng: Any) -> tuple[Any, Any]:
 
 
 def computed(observer: Any, time: float, x: Any, P: Any, y: float, u: float) -> Any:
-    """What a filter makes of a state, its next one or its rate."""
+    """The next state of a filter, or its rate."""
     context = observer.CreateDefaultContext()
     context.SetTime(time)
     observer.get_input_port(0).FixValue(context, [y])
@@ -187,7 +187,7 @@ def test_the_extended_filter_fulfils_the_textbooks_equations(is_discrete: bool, 
 
 @pytest.mark.parametrize("is_discrete", [False, True], ids=["continuous", "discrete"])
 @pytest.mark.parametrize("kind", FILTERS)
-def test_filters_have_one_text_for_models_of_operations_and_of_python_and_without_a_compiler(
+def test_filters_are_equal_with_native_models_python_models_and_no_compiler(
     kind: Any, is_discrete: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(4)
@@ -202,7 +202,7 @@ def test_filters_have_one_text_for_models_of_operations_and_of_python_and_withou
 
 @pytest.mark.parametrize("error", [ValueError("no output today"), KeyboardInterrupt()], ids=["error", "interrupt"])
 @pytest.mark.parametrize("kind", FILTERS)
-def test_what_a_model_in_python_raises_comes_through_the_filter_and_leaves_it_as_it_was(kind: Any, error: Any) -> None:
+def test_an_exception_of_a_python_model_leaves_the_filter_unchanged(kind: Any, error: Any) -> None:
     model = PendulumInPython(True)
     diagram, _, log = watched(kind, model, Pendulum(True))
     expected, _ = run(diagram, log, False)

@@ -114,7 +114,7 @@ def test_filters_of_a_linear_system_are_the_kalman_filter(kind: Any) -> None:
     np.testing.assert_allclose(observer.get_covariance_output_port().Eval(mine), steady.reshape(-1), atol=1e-9)
 
 
-def test_continuous_filter_settles_at_the_steady_state() -> None:
+def test_continuous_filter_converges_to_the_steady_state() -> None:
     plant = random_system(0.0)
     observer = ExtendedKalmanFilter(plant, plant.CreateDefaultContext(), W, V)
     diagram, context = observed(plant, observer)

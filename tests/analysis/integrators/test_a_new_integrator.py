@@ -15,8 +15,20 @@ from differential_equations import PROBLEMS, observed_order
 
 import merganser.analysis.integrators as integrators
 from merganser.analysis import Simulator, Simulator_
-from merganser.framework import DiagramBuilder, LeafSystem
+from merganser.analysis.integrators.problem import (
+    add,
+    arrays_of_method,
+    compute,
+    go_to,
+    multiply,
+    state_of,
+    step_of,
+    take_derivatives,
+)
+from merganser.framework import BasicVector, ContinuousStateIndex, DiagramBuilder, LeafSystem
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
+from merganser.framework.core.inside import declare_operation, operation_slot
+from merganser.framework.native import kernel
 from merganser.framework.native.memory.hinted_types import Floats
 from merganser.framework.primitives import Integrator, LinearSystem, LogVectorOutput, Sine
 
@@ -134,6 +146,99 @@ def test_arrays_that_compiled_code_would_misread_are_refused(method: Any) -> Non
 
 def test_it_has_its_order() -> None:
     assert observed_order(Midpoint, PROBLEMS["pendulum"], [0.05, 0.025, 0.0125]) == pytest.approx(2.0, abs=0.1)
+
+
+class Decay(LeafSystem):
+    """x' = -k x, which can say where it is after a step of any length."""
+
+    def __init__(self, k: float) -> None:
+        super().__init__()
+        self.k, self.num_calls = k, 0
+        self.DeclareContinuousState(1)
+        self.DeclareStateOutputPort("x", ContinuousStateIndex(0))
+        given = BasicVector(1), BasicVector(1), self._calc_step, None
+        declare_operation(self, "exact step", *given, {self.xc_ticket()})
+
+    def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+        x = context.get_continuous_state_vector().CopyToVector()
+        derivatives.get_mutable_vector().SetFromVector(-self.k * x)
+
+    def _calc_step(self, context: Any, output: Any) -> None:
+        self.num_calls += 1
+        x = context.get_continuous_state_vector().CopyToVector()
+        output.SetFromVector(x * np.exp(-self.k * arguments_of(context)[0]))
+
+
+def arguments_of(context: Any) -> Any:
+    slot = operation_slot(context, "exact step")
+    return context.slots[slot.entry.arguments.cache_index()].value.value()
+
+
+class ExactArrays(NamedTuple):
+    first: int
+    h: Floats
+    x_next: Floats
+    end: Floats
+
+
+exact_arrays_of = arrays_of_method(ExactArrays)
+
+
+@kernel
+def try_exact_step(p: Any) -> int:
+    """Euler for all but one system, which is asked where it is after the step."""
+    s, a = step_of(p), exact_arrays_of(p)
+    a.h[0] = s.h
+    status = compute(p, 1)
+    take_derivatives(p, a.end)
+    multiply(a.end, s.h, a.end)
+    add(a.end, a.end, state_of(p))
+    a.end[a.first] = a.x_next[0]
+    s.error = 0.0
+    go_to(p, s.start + s.h, a.end)
+    return status
+
+
+class Exact(integrators.IntegratorBase):
+    attempt = try_exact_step
+    operations = {"exact step": True}
+
+    def supports_error_estimation(self) -> bool:
+        return False
+
+    def get_error_estimate_order(self) -> int:
+        return 0
+
+    def _make_arrays(self, n: int, dtype: Any) -> Any:
+        asked = [operation_slot(slot.context, "exact step") for slot in self._derivatives.slots]
+        first, slot = next((k, slot) for k, slot in enumerate(asked) if slot is not None)
+        return ExactArrays(first, arguments_of(slot.context), slot.value.value(), np.zeros(n, dtype))
+
+
+@pytest.mark.parametrize("use_plan", [False, True])
+def test_a_method_asks_systems_by_name_for_what_they_compute_beside_derivatives(use_plan: bool) -> None:
+    builder = DiagramBuilder()
+    integral, decay = builder.AddSystem(Integrator(1)), builder.AddSystem(Decay(3.0))
+    builder.Connect(decay.get_output_port(), integral.get_input_port())
+    simulator = Simulator(builder.Build())
+    context = simulator.get_mutable_context()
+    simulator.set_use_native_plan(use_plan, at_once=True)
+    method = simulator.reset_integrator(Exact(simulator.get_system(), context))
+    method.set_fixed_step_mode(True)
+    method.set_maximum_step_size(0.25)
+    context.SetContinuousState([0.0, 1.0])
+    simulator.AdvanceTo(1.0)
+    z, x = context.get_continuous_state_vector().CopyToVector()
+    assert x == pytest.approx(np.exp(-3.0), rel=1e-14)
+    assert z == pytest.approx(0.25 * sum(np.exp(-0.75 * np.arange(4))), rel=1e-14)  # by Euler steps
+    assert decay.num_calls == 4
+    own = decay.GetMyContextFromRoot(context)
+    assert decay.EvalTimeDerivatives(own).CopyToVector() == [-3.0 * x]
+    slot = operation_slot(own, "exact step")
+    assert slot.entry.EvalAbstract(own).get_value().value() == [pytest.approx(x * np.exp(-0.75))]
+    assert slot.entry.EvalAbstract(own).get_value().value() == [pytest.approx(x * np.exp(-0.75))]
+    assert decay.num_calls == 5  # it is kept while state and arguments are the same
+    assert operation_slot(integral.GetMyContextFromRoot(context), "exact step") is None
 
 
 WRONG = """

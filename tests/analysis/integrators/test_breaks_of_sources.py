@@ -118,7 +118,7 @@ def test_steps_alone_end_at_breaks() -> None:
 
 
 class Watcher(LeafSystem):
-    """Its witness function passes zero in the midst of the pulse."""
+    """Its witness function passes zero in the middle of the pulse."""
 
     def __init__(self) -> None:
         super().__init__()

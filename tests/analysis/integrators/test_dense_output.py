@@ -12,6 +12,7 @@ from differential_equations import PROBLEMS, Problem, make_integrator, state
 import merganser.analysis as analysis
 from merganser.analysis.integrators.dense_output import DenseOutput
 from merganser.framework.primitives import Gain, LinearSystem
+from merganser.framework.trajectories import PiecewisePolynomial
 
 OSCILLATOR = Problem(lambda t, x: [x[1], -x[0]], (1.0, 0.0), 1, 3.0)
 METHODS = [
@@ -40,6 +41,9 @@ def test_values_between_steps_are_about_as_accurate_as_those_at_their_ends(metho
         exact = np.array([[math.cos(t)], [-math.sin(t)]])
         np.testing.assert_allclose(output.value(t), exact, atol=20.0 * accuracy + 0.05**4 / 384)
     np.testing.assert_array_equal(output.value(3.0)[:, 0], state(integrator))
+    assert isinstance(output, PiecewisePolynomial)
+    np.testing.assert_allclose(output.vector_values([0.0, 3.0])[1], [0.0, -math.sin(3.0)], atol=1e-2)
+    np.testing.assert_allclose(output.EvalDerivative(1.0)[:, 0], [-math.sin(1.0), -math.cos(1.0)], atol=1e-2)
 
 
 def test_a_cubic_in_time_is_reproduced() -> None:

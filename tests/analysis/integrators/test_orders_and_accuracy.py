@@ -129,7 +129,7 @@ def test_integration_restarts_from_a_state_that_was_changed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_value_that_is_not_finite_names_its_system_and_leaves_the_context_as_it_was(name: str) -> None:
+def test_an_infinite_value_names_its_system_and_does_not_change_the_context(name: str) -> None:
     """The derivatives end at time 1, in whatever direction one looks."""
     problem = Problem(lambda t, x: [x[1], -x[0] if t <= 1.0 else math.nan], (1.0, 0.0), 1, 2.0)
     integrator = make_integrator(MAKERS[name], problem)

@@ -307,7 +307,7 @@ def test_integrators_by_name() -> None:
 
 
 @pytest.mark.parametrize("size", [4, 40])
-def test_matrices_are_saved_only_where_a_step_replaces_them_and_come_back_where_it_fails(size: int) -> None:
+def test_matrices_are_saved_when_a_step_replaces_them_and_restored_if_it_fails(size: int) -> None:
     """In compiled steps and in those by LAPACK."""
     left = [0]  # evaluations before one fails
 

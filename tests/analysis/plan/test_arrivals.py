@@ -1,4 +1,4 @@
-"""What comes from outside during a simulation, in Python and in the compiled loop."""
+"""Arrivals from outside during a simulation, in Python and in the compiled loop."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_compiled_simulations_see_it_at_the_same_step_as_those_in_python(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_time_stands_still_for_what_has_come(mode: str) -> None:
+def test_time_does_not_advance_for_received_messages(mode: str) -> None:
     builder = DiagramBuilder()
     inbox = builder.AddSystem(Inbox(kind=EventKind.PUBLISH))
     integrator = builder.AddSystem(Integrator(1))

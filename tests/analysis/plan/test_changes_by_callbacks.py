@@ -1,4 +1,4 @@
-"""What Python callbacks change while the compiled loop runs is heeded, as in steps that are taken in Python."""
+"""Changes by Python callbacks during the compiled loop have the same effect as in steps in Python."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from interrupts import SCENES
 
 from merganser.analysis import Radau3Integrator, RungeKutta3Integrator, Simulator
+from merganser.analysis.plan.plan import Plan
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
 from merganser.framework.core.declarations.events import TriggerType
 from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.tape import SUCCEEDED
 from merganser.framework.primitives import (
     ConstantVectorSource,
     Gain,
@@ -22,6 +25,7 @@ from merganser.framework.primitives import (
     VectorLogSink,
     ZeroOrderHold,
 )
+from merganser.multibody.plant.step import native_outputs
 
 CALLBACKS = ["derivatives", "output", "logged output", "update", "publish"]
 
@@ -112,7 +116,7 @@ class World:
 
 
 def with_and_without_plan(where: str, action: Callable[[World], Any], **options: Any) -> list[Any]:
-    """What is seen with the plan, which must be what is seen without it."""
+    """Results with the plan, which must equal those without it."""
     seen = []
     for use_plan in (True, False):
         world = World(use_plan, where, **options)
@@ -223,7 +227,7 @@ def test_a_callback_cannot_advance_the_simulation_that_it_is_part_of(where: str,
 
 
 @pytest.mark.parametrize("where", ["publish", "monitor"])
-def test_an_integrator_that_is_given_its_context_anew_is_found_by_the_loop(where: str) -> None:
+def test_an_integrator_that_is_given_its_context_again_is_found_by_the_loop(where: str) -> None:
     both = []
     for use_plan in (True, False):
         world = World(use_plan, where)
@@ -250,10 +254,10 @@ def test_an_integrator_that_is_given_its_context_anew_is_found_by_the_loop(where
 
 @pytest.mark.parametrize("use_plan", [True, False])
 @pytest.mark.parametrize("integrator_type", [RungeKutta3Integrator, Radau3Integrator])
-def test_an_integrator_is_not_changed_in_the_midst_of_a_step(integrator_type: Any, use_plan: bool) -> None:
+def test_an_integrator_is_not_changed_within_a_step(integrator_type: Any, use_plan: bool) -> None:
     world = World(use_plan, "derivatives")
     integrator = world.simulator.reset_integrator(integrator_type(world.simulator.get_system(), world.root))
-    with pytest.raises(RuntimeError, match=r"reset_context was called by a callback, in the midst of a step"):
+    with pytest.raises(RuntimeError, match=r"reset_context was called by a callback, within a step"):
         world.run(lambda _: integrator.reset_context(world.root))
     world.simulator.AdvanceTo(1.0)
     assert world.root.get_time() == 1.0
@@ -355,3 +359,93 @@ def test_simulations_of_python_blocks_alone_run_in_the_compiled_loop_too() -> No
         counts = [simulator.get_num_discrete_updates(), simulator.get_num_publishes(), simulator.get_num_steps_taken()]
         both.append([block.num_calls for block in blocks] + counts)
     assert both[0] == both[1]
+
+
+class Meddling(LeafSystem):
+    """Calls a function of the user in one kind of event."""
+
+    def __init__(self, where: str, act: Any) -> None:
+        super().__init__()
+        self.DeclareContinuousState(1)
+        self.DeclareDiscreteState(1)
+        handler = functools.partial(self._handle, act)
+        if where == "initialization":
+            self.DeclareInitializationDiscreteUpdateEvent(handler)
+        elif where == "update":
+            self.DeclarePeriodicDiscreteUpdateEvent(0.25, 0.25, handler)
+        else:
+            self.DeclarePeriodicPublishEvent(0.25, 0.25, handler)
+
+    def _handle(self, act: Any, context: Any, *values: Any) -> None:
+        act()
+
+    def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+        derivatives.SetFromVector([1.0])
+
+
+def _at(time: float, context: Any) -> Any:
+    context.SetTime(time)
+    return context
+
+
+_REFUSED: dict[str, Any] = {
+    "AdvanceTo": lambda s: s.AdvanceTo(2.0),
+    "Initialize": lambda s: s.Initialize(),
+    "reset_context": lambda s: s.reset_context(s.get_system().CreateDefaultContext()),
+    "SetTime": lambda s: s.get_mutable_context().SetTime(0.7),
+    "SetTimeAndContinuousState": lambda s: s.get_mutable_context().SetTimeAndContinuousState(0.7, [0.0]),
+    "SetTimeStateAndParametersFrom": lambda s: s.get_mutable_context().SetTimeStateAndParametersFrom(
+        _at(0.7, s.get_system().CreateDefaultContext())
+    ),
+    "Integrator.reset_context": lambda s: s.get_mutable_integrator().reset_context(
+        s.get_system().CreateDefaultContext()
+    ),
+    "Integrator.Reset": lambda s: s.get_mutable_integrator().Reset(),
+    "another Simulator's AdvanceTo": lambda s: Simulator(s.get_system(), s.get_mutable_context()).AdvanceTo(2.0),
+}
+
+
+@pytest.mark.parametrize("where", ["initialization", "update", "publish"])
+@pytest.mark.parametrize("call", _REFUSED)
+def test_what_would_break_a_simulation_is_refused_in_its_callbacks(call: str, where: str) -> None:
+    is_meddling = True
+
+    def act() -> None:
+        if is_meddling:
+            _REFUSED[call](simulator)
+
+    simulator = Simulator(Meddling(where, act))
+    simulator.set_use_native_plan(False)
+    with pytest.raises(RuntimeError, match=rf"{call.split()[-1].split('.')[-1]}\b.* a callback or monitor of "):
+        simulator.AdvanceTo(1.0)
+    is_meddling = False
+    simulator.set_monitor(lambda root: root.SetTime(root.get_time()))  # the same time has all computed again
+    simulator.AdvanceTo(1.0)
+    simulator.clear_monitor()
+    context = simulator.get_mutable_context()
+    assert context.get_time() == context.get_continuous_state_vector()[0] == pytest.approx(1.0)
+    context.SetTime(0.0)  # which is possible between advances
+
+
+def test_the_loop_does_not_run_on_with_arrays_that_looking_for_code_has_replaced(monkeypatch):
+    """A plant that shows the contacts of its last step to Python makes the arrays of its steps again."""
+
+    class NotCompiled:
+        def is_usable(self):
+            return False
+
+    look, seen = Plan._look, []
+
+    def watched_look(plan):
+        result = look(plan)
+        seen.append((result, plan._program.is_current()))
+        return result
+
+    monkeypatch.setattr(native_outputs, "_CONTACT_FORCES", NotCompiled())
+    monkeypatch.setattr(Plan, "_look", watched_look)
+    simulator, _, end = SCENES["hydroelastic, compiled"]()
+    simulator.AdvanceTo(0.5 * end)
+    simulator._plan._look()
+    simulator.AdvanceTo(end)
+    simulator._plan._look()
+    assert (SUCCEEDED, True) in seen and (SUCCEEDED, False) not in seen

@@ -1,4 +1,4 @@
-"""What comes in the midst of the plan, or of making it, leaves a simulation that goes on as if nothing had happened."""
+"""Interrupts while a plan runs or is made do not change the results of the simulation."""
 
 from __future__ import annotations
 
@@ -121,7 +121,8 @@ def calls_in(modules: tuple[ModuleType, ...], method: Any) -> tuple[int, list[An
 def test_a_plan_cut_short_in_any_function_goes_on_as_if_nothing_had_happened(
     modules: tuple[ModuleType, ...], errors: tuple[type[BaseException], ...], method: Any
 ) -> None:
-    num_calls, expected = calls_in(modules, method)
+    (num_calls, expected), (again, _) = calls_in(modules, method), calls_in(modules, method)
+    num_calls = min(num_calls, again)  # where it takes long the plan looks for signals, which makes some more
     assert num_calls > 500
     rng = np.random.default_rng(num_calls)
     for number in rng.choice(num_calls, size=60, replace=False) + 1:
@@ -134,7 +135,7 @@ def test_a_plan_cut_short_in_any_function_goes_on_as_if_nothing_had_happened(
 
 
 class Struck(BaseException):
-    """What a signal raises in these tests."""
+    """The exception of a signal in these tests."""
 
 
 def test_signals_at_random_moments_change_nothing() -> None:

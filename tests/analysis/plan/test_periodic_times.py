@@ -1,4 +1,4 @@
-"""When periodic events happen: at the rational times that their periods and offsets stand for."""
+"""When periodic events happen: at the rational times that their periods and offsets mean."""
 
 import math
 import random
@@ -32,7 +32,7 @@ from merganser.framework.primitives import DiscreteTimeDelay, DiscreteTimeIntegr
         (0.02 * math.sqrt(2.0), Fraction(0.02 * math.sqrt(2.0))),
     ],
 )
-def test_a_float_stands_for_a_simple_fraction_a_short_decimal_or_itself(seconds, meaning):
+def test_a_float_means_a_simple_fraction_a_short_decimal_or_itself(seconds, meaning):
     assert exact_seconds(seconds) == meaning
 
 
@@ -134,7 +134,7 @@ def test_a_boundary_time_that_is_a_strike_but_for_rounding_is_that_strike():
     assert strike_after(clocks, 2, below, math.inf) == (0.7, 0b01)
 
 
-def test_a_period_that_time_cannot_resolve_is_told_when_its_next_strike_is_asked_for():
+def test_a_period_that_time_cannot_resolve_is_an_error_when_it_is_next_due():
     clocks = make_clocks([(1e-3, 0.0)])
     assert strike_after(clocks, 1, 1e9, math.inf)[0] > 1e9
     assert math.isnan(strike_after(clocks, 1, 1e14, math.inf)[0])

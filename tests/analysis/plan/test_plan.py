@@ -156,7 +156,7 @@ def fail(error: BaseException) -> Callable[[Any], None]:
 
 @pytest.mark.parametrize("where", ["derivatives", "update", "publish"])
 @pytest.mark.parametrize("error", [ValueError("out of order"), KeyboardInterrupt()])
-def test_exception_of_a_callback_leaves_the_same_context_and_the_simulation_can_go_on(
+def test_after_an_exception_of_a_callback_the_simulation_can_go_on(
     where: str, error: BaseException
 ) -> None:
     both = []
@@ -338,7 +338,7 @@ def test_other_threads_run_while_the_compiled_loop_does(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(("method", "new"), [(BogackiShampine3Integrator, 3), (RungeKutta5Integrator, 6)])
 @pytest.mark.parametrize("use", ["the plan", "compiled steps", "Python"])
-def test_the_last_stage_serves_the_next_step_unless_something_changes_the_derivatives(
+def test_the_last_stage_serves_the_next_step_unless_derivatives_change(
     method: Any, new: int, use: str
 ) -> None:
     def evaluations_of(period: float | None) -> tuple[int, int]:

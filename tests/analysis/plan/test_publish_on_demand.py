@@ -1,4 +1,4 @@
-"""Publish events that compiled simulations leave out while nobody wants them."""
+"""Publish events that compiled simulations skip while they are not wanted."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_in_python_every_event_happens() -> None:
     assert times(viewer) == [0.25, 0.5, 0.75, 1.0]
 
 
-def test_what_nobody_wants_happens_once_when_the_advance_ends() -> None:
+def test_unwanted_publishes_happen_once_when_the_advance_ends() -> None:
     simulator = simulate("always", viewer := Viewer())
     simulator.AdvanceTo(1.1)
     x = simulator.get_context().get_continuous_state_vector()[0]
@@ -136,7 +136,7 @@ def test_what_was_left_out_happens_where_another_handler_fails() -> None:
     assert times(viewer) == [0.875, 1.0]
 
 
-def test_a_viewer_may_end_the_simulation_and_its_failure_is_told() -> None:
+def test_a_viewer_may_end_the_simulation_and_its_failure_is_reported() -> None:
     simulator = simulate("always", viewer := Viewer())
     viewer.status = EventStatus.ReachedTermination(viewer, "seen enough")
     status = simulator.AdvanceTo(1.0)

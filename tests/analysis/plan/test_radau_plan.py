@@ -21,8 +21,7 @@ from merganser.analysis import (
     Simulator,
 )
 from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
-from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, System, background_code
-from merganser.framework.background_code import BackgroundCode
+from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, System
 from merganser.framework.native import native
 from merganser.framework.primitives import LinearSystem, LogVectorOutput, Sine, ZeroOrderHold
 from tests.support.random_diagrams import random_diagram
@@ -63,7 +62,7 @@ def seen_in(simulator: Simulator, sinks: Any = ()) -> list[Any]:
 
 
 def with_and_without_plan(run: Callable[[bool], Any]) -> Any:
-    """What is seen with the plan, which must be what is seen without it."""
+    """Results with the plan, which must equal those without it."""
     seen = [run(use_plan) for use_plan in (True, False)]
     assert seen[0] == seen[1]
     return seen[0]
@@ -315,53 +314,6 @@ def test_large_systems_are_left_to_lapack() -> None:
         simulator, _ = simulator_of(LinearSystem(A=-np.eye(size)), True)
         simulator.AdvanceTo(0.1)
         assert (simulator._plan is not None) == expected
-
-
-@pytest.fixture
-def little_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has the compiled loop worth its while after a little work without it, whether or not it is on the disk."""
-    monkeypatch.delenv("MERGANSER_PLAN", raising=False)
-    none = BackgroundCode("merganser.analysis.none", "LOOP", "none")
-    monkeypatch.setattr("merganser.analysis.simulation.simulator._LOOP", none)
-    for module in ("merganser.analysis.simulation.simulator", "merganser.framework.background_code"):
-        monkeypatch.setattr(f"{module}.want", lambda *_codes: None)  # nobody is to look for it later
-    monkeypatch.setattr(BackgroundCode, "is_worth_while", lambda _code, pays: pays)
-    for least in ("_WORK_TO_LOAD", "_WORK_TO_LOAD_MORE", "_WORK_TO_COMPILE"):
-        monkeypatch.setattr(background_code, least, 1000)
-    monkeypatch.setattr(background_code, "_next_look", {})
-    monkeypatch.setattr(background_code, "_WORK_BETWEEN_LOOKS", 0)
-    monkeypatch.setattr(background_code._state, "work", 0)
-
-
-@pytest.mark.usefixtures("little_work")
-def test_many_short_advances_get_a_plan_as_a_long_one_does() -> None:
-    """The work of steps without it adds up, however few of them an advance has."""
-
-    def num_steps_until_plan(size: float) -> int:
-        background_code._state.work = 0
-        simulator, _ = simulator_of(Native(_van_der_pol, 2, "mu", [5.0]), True, x0=[2.0, 0.0])
-        simulator.set_use_native_plan(True)
-        for number in range(1, 4000):
-            simulator.AdvanceTo(size * number)
-            if simulator._plan is not None:
-                return simulator.get_num_steps_taken()
-        pytest.fail("no plan")
-
-    assert num_steps_until_plan(1e-4) == num_steps_until_plan(1e-4) > 50
-    assert num_steps_until_plan(1e3) > 100  # in the midst of the first advance
-
-
-@pytest.mark.usefixtures("little_work")
-def test_many_short_simulations_get_a_plan_as_a_long_one_does() -> None:
-    """A study makes a new simulator for each run: what they have done adds up."""
-    for number in range(2000):
-        simulator, _ = simulator_of(Native(_van_der_pol, 2, "mu", [5.0]), True, x0=[2.0, 0.0])
-        simulator.set_use_native_plan(True)
-        simulator.AdvanceTo(0.1)
-        if simulator._plan is not None:
-            assert number > 1
-            return
-    pytest.fail("no plan")
 
 
 # ---------------------------------------------------------------------- the interpreted steps

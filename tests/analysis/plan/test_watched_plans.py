@@ -231,10 +231,10 @@ def test_an_interrupt_in_any_function_changes_nothing_that_is_watched() -> None:
         if simulator.get_context().get_time() < end or len(due.statuses) < len(due.owed):
             simulator.AdvanceTo(end)
         found = outcome(simulator, logs, history)
-        assert found[:-1] == expected[:-1], f"interrupted in call {number}"  # steps of the integrator may be taken anew
+        assert found[:-1] == expected[:-1], f"interrupted in call {number}"  # steps of the integrator may be repeated
 
 
-def test_an_interrupt_before_a_watched_step_is_noted_leaves_no_derivatives_of_another_state(
+def test_an_interrupt_before_a_watched_step_is_noted_leaves_no_stale_derivatives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     end, note, num_calls, struck = 1.249, plan_module.Plan.note_what_is_known, 0, -1

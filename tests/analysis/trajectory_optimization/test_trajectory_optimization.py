@@ -15,7 +15,7 @@ from merganser.analysis.trajectory_optimization import (
     DirectCollocationConstraint,
     DirectTranscription,
 )
-from merganser.examples.pendulum import PendulumPlant
+from merganser.examples.pendulums import PendulumPlant
 from merganser.framework import DiagramBuilder, InputPortSelection
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.optimization import BoundingBoxConstraint, MathematicalProgram, Solve
@@ -68,7 +68,7 @@ def test_least_time_with_bounded_force_is_bang_bang() -> None:
     trajopt.AddConstraintToAllKnotPoints(trajopt.input()[0] <= 1.0)
     trajopt.AddConstraintToAllKnotPoints(trajopt.input()[0] >= -1.0)
     trajopt.AddEqualTimeIntervalsConstraints()
-    trajopt.AddFinalCost(trajopt.time()[0])
+    trajopt.AddFinalCost(matrix=trajopt.time())
     trajopt.SetInitialTrajectory(NOTHING, straight(3.0, [0, 0], [1, 0]))
     result = Solve(trajopt.prog())
     assert result.is_success()
@@ -81,7 +81,7 @@ def test_a_pendulum_swings_up_when_the_result_is_simulated() -> None:
     trajopt = DirectCollocation(pendulum, pendulum.CreateDefaultContext(), 21, 0.05, 0.3)
     from_rest_to_rest(trajopt, [0.0, 0.0], [np.pi, 0.0])
     trajopt.AddEqualTimeIntervalsConstraints()
-    trajopt.AddConstraintToAllKnotPoints(BoundingBoxConstraint([-4.0], [4.0]), trajopt.input())
+    trajopt.AddConstraintToAllKnotPoints(constraint=BoundingBoxConstraint([-4.0], [4.0]), vars=trajopt.input())
     trajopt.AddRunningCost(np.array([[trajopt.input()[0] ** 2]]))
     trajopt.SetInitialTrajectory(NOTHING, straight(4.0, [0, 0], [np.pi, 0]))
     result = Solve(trajopt.prog())
@@ -183,7 +183,7 @@ def test_several_trajectories_share_a_program_and_its_variables() -> None:
     assert second.GetStateSamples(result)[0, 0] == pytest.approx(1.0, abs=1e-6)
 
 
-def test_sequential_variables_stand_at_all_break_points_and_callbacks_see_them() -> None:
+def test_sequential_variables_exist_at_all_break_points_and_in_callbacks() -> None:
     system = double_integrator()
     trajopt = DirectCollocation(system, system.CreateDefaultContext(), 4, 0.5, 0.5)
     slack = trajopt.NewSequentialVariable(1, "slack")

@@ -64,7 +64,7 @@ def test_getters_without_a_time_give_trajectories(planned: ZmpPlanner) -> None:
         assert (get().start_time(), get().end_time()) == (TIMES[0], TIMES[-1])
 
 
-def test_a_step_that_stands_is_reached() -> None:
+def test_a_constant_zmp_is_reached() -> None:
     planner = ZmpPlanner()
     planner.Plan(PiecewisePolynomial.ZeroOrderHold([0.0, 9.0], np.full((2, 2), 0.5)), np.zeros(4), 0.9)
     np.testing.assert_allclose(state(planner, 9.0), [0.5, 0.5, 0.0, 0.0], atol=1e-5)

@@ -64,7 +64,7 @@ def test_parts_of_blocks_in_order_are_found_and_nothing_else():
 
 
 def test_scalars_of_a_block_are_found_after_others_were_freed():
-    """New scalars may stand where freed ones stood."""
+    """New scalars may get the addresses of freed ones."""
     for seed in range(50):
         array = pack(block(seed), (5,))
         array[3] = None

@@ -76,6 +76,14 @@ def test_scalars_and_double_instructions_are_refused():
         InitializeAutoDiff([1.0], 3, gradient=np.eye(1))
 
 
+def test_vectors_of_other_shapes_fail_the_assertion_of_pydrake_too():
+    for function in (gradient, jacobian):
+        with pytest.raises(AssertionError, match="x must be a vector"):
+            function(lambda x: x @ x.T, np.array([[1.0, 2.0]]))
+    with pytest.raises(AssertionError, match="a scalar or a vector of size 1"):
+        gradient(lambda x: x, [1.0, 2.0])
+
+
 def test_derivatives_of_functions():
     assert derivative(lambda x: x**3, 2.0) == 12.0
     assert derivative(lambda x: 5.0, 2.0) == 0.0

@@ -132,6 +132,16 @@ def test_values_follow_ieee_754():
     assert AutoDiffXd(math.inf).floor() == math.inf
 
 
+def test_the_square_of_a_norm_has_its_derivative_at_zero():
+    z = np.array([AutoDiffXd(0.0, 3, i) for i in range(3)])
+    for result in (np.linalg.norm(z), np.linalg.norm(z) ** 2, z[0] * np.linalg.norm(z), (z @ z) ** 0.5,
+                   np.arccos(1.0 - z @ z), np.arcsin(1.0 - z @ z), (z @ z) ** AutoDiffXd(0.5)):  # fmt: skip
+        np.testing.assert_array_equal(result.derivatives(), np.zeros(3))
+    np.testing.assert_array_equal(z[1].sqrt().derivatives(), [0.0, math.inf, 0.0])
+    np.testing.assert_array_equal((z[0] ** z[1]).derivatives(), [0.0, -math.inf, 0.0])
+    assert np.isnan(AutoDiffXd(0.0, [math.nan]).sqrt().derivatives()).all()
+
+
 def test_derivatives_are_a_copy():
     given = np.array([1.0, 2.0])
     a = AutoDiffXd(1.0, given)

@@ -326,3 +326,19 @@ def test_an_allocator_that_fails_is_named_with_its_port() -> None:
     with pytest.raises(ZeroDivisionError) as caught:
         system.CreateDefaultContext()
     assert "output port 'n' of system '::arm'" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("given", [None, 3.0, Value, BasicVector(2)])
+def test_an_allocator_that_returns_no_value_in_a_box_is_named_with_its_place(given: Any) -> None:
+    def allocate() -> Any:
+        return given
+
+    system = Arm()
+    port = system.DeclareAbstractOutputPort("n", allocate, nothing)
+    for call in (port.Allocate, system.CreateDefaultContext):
+        with pytest.raises(RuntimeError, match=r"port 'n' of system '::arm', .*allocate \(\S+test_bad_input.py:"):
+            call()
+    other = Arm()
+    other.DeclareCacheEntry("kept", ValueProducer(allocate, nothing))
+    with pytest.raises(RuntimeError, match=r"cache entry 'kept' of system '::arm', .* must return a Value"):
+        other.CreateDefaultContext()

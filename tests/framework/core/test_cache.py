@@ -1,4 +1,4 @@
-"""Nothing is computed anew unless something that it depends on has changed; counted, not timed."""
+"""Values are recomputed only when something that they depend on has changed; counted, not timed."""
 
 from itertools import pairwise
 
@@ -29,7 +29,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "learnt"])
 @pytest.mark.parametrize("name", CHANGES)
-def test_only_what_depends_on_the_change_is_computed_anew(name, declared):
+def test_only_what_depends_on_the_change_is_recomputed(name, declared):
     system = EachSource(declared)
     context = system.default_context()
     assert system.recomputed(context) == set()
@@ -51,7 +51,7 @@ def test_changes_of_one_clone_leave_the_other_up_to_date():
     assert system.recomputed(clone) == {"time", "nothing"}
 
 
-def test_positions_and_velocities_are_told_apart():
+def test_positions_and_velocities_are_distinguished():
     system = LeafSystem()
     counts = {"q": 0, "v": 0}
     state = system.DeclareContinuousState(1, 1, 0)
@@ -126,7 +126,7 @@ def test_a_change_upstream_reaches_through_nested_diagrams_and_no_further():
     assert diagram.get_output_port().Eval(context).tolist() == [8.0]
 
 
-def test_derivatives_are_computed_anew_when_an_input_or_the_state_changes():
+def test_derivatives_are_recomputed_when_an_input_or_the_state_changes():
     class Decay(LeafSystem):
         count = 0
 

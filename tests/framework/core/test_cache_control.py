@@ -45,7 +45,7 @@ def test_part_of_a_diagram_can_be_frozen():
     assert diagram.get_output_port().Eval(context) == [6.0]
 
 
-def test_everything_is_computed_anew_after_being_marked_out_of_date():
+def test_everything_is_recomputed_after_being_marked_out_of_date():
     diagram, context, first, second = chain()
     port = diagram.get_output_port()
     port.Eval(context)

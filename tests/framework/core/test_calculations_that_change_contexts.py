@@ -118,7 +118,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_calculation_may_change_the_context_of_a_system_on_which_it_does_not_depend(what, caplog):
+def test_a_calculation_may_change_the_context_of_a_system_that_it_does_not_read(what, caplog):
     other = Counted("other")
 
     def calc(context):
@@ -153,7 +153,7 @@ def test_a_calculation_may_change_a_hidden_context_of_its_own_root(caplog):
 
 
 @pytest.mark.parametrize("reads_first", [True, False])
-def test_a_value_that_depends_on_what_its_calculation_changes_is_logged_once_and_never_stale(reads_first, caplog):
+def test_a_value_whose_calculation_changes_its_inputs_is_logged_once_and_not_stale(reads_first, caplog):
     def calc(context):
         before = context.get_discrete_state(0)[0]
         context.SetDiscreteState([before + 1.0])
@@ -177,7 +177,7 @@ def test_a_value_that_depends_on_what_its_calculation_changes_is_logged_once_and
         assert part in message
 
 
-def test_what_was_computed_before_a_change_within_one_evaluation_is_not_taken_for_current_after_it():
+def test_values_computed_before_a_change_within_an_evaluation_are_stale_after_it():
     """Nothing is known about dependencies yet when all of this happens in the first evaluation."""
     other = Counted("other")
 

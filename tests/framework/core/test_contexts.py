@@ -341,3 +341,20 @@ Parameters:
         "2 total discrete states in 1 groups\n1 total abstract states\n1 total numeric parameters in 1 groups\n"
         f"1 total abstract parameters\n\n{mine}"
     )
+
+
+def test_a_lone_system_gets_the_context_to_change_with_a_warning(caplog):
+    diagram = nested(1)[0]
+    root = diagram.CreateDefaultContext()
+    loner = Scaled()
+    loner.set_name("loner")
+    assert loner.GetMyMutableContextFromRoot(root) is root
+    assert "'::loner' is in no diagram" in caplog.text and "system '::level0'" in caplog.text
+    own = loner.CreateDefaultContext()
+    assert loner.GetMyMutableContextFromRoot(own) is own
+    with pytest.raises(TypeError, match="needs a Context"):
+        loner.GetMyMutableContextFromRoot(None)
+
+
+def test_types_of_user_classes_have_their_module():
+    assert Scaled().GetSystemType() == "framework_blocks.Scaled"

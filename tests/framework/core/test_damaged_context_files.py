@@ -138,7 +138,7 @@ DAMAGES = {
     "time of integers": (change_array("time", np.int64), "time: .*int64"),
     "time as text": (change_array("time", lambda a: np.array("0.1")), "time: .*<U3"),
     "time as a vector": (change_array("time", lambda a: a.reshape(1)), r"time: .*\(1,\)"),
-    "time that is no number": (change_array("time", lambda a: np.array(np.nan)), "time: "),
+    "time that is not a number": (change_array("time", lambda a: np.array(np.nan)), "time: "),
     "time of complex numbers": (change_array("time", np.complex128), "numbers_0: .*complex128"),
     "no time": (lambda arrays, header: arrays.pop("time"), "time: "),
     "state of another size": (change_array("numbers_0", lambda a: a[:-1]), r"numbers_0: .*\(2,\).*\(1,\)"),
@@ -172,7 +172,7 @@ DAMAGES = {
     "generator between words": (set_position(2.5), "not at 2.5"),
     "generator at True": (set_position(True), "not at True"),
     "generator that is text": (replace_object("RandomGenerator", "words"), "has a RandomGenerator"),
-    "object where there is none": (
+    "object instead of a plain value": (
         lambda arrays, header: header["abstract"][1].__setitem__("plain", {"object": "VectorLog", "state": 1}),
         "VectorLog",
     ),
@@ -348,7 +348,7 @@ def test_objects_that_could_not_be_put_back_are_not_saved(tmp_path):
 
 @pytest.mark.parametrize("known", [True, False])
 def test_generators_are_copied_where_numpy_keeps_them_in_an_unknown_way(monkeypatch, known):
-    for module in (random_values, "merganser.framework.primitives.sources.random_source"):
+    for module in (random_values, "merganser.framework.primitives.random_numbers"):
         path = f"{module}.twister_is_known" if isinstance(module, str) else f"{module.__name__}.twister_is_known"
         monkeypatch.setattr(path, lambda: known)
     generator, other = RandomGenerator(3), RandomGenerator(4)

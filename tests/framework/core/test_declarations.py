@@ -1,4 +1,4 @@
-"""What a leaf system can declare, and what it is told when a declaration makes no sense."""
+"""Declarations of a leaf system, and errors for those that make no sense."""
 
 import functools
 import sys
@@ -124,7 +124,7 @@ def test_unknown_ports_are_named_with_their_neighbours():
         system.get_input_port(2)
     with pytest.raises(RuntimeError, match=r"2 input ports \('desired_state', 'torque'\)"):
         system.get_input_port()
-    with pytest.raises(ValueError, match="There are none"):
+    with pytest.raises(ValueError, match="None is defined"):
         system.GetOutputPort("y")
 
 
@@ -335,7 +335,7 @@ def steps_in_framework(work):
     return count
 
 
-def test_declaring_ports_and_looking_for_loops_take_time_in_proportion_to_their_number():
+def test_declaring_ports_and_finding_loops_take_linear_time():
     def declare(num_ports):
         system, builder = LeafSystem(), DiagramBuilder()
         for i in range(num_ports):

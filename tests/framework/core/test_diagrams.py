@@ -2,7 +2,9 @@
 
 import gc
 import itertools
+import re
 import time
+from xml.etree import ElementTree
 
 import pytest
 from framework_blocks import Accumulator, Scaled, Sum
@@ -170,8 +172,9 @@ def test_foreign_systems_are_refused():
         lambda: builder.ExportOutput(stranger.get_output_port()),
         lambda: builder.RemoveSystem(stranger),
     ):
-        with pytest.raises(ValueError, match=r"stranger.*has not been added"):
+        with pytest.raises(ValueError, match=r"stranger.*has not been added") as caught:
             call()
+        assert isinstance(caught.value, RuntimeError)  # which programs for Drake catch
     with pytest.raises(TypeError, match="takes a System"):
         builder.AddSystem(Scaled)
 
@@ -343,3 +346,14 @@ def _seconds_to_build(num_systems):
     builder.ExportInput(systems[0].get_input_port())
     builder.Build()
     return time.process_time() - start
+
+
+def test_notebooks_show_a_diagram_as_a_picture_of_its_blocks():
+    builder = builder_with(first=Scaled(factor=2.0), second=Scaled(factor=3.0))
+    first, second = (builder.GetSubsystemByName(name) for name in ("first", "second"))
+    builder.Connect(first.get_output_port(), second.get_input_port())
+    picture = builder.Build()._repr_svg_()
+    root = ElementTree.fromstring(picture)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert {"first", "second"} <= set(re.findall(r"<!-- (\w+) -->", picture))
+    assert Diagram()._repr_svg_() is None

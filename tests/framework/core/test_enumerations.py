@@ -4,7 +4,7 @@ from merganser.framework import EventStatus, InputPortSelection, WitnessFunction
 
 
 @pytest.mark.parametrize("member", [WitnessFunctionDirection.kNegativeThenNonNegative, EventStatus.kReachedTermination])
-def test_members_stand_for_their_numbers_where_those_are_asked_for(member):
+def test_members_convert_to_their_numbers(member):
     assert int(member) == member.value == 2
     assert "abc"[member] == "c"
     assert type(member)(2) is member
@@ -12,7 +12,7 @@ def test_members_stand_for_their_numbers_where_those_are_asked_for(member):
     assert repr(member) == f"<{member}: 2>"
 
 
-def test_a_value_that_stands_for_no_member_is_refused_with_those_that_do():
+def test_a_value_of_no_member_is_refused_with_a_list_of_members():
     with pytest.raises(ValueError, match=r"WitnessFunctionDirection has no member with .* 7; there are kNone = 0"):
         WitnessFunctionDirection(7)
 

@@ -64,7 +64,7 @@ def test_split_blocks_have_inputs_and_outputs_apart():
     assert out == [into.replace("in:u0", "out:y0")]
 
 
-def test_fragment_tells_where_edges_go():
+def test_a_fragment_knows_its_edges():
     outer = nested()
     fragment = outer.GetGraphvizFragment()
     ((node, port),) = [end.split(":") for end in fragment.input_ports]

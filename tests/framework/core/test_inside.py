@@ -1,4 +1,4 @@
-"""What core offers to the packages of this project: framework/core/inside.py, and attributes of contexts."""
+"""The interface of core for the packages of this project: framework/core/inside.py, and attributes of contexts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_what_is_peeked_at_is_no_dependency():
     for value in (1.0, 2.0):
         context.SetContinuousState([value])
         assert system.get_output_port().Eval(context) == [value]
-        assert system.peeked.EvalAbstract(context).get_value().value() == [1.0]  # nobody has said that it is old
+        assert system.peeked.EvalAbstract(context).get_value().value() == [1.0]  # it was not marked as out of date
     context.store.change(context.layout.down["time"], context)  # what reads nothing is taken to change with time
     assert system.peeked.EvalAbstract(context).get_value().value() == [2.0]
 

@@ -1,4 +1,4 @@
-"""What a callback reads is found out by watching it, and found out again when it reads something else."""
+"""Dependencies are found by watching what a callback reads, and updated when it reads something else."""
 
 import sys
 import threading

@@ -89,7 +89,7 @@ def num_tracked(make):
     """How many more objects the garbage collector has to look at, again and again, while what was made is alive."""
     gc.collect()
     gc.disable()
-    gc.freeze()  # what was there before, so that nobody has to go through it
+    gc.freeze()  # what was there before, so that collections skip it
     try:
         made = make()
         gc.collect()  # which also finds what need not be looked at again
@@ -134,7 +134,7 @@ def test_a_refused_diagram_is_freed():
     assert alive(references) == []
 
 
-def test_python_looks_for_no_garbage_while_a_large_diagram_gets_its_context_or_is_converted() -> None:
+def test_garbage_collection_is_off_while_a_large_diagram_is_set_up_or_converted() -> None:
     builder = DiagramBuilder()
     for _ in range(500):
         builder.AddSystem(Gain(2.0, 1))

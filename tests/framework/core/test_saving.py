@@ -49,7 +49,7 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path, error):
     assert names(tmp_path) == ["a.txt"]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="other systems do not tell which processes are there")
+@pytest.mark.skipif(os.name != "posix", reason="other systems do not list running processes")
 def test_what_a_killed_program_leaves_is_removed_by_the_next_one(tmp_path):
     save_text(tmp_path / "a.txt", "old")
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)])

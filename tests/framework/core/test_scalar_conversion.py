@@ -217,7 +217,7 @@ def test_diagram_keeps_names_wires_exports_and_its_own_references():
     )
 
 
-def test_converted_subsystem_stands_alone():
+def test_a_converted_subsystem_is_independent():
     diagram = PendulumWithFeedback()
     pendulum = diagram.pendulum.ToAutoDiffXd()
     assert pendulum.GetSystemPathname() == "::pendulum"

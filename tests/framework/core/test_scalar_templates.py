@@ -94,7 +94,7 @@ def test_what_is_no_scalar_type_is_refused(parameter):
         LeafSystem_[parameter]
 
 
-def test_instances_tell_their_scalar_type():
+def test_instances_know_their_scalar_type():
     gain = primitives.Gain_[AutoDiffXd](2.0, 1)
     for template in (primitives.Gain_, LeafSystem_, System_):
         assert isinstance(gain, template[AutoDiffXd]) and not isinstance(gain, template[Expression])
@@ -149,7 +149,7 @@ def test_what_holds_no_scalars_is_of_every_kind_and_what_holds_some_is_not():
     assert not isinstance(ramp.MakeDerivative(), trajectories.Trajectory_[AutoDiffXd])
 
 
-def test_rotation_of_constant_expressions_has_an_angle_and_an_axis_and_one_of_variables_has_not():
+def test_only_rotations_of_constant_expressions_have_an_angle_and_an_axis():
     R = rotations.RotationMatrix.cast[Expression](rotations.RotationMatrix.MakeYRotation(0.5))
     turn = R.ToAngleAxis()
     assert float(turn.angle().Evaluate()) == pytest.approx(0.5)

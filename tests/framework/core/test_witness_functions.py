@@ -123,7 +123,7 @@ def test_a_value_that_is_no_finite_number_is_refused(value: Any, error: type[Exc
         witness.CalcWitnessValue(context)
 
 
-def test_an_error_in_a_witness_function_tells_where_it_came_from() -> None:
+def test_an_error_in_a_witness_function_names_its_system() -> None:
     system = Watched()
     witness = system.MakeWitnessFunction("broken", Direction.kCrossesZero, lambda context: 1.0 / 0.0)
     with pytest.raises(ZeroDivisionError) as caught:

@@ -1,4 +1,4 @@
-"""What programs use of pydrake.common: files, containers, templates, deprecation."""
+"""pydrake.common: files, containers, templates, deprecation."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_files_of_an_installed_drake_are_found_by_programs_that_run_without_it(t
     assert done.stdout.strip() == str(share / "arm.urdf"), done.stderr
 
 
-def test_files_of_drake_are_found_or_told_to_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_drake_are_found_or_reported_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RuntimeError, match="must start with 'drake/'"):
         FindResourceOrThrow("examples/pendulum/Pendulum.urdf")
     (tmp_path / "drake").mkdir()
@@ -183,7 +183,7 @@ def test_names_that_are_deprecated_work_and_warn() -> None:
     with pytest.warns(DrakeDeprecationWarning, match=r"Use new\(\).*2038-01-19") as seen:
         assert (Mine().old(), old()) == (1, 2)
     assert all(each.filename == __file__ for each in seen)
-    with pytest.raises(ValueError, match="has a date"):
+    with pytest.raises(ValueError, match="needs a date"):
         deprecated_callable("Use new().")
 
 

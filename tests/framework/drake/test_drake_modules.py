@@ -301,3 +301,27 @@ def has(module: str, name: str) -> bool:
         return modules.look_up(module, name) is not None
     except AttributeError:
         return False
+
+
+def test_methods_that_classes_lack_are_listed_where_an_object_is_of_one_class(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(
+        "from pydrake.all import *\n"
+        "import pydrake.systems.primitives as prim\n"
+        "builder = DiagramBuilder()\n"
+        "plant, scene_graph = AddMultibodyPlantSceneGraph(builder, 0.0)\n"
+        "plant.CalcMassMatrix(None), plant.CalcMassMatrixx(None), scene_graph.RegisterNothing()\n"
+        "gain = builder.AddSystem(prim.Gain(1.0, 1))\n"
+        "gain.get_gainn(), gain.get_name(), gain.note\n"
+        "either = Gain(1.0, 1)\n"
+        "either = 3\n"
+        "either.NothingOf()\n"
+        "def f(p: MultibodyPlant, q):\n"
+        "    p.Finalise(), p.Finalize(), q.Finalise()\n"
+    )
+    assert [(entry.line, entry.name.removeprefix("pydrake.")) for entry in missing_names(path)] == [
+        (5, "geometry.SceneGraph.RegisterNothing"),
+        (5, "multibody.plant.MultibodyPlant.CalcMassMatrixx"),
+        (7, "systems.primitives.Gain.get_gainn"),
+        (12, "all.MultibodyPlant.Finalise"),
+    ]

@@ -22,7 +22,7 @@ def scope(*values: float, utime: int = 0) -> bytes:
 
 def test_messages_reach_subscribers_in_order_when_they_are_handled() -> None:
     lcm, got = DrakeLcm("memq://"), []
-    lcm.Publish("A", b"nobody has subscribed yet")
+    lcm.Publish("A", b"before any subscription")
     lcm.Subscribe("A", got.append)
     lcm.SubscribeMultichannel("A|B", lambda channel, data: got.append((channel, data)))
     for channel, data in (("A", b"1"), ("B", b"2"), ("C", b"3"), ("A.", b"4")):
@@ -126,7 +126,7 @@ def test_a_subscriber_keeps_the_last_message() -> None:
         (lambda lcm: lcm.Publish("A", "text"), TypeError, "must be bytes; given str"),
         (lambda lcm: lcm.Subscribe("A", None), TypeError, "handler must be callable"),
         (lambda lcm: lcm.Subscribe("", print), RuntimeError, "must not be empty"),
-        (lambda lcm: lcm.SubscribeMultichannel("(", print), RuntimeError, r"'\(' is no regular expression"),
+        (lambda lcm: lcm.SubscribeMultichannel("(", print), RuntimeError, r"'\(' is not a regular expression"),
         (lambda lcm: DrakeLcm(3), TypeError, "takes a URL or DrakeLcmParams"),
         (lambda lcm: DrakeLcm("memq://", params=DrakeLcmParams()), TypeError, "not both"),
         (lambda lcm: Subscriber(3, "A", lcmt_scope), TypeError, "lcm must be a DrakeLcm"),

@@ -52,7 +52,7 @@ def memory() -> tuple[DrakeLcm, list[Any]]:
         ({"publish_triggers": {TriggerType.kForced}}, []),
     ],
 )
-def test_publishers_publish_when_they_are_told(settings: dict[str, Any], times: list[float]) -> None:
+def test_publishers_publish_when_their_events_are_due(settings: dict[str, Any], times: list[float]) -> None:
     lcm, got = memory()
     builder = DiagramBuilder()
     source = builder.AddSystem(ConstantVectorSource([1.0, 2.0]))
@@ -174,7 +174,7 @@ def test_users_may_write_serializers() -> None:
 # ---------------------------------------------------------------------- receivers
 
 
-def test_a_subscriber_takes_in_the_last_message_when_it_is_told() -> None:
+def test_a_subscriber_takes_in_the_last_message_when_its_event_is_due() -> None:
     lcm = DrakeLcm("memq://")
     subscriber = LcmSubscriberSystem.Make("A", lcmt_scope, lcm)
     context, port = subscriber.CreateDefaultContext(), subscriber.get_output_port()
@@ -193,7 +193,7 @@ def test_a_subscriber_takes_in_the_last_message_when_it_is_told() -> None:
 
 @pytest.mark.parametrize("mode", ["never", "always"])
 @pytest.mark.parametrize("data", [b"", b"garbage", scope(1.0).encode()[:-1], lcmt_drake_signal().encode()])
-def test_a_message_that_is_none_is_named_once_and_the_simulation_goes_on(mode: str, data: bytes) -> None:
+def test_a_malformed_message_is_named_once_and_the_simulation_goes_on(mode: str, data: bytes) -> None:
     lcm = DrakeLcm("memq://")
     builder = DiagramBuilder()
     builder.AddSystem(LcmInterfaceSystem(lcm))

@@ -59,7 +59,7 @@ def filled() -> Any:
     return message
 
 
-def test_numbers_stand_in_order_with_the_most_significant_byte_first() -> None:
+def test_numbers_are_in_order_with_the_most_significant_byte_first() -> None:
     text = "Grüße".encode()
     expected = struct.pack(">bhiqfdB?", -1, -2, -3, -4, 0.5, -0.25, 255, True)
     expected += struct.pack(">i", len(text) + 1) + text + b"\0"

@@ -58,7 +58,7 @@ def test_a_rotation_by_an_angle_about_an_axis_is_smooth_at_every_angle(angle: fl
     np.testing.assert_allclose(gradient(rotation, [angle]), differences(rotation, [angle]), atol=1e-8)
 
 
-def test_twice_the_vector_of_a_quaternion_has_the_derivatives_that_angle_and_axis_lack_where_nothing_turns() -> None:
+def test_twice_the_quaternion_vector_has_derivatives_at_the_identity() -> None:
     def turned(x: Any) -> RotationMatrix:
         return RotationMatrix(RollPitchYaw(x[0], x[1], x[2]))
 

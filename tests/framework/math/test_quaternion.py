@@ -138,7 +138,7 @@ def test_copies_pickles_and_repr_are_equal_and_independent():
         assert twin.angle() == 0.3 and twin.axis().tolist() == [0, 0.6, 0.8]
 
 
-def test_signs_of_quaternions_are_told_apart_and_brought_together():
+def test_signs_of_quaternions_are_distinguished_and_unified():
     q = Quaternion(-0.5, 0.5, 0.5, -0.5)
     assert QuaternionToCanonicalForm(q).wxyz().tolist() == [0.5, -0.5, -0.5, 0.5]
     assert ClosestQuaternion(Quaternion(), q).wxyz().tolist() == [0.5, -0.5, -0.5, 0.5]

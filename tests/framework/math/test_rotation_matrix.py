@@ -8,7 +8,16 @@ import pickle
 import numpy as np
 import pytest
 
-from merganser.framework.math import AngleAxis, Quaternion, RigidTransform, RollPitchYaw, RotationMatrix
+from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
+from merganser.framework.math import (
+    AngleAxis,
+    Quaternion,
+    RigidTransform,
+    RollPitchYaw,
+    RotationMatrix,
+    RotationMatrix_,
+)
+from merganser.framework.symbolic import Variable
 
 ROUND_OFF = 1e-15  # a few roundings of numbers of size one
 
@@ -96,16 +105,36 @@ def test_projection_undoes_a_symmetric_stretch_and_refuses_a_reflection():
         RotationMatrix.ProjectToRotationMatrix(np.full((3, 3), np.nan))
 
 
-def test_matrix_off_by_more_than_128_epsilon_is_refused_with_its_deviation():
+def test_a_matrix_off_by_more_than_128_epsilon_gives_a_warning_with_its_deviation():
     R = np.eye(3)
     R[0, 1] = 120 * np.finfo(float).eps
     assert RotationMatrix(R).IsValid()
+    message = r"(?s)0\.001.*deviation \|R Rᵀ - I\| is 0.001.*ProjectToRotationMatrix"
     R[0, 1] = 1e-3
-    with pytest.raises(
-        RuntimeError, match=r"(?s)0\.001.*deviation \|R Rᵀ - I\| is 0.001.*ProjectToRotationMatrix"
-    ):
-        RotationMatrix(R)
-    assert not RotationMatrix.MakeUnchecked(R).IsValid()
+    for take in (RotationMatrix, lambda R: RigidTransform(np.c_[R, np.zeros(3)]).rotation()):
+        with pytest.warns(RuntimeWarning, match=message):
+            taken = take(R)
+        np.testing.assert_array_equal(taken.matrix(), R)
+        assert not taken.IsValid()
+    with pytest.raises(RuntimeError, match=r"deviation \|R Rᵀ - I\| is 3,"):
+        RotationMatrix(2.0 * np.eye(3))
+
+
+def test_derivatives_of_the_projection_are_finite_differences_and_the_complex_step():
+    M = np.array([[1.0, 0.1, 0.2], [-0.3, 0.9, 0.1], [0.0, 0.2, 1.1]])
+
+    def projected(M):
+        return RotationMatrix.ProjectToRotationMatrix(M).matrix().ravel()
+
+    steps = 1e-6 * np.eye(9).reshape(9, 3, 3)
+    expected = np.transpose([(projected(M + h) - projected(M - h)) / 2e-6 for h in steps])
+    R = RotationMatrix_[AutoDiffXd].ProjectToRotationMatrix(InitializeAutoDiff(M.ravel()).reshape(3, 3))
+    np.testing.assert_allclose(ExtractGradient(R.matrix().ravel()), expected, atol=1e-9)  # of the differences
+    np.testing.assert_allclose(ExtractValue(R.matrix()), projected(M).reshape(3, 3), atol=1e-15)
+    by_complex_step = np.transpose([projected(M + 1e-20j * h / 1e-6).imag / 1e-20 for h in steps])
+    np.testing.assert_allclose(by_complex_step, expected, atol=1e-9)
+    with pytest.raises(TypeError, match="ProjectToRotationMatrix depends on numerical values"):
+        RotationMatrix.ProjectToRotationMatrix(M * Variable("x"))
 
 
 @pytest.mark.parametrize(

@@ -164,8 +164,8 @@ assert not any(thread.is_alive() for thread in threads)
 from merganser.framework.native.compiler import extending
 
 is_telling = threading.Event()
-extending.tell(lambda: (is_telling.set(), time.sleep(0.5)))
-thread = threading.Thread(target=extending.tell_compiler)
+extending.register(lambda: (is_telling.set(), time.sleep(0.5)))
+thread = threading.Thread(target=extending.register_all)
 thread.start()
 is_telling.wait()
 child = os.fork()
@@ -180,7 +180,7 @@ print("hits 0")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
-def test_forks_of_several_threads_and_while_numba_is_told_something(tmp_path):
+def test_forks_of_several_threads_and_during_registration_with_numba(tmp_path):
     assert hits(start(_FORKS_OF_THREADS, tmp_path)) == 0
 
 
@@ -214,3 +214,70 @@ def test_what_is_interrupted_while_numba_is_imported_or_compiles_can_be_called_a
     process = start(_INTERRUPTS, tmp_path)
     output, errors = process.communicate()
     assert process.returncode == 0 and output.split()[-2:] == ["hits", "0"], errors
+
+
+_INTERRUPTED_IMPORT = """
+import os, signal, sys
+import numpy as np
+from merganser.analysis.integrators.jacobian import FullMatrix
+from merganser.geometry import Convex, Sphere
+from merganser.geometry.hydroelastic.mesh_shapes import convex_volume, inflated
+
+class Strike:
+    name = None
+
+    def find_spec(self, name, path=None, target=None):
+        if name == self.name:
+            self.name = None
+            os.kill(os.getpid(), signal.SIGINT)
+
+def first_step_of_deformables(scenes=[]):
+    from soft_scenes import SoftScene
+    def ball():
+        scene = SoftScene()
+        scene.add_soft(Sphere(0.1), (0.0, 0.0, 0.098), hint=0.12)
+        return scene.finish()
+    if not scenes:
+        scenes.append(ball())
+        scenes[0].advance(0.03)
+    assert (scenes[0].advance(0.03).vertices() == ball().advance(0.03).vertices()).all()
+
+def hull():
+    corners = np.array(np.meshgrid([0.0, 1.0], [0.0, 1.0], [0.0, 1.0])).reshape(3, 8)
+    convex_volume(Convex(corners, "cube"), 0.1)
+
+def surface():
+    inflated(np.vstack([np.zeros(3), np.eye(3)]), np.array([[0, 2, 1], [0, 3, 2], [0, 1, 3], [1, 2, 3]]), 0.1)
+
+def implicit_step():
+    J, lu, pivots, matrix = np.array([[-1.0]]), np.zeros((1, 1)), np.zeros(1, np.int32), FullMatrix()
+    matrix.factor(1.0, J, lu, pivots)
+    assert matrix.solve(1.0, J, lu, pivots, np.ones(1)) == 0.5
+
+use, strike = globals()[sys.argv[1]], Strike()
+sys.meta_path.insert(0, strike)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+strike.name = sys.argv[2]
+try:
+    use()
+except KeyboardInterrupt:
+    assert strike.name is None and sys.argv[2] in sys.modules, "the import was cut short"
+else:
+    raise AssertionError("not interrupted")
+use()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process cannot interrupt itself")
+@pytest.mark.parametrize("use, module", [
+    ("first_step_of_deformables", "scipy.sparse._csr"),
+    ("first_step_of_deformables", "scipy.sparse.csgraph._reordering"),
+    ("hull", "scipy.spatial._qhull"),
+    ("surface", "scipy.optimize._nnls"),
+    ("implicit_step", "scipy.linalg._misc"),
+])  # fmt: skip
+def test_ctrl_c_while_a_first_use_imports_scipy_waits_for_it(use: str, module: str) -> None:
+    command = [sys.executable, "-c", _INTERRUPTED_IMPORT, use, module]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False, env=environment)
+    assert ended.returncode == 0, ended.stderr

@@ -216,7 +216,7 @@ def _write_and_return_nothing_new(x_in, x_out):
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
-def test_a_kernel_that_returns_a_constant_has_an_entry_point_when_it_is_compiled_as_when_it_is_on_the_disk():
+def test_a_kernel_that_returns_a_constant_has_an_entry_point_compiled_or_from_disk():
     constant, x, y = kernel(_write_and_return_nothing_new), np.ones(1), np.zeros(1)
     assert constant.code(x, y).result == "int64"
     assert constant(x, y) == 0

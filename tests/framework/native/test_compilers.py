@@ -171,7 +171,7 @@ def test_a_helper_is_there_though_another_that_calls_it_was_left_out(function: C
     assert kernel(function)(np.array([1.0, 2.0, 4.0])) == 5.0
 
 
-def test_helpers_that_were_changed_for_a_kernel_are_not_taken_for_those_of_other_code() -> None:
+def test_helpers_changed_for_one_kernel_are_not_used_by_other_code() -> None:
     """LLVM has one table of names for all that numba compiles, and the kernel's helper has lost its unused argument."""
     results = [np.array([0.1, 0.2, 0.3]) for _ in range(4)]
     kernel(_with_ones)(results[0].copy(), results[1].copy())

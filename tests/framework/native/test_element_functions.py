@@ -10,7 +10,7 @@ import pytest
 from merganser.framework import native as f
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.core.context.native_code import may_compile
-from merganser.framework.native import kernel, tell_compiler
+from merganser.framework.native import kernel, register_all
 from merganser.framework.symbolic import Expression, Variable
 
 ORDINARY = 40  # of these, the first
@@ -44,7 +44,7 @@ def words(x):
 
 @compiled_only
 def test_compiled_functions_are_those_of_arrays_to_the_last_bit():
-    tell_compiler()
+    register_all()
     x, out = np.array(NUMBERS), np.zeros((7, len(NUMBERS)))
     all_functions(x, -1.0, 1.0, out)
     low, high = np.full(len(x), -1.0), np.full(len(x), 1.0)
@@ -90,7 +90,7 @@ def test_limits_of_derivatives_must_be_ordered_too():
     one, two = AutoDiffXd(1.0, [1.0]), AutoDiffXd(2.0, [1.0])
     assert f.are_ordered(one, two) and f.are_ordered(1, 2) and f.are_ordered(one, one)
     assert not f.are_ordered(two, one) and not f.are_ordered(2, 1)
-    assert f.are_ordered(Expression(Variable("x")), 1.0)  # which nobody can know
+    assert f.are_ordered(Expression(Variable("x")), 1.0)  # which is unknown for symbols
 
 
 @pytest.mark.parametrize("name", ["sin", "cos", "tanh", "floor"])
@@ -127,7 +127,7 @@ def test_products_with_sparse_matrices_are_summed_entry_by_entry():
     factors, vector, (rows, columns) = rng.normal(size=30), rng.normal(size=5), rng.integers(5, size=(2, 30))
     together, compiled, one_by_one = np.zeros((3, 5))
     f.add_products(factors, rows, columns, vector, together)
-    tell_compiler()
+    register_all()
     multiply(factors, rows, columns, vector, compiled)
     for factor, row, column in zip(factors, rows, columns):
         one_by_one[row] += factor * vector[column]

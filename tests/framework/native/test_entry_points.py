@@ -83,7 +83,7 @@ def weigh(weights: Weights, values_in: Any) -> float:
 
 @pytest.fixture(params=["builtin", "python"])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The builtin, and what stands in for it where objects are laid out otherwise."""
+    """The builtin, and its replacement where objects have another layout."""
     if request.param == "python":
         monkeypatch.setattr(entry_points, "_is_layout_known", lambda: False)
     return request.param
@@ -276,7 +276,7 @@ print(call(np.ones(3)), call(np.full(3, np.nan)))
 
 
 @needs_compiler
-def test_machine_code_is_kept_for_other_processes_and_written_anew_where_the_file_is_damaged(tmp_path: Path) -> None:
+def test_machine_code_is_kept_for_other_processes_and_rewritten_if_damaged(tmp_path: Path) -> None:
     def run(*arguments: str) -> str:
         command = [sys.executable, "-c", _SCRIPT, str(tmp_path), *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -85,7 +85,7 @@ def of_tuple(pair: Any, record_in: Any) -> float:
 
 
 def results() -> list[Any]:
-    """What kernels of every kind return and write."""
+    """Results and outputs of kernels of every kind."""
     x, out, one = np.random.default_rng(0).normal(size=8), np.zeros(8), np.zeros(1)
     record = np.array([(2.5,)], [("mass", np.float64)])[0]
     found: list[Any] = [bind(nothing, Given(x), 1.5, out)(x), out.copy(), bind(nothing, Given(x), 0.5, Result((8,)))(x)]

@@ -40,6 +40,7 @@ def _mixed(record_in, values_in, numbers_in, total_out):
 
 def _assembly(monkeypatch: pytest.MonkeyPatch, package: str, scalar: type, order: str) -> str:
     """The assembly of the function, with names that do not depend on how often it was compiled."""
+    compiler.prepare()  # before helpers of other tests seem to be of this package, which then check no indices
     monkeypatch.setattr(compilers, "package_of", lambda function: package)
     compiler._dispatcher.cache_clear()
     values = np.asarray(np.ones((3, 4), scalar), order=order)[:: 1 if order != "A" else 2]
@@ -51,6 +52,7 @@ def _assembly(monkeypatch: pytest.MonkeyPatch, package: str, scalar: type, order
 
 def _results(monkeypatch: pytest.MonkeyPatch, function: Any, package: str, *arguments: Any) -> None:
     """Calls a function, compiled as one of a package is."""
+    compiler.prepare()  # as above
     monkeypatch.setattr(compilers, "package_of", lambda function: package)
     monkeypatch.setattr(compiler, "package_of", lambda function: package)
     compiler._dispatcher.cache_clear()

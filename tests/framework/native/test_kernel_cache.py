@@ -79,7 +79,7 @@ def flip_bit(content):
     ],
     ids=["empty", "beginning", "half", "a byte short", "a byte more", "garbage", "zeros", "a bit flipped"],
 )
-def test_damaged_file_is_thrown_away_and_compiled_anew(folder, damage):
+def test_a_damaged_file_is_removed_and_its_kernel_compiled_again(folder, damage):
     use(1.0, 1j)
     for path in files(folder):
         path.write_bytes(damage(path.read_bytes()))
@@ -101,7 +101,7 @@ def test_files_that_were_swapped_are_noticed(folder):
     assert use(1.0, 1j) + use(1.0, function=thrice) == [True] * 3
 
 
-def test_file_whose_content_names_what_is_not_there_is_compiled_anew(folder, monkeypatch):
+def test_a_file_that_names_missing_functions_is_compiled_again(folder, monkeypatch):
     monkeypatch.setattr(code_files.pickle, "dumps", lambda _value: b"cno_such_module\nf\n.")
     use(1.0)
     monkeypatch.undo()
@@ -183,7 +183,7 @@ def test_folder_that_others_may_write_to_is_not_trusted(folder, monkeypatch, who
     assert not kernel(twice).can_be_kept()
 
 
-def test_folders_that_nobody_has_used_for_a_month_are_removed(folder):
+def test_folders_unused_for_a_month_are_removed(folder):
     root = folder.parent
     root.mkdir()
     old, new = time.time() - 40 * 24 * 3600.0, time.time() - 20 * 24 * 3600.0

@@ -1,4 +1,4 @@
-"""Machine code that is loaded without numba, and what numba is told when something is compiled."""
+"""Machine code that is loaded without numba, and the extensions registered with numba when something is compiled."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_complex_numbers_are_taken_and_returned():
 
 
 @kernel
-def count_until_told(flag_io, watched, written):
+def count_until_set(flag_io, watched, written):
     count = 0
     while flag_io[watched] == 0.0:
         count += 1
@@ -57,7 +57,7 @@ def count_until_told(flag_io, watched, written):
 
 def test_other_threads_run_while_a_specialized_kernel_does():
     flag = np.zeros(2)
-    code = specialize(count_until_told, flag, 0, 1)
+    code = specialize(count_until_set, flag, 0, 1)
     threading.Timer(0.05, flag.__setitem__, (0, 1.0)).start()
     assert code(flag, 0, 1) > 0
 
@@ -81,7 +81,7 @@ def test_code_that_needs_what_is_not_there_is_not_loaded():
         ((1, 2.0), (1.0, 2), False),
     ],
 )
-def test_types_of_arguments_are_told_apart_as_numba_does(one, other, same):
+def test_types_of_arguments_are_distinguished_as_by_numba(one, other, same):
     import numba
 
     assert (numba.typeof(one) == numba.typeof(other)) is same

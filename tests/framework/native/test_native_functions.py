@@ -267,7 +267,7 @@ def test_decorator_keeps_name_and_documentation():
     assert spring.__name__ == "spring" and "Hooke" in (spring.__doc__ or "")
 
 
-def test_function_of_a_module_that_is_gone_is_compiled_anew(tmp_path):
+def test_a_function_of_a_module_that_is_gone_is_compiled_again(tmp_path):
     source = "from merganser.framework.native import native\n\n\n@native\ndef f(u, y):\n    y[0] = 2.0 * u[0]\n"
     environment = {**os.environ, "MERGANSER_CACHE_DIR": str(tmp_path / "cache")}
     for module in ("before", "after"):
@@ -382,7 +382,7 @@ def test_fingerprint_changes_with_what_a_function_can_see(kind: str):
     assert fingerprint(made(1.0)) != fingerprint(made(2.0))
 
 
-def test_constant_that_changes_between_two_compilations_is_not_kept_under_the_old_name(tmp_path, monkeypatch):
+def test_a_constant_that_changes_between_two_compilations_gets_a_new_name(tmp_path, monkeypatch):
     monkeypatch.setenv("MERGANSER_CACHE_DIR", str(tmp_path))
     monkeypatch.setitem(globals(), "_factor", 2.0)
     result, changed = np.zeros(1), np.zeros(1)

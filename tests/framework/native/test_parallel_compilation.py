@@ -53,7 +53,7 @@ def test_a_kernel_comes_from_the_helper_that_has_compiled_it(tmp_path):
     assert run(tmp_path / "kernels", 60.0) == ["True"]
 
 
-def test_a_kernel_that_no_helper_has_begun_with_is_compiled_here_and_files_go_with_the_helper(tmp_path):
+def test_a_kernel_that_no_helper_compiles_is_compiled_in_this_process(tmp_path):
     assert run(tmp_path / "kernels", 0.0) == ["False"]
     end = time.monotonic() + 60.0
     while list(tmp_path.glob("merganser-*")):

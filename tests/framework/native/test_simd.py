@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from merganser.framework.native import inlined, kernel, tell_compiler
+from merganser.framework.native import inlined, kernel, register_all
 from merganser.framework.native.memory.simd import (
     element,
     fused,
@@ -58,7 +58,7 @@ def test_each_number_of_a_row_is_what_it_gives_alone():
 
 
 def test_functions_of_rows_take_single_numbers_in_compiled_code():
-    tell_compiler()
+    register_all()
     alone = numba.njit(lambda x, y: mixed(x, y))
     for x, y in sample(2).reshape(6, 2):
         assert alone(x, y) == pytest.approx(float(mixed(x, y)), abs=1e-14)

@@ -15,7 +15,7 @@ from merganser.analysis import (
     RungeKutta5Integrator,
     Simulator,
 )
-from merganser.framework import DiagramBuilder, InputPortIndex, LeafSystem, Value, background_code
+from merganser.framework import DiagramBuilder, InputPortIndex, LeafSystem, Value, when_to_compile
 from merganser.framework.native.operations.operations import OPERATIONS, CompiledOperation, address_of, has_complex_form
 from merganser.framework.primitives import (
     Adder,
@@ -28,12 +28,13 @@ from merganser.framework.primitives import (
     PassThrough,
     PortSwitch,
 )
+from merganser.framework.when_to_compile import OptionalCode
 
 SIZE = 2
 
 
 class PythonBlock(LeafSystem):
-    """A block that is no operation: y = sin(u) + t."""
+    """A block that is not an operation: y = sin(u) + t."""
 
     def __init__(self):
         super().__init__()
@@ -296,37 +297,24 @@ def test_clone_has_a_tape_of_its_own():
     assert derivatives(diagram, context).tolist() == [-2.0, -4.0]
 
 
-def test_long_runs_switch_to_the_tape_by_themselves():
+@pytest.mark.parametrize("are_there", [True, False])
+def test_loops_of_users_use_the_tape_from_the_second_evaluation_if_compiled(are_there, monkeypatch):
+    monkeypatch.setattr(OptionalCode, "is_usable", lambda _code: are_there)
+    monkeypatch.setattr(when_to_compile, "_has_loaded_code", lambda: True)
+    monkeypatch.setattr(when_to_compile, "_usable", set())
     diagram, _ = loop_with(PassThrough(SIZE))
-    diagram.CreateDefaultContext().derivative_evaluator().lower()  # loads what tapes are made with
     context = diagram.CreateDefaultContext()
-    evaluator = context.derivative_evaluator()
-    for i in range(3):
-        context.SetTime(float(i))
+
+    def evaluate(time):
+        context.SetTime(time)
         context.SetContinuousState([1.0, 1.0])
-        evaluator.update()
-    assert evaluator._tape is not None  # at once, as tapes have been loaded already
+        for _ in range(2):  # the second finds it up to date
+            diagram.EvalTimeDerivatives(context)
 
-
-def test_loops_of_users_switch_to_the_tape_when_they_have_evaluated_much(monkeypatch):
-    monkeypatch.setattr(background_code, "_state", background_code._State())
-    monkeypatch.setattr(background_code, "_TAPES", "not loaded")
-    diagram, _ = loop_with(PassThrough(SIZE))
-    context = diagram.CreateDefaultContext()
-
-    def evaluate(times):
-        for time in times:
-            context.SetTime(float(time))
-            context.SetContinuousState([1.0, 1.0])
-            for _ in range(2):  # the second finds it up to date
-                diagram.EvalTimeDerivatives(context)
-
-    evaluate(range(3))
-    counted = background_code._state.work
-    assert counted == 3 * (background_code.work_of_steps(1, len(context.store.slots)) // 3)
+    evaluate(0.0)
     assert context.derivative_evaluator()._tape is None
-    evaluate(range(3, 3 + 300_000 // counted + 1))
-    assert context.derivative_evaluator()._tape is not None
+    evaluate(1.0)
+    assert (context.derivative_evaluator()._tape is not None) == are_there
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -347,7 +335,7 @@ class Failing(LeafSystem):
         self.DeclareVectorOutputPort("y", 1, self.calc, {self.time_ticket()})
 
     def calc(self, context, output):
-        raise RuntimeError("nobody should have asked")
+        raise RuntimeError("this must not be called")
 
 
 def test_input_that_a_callback_does_not_read_is_not_computed():
@@ -378,3 +366,41 @@ def test_operations_divide_as_numpy_does():
     operation = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     operation(CompiledOperation(_quotient).address())(*arguments)
     assert values[0] == np.inf
+
+
+def test_operations_not_compiled_run_in_python_for_a_while_and_are_then_compiled(monkeypatch):
+    wait, module = True, "merganser.framework.native.operations.assembly"
+    monkeypatch.setattr(f"{module}.is_kept", lambda _operation: False)
+    monkeypatch.setattr(f"{module}.pays_to_compile", lambda _operation: not wait)
+    monkeypatch.setattr(OptionalCode, "is_usable", lambda _code: True)
+    monkeypatch.setattr(when_to_compile, "_has_loaded_code", lambda: True)
+    diagram, _ = loop_with(PassThrough(SIZE))
+    context = diagram.CreateDefaultContext()
+
+    def derivatives():
+        context.SetContinuousState([1.0, 1.0])
+        return diagram.EvalTimeDerivatives(context).CopyToVector()
+
+    expected = derivatives()
+    for wait in (True, False):
+        for _ in range(4):
+            np.testing.assert_array_equal(derivatives(), expected)
+        assert (context.derivative_evaluator()._tape is None) == wait
+
+
+@pytest.mark.parametrize("num_refusals", [1, 2, 3, 4])
+def test_operations_that_are_compiled_while_a_tape_is_made_read_no_old_inputs(monkeypatch, num_refusals):
+    module = "merganser.framework.native.operations.assembly"
+    answers = iter([False] * num_refusals)
+    monkeypatch.setattr(f"{module}.is_kept", lambda _operation: next(answers, True))
+    monkeypatch.setattr(f"{module}.pays_to_compile", lambda _operation: False)
+    diagram, _ = loop_with(PassThrough(SIZE))
+    context, other = diagram.CreateDefaultContext(), diagram.CreateDefaultContext()
+    other.derivative_evaluator().uses_tape = False
+    context.derivative_evaluator().lower(is_patient=True)
+    for x in ([1.0, 1.0], [2.0, -1.0], [0.5, 3.0]):
+        found, expected = (
+            (each.SetContinuousState(x), diagram.EvalTimeDerivatives(each).CopyToVector())[1]
+            for each in (context, other)
+        )
+        np.testing.assert_array_equal(found, expected)

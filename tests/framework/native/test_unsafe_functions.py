@@ -212,7 +212,7 @@ def test_functions_of_vectors_whose_sizes_do_not_fit_are_errors(is_tape):
             result_of_list(put_too_far, k, is_tape)
 
 
-def test_what_cannot_be_compiled_is_told_at_the_first_call_for_lists_too():
+def test_what_cannot_be_compiled_is_reported_at_the_first_call_for_lists_too():
     with pytest.raises(TypeError, match=r"'loop_over_list'.*cannot be compiled"):
         result_of_list(loop_over_list, 0, is_tape=False)
 

@@ -74,7 +74,7 @@ def test_prices_are_those_of_the_dense_solver() -> None:
         np.testing.assert_allclose(result.GetDualSolution(box), [0.75], atol=1e-5)
 
 
-def test_what_is_infeasible_or_unbounded_or_takes_too_long_is_told() -> None:
+def test_infeasible_unbounded_and_too_long_programs_are_reported() -> None:
     prog, _ = chain(40)
     options = SolverOptions()
     options.SetOption(InteriorPointSolver.id(), "max_iter", 2)

@@ -1,4 +1,4 @@
-"""Augmented Lagrangians, projected gradients, what stand-ins tell, and files of semidefinite programs."""
+"""Augmented Lagrangians, projected gradients, details of stand-in solvers, and files of semidefinite programs."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def linear_program(is_feasible: bool = True) -> MathematicalProgram:
     return prog
 
 
-def test_stand_ins_tell_what_the_solvers_that_they_stand_for_would() -> None:
+def test_stand_ins_report_what_the_solvers_they_replace_would() -> None:
     expected = {ClpSolver: ("status", 0, 1), NloptSolver: ("status", 4, -1), SnoptSolver: ("info", 1, 13)}
     expected |= {IpoptSolver: ("status", 0, 6), OsqpSolver: ("status_val", 1, 3), ScsSolver: ("scs_status", 1, -2)}
     expected |= {CsdpSolver: ("return_code", 0, 1)}

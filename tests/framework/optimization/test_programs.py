@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import gc
+import pickle
 from typing import Any
 
 import numpy as np
@@ -24,11 +27,12 @@ from merganser.framework.optimization import (
     PerspectiveQuadraticCost,
     ProgramType,
     PyFunctionCost,
+    QuadraticConstraint,
     QuadraticCost,
     RotatedLorentzConeConstraint,
     Solve,
 )
-from merganser.framework.symbolic import Expression, Variable, sin
+from merganser.framework.symbolic import Expression, Variable, sin, sqrt
 
 
 @pytest.fixture
@@ -113,9 +117,11 @@ def test_a_removed_binding_is_gone_and_a_clone_keeps_it(prog: MathematicalProgra
 
 
 def test_a_binding_is_equal_by_evaluator_and_variables(prog: MathematicalProgram) -> None:
-    x = prog.NewContinuousVariables(2)
+    x = prog.NewContinuousVariables(3)
     cost = LinearCost([1.0], 0.0)
-    assert Binding[Cost](cost, x[:1]) == Binding(cost, x[:1]) != Binding(cost, x[1:])
+    assert Binding[Cost](cost, x[:1]) == Binding(cost, x[:1]) != Binding(cost, x[1:2])
+    cost = LinearCost([1.0, 2.0], 0.0)
+    assert len({Binding(cost, x[:2]), Binding(cost, x[:2]), Binding(cost, x[[0, 2]]), Binding(cost, x[1:])}) == 3
 
 
 @pytest.mark.parametrize(
@@ -190,7 +196,7 @@ def test_programs_print_their_formulas() -> None:
     cost = prog.AddQuadraticErrorCost(np.eye(2), [1.0, 2.0], x)
     cost.evaluator().set_description("near")
     prog.AddCost(lambda x: x[0], vars=x)
-    prog.AddLinearConstraint(x[0] + 2 * x[1] <= 1)
+    prog.AddLinearConstraint(x[0] + 2 * x[1] <= 1.23456789)
     prog.AddLinearEqualityConstraint(x[0] - x[1], 0.0)
     prog.AddBoundingBoxConstraint(-1.0, np.inf, x)
     prog.AddPositiveSemidefiniteConstraint(np.array([[x[0], x[1]], [x[1], x[0]]]))
@@ -199,7 +205,85 @@ def test_programs_print_their_formulas() -> None:
     assert "Indeterminates: longer(0)" in text
     assert "QuadraticCost (5 - 2 * x(0) - 4 * x(1) + pow(x(0), 2) + pow(x(1), 2)) described as 'near'" in text
     assert "PyFunctionCost with 2 decision variables x(0) x(1)" in text
-    assert text[text.index("LinearConstraint") + 1] == "-inf <= (x(0) + 2 * x(1)) <= 1"
+    assert text[text.index("LinearConstraint") + 1] == "-inf <= (x(0) + 2 * x(1)) <= 1.23456789"
     assert "(x(0) - x(1)) == 0" in text
     assert text[text.index("BoundingBoxConstraint") + 1 :][:2] == ["-1 <= x(0) <= inf", "-1 <= x(1) <= inf"]
     assert repr(cost) == "<Binding QuadraticCost 'near' of x(0), x(1)>"
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "pickle"])
+def test_copies_of_a_program_and_its_result_know_their_variables(copied: Any) -> None:
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(40, "x")
+    equations = prog.AddLinearEqualityConstraint(np.eye(40), np.arange(40.0), x)
+    prog.AddQuadraticCost(np.eye(40), np.zeros(40), x)
+    given = prog, prog.decision_variables(), equations, Solve(prog)
+    other, variables, binding, result = copied(given)
+    np.testing.assert_allclose(result.GetSolution(variables), np.arange(40.0), atol=1e-9)  # as set by the equations
+    np.testing.assert_allclose(result.GetDualSolution(binding), given[3].GetDualSolution(equations))
+    np.testing.assert_allclose(Solve(other).GetSolution(variables), np.arange(40.0), atol=1e-9)
+    assert other.FindDecisionVariableIndices(variables) == list(range(40)) and other.RemoveConstraint(binding) == 1
+
+
+def test_a_nonlinear_program_that_was_solved_can_be_pickled() -> None:
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(2, "x")
+    prog.AddCost(sin(x[0]) + x[1] ** 4)
+    prog.AddConstraint(x[0] ** 3 + x[1] >= -1.0)
+    prog.SetInitialGuess(x, [0.1, 0.1])
+    expected = Solve(prog).GetSolution(x)
+    other, variables = pickle.loads(pickle.dumps((prog, x)))
+    np.testing.assert_allclose(Solve(other).GetSolution(variables), expected, atol=1e-6)
+
+
+def test_a_pickled_result_outlives_its_variables() -> None:
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(40, "x")
+    prog.AddLinearEqualityConstraint(np.eye(40), np.arange(40.0), x)
+    data = pickle.dumps((prog, x, Solve(prog)))
+    del prog, x
+    gc.collect()
+    prog, x, result = pickle.loads(data)
+    others = [Variable("other") for _ in range(40)]  # which take the memory of the first
+    np.testing.assert_allclose(result.GetSolution(x), np.arange(40.0), atol=1e-9)
+    np.testing.assert_allclose(Solve(prog).GetSolution(x), np.arange(40.0), atol=1e-9)
+    assert not any(map(result.has_variable, others))
+
+
+def test_variables_of_expressions_are_in_the_order_in_which_they_were_made(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(3, "x")
+    formula = prog.AddLinearConstraint(x[1] + 3 * x[0] <= 2).evaluator()
+    np.testing.assert_array_equal(formula.GetDenseA(), [[3.0, 1.0]])
+    formula.UpdateCoefficients([[3.0, 4.0]], [-np.inf], [2.0])
+    assert str(prog.linear_constraints()[0]).splitlines()[1] == "-inf <= (3 * x(0) + 4 * x(1)) <= 2"
+    for rows in ([x[2] + x[1], x[0] + x[2]], [x[2] ** 3 + x[1], x[0] + x[2]]):
+        names = [v.get_name() for v in prog.AddConstraint(np.array(rows), [0, 0], [1, 1]).variables()]
+        assert names == ["x(1)", "x(2)", "x(0)"]  # those of the first row first
+    np.testing.assert_array_equal(prog.AddLinearCost(x[2] - 2 * x[0]).evaluator().a(), [-2.0, 1.0])
+    cone = prog.AddLorentzConeConstraint(np.array([x[2] + x[0], x[1]]))
+    assert [v.get_name() for v in cone.variables()] == ["x(0)", "x(2)", "x(1)"]
+
+
+def test_a_cone_of_a_formula_has_columns_for_both_sides_and_is_solved(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(2, "x")
+    cone = prog.AddConstraint(sqrt(x[0] ** 2 + 4 * x[1] ** 2) <= x[0] + 1)
+    assert [v.get_name() for v in cone.variables()] == ["x(0)", "x(0)", "x(1)"]
+    prog.AddLinearCost(x[0])
+    result = Solve(prog)  # 4 y^2 <= 2 x + 1, so that x is least at y = 0
+    np.testing.assert_allclose(result.GetSolution(x), [-0.5, 0.0], atol=1e-4)
+
+
+def test_a_quadratic_cost_prints_its_form_halved(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(2, "x")
+    cost = prog.AddQuadraticCost(np.array([[2.0, 1.0], [1.0, 4.0]]), [1.0, 0.0], 3.0, x)
+    assert str(cost) == "QuadraticCost (3 + x(0) + (x(0) * (x(0) + 0.5 * x(1))) + (x(1) * (0.5 * x(0) + 2 * x(1))))"
+
+
+def test_a_quadratic_constraint_knows_the_kind_of_its_form() -> None:
+    kinds = QuadraticConstraint.HessianType
+    forms = {0.0: kinds.kZero, 1.0: kinds.kPositiveSemidefinite, -1.0: kinds.kNegativeSemidefinite}
+    for scale, kind in forms.items():
+        constraint = QuadraticConstraint(scale * np.eye(2), [1.0, 2.0], -np.inf, 1.0)
+        assert constraint.hessian_type() is kind and constraint.is_convex() == (scale >= 0.0)
+    assert QuadraticConstraint(np.diag([1.0, -1.0]), [0.0, 0.0], 0.0, 1.0).hessian_type() is kinds.kIndefinite
+    assert QuadraticConstraint(np.zeros((2, 2)), [1.0, 2.0], 0.0, 1.0).is_convex()

@@ -39,7 +39,7 @@ def quadratic_program(seed: int) -> tuple[MathematicalProgram, Any, Any]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_semidefinite_relaxation_is_below_the_least_cost_and_implied_constraints_bring_it_nearer(seed: int) -> None:
+def test_a_semidefinite_relaxation_is_a_lower_bound_that_implied_constraints_raise(seed: int) -> None:
     prog, _, cost = quadratic_program(seed)
     points = np.array(list(product(np.linspace(-1.0, 1.0, 21), repeat=3))).T
     weakest = SemidefiniteRelaxationOptions()
@@ -51,7 +51,7 @@ def test_a_semidefinite_relaxation_is_below_the_least_cost_and_implied_constrain
     assert tight >= cost(points).min() - 0.5
 
 
-def test_a_semidefinite_relaxation_that_is_exact_has_the_solution_in_the_variables_of_the_program() -> None:
+def test_an_exact_semidefinite_relaxation_has_the_solution_of_the_program() -> None:
     prog = MathematicalProgram()
     x = prog.NewContinuousVariables(2, "x")
     prog.AddLinearCost([1.0, 2.0], x)

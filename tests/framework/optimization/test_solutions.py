@@ -158,7 +158,7 @@ def test_a_knapsack_by_two_solvers() -> None:
     assert values @ search.GetSolution(taken) == pytest.approx(best, abs=1e-5)
 
 
-def test_an_infeasible_linear_program_names_the_rows_that_are_at_odds(prog: MathematicalProgram) -> None:
+def test_an_infeasible_linear_program_names_the_rows_that_contradict_each_other(prog: MathematicalProgram) -> None:
     x = prog.NewContinuousVariables(2)
     prog.AddLinearCost([1.0, 1.0], x)
     prog.AddBoundingBoxConstraint(0, 1, x)
@@ -197,7 +197,7 @@ def test_a_function_of_the_wrong_size_is_named(prog: MathematicalProgram) -> Non
         Solve(prog)
 
 
-def test_names_of_other_solvers_work_and_tell_who_ran(prog: MathematicalProgram) -> None:
+def test_names_of_other_solvers_work_and_results_name_the_one_that_ran(prog: MathematicalProgram) -> None:
     x = prog.NewContinuousVariables(2)
     prog.AddCost((x[0] - 1) ** 4 + x[1] ** 2)
     prog.SetSolverOption(SnoptSolver.id(), "Major iterations limit", 200)
@@ -372,7 +372,7 @@ def test_polynomials_of_even_degrees_have_two_gram_matrices(prog: MathematicalPr
 
 
 @pytest.mark.parametrize(("most", "is_success"), [(1.0, True), (0.5, False)])
-def test_a_nonlinear_program_of_fixed_variables_tells_whether_they_may_be_so(
+def test_a_nonlinear_program_of_fixed_variables_says_if_they_are_feasible(
     prog: MathematicalProgram, most: float, is_success: bool
 ) -> None:
     x = prog.NewContinuousVariables(2)

@@ -1,4 +1,4 @@
-"""What single blocks do beyond the laws that hold for all of them."""
+"""Single blocks, beyond the laws of all blocks."""
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from merganser.framework.primitives import (
     LogVectorOutput,
     Multiplexer,
     PassThrough,
+    RandomSource,
     VectorLog,
     VectorLogSink,
     ZeroOrderHold,
@@ -155,7 +156,7 @@ def test_multiplexer_gives_the_type_of_its_model():
     assert type(value) is Pair and value.value().tolist() == [0.0, 1.0]
 
 
-def test_demultiplexer_tells_its_sizes():
+def test_a_demultiplexer_returns_its_sizes():
     assert Demultiplexer(3).get_output_ports_sizes() == [1, 1, 1]
     assert Demultiplexer(output_ports_sizes=[2, 1]).get_output_ports_sizes() == [2, 1]
 
@@ -170,7 +171,7 @@ def test_affine_system_gives_away_only_copies():
 
 
 @pytest.mark.parametrize("time_period", [0.0, 0.1])
-def test_affine_system_starts_where_it_is_told(time_period):
+def test_an_affine_system_starts_at_its_configured_state(time_period):
     system = LinearSystem(A=np.eye(2), C=np.eye(2), time_period=time_period)
     system.configure_default_state([1.0, 2.0])
     assert system.get_output_port().Eval(system.CreateDefaultContext()).tolist() == [1.0, 2.0]
@@ -285,3 +286,13 @@ def test_new_coefficients_pass_the_checks_of_the_first(wrong):
     with pytest.raises((ValueError, TypeError), match="UpdateCoefficients: A: "):
         system.UpdateCoefficients(A=[[wrong]], f0=[0.0])
     assert system.A() == [[1.0]]
+
+
+def test_a_number_in_place_of_a_matrix_is_refused_with_the_shape_that_it_needs():
+    with pytest.raises(ValueError, match=r"LinearSystem: A: expected a matrix, got the number 1; write \[\[1\]\]"):
+        LinearSystem(1, 1, 1, 0)
+
+
+def test_a_distribution_by_its_name_is_refused_with_those_there_are():
+    with pytest.raises(TypeError, match=r"RandomDistribution \(kUniform, kGaussian or kExponential\), got 'gaussian'"):
+        RandomSource("gaussian", 1, 0.1)

@@ -100,7 +100,7 @@ def test_a_compiled_simulation_has_the_same_results(name):
     assert compiled.any()
 
 
-def test_a_compiled_derivative_is_zero_until_two_samples_are_taken_though_the_first_is_infinite():
+def test_a_compiled_derivative_is_zero_until_two_samples_are_taken():
     system = DiscreteDerivative(2, 0.05)
     context = system.CreateDefaultContext()
     slot = slot_of(system.get_output_port(), context)

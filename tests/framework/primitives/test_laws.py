@@ -1,4 +1,4 @@
-"""What holds for every block of tests/support/block_cases.py and system_cases.py."""
+"""Laws of every block of tests/support/block_cases.py and system_cases.py."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_direct_feedthrough(case):
 
 
 def test_outputs_change_only_with_inputs_that_feed_through(case):
-    """The declared prerequisites tell the truth."""
+    """The declared prerequisites are right."""
     system = case.make(BLOCKS)
     rng = np.random.default_rng(3)
     context, u, x = filled(case, system, rng)

@@ -1,4 +1,4 @@
-"""What somebody writes who adds a block: one function and a class, and it runs in every way."""
+"""A user adds a block: one function and a class, which runs in every mode."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from merganser.framework.primitives import (
 
 
 def samples(source, seed=None):
-    """What a source gives in the first steps of a simulation."""
+    """The outputs of a source in the first steps of a simulation."""
     context = source.CreateDefaultContext()
     if seed is not None:
         source.SetRandomContext(context, RandomGenerator(seed))

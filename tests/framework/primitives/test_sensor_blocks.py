@@ -12,7 +12,7 @@ from merganser.framework import DiagramBuilder, RandomGenerator
 from merganser.framework.primitives import AddRandomInputs, BeamModel, ConstantVectorSource, RotaryEncoders
 
 
-def test_an_encoder_tells_whole_ticks_below_the_angle() -> None:
+def test_an_encoder_measures_whole_ticks_below_the_angle() -> None:
     encoders = RotaryEncoders([360, 4])
     context = encoders.CreateDefaultContext()
     encoders.get_input_port().FixValue(context, [math.radians(12.7), math.radians(-1.0)])

@@ -1,4 +1,4 @@
-"""What the blocks that shape, delay, select and pack signals do beyond the laws that hold for all blocks."""
+"""Blocks that shape, delay, select and pack signals, beyond the laws of all blocks."""
 
 import copy
 import math
@@ -96,12 +96,16 @@ def test_arguments_without_sense_are_refused(make):
         lambda: DiscreteTimeDelay(0.1, 1, 2, abstract_model_value=Value(1)),
         lambda: FirstOrderLowPassFilter([1.0], size=1),
         lambda: Selector([1, 2]),
-        lambda: SelectorParams(ports=[]),
     ],
 )
 def test_arguments_of_the_wrong_type_are_refused(make):
     with pytest.raises(TypeError):
         make()
+
+
+def test_mistyped_settings_are_named():
+    with pytest.warns(UserWarning, match="SelectorParams has no setting 'ports'"):
+        SelectorParams(ports=[])
 
 
 # ---------------------------------------------------------------------- functions of elements
@@ -226,7 +230,7 @@ def test_sparse_gain_can_be_replaced_by_one_of_its_shape():
     assert system.D().toarray().tolist() == [[2.0, 0.0, 4.0]]
 
 
-def test_low_pass_filter_tells_its_time_constants():
+def test_a_low_pass_filter_returns_its_time_constants():
     same, different = FirstOrderLowPassFilter(time_constant=0.5, size=2), FirstOrderLowPassFilter([0.5, 0.6])
     assert same.get_time_constant() == 0.5 and different.get_time_constants_vector().tolist() == [0.5, 0.6]
     with pytest.raises(ValueError, match="different time constants"):
@@ -399,7 +403,7 @@ def test_signals_travel_by_bus():
     source = builder.AddSystem(ConstantVectorSource([1.0, 2.0]))
     builder.Connect(source.get_output_port(), creator.DeclareVectorInputPort("velocity", 2))
     builder.ExportInput(creator.DeclareAbstractInputPort("mode", Value("")), "mode")
-    creator.DeclareVectorInputPort(name="nobody", size=1)
+    creator.DeclareVectorInputPort(name="unused", size=1)
     builder.Connect(creator.get_output_port(), selector.get_input_port())
     for port in (
         selector.DeclareAbstractOutputPort(name="mode", model_value=Value("")),

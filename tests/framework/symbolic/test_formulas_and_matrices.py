@@ -9,6 +9,9 @@ import sys
 import numpy as np
 import pytest
 
+from merganser.framework.math import Quaternion_, RigidTransform_, RotationMatrix_
+from merganser.framework.trajectories import PiecewisePose_, PiecewiseQuaternionSlerp_
+
 sym = pytest.importorskip("merganser.framework.symbolic", reason="needs the extra `symbolic`", exc_type=ImportError)
 
 
@@ -36,11 +39,12 @@ def test_what_is_decided_is_a_constant_formula(xy):
     assert (x is not None) and (x == None) is False  # noqa: E711
 
 
-def test_formulas_have_no_truth_value(xy):
+def test_only_formulas_that_are_decided_have_a_truth_value(xy):
     x, y = xy
-    for formula in (x < y, x == x, sym.Formula.True_()):
+    for formula in (x < y, sym.logical_or(x < y, x == 1.0), sym.forall(sym.Variables([x]), x < y)):
         with pytest.raises(RuntimeError, match=r"Use Formula\.Evaluate"):
             bool(formula)
+    assert sym.Formula.True_() and (x == x) and not sym.Formula.False_() and not (x < x)
     with pytest.raises(RuntimeError, match="dtype=object"):
         np.array([x]) == np.array([y])  # noqa: B015
 
@@ -60,6 +64,9 @@ def test_logic(xy):
         assert either.Evaluate(env) == (a > 0 or b > 0)
         assert sym.logical_not(both).Evaluate(env) == (not both.Evaluate(env))
         assert sym.logical_not(x > y).Evaluate(env) == (a <= b)
+        assert sym.logical_not(x > y).Substitute(env) == sym.Formula(a <= b)
+    assert str(sym.logical_not(x == y)) == "!((x == y))" and str(x != y) == "(x != y)"
+    assert sym.logical_not(sym.logical_not(x > y)) == (x > y)
     assert both.GetFreeVariables() == sym.Variables([x, y])
     with pytest.raises(TypeError, match="expected formulas, got int"):
         sym.logical_and(1, x > 0)
@@ -132,7 +139,7 @@ def test_matrices_evaluate_and_substitute(xy):
         sym.Evaluate(sym.Substitute(M, {x: 2.0 * y, y: x}), {x: 3.0, y: 1.0}), [[5.0, 6.0], [1.0, 2.0]]
     )
     assert sym.Substitute(x + y, x, y).EqualTo(2.0 * y)
-    with pytest.raises(TypeError, match=r"entry \(1,\) is no expression but str"):
+    with pytest.raises(TypeError, match=r"entry \(1,\) is not an expression but str"):
         sym.Evaluate([x, "y"], {x: 1.0})
 
 
@@ -152,11 +159,11 @@ def test_texts(xy):
     x, y = xy
     assert str(x * y + 0.1) == "(0.1 + (x * y))" and repr(sym.sin(x)) == '<Expression "sin(x)">'
     assert str(-2 * x + 3 * x**2 * y - 1) == "(-1 - 2 * x + 3 * (pow(x, 2) * y))" and str(-x - y) == "( - x - y)"
-    assert str(x / (y + 1)) == "(x / (1 + y))" and str(sym.sqrt(x) * x**1.5 / 3) == "(pow(x, 2) / 3)"
+    assert str(x / (y + 1)) == "(x / (1 + y))" and str(x**1.5 * y / 3) == "((pow(x, 1.5) * y) / 3)"
     assert str(sym.if_then_else(x > y, sym.max(x, y), abs(x))) == "(if (x > y) then max(x, y) else abs(x))"
     assert str(sym.logical_and(x > 0, y > 0)) == "((x > 0) and (y > 0))"
     assert sym.ToLatex(x**2 + y / 2) == "(0.500y + x^{2})"
-    assert sym.ToLatex(sym.logical_or(sym.logical_and(x > y, True), x <= 1)) == r"x \le 1 \lor x > y"
+    assert sym.ToLatex(sym.logical_or(sym.logical_and(x > y, True), x <= 1)) == r"x > y \lor x \le 1"
     assert sym.ToLatex(sym.if_then_else(x > y, -x, sym.sqrt(y))) == (
         r"\begin{cases} -x & \text{if } x > y, \\ \sqrt{y} & \text{otherwise}.\end{cases}"
     )
@@ -168,13 +175,22 @@ def test_texts(xy):
 
 
 def test_missing_sympy_is_explained():
-    code = "import sys; sys.modules['sympy'] = None; import merganser.framework.symbolic"
+    code = (
+        "import sys; sys.modules['sympy'] = None; from merganser.framework.symbolic import Variable, to_sympy; "
+        "x = Variable('x'); print((x * x + 1).Expand(), x > 0); to_sympy(x)"
+    )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert process.stdout.strip() == "(1 + pow(x, 2)) (x > 0)"
     assert "pip install 'merganser[symbolic]'" in process.stderr
 
 
 def test_framework_does_not_import_sympy():
-    code = "import sys, merganser.framework.math, merganser.framework.autodiff; assert 'sympy' not in sys.modules"
+    code = (
+        "import sys, merganser.framework.math, merganser.framework.autodiff, merganser.framework.symbolic; "
+        "import merganser.framework.optimization as mo; prog = mo.MathematicalProgram(); "
+        "x = prog.NewContinuousVariables(2); prog.AddCost(x @ x); prog.AddConstraint(x[0] * x[1] >= 1.0); "
+        "mo.Solve(prog); assert 'sympy' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -195,3 +211,62 @@ def test_a_boolean_variable_is_a_formula_that_joins_others_and_chooses() -> None
 
 def test_a_formula_of_nothing_never_holds() -> None:
     assert sym.Formula() == sym.Formula.False_()
+
+
+def test_one_expression_is_a_matrix_that_may_be_positive_semidefinite() -> None:
+    x = sym.Variable("x")
+    formula = sym.positive_semidefinite([x - 1.0])
+    assert formula == sym.positive_semidefinite([[x - 1.0]]) and str(formula) == "positive_semidefinite((-1 + x))"
+    assert formula.Evaluate({x: 2.0}) and not formula.Evaluate({x: 0.5})
+
+
+def test_sines_are_substituted_in_an_expression_named_e_by_one_dictionary() -> None:
+    x, y, s, c = (sym.Variable(name) for name in "xysc")
+    pair = {x: sym.SinCos(s=s, c=c)}
+    assert sym.Substitute(e=sym.sin(x) * y, subs=pair).EqualTo(s * y)
+    assert sym.Substitute(m=np.array([[sym.cos(x)]]), subs=pair)[0, 0].EqualTo(c)
+    assert sym.Substitute(m=np.array([[sym.cos(x)]]), var=x, e=y)[0, 0].EqualTo(sym.cos(y))
+
+
+@pytest.mark.parametrize(
+    ("formula", "text", "latex"),
+    [
+        (lambda x, y: x == y, "!((x == y))", r"x \neq y"),
+        (lambda x, y: x <= y, "!((x <= y))", "x > y"),
+        (lambda x, y: sym.logical_and(x < 1, y < x), "!(((x < 1) and (y < x)))", r"x \ge 1 \lor y \ge x"),
+        (lambda x, y: sym.isnan(x + 1), "!(isnan((1 + x)))", r"\neg (\text{isnan}((1 + x)))"),
+    ],
+)
+def test_negations_are_as_they_were_written_and_carried_out_in_latex(formula, text, latex, xy) -> None:
+    negation = sym.logical_not(formula(*xy))
+    assert str(negation) == text and sym.ToLatex(negation) == latex
+    assert sym.logical_not(negation) == formula(*xy)
+
+
+def test_inverse_functions_have_their_names_in_latex(xy) -> None:
+    shown = [sym.ToLatex(f(xy[0])) for f in (sym.asin, sym.acos, sym.atan)]
+    assert shown == [r"\asin{x}", r"\acos{x}", r"\atan{x}"]
+
+
+def test_orientations_of_expressions_are_interpolated(xy) -> None:
+    x = sym.Expression(xy[0])
+    q = Quaternion_[sym.Expression](w=sym.Expression(1.0), x=x, y=sym.Expression(0.0), z=sym.Expression(0.0))
+    assert q.x().EqualTo(x)
+    poses = [RigidTransform_[sym.Expression](), RigidTransform_[sym.Expression]([x, 0.0, 0.0])]
+    path = PiecewisePose_[sym.Expression].MakeLinear([0.0, 1.0], poses)
+    assert path.GetPose(0.25).translation()[0].EqualTo(0.25 * x)
+    assert all(isinstance(a, sym.Expression) for a in path.GetAcceleration(0.5))
+    still = PiecewisePose_[sym.Expression].MakeLinear([0.0, 1.0], [poses[0]] * 2)
+    assert still.IsApprox(still, 1e-9)
+    R = RotationMatrix_[sym.Expression].MakeFromOneVector([sym.Expression(0.0), 2.0, 0.0], 0)
+    slerp = PiecewiseQuaternionSlerp_[sym.Expression](breaks=[0.0, 1.0], rotation_matrices=[R.matrix()] * 2)
+    assert [float(part.Evaluate()) for part in slerp.orientation(0.3).rotation()[:, 0]] == pytest.approx([0, 1, 0])
+
+
+def test_choices_by_negated_relations_have_no_derivative_where_both_sides_are_equal(xy) -> None:
+    x, y = xy
+    chosen = sym.if_then_else(sym.logical_not(x > y), x, 2.0 * x)
+    slope = chosen.Differentiate(x)
+    assert [slope.Evaluate({x: at, y: 1.0}) for at in (0.0, 2.0)] == [1.0, 2.0]
+    with pytest.raises(RuntimeError, match="the value is NaN"):
+        slope.Evaluate({x: 1.0, y: 1.0})

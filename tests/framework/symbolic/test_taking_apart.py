@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
+
+from merganser.framework.optimization import ExpressionCost, LinearCost, MathematicalProgram
 
 sym = pytest.importorskip("merganser.framework.symbolic", reason="needs the extra `symbolic`", exc_type=ImportError)
 Expression, Formula, SinCos, Type = sym.Expression, sym.Formula, sym.SinCos, sym.SinCosSubstitutionType
@@ -34,6 +37,7 @@ def test_what_is_taken_apart_can_be_put_together(kind: str, whole: Any) -> None:
     assert whole.get_kind().name == kind
     function, arguments = whole.Unapply()
     again = function(*arguments)
+    assert pickle.loads(pickle.dumps(whole)).EqualTo(whole)
     if kind == "Forall":
         assert str(again) == str(whole)
     else:
@@ -44,7 +48,7 @@ def test_every_kind_is_tried() -> None:
     assert set(EXPRESSIONS) == set(sym.ExpressionKind.__members__) - {"NaN"}
     assert set(FORMULAS) == set(sym.FormulaKind.__members__)
     nan = (x * 2.0).Substitute(x, Expression(float("nan")))
-    assert nan.get_kind() is sym.ExpressionKind.NaN
+    assert nan.get_kind() is sym.ExpressionKind.NaN and nan.EqualTo(Expression(float("nan")) + x)
 
 
 def test_sums_and_products_begin_with_their_numbers() -> None:
@@ -119,7 +123,7 @@ def test_half_angles_prefer_one_of_the_two() -> None:
 
 @pytest.mark.parametrize("angle", [x / 2, x * y, x**2, sym.sqrt(x), 1.5 * x])
 def test_angles_that_are_no_multiples_are_refused(angle: Any) -> None:
-    with pytest.raises(RuntimeError, match="no integer multiple of a variable"):
+    with pytest.raises(RuntimeError, match="not an integer multiple of a variable"):
         sym.Substitute(sym.sin(angle), {x: SinCos(S, C)})
 
 
@@ -143,6 +147,34 @@ def test_affine_and_quadratic_forms() -> None:
         sym.DecomposeQuadraticPolynomial(sym.Polynomial(x**3), places)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_products_of_affine_expressions_are_quadratic_as_they_are_written(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    v = np.array([x, y, z])
+
+    def form() -> Any:
+        return rng.normal(size=3) @ v + rng.normal()
+
+    e = 2.0 * form() * form() + form() ** 2 / 3 - x * form() + y * z + x**2 - 3.0
+    costs = []
+    for each in (e, e.Expand(), e + (x**2 - y) * 1.0 + y - x**2, (x + y) * e - (x + y) * e + e):
+        cost = MathematicalProgram.AddCost(program_of(v), each).evaluator()
+        costs.append((cost.Q(), cost.b(), cost.c()))
+    for other in costs[1:]:
+        for ours, theirs in zip(costs[0], other):
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13)
+    linear = (x + y) ** 2 - x**2 - 2 * x * y - y**2 + z
+    assert isinstance(MathematicalProgram.AddCost(program_of(v), linear).evaluator(), LinearCost)
+    cubic = (x + y) * form() * z
+    assert isinstance(MathematicalProgram.AddCost(program_of(v), cubic).evaluator(), ExpressionCost)
+
+
+def program_of(variables: Any) -> Any:
+    program = MathematicalProgram()
+    program.AddDecisionVariables(variables)
+    return program
+
+
 @pytest.mark.parametrize(
     "squares", [[x + 1, y - 2], [x - y], [2 * x + y, y - z + 1, 3 * z - 4], [x + y, x - y, 2 * x + 1 - 1]], ids=str
 )
@@ -154,7 +186,7 @@ def test_norms_are_recognized(squares: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("radicand", [x + 0.0, x**2 - y**2, x**4 + 1, x**2 + 1, sym.sin(x) ** 2], ids=str)
-def test_what_is_no_norm_is_told(radicand: Any) -> None:
+def test_a_wrong_norm_is_an_error(radicand: Any) -> None:
     for e in (sym.sqrt(radicand), radicand):
         found, A, _, _ = sym.DecomposeL2NormExpression(e)
         assert not found and A.size == 0
@@ -178,11 +210,30 @@ def test_lumped_parameters(f: list[Any], count: int) -> None:
         sym.DecomposeLumpedParameters([sym.sin(a * x)], [a])
 
 
+@pytest.mark.parametrize(
+    ("f", "alpha"),
+    [
+        ([(a + b) * x], ["(a + b)"]),
+        ([a * x + b * x + b * c * y], ["(a + b)", "(b * c)"]),
+        ([a * x + 2.0 * b * x, 3.0 * a * y + 6.0 * b * y], ["(a + 2 * b)"]),
+        ([a * x + b * y + c * (x + y)], ["(a + c)", "(b + c)"]),
+        ([a * x + (a + b) * y, b * y], ["a", "b"]),
+        ([(a + b) * (a - b) * x + a**2 * y, b**2 * x + y], ["pow(a, 2)", "pow(b, 2)"]),
+        ([a + 1.0, sym.sin(b) * x + x], ["a", "sin(b)"]),
+    ],
+)
+def test_parameters_that_act_only_together_are_one_lump(f: Any, alpha: list[str]) -> None:
+    W, lumps, w0 = sym.DecomposeLumpedParameters(f, [a, b, c])
+    assert list(map(str, lumps)) == alpha
+    for row, rest, whole in zip(W, w0, f):
+        assert (row @ lumps + rest).Evaluate(ENV) == pytest.approx(whole.Evaluate(ENV))
+
+
 def test_products_of_two_variables_are_replaced() -> None:
     W = np.array([[z, c], [Expression(z + 1), 2.0 * c]])
     e = sym.ReplaceBilinearTerms(x * a + 2 * x * b - y * a + 3 * y * z + 4, [x, y], [a, b], W)
     assert e.EqualTo(z + 2 * c - (z + 1) + 3 * y * z + 4)
-    for wrong, message in ((x**2, "no product of a variable of x and one of y"), (x * y * a, "no product")):
+    for wrong, message in ((x**2, "not a product of a variable of x and one of y"), (x * y * a, "not a product")):
         with pytest.raises(RuntimeError, match=message):
             sym.ReplaceBilinearTerms(wrong, [x, y], [a, b], W)
     with pytest.raises(RuntimeError, match=r"W\[0, 0\] = .* has variables of x or y"):
@@ -194,9 +245,7 @@ def test_products_of_two_variables_are_replaced() -> None:
 # -- sympy ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "whole", [e for kind, e in (EXPRESSIONS | FORMULAS).items() if kind not in WITHOUT_SYMPY]
-)
+@pytest.mark.parametrize("whole", [e for kind, e in (EXPRESSIONS | FORMULAS).items() if kind not in WITHOUT_SYMPY])
 def test_there_is_a_way_to_sympy_and_back(whole: Any) -> None:
     memo: dict[Any, Any] = {}
     other = sym.to_sympy(whole, memo=memo)
@@ -219,7 +268,7 @@ def test_what_has_no_counterpart_is_named() -> None:
     assert sym.to_sympy(2.5) == 2.5 and sym.to_sympy(True) is True and sym.from_sympy(sympy.pi, memo={}) == np.pi
     with pytest.raises(NotImplementedError, match="ForAll has no counterpart"):
         sym.to_sympy(FORMULAS["Forall"])
-    with pytest.raises(NotImplementedError, match="the symbol q stands for no variable"):
+    with pytest.raises(NotImplementedError, match="no variable for the symbol q"):
         sym.from_sympy(sympy.Symbol("q") + 1)
     with pytest.raises(NotImplementedError, match="str has no counterpart"):
         sym.to_sympy("x")

@@ -239,7 +239,7 @@ def test_exponentials_solve_a_linear_differential_equation():
         ExponentialPlusPiecewisePolynomial(np.eye(2), A, np.eye(2), constant)
 
 
-def test_a_class_without_methods_is_told_which():
+def test_an_error_names_the_methods_that_a_class_lacks():
     class Nothing(Trajectory):
         pass
 
@@ -253,7 +253,7 @@ def test_a_class_without_methods_is_told_which():
 def test_functions_must_keep_their_word():
     with pytest.raises(RuntimeError, match=r"returned a value of shape \(1,\), but \(2, 1\) was declared"):
         FunctionHandleTrajectory(lambda t: [t], 2).value(0.0)
-    with pytest.raises(RuntimeError, match="tell them with set_derivative"):
+    with pytest.raises(RuntimeError, match="set them with set_derivative"):
         FunctionHandleTrajectory(lambda t: [t], 1).EvalDerivative(0.0)
     with pytest.raises(ValueError, match=r"end time 0\.0 is before the start time 1\.0"):
         FunctionHandleTrajectory(lambda t: [t], 1, 1, 1.0, 0.0)

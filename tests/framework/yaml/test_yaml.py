@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import pytest
 import yaml
+
+if sys.version_info >= (3, 12):
+    from typing import TypeAliasType
+else:
+    from typing_extensions import TypeAliasType
 
 from merganser.analysis import SimulatorConfig
 from merganser.framework.common.source_location import ParsingError
@@ -113,7 +119,7 @@ class Fixed:
 
 
 class Listed:
-    """What is no dataclass lists its fields."""
+    """A class that is not a dataclass lists its fields."""
 
     @dataclasses.dataclass
     class _Field:
@@ -136,7 +142,7 @@ def test_schemas_are_dataclasses_dictionaries_and_classes_with_fields() -> None:
         load("width: 3", Fixed)
 
 
-def test_anchors_stand_at_private_entries() -> None:
+def test_anchors_are_at_private_entries() -> None:
     assert load("_base: &base {gain: 4}\nmotor: {<<: *base, joints: [5]}").motor == Motor(4.0, [5])
     assert load("_robot: &r {name: a}\nchild: *r", child_name="child").name == "a"
 
@@ -224,3 +230,32 @@ def test_yaml_without_a_schema(tmp_path: Path) -> None:
         yaml_dump(Motor())
     with pytest.raises(yaml.YAMLError, match="the tag '!Kind' is not at a mapping"):
         yaml_load(data="b: !Kind 3")
+
+
+Number = TypeVar("Number", bound=np.generic)
+Meters = TypeAliasType("Meters", float)
+Array = TypeAliasType("Array", np.ndarray[Any, np.dtype[Number]], type_params=(Number,))
+
+
+@dataclasses.dataclass
+class Aliased:
+    """Of aliases, as those of `type Meters = float`, and as NDArray is one from numpy 2.5 on."""
+
+    height: Meters = 1.0
+    maybe: Meters | None = None
+    heights: list[Meters] = dataclasses.field(default_factory=list)
+    named: dict[str, Array[np.float64]] = dataclasses.field(default_factory=dict)
+    array: Array[np.float64] = dataclasses.field(default_factory=lambda: np.zeros(2))
+    point: Annotated[Array[np.float64], 3] | GaussianVector[3] = dataclasses.field(default_factory=lambda: np.zeros(3))
+
+
+def test_aliases_of_types_are_the_types_that_they_name() -> None:
+    text = "{height: 2, maybe: 3, heights: [4], named: {a: [5, 6]}, array: [7], point: [8, 9, 10]}"
+    read = load(text, Aliased)
+    assert (read.height, read.maybe, read.heights) == (2.0, 3.0, [4.0])
+    for array, numbers in ((read.named["a"], [5, 6]), (read.array, [7]), (read.point, [8, 9, 10])):
+        np.testing.assert_array_equal(array, np.array(numbers, float))
+    again = load(yaml_dump_typed(read), Aliased)
+    np.testing.assert_array_equal(again.point, read.point)
+    with pytest.raises(ParsingError, match=r"point has 2 numbers, expected 3"):
+        load("point: [1, 2]", Aliased)

@@ -284,7 +284,7 @@ def test_faces_that_two_tetrahedra_share_are_counted_once() -> None:
     assert half_space.numbers[:, AREA].sum() == pytest.approx(0.04, rel=1e-12)
 
 
-def test_outputs_grow_and_tell_how_many_faces_there_are(tmp_path: Path) -> None:
+def test_outputs_grow_and_have_the_number_of_faces(tmp_path: Path) -> None:
     bodies = [body(Sphere(0.1), "compliant", hint=0.002), body(HalfSpace(), "rigid")]
     X_WG = np.array([at(0, 0, 0.05), np.eye(4)])
     many = faces_of(bodies, list(X_WG))

@@ -12,7 +12,7 @@ from hydroelastic_scenes import make_properties, make_shape, random_pose
 import merganser.geometry as geometry
 from merganser.framework.math import RotationMatrix
 from merganser.geometry import Sphere
-from merganser.geometry.hydroelastic.buffers import NUM_KNOWN, make_buffers
+from merganser.geometry.hydroelastic.buffers import make_buffers
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays, HydroelasticEngine
 from merganser.geometry.hydroelastic.representation import make_representation
 
@@ -69,8 +69,8 @@ def test_memory_grows_to_what_is_wanted(tmp_path: Path) -> None:
     for _ in range(4):
         engine.contact_surfaces(X_WG, pairs)
     buffers = engine._buffers
-    assert buffers.counts[NUM_KNOWN] == num - 1
-    assert (buffers.known[buffers.counts[0], : num - 1]["slack"] > 0.0).all()
+    assert buffers.counts[0]["num_known"] == num - 1
+    assert (buffers.known[buffers.counts[0]["half"], : num - 1]["slack"] > 0.0).all()
 
 
 def test_a_full_memory_is_given_up_and_grows(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_full_memory_is_given_up_and_grows(tmp_path: Path) -> None:
             np.testing.assert_array_equal(found.numbers, expected.numbers)
             np.testing.assert_array_equal(found.owners, expected.owners)
         assert engine._buffers.elements.shape[1] > num_places
-        assert engine._buffers.counts[NUM_KNOWN] == len(PAIRS)
+        assert engine._buffers.counts[0]["num_known"] == len(PAIRS)
 
 
 def test_poses_that_are_no_numbers_are_not_remembered(tmp_path: Path) -> None:

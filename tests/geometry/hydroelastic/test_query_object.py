@@ -42,7 +42,7 @@ def ball_on_box(kind: str = "rigid") -> tuple[Scene, list[Any]]:
     return scene_of((Sphere(0.1), "compliant"), (Box(1, 1, 1), kind)), [at(0.01, 0.02, 0.59), np.eye(4)]
 
 
-def test_a_surface_tells_between_whom_it_is() -> None:
+def test_a_surface_names_its_two_geometries() -> None:
     scene, X_WF = ball_on_box()
     (surface,) = scene.surfaces(X_WF)
     assert isinstance(surface, ContactSurface)

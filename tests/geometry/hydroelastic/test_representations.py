@@ -292,7 +292,7 @@ def test_resolution_is_as_fine_as_the_hint() -> None:
 @pytest.mark.parametrize("hint", [1e-6, 1e-9, 1e-320])
 @pytest.mark.parametrize("kind", ["compliant", "rigid"])
 @pytest.mark.parametrize("shape", [Cylinder(0.1, 0.2), Cylinder(0.1, 0.05), Cylinder(0.1, 0.1), Capsule(0.1, 0.2)])
-def test_resolution_hints_that_ask_for_too_many_elements_are_refused_with_one_that_does_not(
+def test_too_fine_resolution_hints_are_refused_with_a_feasible_one(
     shape: Any, kind: str, hint: float
 ) -> None:
     properties = make_properties_of(shape, kind, hint=hint)

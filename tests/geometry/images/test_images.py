@@ -144,7 +144,7 @@ def test_pixels_of_16_bits_are_read_in_either_order_of_bytes() -> None:
     assert isinstance(image, ImageDepth16U) and image.data.ravel().tolist() == [5, 300, 65000]
 
 
-def test_metadata_tell_what_is_loaded_of_a_palette_with_transparency() -> None:
+def test_metadata_describe_what_is_loaded_of_a_palette_with_transparency() -> None:
     buffer = io.BytesIO()
     pillow.new("P", (3, 2)).save(buffer, "PNG", transparency=0)
     metadata = ImageIo().LoadMetadata(buffer.getvalue())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import pickle
 
 import networkx as nx
 import numpy as np
@@ -87,7 +89,7 @@ def test_parts_know_each_other_and_can_be_removed():
     graph, s, t, above, _, edges = detour()
     assert (graph.num_vertices(), graph.num_edges()) == (4, 4)
     assert s.outgoing_edges() == [edges[0], edges[2]] and t.incoming_edges() == [edges[1], edges[3]]
-    assert graph.GetVertexByName("above") is above and graph.GetEdgeByName("nobody") is None
+    assert graph.GetVertexByName("above") is above and graph.GetEdgeByName("missing") is None
     assert graph.GetMutableEdgeByName("e0") is edges[0] and edges[0].u() is s and edges[0].v() is above
     assert graph.IsValid(s) and graph.IsValid(edges[0]) and s.ambient_dimension() == 2
     assert s.id() != t.id() and edges[0].id().is_valid() and type(s.id()) is GraphOfConvexSets.VertexId
@@ -106,13 +108,22 @@ def test_copies_have_all_costs_and_constraints():
     above.AddConstraint(above.x()[0] <= 1.5)
     above.AddCost(above.x()[1] + 1.0)
     expected = graph.SolveShortestPath(s, t, relaxed()).get_optimal_cost()
-    copy = graph.Clone()
-    ends = copy.GetVertexByName("s"), copy.GetVertexByName("t")
+    clone = graph.Clone()
+    ends = clone.GetVertexByName("s"), clone.GetVertexByName("t")
     assert ends[0] is not s
-    assert copy.SolveShortestPath(*ends, relaxed()).get_optimal_cost() == pytest.approx(expected, rel=1e-6)
-    other = copy.AddVertex(Point([0.0]))
+    assert clone.SolveShortestPath(*ends, relaxed()).get_optimal_cost() == pytest.approx(expected, rel=1e-6)
+    other = clone.AddVertex(Point([0.0]))
     with pytest.raises(RuntimeError, match="dimensions"):
-        copy.AddEdgeFromTemplate(other, ends[1], copy.Edges()[0])
+        clone.AddEdgeFromTemplate(other, ends[1], clone.Edges()[0])
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "pickle"])
+def test_vertices_and_results_that_are_copied_with_their_graph_belong_to_it(copied):
+    graph, s, t, above, *_ = detour()
+    graph, s, t, above, result = copied((graph, s, t, above, graph.SolveShortestPath(s, t, relaxed())))
+    np.testing.assert_allclose(above.GetSolution(result), [2.0, 1.5], atol=1e-4)
+    assert graph.SolveShortestPath(s, t, relaxed()).get_optimal_cost() == pytest.approx(SHORTEST, rel=1e-6)
+    assert graph.GetVertexByName("above") is above
 
 
 def test_edges_may_be_forced_and_forbidden():
@@ -282,7 +293,7 @@ def test_sets_without_dimension_are_places_to_start_from():
         anywhere.AddConstraint(above.x()[0] <= 1.0)
 
 
-def test_mistakes_are_told_where_they_are_made():
+def test_mistakes_are_reported_where_they_are_made():
     graph, s, t, above, _, edges = detour()
     with pytest.raises(RuntimeError, match=r"Vertex 's'.AddCost: .* is not a variable of this vertex"):
         s.AddCost(t.x()[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from shapes_of_users import Lens
 
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import (
@@ -36,6 +37,8 @@ CASES = [
     (HPolyhedron, TETRAHEDRON),
     (VPolytope, Box(1.0, 2.0, 3.0)),
     (VPolytope, TETRAHEDRON),
+    (HPolyhedron, Lens(1.0, 0.8)),
+    (VPolytope, Lens(1.0, 0.8)),
     (Hyperellipsoid, Sphere(1.2)),
     (Hyperellipsoid, Ellipsoid(0.5, 1.0, 1.5)),
     (MinkowskiSum, Capsule(0.7, 1.0)),

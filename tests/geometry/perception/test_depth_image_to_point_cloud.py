@@ -113,7 +113,7 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
         system.point_cloud_output_port().Eval(system.CreateDefaultContext())
 
 
-def test_it_stands_in_a_diagram_beside_a_sensor() -> None:
+def test_it_works_in_a_diagram_beside_a_sensor() -> None:
     from rendered_scenes import WORLD, depth_camera, need_renderer, properties
 
     from merganser.geometry import (

@@ -122,7 +122,7 @@ def test_clouds_are_put_one_after_the_other() -> None:
         Concatenate([])
 
 
-def test_unset_and_invalid_coordinates_are_told_apart() -> None:
+def test_unset_and_invalid_coordinates_are_distinguished() -> None:
     assert PointCloud.IsDefaultValue(PointCloud.kDefaultValue) and not PointCloud.IsDefaultValue(np.inf)
     assert PointCloud.IsInvalidValue(np.inf) and PointCloud.IsInvalidValue(np.nan) and not PointCloud.IsInvalidValue(0)
 

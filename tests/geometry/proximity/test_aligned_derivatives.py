@@ -171,7 +171,7 @@ def test_contact_forces_follow_aligned_poses(
 
 
 def turn_of_normal(below: Shape, above: Shape, place: tuple[float, float, float]) -> Array:
-    """dn/dp_WBo of a pair, B where given; None if there is none."""
+    """dn/dp_WBo of a pair, B where given; None where it does not exist."""
     engine = ProximityEngine(ProximityArrays([below, above], [1, 2]))
     X = np.array([np.eye(4), pose([0.0, 0.0, 0.0, *place])])
     still, moving = (PoseDifferential(X[i], i * np.eye(3), np.zeros((3, 3))) for i in range(2))
@@ -182,7 +182,7 @@ def turn_of_normal(below: Shape, above: Shape, place: tuple[float, float, float]
 
 @pytest.mark.parametrize("place", [(0.0, 0.0, 0.55), (0.1, 0.1, 0.55), (0.3, 0.3, 0.599), (0.0, 0.2, 0.61)])
 @pytest.mark.parametrize("below", [Box(4.0, 4.0, 1.0), Cylinder(2.0, 1.0)], ids=["box", "cylinder"])
-def test_the_normal_of_a_ball_on_a_face_stands_still(below: Shape, place: tuple[float, float, float]) -> None:
+def test_the_normal_of_a_ball_on_a_face_is_constant(below: Shape, place: tuple[float, float, float]) -> None:
     np.testing.assert_array_equal(turn_of_normal(below, Sphere(0.1), place), np.zeros((3, 3)))
 
 

@@ -1,6 +1,7 @@
 """Which pairs the broad phase finds, and how its time grows."""
 
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -29,9 +30,7 @@ def test_finds_every_pair_that_is_near_enough():
 
 
 def test_geometries_of_one_frame_and_filtered_pairs_never_meet():
-    filtered = np.zeros((4, 4), bool)
-    filtered[0, 3] = filtered[3, 0] = True
-    engine = ProximityEngine(ProximityArrays([Sphere(1.0)] * 4, [0, 0, 1, 2], filtered))
+    engine = ProximityEngine(ProximityArrays([Sphere(1.0)] * 4, [0, 0, 1, 2], [0b1000, 0, 0, 0b0001]))
     X_WG = np.tile(np.eye(4), (4, 1, 1))
     assert as_set(engine.find_candidates(X_WG)) == as_set(engine.all_pairs()) == {(0, 2), (1, 2), (1, 3), (2, 3)}
 
@@ -71,6 +70,39 @@ def test_time_grows_like_the_number_of_spheres():
     assert seconds(4000) < 8.0 * seconds(1000)  # 16 if it looked at all pairs
 
 
+@pytest.mark.parametrize("n", [3, 64, 150])
+def test_random_filters_leave_out_what_they_say(n):
+    rng = np.random.default_rng(n)
+    matrix = np.triu(rng.random((n, n)) < rng.choice([0.0, 0.05, 0.5, 1.0], n)[:, None], 1)
+    matrix |= matrix.T
+    excluded = [sum(1 << k for k in np.flatnonzero(row).tolist()) for row in matrix]
+    engine = ProximityEngine(ProximityArrays([Sphere(1.0)] * n, range(n), excluded))
+    expected = {tuple(pair) for pair in np.argwhere(np.triu(~matrix, 1)).tolist()}
+    assert as_set(engine.find_candidates(np.tile(np.eye(4), (n, 1, 1)))) == as_set(engine.all_pairs()) == expected
+
+
+def test_ten_thousand_geometries_take_little_memory():
+    n = 10_000
+    shapes = [HalfSpace(), *[Sphere(0.1)] * (n - 2), HalfSpace()]
+    X_WG = np.tile(np.eye(4), (n, 1, 1))
+    X_WG[:, 0, 3] = np.arange(n)
+    excluded = [1 << n - 1, *[0] * (n - 2), 1]
+    ProximityEngine(ProximityArrays(shapes, range(n), excluded)).find_candidates(X_WG)  # compiles
+    tracemalloc.start()
+    try:
+        arrays = ProximityArrays(shapes, range(n), excluded)
+        assert arrays.unbounded_pair is None
+        ProximityEngine(arrays).find_candidates(X_WG)
+        assert tracemalloc.get_traced_memory()[1] < 50e6  # all pairs are 800 MB
+    finally:
+        tracemalloc.stop()
+
+
+def test_half_spaces_that_may_meet_are_found_among_many():
+    shapes = [Sphere(0.1), HalfSpace(), Sphere(0.1), HalfSpace(), HalfSpace()]
+    assert ProximityArrays(shapes, [1, 2, 3, 2, 4], [0, 1 << 4, 0, 0, 1 << 1]).unbounded_pair == (3, 4)
+
+
 def test_a_filter_of_the_wrong_size_is_refused():
-    with pytest.raises(ValueError, match=r"shape \(2, 2\); given \(3, 3\)"):
-        ProximityArrays([Sphere(1.0)] * 2, [0, 1], np.zeros((3, 3), bool))
+    with pytest.raises(ValueError, match="has 2 integers; given 3"):
+        ProximityArrays([Sphere(1.0)] * 2, [0, 1], [0, 0, 0])

@@ -160,7 +160,7 @@ def test_distances_of_boxes_by_what_is_nearest():
         np.testing.assert_allclose(result["nhat_BA_W"], -away / np.linalg.norm(away), atol=1e-15)
 
 
-def test_a_capsule_along_another_or_along_a_face_touches_in_the_middle_of_where_they_meet():
+def test_a_capsule_along_another_or_a_face_touches_in_the_middle_of_the_overlap():
     result, _ = pair_at(Capsule(0.1, 1.0), Capsule(0.1, 0.4), [0.15, 0.0, 0.5])
     assert result["p_WCa"][2] == pytest.approx(0.4, abs=1e-12)  # between 0.3 and 0.5
     lying = Rotation.from_rotvec([0.0, 0.0, 0.3]).as_matrix() @ Rotation.from_rotvec([0.0, np.pi / 2, 0.0]).as_matrix()
@@ -173,7 +173,7 @@ def test_a_capsule_along_another_or_along_a_face_touches_in_the_middle_of_where_
     assert result["p_WCa"][0] == pytest.approx(inside, abs=1e-9)
 
 
-def test_a_capsule_along_a_cylinder_or_over_its_end_is_nearest_in_the_middle_of_where_it_is_as_near():
+def test_a_capsule_along_a_cylinder_or_its_end_is_nearest_in_the_middle_of_overlap():
     result, _ = pair_at(Cylinder(0.1, 1.0), Capsule(0.1, 0.4), [0.25, 0.0, 0.5])
     assert result["distance"] == pytest.approx(0.05, abs=1e-15)
     assert result["p_WCa"][2] == pytest.approx(0.4, abs=1e-12)  # between 0.3 and 0.5

@@ -25,7 +25,7 @@ BAD = (np.nan, np.inf, -np.inf, 1e308)
 
 
 class Crowd:
-    """A source with many balls, the last of which stands where it should not."""
+    """A source with many balls, the last of which has a bad pose."""
 
     def __init__(self, number):
         self.graph = SceneGraph()

@@ -53,7 +53,7 @@ def is_inside(corners, p):
 
 
 @pytest.mark.parametrize("size", [(2, 3), (9, 16)], ids=["18 triangles", "288 triangles"])
-def test_distances_are_those_of_all_triangles_and_gradients_lead_to_the_nearest_point(size):
+def test_distances_are_the_least_of_all_triangles_and_gradients_point_away(size):
     vertices, triangles = bumpy_ball(*size)
     mesh, corners = MeshDistance(vertices, triangles), vertices[triangles]
     rng, signs = np.random.default_rng(5), set()

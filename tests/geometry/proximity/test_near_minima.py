@@ -50,7 +50,7 @@ def test_cylinders_with_nearly_the_same_axis_and_center_part_across_both_axes(an
         assert abs(result["nhat_BA_W"] @ [0.6, -0.8, 0.0]) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_two_minima_within_ten_degrees_of_each_other_are_told_apart():
+def test_two_minima_within_ten_degrees_of_each_other_are_distinguished():
     """The end of a cylinder on the corner of a box; the higher minimum exceeds the lower one by 4e-7 m."""
     shapes = [Cylinder(0.04244753300883655, 0.05071492624727972), Box(0.1036779323, 0.1020413833, 0.0711914)]
     X_WG = np.tile(np.eye(4), (2, 1, 1))

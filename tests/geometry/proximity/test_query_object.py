@@ -1,6 +1,7 @@
 """The queries of a QueryObject: what they report, what they leave out, what they refuse."""
 
 import copy
+import time
 
 import numpy as np
 import pytest
@@ -8,6 +9,9 @@ import pytest
 from merganser.framework.math import RigidTransform
 from merganser.geometry import (
     Box,
+    Capsule,
+    Convex,
+    Cylinder,
     Ellipsoid,
     FramePoseVector,
     GeometryFrame,
@@ -19,6 +23,8 @@ from merganser.geometry import (
     ProximityProperties,
     QueryObject,
     SceneGraph,
+    SignedDistancePair,
+    SignedDistanceToPoint,
     Sphere,
 )
 
@@ -49,6 +55,62 @@ class Scene:
 
     def query(self):
         return self.graph.get_query_output_port().Eval(self.context)
+
+
+@pytest.mark.parametrize("shape", [Sphere(0.5), Box(1, 1, 1), Capsule(0.5, 1), Cylinder(0.5, 1)], ids=repr)
+def test_at_its_center_a_shape_has_the_gradient_of_x(shape):
+    scene = Scene([shape], [[0.3, 0.2, 0.1]])
+    (found,) = scene.query().ComputeSignedDistanceToPoint([0.3, 0.2, 0.1])
+    assert found.distance == pytest.approx(-0.5)
+    np.testing.assert_array_equal(found.grad_W, [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(found.p_GN, [0.5, 0.0, 0.0], atol=1e-15)
+    assert not np.signbit(found.grad_W).any()
+
+
+def test_depths_of_shapes_that_touch_have_no_sign():
+    scene = Scene([Sphere(0.5), Sphere(0.5)], [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    (pair,) = scene.query().ComputePointPairPenetration()
+    (distance,) = scene.query().ComputeSignedDistancePairwiseClosestPoints()
+    assert pair.depth == distance.distance == 0.0
+    assert not np.signbit([pair.depth, distance.distance, *pair.nhat_BA_W[1:]]).any()
+
+
+@pytest.mark.parametrize("threshold", [-0.01, 0.0, 0.02, 0.5, np.inf])
+def test_distances_to_a_point_within_a_threshold_are_those_of_all(threshold):
+    vertices = np.random.default_rng(2).normal(size=(30, 3))
+    hull = Convex(0.1 * (vertices / np.linalg.norm(vertices, axis=1)[:, None]).T, "hull")
+    shapes = [Sphere(0.1), Box(0.1, 0.2, 0.3), Capsule(0.05, 0.2), Cylinder(0.1, 0.2), Ellipsoid(0.1, 0.2, 0.05), hull]
+    rng = np.random.default_rng(5)
+    scene = Scene([*shapes * 8, HalfSpace()], [*rng.uniform(-0.5, 0.5, (48, 3)), [0.0, 0.0, -3.0]])
+    query, near = scene.query(), 0
+    for point in rng.uniform(-0.5, 0.5, (20, 3)):
+        found = query.ComputeSignedDistanceToPoint(point, threshold)
+        all_of_them = query.ComputeSignedDistanceToPoint(point)
+        expected = [each for each in all_of_them if each.distance <= threshold]
+        assert [each.id_G for each in found] == [each.id_G for each in expected]
+        for a, b in zip(found, expected):
+            np.testing.assert_array_equal([a.distance, *a.grad_W, *a.p_GN], [b.distance, *b.grad_W, *b.p_GN])
+        near += len(found)
+    assert near > 0
+
+
+def test_geometries_beyond_the_threshold_are_not_searched():
+    vertices = np.random.default_rng(2).normal(size=(50, 3))
+    hull = Convex((vertices / np.linalg.norm(vertices, axis=1)[:, None]).T, "hull")
+    scene = Scene([hull] * 200, [[5.0 + 3.0 * k, 0.3 * k, 0.0] for k in range(200)])
+    query = scene.query()
+
+    def seconds(threshold):
+        times = []
+        for _ in range(10):
+            start = time.thread_time()
+            query.ComputeSignedDistanceToPoint([0.0, 0.0, 0.0], threshold)
+            times.append(time.thread_time() - start)
+        return min(times)
+
+    assert query.ComputeSignedDistanceToPoint([0.0, 0.0, 0.0], 0.1) == []
+    assert len(query.ComputeSignedDistanceToPoint([0.0, 0.0, 0.0])) == 200
+    assert 4.0 * seconds(0.1) < seconds(np.inf)
 
 
 def test_a_penetration_obeys_its_definition():
@@ -161,3 +223,25 @@ def test_what_cannot_be_answered_is_refused():
     scene.graph.RemoveRole(scene.context, scene.source, scene.ids[0], ProximityProperties().role)
     with pytest.raises(RuntimeError, match=r"'geometry0'.*does not have the proximity role"):
         scene.query().ComputeSignedDistancePairClosestPoints(scene.ids[0], scene.ids[1])
+
+
+def test_a_context_of_an_equal_scene_graph_gives_geometries_but_not_identifiers():
+    shapes, places = [Sphere(0.5), Box(1, 1, 1)], [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]
+    scene, other, third = (Scene(shapes, places) for _ in range(3))
+    other.graph.ChangeShape(other.context, other.source, other.ids[0], Sphere(0.7))
+    scene.context.SetTimeStateAndParametersFrom(other.context)
+    found = scene.query().ComputeSignedDistanceToPoint([0.0, 0.0, 0.0])
+    assert [each.id_G for each in found] == scene.ids
+    assert [each.distance for each in found] == pytest.approx([-0.7, 1.5])
+    scene.graph.RegisterSource("more")
+    context = scene.graph.CreateDefaultContext()
+    with pytest.raises(ValueError, match=r"sources \['source'\]; expected \['source', 'more'\]"):
+        context.SetTimeStateAndParametersFrom(third.context)
+
+
+def test_results_of_no_query_have_invalid_identifiers():
+    for pair in (PenetrationAsPointPair(), SignedDistancePair()):
+        assert type(pair.id_A) is type(pair.id_B) is GeometryId and not (pair.id_A.is_valid() or pair.id_B.is_valid())
+    to_point = SignedDistanceToPoint()
+    assert type(to_point.id_G) is GeometryId and not to_point.id_G.is_valid()
+    assert not np.signbit(to_point.grad_W).any()

@@ -143,7 +143,7 @@ def test_an_interrupt_waits_until_the_search_is_there(empty_cells, monkeypatch):
     assert calls[0] == calls[1]
 
 
-def test_a_search_that_cannot_be_compiled_is_told_and_leaves_its_pairs_unsolved(empty_cells, monkeypatch, capsys):
+def test_a_search_that_cannot_be_compiled_leaves_its_pairs_unsolved(empty_cells, monkeypatch, capsys):
     def fail(name):
         raise MemoryError(name)
 

@@ -131,7 +131,7 @@ def test_shares_do_not_change_at_first_order_where_a_box_rocks_on_its_face():
     assert deviations[1] < 4.0 * (2e-3 / THRESHOLD) ** 2
 
 
-def test_force_is_continuous_where_the_tip_of_a_tilted_face_slides_over_the_edge_of_a_table(tmp_path):
+def test_force_is_continuous_where_a_tilted_face_slides_over_the_edge_of_a_table(tmp_path):
     """A corner that is cut off becomes two, which have its share between them."""
     corners = np.array([[0.0, -0.05], [0.1, 0.0], [0.0, 0.05]])
     vertices = np.array([[*p, z] for z in (0.0, 0.3) for p in corners])

@@ -11,7 +11,7 @@ with weights whose sum is 1 at least)
 Triangles for which (1) does not exceed the depth less a tolerance are cut in four, until none is left, which is the
 proof, or until some h(n) is less, which refutes the depth. The search shares nothing with the engine. Rounding radii
 are left aside: if the cores are apart, points that are as far from each other as the normal says are proof enough.
-Whoever changes the search for minima runs this; the suite does for some poses of each pair.
+Run this after a change of the search for minima; the suite runs some poses of each pair.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from proximity_shapes import KINDS, random_poses, random_shape
 
-from merganser.framework.native import tell_compiler
+from merganser.framework.native import register_all
 from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, MeshcatCone, Shape, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 
@@ -72,7 +72,7 @@ def core_of(shape: Shape) -> Core:
     return Core(_HULL, 0.0, 0.0, 0.0, 0.0, np.ascontiguousarray(shape.GetConvexHull().vertex_array()))
 
 
-tell_compiler()
+register_all()
 
 
 @numba.njit(cache=True)

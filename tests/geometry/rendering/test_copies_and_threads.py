@@ -85,7 +85,7 @@ def test_two_hundred_engines_leave_nothing_behind() -> None:
         one()
     gc.collect()
     assert resident_mb() - before < 40.0
-    from merganser.geometry.rendering.vtk_engine import canvas
+    from merganser.geometry.rendering.vtk_engine import window as canvas
 
     (only,) = canvas._canvases.values()
     assert only._window.GetRenderers().GetNumberOfItems() < 20  # those of scenes of other tests, perhaps

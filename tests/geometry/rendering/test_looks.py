@@ -142,7 +142,7 @@ def gltf(color: list[float]) -> str:
     })  # fmt: skip
 
 
-def test_gltf_mesh_stands_upright_and_has_its_color() -> None:
+def test_a_gltf_mesh_is_upright_and_has_its_color() -> None:
     scene = RenderedScene()
     file = MemoryFile(gltf([1.0, 0.0, 0.0, 1.0]), ".gltf", "square")
     scene.add(Mesh(InMemoryMesh(mesh_file=file)), look=properties(4))

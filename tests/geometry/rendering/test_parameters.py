@@ -40,7 +40,7 @@ need_renderer()
 Array = np.ndarray[Any, Any]
 
 
-def test_parameters_are_told_as_pydrake_tells_them() -> None:
+def test_parameters_are_printed_as_by_pydrake() -> None:
     scene = RenderedScene(RenderEngineVtkParams(lights=[LightParameter(color=Rgba(1.0, 0.5, 0.0, 1.0))], exposure=0.5))
     scene.graph.AddRenderer("gl", MakeRenderEngineGl())
     assert scene.graph.GetRendererTypeName("r") == "drake::geometry::render_vtk::internal::RenderEngineVtk"
@@ -63,7 +63,7 @@ BAD_PARAMS: dict[str, tuple[dict[str, Any], str]] = {
         {"environment_map": EnvironmentMap(texture=EquirectangularMap(path="none.hdr"))},
         "the picture 'none.hdr' does not exist",
     ),
-    "no surroundings": ({"environment_map": EnvironmentMap()}, "must be an EquirectangularMap; it is none"),
+    "no surroundings": ({"environment_map": EnvironmentMap()}, "must be an EquirectangularMap, got"),
     "ssao": ({"ssao": SsaoParameter(radius=0.0)}, "ssao needs a positive radius"),
 }
 
@@ -87,7 +87,7 @@ def test_gl_engine_takes_five_lights_and_has_its_own_defaults() -> None:
 
 def test_window_without_a_display_is_refused_with_a_word(caplog: pytest.LogCaptureFixture) -> None:
     from merganser.geometry import ColorRenderCamera
-    from merganser.geometry.rendering.vtk_engine import preview
+    from merganser.geometry.rendering.vtk_engine import window as preview
 
     preview._warned.clear()
     camera = ColorRenderCamera(color_camera(INFO).core(), show_window=True)
@@ -98,7 +98,7 @@ def test_window_without_a_display_is_refused_with_a_word(caplog: pytest.LogCaptu
     np.testing.assert_array_equal(shown[0], scene.colors(INFO))
 
 
-def test_engine_by_itself_takes_what_a_scene_graph_would_tell_it() -> None:
+def test_an_engine_can_be_used_without_a_scene_graph() -> None:
     engine = MakeRenderEngineVtk(RenderEngineVtkParams())
     id = GeometryId.get_new_id()
     assert engine.RegisterVisual(id, Sphere(0.5), properties(6), AHEAD) and engine.has_geometry(id)

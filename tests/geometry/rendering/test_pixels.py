@@ -73,7 +73,7 @@ def test_labels_of_all_sizes_come_back(label: int) -> None:
     assert np.unique(scene.labels(INFO)).tolist() == sorted([label, EMPTY])
 
 
-def test_colors_are_diffuse_where_the_light_of_the_camera_falls_straight_and_the_default_elsewhere() -> None:
+def test_colors_are_diffuse_under_the_camera_light_and_the_default_elsewhere() -> None:
     scene = RenderedScene()
     scene.add(Box(1.0, 1.0, 1.0), AHEAD, properties(1, (0.2, 0.4, 0.6)))
     assert middle(scene.colors(INFO)) == [51, 102, 153, 255]

@@ -34,7 +34,7 @@ from merganser.geometry.sensors import CameraInfo
 need_renderer()
 
 Array = np.ndarray[Any, Any]
-# The corners of triangles are rounded to 1/256 pixel, so that rays so far from a pixel's center tell what it may show.
+# The corners of triangles are rounded to 1/256 pixel, so rays this far from a pixel's center show what it may contain.
 NEIGHBORS = [(0.0, 0.0)] + [(s / 200, t / 200) for s in (-1, 1) for t in (-1, 1)]
 SHAPES: dict[str, Any] = {
     "sphere": lambda r: Sphere(r(0.1, 0.5)),
@@ -139,7 +139,7 @@ def test_a_sphere_of_ten_meters_is_round_right_before_the_camera() -> None:
     assert compare(scene, solids, info, RigidTransform(), 0.01, 20.0) > 9000
 
 
-def test_surfaces_a_tenth_of_a_millimeter_apart_are_told_apart_although_the_far_plane_is_far() -> None:
+def test_surfaces_a_tenth_of_a_millimeter_apart_are_resolved_with_a_far_plane() -> None:
     scene = RenderedScene()
     tilt = looking_at([0.3, 0.4, 1.0], np.zeros(3)).rotation()
     solids = [

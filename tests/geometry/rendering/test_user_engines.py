@@ -38,7 +38,7 @@ INFO = CameraInfo(8, 6, 1.0)
 
 
 class Recorder(RenderEngine):
-    """Notes what it is told; depths are the heights of the geometries."""
+    """Records its calls; depths are the heights of the geometries."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ def core(name: str = "r", X_BS: RigidTransform | None = None) -> RenderCameraCor
     return RenderCameraCore(name, INFO, ClippingRange(0.1, 9.0), X_BS or RigidTransform())
 
 
-def test_engine_of_a_user_is_told_of_geometries_poses_and_viewpoints() -> None:
+def test_an_engine_of_a_user_gets_geometries_poses_and_viewpoints() -> None:
     graph = SceneGraph()
     graph.AddRenderer("r", Recorder())
     source = graph.RegisterSource("s")

@@ -205,7 +205,7 @@ def test_asynchronous_sensor_gives_what_it_saw_a_while_ago() -> None:
     assert station.eval("depth_image_16u").at(16, 12) in (2999, 3000)
 
 
-def test_asynchronous_sensor_has_the_ports_of_its_cameras_and_refuses_impossible_times() -> None:
+def test_an_asynchronous_sensor_has_its_cameras_ports_and_refuses_impossible_times() -> None:
     station = Station(lambda s: asynchronous(s, color_camera=None, render_label_image=False))
     names = [station.sensor.get_output_port(i).get_name() for i in range(station.sensor.num_output_ports())]
     assert names == ["depth_image_32f", "depth_image_16u", "body_pose_in_world", "image_time"]

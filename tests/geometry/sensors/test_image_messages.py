@@ -81,7 +81,7 @@ def test_ports_are_declared_for_any_pixels() -> None:
     ("pixel_format", "places"),
     [("RGB", (0, 1, 2)), ("BGR", (2, 1, 0)), ("RGBA", (0, 1, 2, 3)), ("BGRA", (2, 1, 0, 3))],
 )
-def test_colors_may_stand_in_any_order(pixel_format: str, places: tuple[int, ...]) -> None:
+def test_colors_may_be_in_any_order(pixel_format: str, places: tuple[int, ...]) -> None:
     pixels = np.random.default_rng(1).integers(256, size=(2, 3, len(places)), dtype=np.uint8)
     message = image(pixels, getattr(lcmt_image, f"PIXEL_FORMAT_{pixel_format}"), lcmt_image.CHANNEL_TYPE_UINT8)
     found = unpacked(message)[COLOR].data

@@ -87,7 +87,7 @@ def test_labels_have_ten_colors_and_reserved_ones_none() -> None:
         system.Calc(ImageRgba8U(), colors)
 
 
-def test_images_stand_in_rows_and_columns_with_gaps_where_they_are_smaller() -> None:
+def test_images_are_in_rows_and_columns_with_gaps_where_they_are_smaller() -> None:
     system = ConcatenateImages(rows=2, cols=2)
     context = system.CreateDefaultContext()
     assert system.get_output_port().Eval(context).size() == 0
@@ -189,12 +189,21 @@ def test_movie_has_an_image_for_each_time(tmp_path: Path) -> None:
     assert movie.get(cv2.CAP_PROP_FRAME_COUNT) == 10 and movie.get(cv2.CAP_PROP_FPS) == 10.0
 
 
-@pytest.mark.parametrize("backend", ["PIL", "cv2"])
+def test_movies_for_browsers_have_an_image_for_each_time(tmp_path: Path) -> None:
+    av = pytest.importorskip("av", reason="extra `video`")
+    record(VideoWriter(filename=str(tmp_path / "clock.mp4"), fps=10.0, backend="av"))
+    with av.open(str(tmp_path / "clock.mp4")) as movie:
+        assert movie.streams.video[0].average_rate == 10
+        assert movie.streams.video[0].codec_context.name in ("h264", "mpeg4")
+        assert sum(1 for _ in movie.decode(video=0)) == 10
+
+
+@pytest.mark.parametrize("backend", ["PIL", "cv2", "av"])
 def test_images_without_pixels_are_left_out_and_those_of_another_size_never_silently(
     tmp_path: Path, backend: str
 ) -> None:
-    if backend == "cv2":
-        pytest.importorskip("cv2", reason="OpenCV is not installed")
+    if backend != "PIL":
+        pytest.importorskip(backend, reason="neither OpenCV nor PyAV is needed")
     path = tmp_path / ("video.gif" if backend == "PIL" else "video.mp4")
     writer = VideoWriter(filename=path, backend=backend)
     assert pickle.loads(pickle.dumps(writer)).num_input_ports() == 1
@@ -206,7 +215,7 @@ def test_images_without_pixels_are_left_out_and_those_of_another_size_never_sile
 
     publish(ImageRgba8U())
     publish(ImageRgba8U(32, 16, 200))
-    if backend == "cv2":
+    if backend != "PIL":
         with pytest.raises(RuntimeError, match="have 32 x 16 pixels; this one has 48 x 16"):
             publish(ImageRgba8U(48, 16))
     writer.Save()
@@ -214,13 +223,13 @@ def test_images_without_pixels_are_left_out_and_those_of_another_size_never_sile
 
 
 def test_videos_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RuntimeError, match="backend of a VideoWriter must be 'PIL' or 'cv2'; given 'x'"):
+    with pytest.raises(RuntimeError, match="backend of a VideoWriter must be 'PIL', 'cv2' or 'av'; given 'x'"):
         VideoWriter(filename="x.gif", backend="x")
     with pytest.raises(ValueError, match="fps of a VideoWriter must be positive"):
         VideoWriter(filename="x.gif", fps=0.0)
     with pytest.raises(RuntimeError, match=r"the folder '/no/where' of '/no/where/x.gif' does not exist"):
         VideoWriter(filename="/no/where/x.gif")
-    with pytest.raises(RuntimeError, match=r"writes .gif, .webp and .apng files, and not 'x.mp4'. Use backend 'cv2'"):
+    with pytest.raises(RuntimeError, match=r"writes .gif, .webp and .apng files, and not 'x.mp4'. Use backend 'av' or"):
         VideoWriter(filename="x.mp4")
     with pytest.raises(TypeError, match="filename of a VideoWriter must be a path; given 3"):
         VideoWriter(filename=3)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What DrakeVisualizer sends, and when."""
+"""Messages of DrakeVisualizer, and their times."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Scene:
         self.diagram.GetInputPort("poses").FixValue(self.context, poses)
 
     def publish(self) -> list[tuple[str, bytes]]:
-        """What is sent now."""
+        """The messages that are sent now."""
         self.got.clear()
         self.diagram.ForcedPublish(self.context)
         self.lcm.HandleSubscriptions(0)
@@ -184,7 +184,7 @@ def test_derivatives_are_left_behind() -> None:
     assert DrakeVisualizer_[float] is DrakeVisualizer
 
 
-def test_a_bus_may_stand_for_the_lcm() -> None:
+def test_a_bus_may_be_given_in_place_of_an_lcm() -> None:
     lcm = DrakeLcm("memq://")
     assert DrakeVisualizer(LcmInterfaceSystem(lcm))._lcm is lcm
 

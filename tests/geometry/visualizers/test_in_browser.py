@@ -84,7 +84,7 @@ def test_shapes_lines_and_points_are_where_they_are_in_their_colors(page: Page, 
     assert any(color_of(image[r, column]) == "cyan" for r in range(row - 2, row + 3))
 
 
-def test_the_cart_pole_stands_as_it_is(page: Page, meshcat: Meshcat) -> None:
+def test_the_cart_pole_is_drawn_at_its_pose(page: Page, meshcat: Meshcat) -> None:
     builder = DiagramBuilder()
     plant, scene_graph = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
     Parser(plant).AddModels(str(EXAMPLES / "cart_pole.sdf"))
@@ -209,7 +209,7 @@ def test_a_real_arm_is_drawn_gray_and_orange(page: Page, meshcat: Meshcat) -> No
     assert 0.7 < (names[shown] == "gray").mean() < 0.95
     assert colors_at(image, [(0.0, 0.8), (0.0, 0.3), (0.3, 0.8)], 0.8, 0.7) == ["red", "gray", "nothing"]
     rows = np.flatnonzero((image[:, :, 3] > 0).any(axis=1))
-    assert abs(rows[-1] - place_of(0, 0, 0.8, 0.7)[0]) < 5  # it stands at z = 0
+    assert abs(rows[-1] - place_of(0, 0, 0.8, 0.7)[0]) < 5  # it is at z = 0
 
 
 def test_a_pile_of_boxes_covers_what_their_projections_cover(page: Page, meshcat: Meshcat) -> None:
@@ -415,15 +415,15 @@ def test_a_button_stops_a_simulation(page: Page, meshcat: Meshcat) -> None:
     assert simulator.get_context().get_time() < 10.0
 
 
-def test_the_camera_of_a_page_is_known_where_it_is_asked_to_tell(page: Page, meshcat: Meshcat) -> None:
+def test_the_camera_of_a_page_is_known_if_the_page_reports_it(page: Page, meshcat: Meshcat) -> None:
     meshcat.SetCameraPose([1.0, -2.0, 1.5], [0.5, 0.5, 0.0])
-    page.hear_late(0.3)
-    told: list[str] = []
-    page.page.on("websocket", lambda socket: socket.on("framesent", lambda text: told.append(text)))
+    page.receive_late(0.3)
+    sent: list[str] = []
+    page.page.on("websocket", lambda socket: socket.on("framesent", lambda text: sent.append(text)))
     page.open(meshcat.web_url() + "/?tracked_camera=on", mark(meshcat))
     assert eventually(lambda: meshcat.GetTrackedCameraPose() is not None)
     page.page.wait_for_timeout(100)
-    assert len([text for text in told if "camera_pose" in text]) == 1  # and nothing of a camera that was not set yet
+    assert len([text for text in sent if "camera_pose" in text]) == 1  # and nothing of a camera that was not set yet
     X_WC = meshcat.GetTrackedCameraPose()
     np.testing.assert_allclose(X_WC.translation(), [1, -2, 1.5], atol=1e-6)
     direction = np.array([-0.5, 2.5, -1.5])

@@ -24,7 +24,7 @@ SQUARE = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n"
 
 
 def draw(mesh: Mesh) -> dict[str, Any]:
-    """What is drawn, with assets as arrays and text."""
+    """The drawing, with assets as arrays and text."""
     return shape_object(mesh, Rgba(0.2, 0.4, 0.6, 0.5))
 
 
@@ -135,7 +135,7 @@ def write_gltf(folder: Path, **material: Any) -> Path:
     return folder / "model.gltf"
 
 
-def test_gltf_stands_upright_with_its_material(folder: Path) -> None:
+def test_a_gltf_is_upright_with_its_material(folder: Path) -> None:
     path = write_gltf(
         folder,
         doubleSided=True,

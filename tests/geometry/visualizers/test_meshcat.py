@@ -1,4 +1,4 @@
-"""What the functions of Meshcat set, and what they refuse."""
+"""Functions of Meshcat: effects and errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("umsgpack", reason="extra `view`")
 import umsgpack
-from viewer_clients import what_a_page_is_told
+from viewer_clients import commands_for_a_page
 
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import (
@@ -34,7 +34,7 @@ from merganser.geometry import (
     TriangleSurfaceMesh,
 )
 from merganser.geometry.perception import BaseField, Fields, PointCloud
-from merganser.geometry.visualizers.realtime_rate import RealtimeRate
+from merganser.geometry.visualizers.controls import RealtimeRate
 
 
 @pytest.fixture(scope="module")
@@ -252,7 +252,7 @@ def test_paths(meshcat: Meshcat) -> None:
     assert not meshcat.HasPath("a") and not meshcat.HasPath("/drake") and not meshcat.HasPath("")
 
 
-def test_transforms_are_told_by_columns(meshcat: Meshcat) -> None:
+def test_transforms_are_sent_by_columns(meshcat: Meshcat) -> None:
     X = RigidTransform(RollPitchYaw(0.1, 0.2, 0.3), [1, 2, 3])
     meshcat.SetTransform("a", X_ParentPath=X)
     command = umsgpack.unpackb(meshcat._GetPackedTransform("a"))
@@ -265,9 +265,9 @@ def test_transforms_are_told_by_columns(meshcat: Meshcat) -> None:
 def test_properties_keep_their_type(meshcat: Meshcat) -> None:
     for value in (True, np.bool_(False), 1, 1.5, np.float64(2), [1, 2], (1.0, 2.0), np.array([1.0, 2.0])):
         meshcat.SetProperty("a", "p", value)
-        told = umsgpack.unpackb(meshcat._GetPackedProperty("a", "p"))["value"]
-        assert type(told) is (bool if isinstance(value, (bool, np.bool_)) else list if np.ndim(value) else float)
-        np.testing.assert_array_equal(told, value)
+        packed = umsgpack.unpackb(meshcat._GetPackedProperty("a", "p"))["value"]
+        assert type(packed) is (bool if isinstance(value, (bool, np.bool_)) else list if np.ndim(value) else float)
+        np.testing.assert_array_equal(packed, value)
     assert meshcat._GetPackedProperty("a", "q") == b""
 
 
@@ -276,29 +276,29 @@ def test_the_background_has_two_names() -> None:
         MeshcatParams.PropertyTuple(path="/Background/<object>", property="top_color", value=[1.0, 0.0, 0.0]),
         MeshcatParams.PropertyTuple(path="/Grid", property="visible", value=False),
     ]))  # fmt: skip
-    commands = what_a_page_is_told(meshcat)
+    commands = commands_for_a_page(meshcat)
     properties = [(c["path"], c["property"], c["value"]) for c in commands if c["type"] == "set_property"]
     assert [each for each in properties if each[1] == "top_color"][-1] == ("/Background", "top_color", [1, 0, 0])
     assert ("/Grid", "visible", False) in properties
     assert {"type": "show_realtime_rate", "show": False} in commands
 
 
-def test_cameras_keep_their_place_and_look_where_they_are_told() -> None:
+def test_cameras_keep_their_place_and_look_at_the_given_target() -> None:
     meshcat = Meshcat(port=0)
 
-    def told(name: str) -> list[Any]:
-        commands = what_a_page_is_told(meshcat)
+    def sent(name: str) -> list[Any]:
+        commands = commands_for_a_page(meshcat)
         return [c["value"] for c in commands if c["type"] == name or c.get("property") == name]
 
-    assert told("position") == [[0, 1, 3]]  # in the coordinates of the client: x, z, -y
+    assert sent("position") == [[0, 1, 3]]  # in the coordinates of the client: x, z, -y
     meshcat.SetCameraPose([1, 2, 3], [0, 0, 1])
-    assert told("position")[-1] == [1, 3, -2] and told("set_target") == [[0, 1, 0]]
+    assert sent("position")[-1] == [1, 3, -2] and sent("set_target") == [[0, 1, 0]]
     meshcat.SetCamera(Meshcat.PerspectiveCamera(fov=30))
-    commands = what_a_page_is_told(meshcat)
+    commands = commands_for_a_page(meshcat)
     kinds = [c.get("property", c["type"]) for c in commands]
     assert kinds[-3:] == ["set_object", "position", "set_target"]  # a new camera would be at its origin otherwise
     meshcat.Set2dRenderMode(xmin=-2, xmax=3, ymin=-1, ymax=4)
-    (camera,) = (c["object"]["object"] for c in what_a_page_is_told(meshcat) if c["type"] == "set_object")
+    (camera,) = (c["object"]["object"] for c in commands_for_a_page(meshcat) if c["type"] == "set_object")
     assert camera.pop("uuid") and camera == {
         "type": "OrthographicCamera", "left": -2, "right": 3, "bottom": -1, "top": 4, "near": -1000, "far": 1000,
         "zoom": 1,
@@ -306,21 +306,21 @@ def test_cameras_keep_their_place_and_look_where_they_are_told() -> None:
     for path in ("/Background", "/Grid", "/Axes"):
         assert umsgpack.unpackb(meshcat._GetPackedProperty(path, "visible"))["value"] is False
     meshcat.SetCameraTarget([7, 7, 7])  # does nothing without perspective
-    assert told("set_target") == [[0, 0, 0]] and told("position")[-1] == [0, 0, 1]
+    assert sent("set_target") == [[0, 0, 0]] and sent("position")[-1] == [0, 0, 1]
     meshcat.ResetRenderMode()
-    (camera,) = (c["object"]["object"] for c in what_a_page_is_told(meshcat) if c["type"] == "set_object")
-    assert camera["type"] == "PerspectiveCamera" and told("position")[-1] == [0, 1, 3]
+    (camera,) = (c["object"]["object"] for c in commands_for_a_page(meshcat) if c["type"] == "set_object")
+    assert camera["type"] == "PerspectiveCamera" and sent("position")[-1] == [0, 1, 3]
     assert umsgpack.unpackb(meshcat._GetPackedProperty("/Grid", "visible"))["value"] is True
 
 
-def test_surroundings_are_told_as_a_picture(tmp_path: Path) -> None:
+def test_surroundings_are_sent_as_a_picture(tmp_path: Path) -> None:
     meshcat = Meshcat(port=0)
     (tmp_path / "sky.jpg").write_bytes(b"picture")
     meshcat.SetEnvironmentMap(tmp_path / "sky.jpg")
-    (command,) = (c for c in what_a_page_is_told(meshcat) if c["type"] == "set_environment_map")
+    (command,) = (c for c in commands_for_a_page(meshcat) if c["type"] == "set_environment_map")
     assert command["picture"] == "data:image/jpeg;base64,cGljdHVyZQ=="
     meshcat.SetEnvironmentMap("")
-    assert [c["picture"] for c in what_a_page_is_told(meshcat) if c["type"] == "set_environment_map"] == [""]
+    assert [c["picture"] for c in commands_for_a_page(meshcat) if c["type"] == "set_environment_map"] == [""]
 
 
 # ------------------------------------------------------------------ buttons and sliders
@@ -372,35 +372,35 @@ def test_sliders(meshcat: Meshcat) -> None:
     assert meshcat.DeleteSlider("x") and not meshcat.DeleteSlider("x", strict=False)
     meshcat.DeleteAddedControls()
     assert meshcat.GetSliderNames() == meshcat.GetButtonNames() == []
-    assert not [c for c in what_a_page_is_told(meshcat) if "control" in c["type"]]
+    assert not [c for c in commands_for_a_page(meshcat) if "control" in c["type"]]
 
 
 def test_sliders_stay_in_their_group_and_boxes_where_what_they_show_is(meshcat: Meshcat) -> None:
-    def told(kind: str) -> list[dict[str, Any]]:
-        return [command for command in what_a_page_is_told(meshcat) if command["type"] == kind]
+    def sent(kind: str) -> list[dict[str, Any]]:
+        return [command for command in commands_for_a_page(meshcat) if command["type"] == kind]
 
     meshcat.AddSlider("gain", 0, 1, 0.1, 0.5)
     meshcat.put_in_group("gain", "Gains", is_folded=True, toggles="shapes")
-    (gain,) = told("set_control")
+    (gain,) = sent("set_control")
     assert (gain["group"], gain["is_folded"], gain["toggles"], gain["value"]) == ("Gains", True, "/drake/shapes", 0.5)
     meshcat.add_toggle("shapes", "shapes")
     meshcat.add_toggle("axes", "shapes", part="axes", is_shown=False)
-    assert [(c["label"], c["path"], c["part"], c["is_shown"]) for c in told("set_toggle")] == [
+    assert [(c["label"], c["path"], c["part"], c["is_shown"]) for c in sent("set_toggle")] == [
         ("shapes", "/drake/shapes", "", None), ("axes", "/drake/shapes", "axes", False),
     ]  # fmt: skip
     meshcat.Delete("shapes")
     meshcat.DeleteAddedControls()
-    assert told("set_toggle") == told("set_control") == []
+    assert sent("set_toggle") == sent("set_control") == []
     meshcat.AddSlider("gain", 0, 1, 0.1, 0.5)  # another one
-    assert "group" not in told("set_control")[0]
+    assert "group" not in sent("set_control")[0]
     with pytest.raises(RuntimeError, match="does not have any control named other"):
         meshcat.put_in_group("other", "Gains")
 
 
-def test_pages_are_told_of_a_slider_with_the_value_that_it_has_now(meshcat: Meshcat) -> None:
+def test_pages_get_a_slider_with_its_current_value(meshcat: Meshcat) -> None:
     meshcat.AddSlider('odd "name"\n', 0, 1, 0.1, 0.5)
     meshcat.SetSliderValue('odd "name"\n', 0.2)
-    commands = [c for c in what_a_page_is_told(meshcat) if "control" in c["type"]]
+    commands = [c for c in commands_for_a_page(meshcat) if "control" in c["type"]]
     assert [(c["type"], c["value"]) for c in commands] == [("set_control", 0.5), ("set_control_value", 0.2)]
     assert commands[0]["name"] == 'odd "name"\n' and "callback" not in commands[0]  # no code is sent
 
@@ -434,11 +434,17 @@ def test_the_rate_is_measured_over_periods_of_the_clock() -> None:
         Meshcat(MeshcatParams(port=0, realtime_rate_period=0))
 
 
-def test_the_rate_is_told_to_pages(meshcat: Meshcat) -> None:
+def test_the_rate_is_sent_to_pages(meshcat: Meshcat) -> None:
     meshcat.SetRealtimeRate(0.5)
     assert meshcat.GetRealtimeRate() == 0.5
-    assert {"type": "realtime_rate", "rate": 0.5} in what_a_page_is_told(meshcat)
+    assert {"type": "realtime_rate", "rate": 0.5} in commands_for_a_page(meshcat)
     meshcat.SetSimulationTime(3.0)
     assert meshcat.GetSimulationTime() == 3.0
     meshcat.SetSimulationTime(1.0)
     assert meshcat.GetRealtimeRate() == 0.0
+
+
+def test_notebooks_show_the_page_in_a_frame() -> None:
+    meshcat = Meshcat(MeshcatParams(port=0, web_url_pattern="https://lab.example/?a=1&p={port}"))
+    shown = meshcat._repr_html_()
+    assert f'<iframe src="https://lab.example/?a=1&amp;p={meshcat.port()}"' in shown

@@ -12,7 +12,7 @@ import umsgpack
 from viewer_clients import color_at, matrix_at, property_at
 
 from merganser.analysis import ApplySimulatorConfig, Simulator, SimulatorConfig
-from merganser.framework import AbstractValue, DiagramBuilder, LeafSystem, Value
+from merganser.framework import AbstractValue, DiagramBuilder, DiagramBuilder_, LeafSystem, Value
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.math import RigidTransform
 from merganser.geometry import (
@@ -33,6 +33,7 @@ from merganser.geometry import (
     Rgba,
     Role,
     SceneGraph,
+    SceneGraph_,
     Sphere,
 )
 from merganser.geometry.perception import PointCloud
@@ -90,7 +91,7 @@ def _clean(meshcat: Meshcat) -> None:
 # ------------------------------------------------------------------ what is drawn
 
 
-def test_geometries_stand_below_their_frames_by_name(meshcat: Meshcat) -> None:
+def test_geometries_are_below_their_frames_by_name(meshcat: Meshcat) -> None:
     scene = Scene()
     visualizer = MeshcatVisualizer.AddToBuilder(scene.builder, scene.graph, meshcat)
     assert visualizer.get_name() == "meshcat_visualizer(visualizer)"
@@ -130,7 +131,7 @@ def test_settings_choose_role_color_place_and_visibility(meshcat: Meshcat) -> No
 
 def test_geometries_may_say_which_viewers_show_them(meshcat: Meshcat) -> None:
     scene = Scene()
-    for name, accepting in (("mine", "visualizer"), ("other", "somebody")):
+    for name, accepting in (("mine", "visualizer"), ("other", "another viewer")):
         instance = GeometryInstance(RigidTransform(), Sphere(1), name)
         properties = IllustrationProperties()
         properties.AddProperty("meshcat", "accepting", accepting)
@@ -170,7 +171,7 @@ def test_changes_of_geometries_in_the_context_are_followed(meshcat: Meshcat) -> 
     box = meshcat._GetPackedObject("visualizer/robot/link/box")
     version = meshcat._scene._version
     diagram.ForcedPublish(context)
-    assert meshcat._scene._version == version  # nothing has changed, nothing is told
+    assert meshcat._scene._version == version  # nothing has changed, nothing is sent
 
     inside = scene.graph.GetMyMutableContextFromRoot(context)
     scene.graph.RemoveGeometry(inside, scene.source, scene.ball)
@@ -264,7 +265,7 @@ def test_what_is_shown_at_the_end_is_how_things_are_then(meshcat: Meshcat, compi
     assert simulator.get_num_publishes() == 1 + 64 + 3
 
 
-def test_each_simulation_begins_with_a_clean_prefix_unless_told_otherwise(meshcat: Meshcat) -> None:
+def test_each_simulation_begins_with_a_clean_prefix_by_default(meshcat: Meshcat) -> None:
     for delete in (True, False):
         scene = Scene()
         meshcat.SetObject("visualizer/old", Sphere(1))
@@ -305,6 +306,16 @@ def test_copies_and_other_scalars_draw_in_the_same_meshcat(meshcat: Meshcat) -> 
         assert matrix_at(meshcat, "visualizer/robot/link")[0, 3] == 5.0
         meshcat.Delete()
         diagram.ForcedPublish(diagram.CreateDefaultContext())
+
+
+def test_in_a_diagram_of_another_scalar_it_is_one_of_that(meshcat: Meshcat) -> None:
+    builder = DiagramBuilder_[AutoDiffXd]()
+    graph = builder.AddSystem(SceneGraph_[AutoDiffXd]())
+    for visualizer_class in (MeshcatVisualizer, MeshcatVisualizer_[AutoDiffXd]):
+        visualizer = visualizer_class.AddToBuilder(builder, graph, meshcat)
+        assert isinstance(visualizer, MeshcatVisualizer_[AutoDiffXd])
+    diagram = builder.Build()
+    diagram.ForcedPublish(diagram.CreateDefaultContext())
 
 
 # ------------------------------------------------------------------ point clouds

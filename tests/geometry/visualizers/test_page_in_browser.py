@@ -9,7 +9,7 @@ import pytest
 from browsers import SIZE, Page, chromium, color_of, mark
 
 from merganser.framework.math import RigidTransform
-from merganser.geometry import Box, HalfSpace, Meshcat, Rgba, Shape, Sphere
+from merganser.geometry import Box, HalfSpace, Mesh, Meshcat, Rgba, Shape, Sphere
 
 chromium()  # or all is left out
 
@@ -114,7 +114,7 @@ def test_a_model_of_any_size_fills_the_picture(page: Page, meshcat: Meshcat, siz
 
 
 @pytest.mark.parametrize("floor", [None, HalfSpace(), Box(20, 20, 0.2)], ids=["none", "half space", "box"])
-def test_what_stands_on_the_ground_has_a_soft_shadow(page: Page, meshcat: Meshcat, floor: Shape | None) -> None:
+def test_what_is_on_the_ground_has_a_soft_shadow(page: Page, meshcat: Meshcat, floor: Shape | None) -> None:
     meshcat.SetObject("ball", Sphere(0.5), Rgba(1, 0, 0))
     meshcat.SetTransform("ball", RigidTransform([0, 0, 0.5]))
     if floor is not None:
@@ -147,6 +147,82 @@ def test_a_plane_of_a_finite_size_is_a_floor_which_the_camera_need_not_show(page
     meshcat.SetTriangleMesh("floor", corners, np.array([[0, 1, 2], [0, 2, 3]]).T)
     page.open(meshcat.web_url(), mark(meshcat))
     assert page.evaluate("find_model().radius") == pytest.approx(0.5 * 3**0.5)
+
+
+def test_the_camera_shows_what_moves_and_not_the_room_around_it(page: Page, meshcat: Meshcat) -> None:
+    for i, (x, y) in enumerate(((20, 0), (-20, 0), (0, 20), (0, -20))):
+        meshcat.SetObject(f"room/wall{i}", Box(0.5 if x else 40, 0.5 if y else 40, 4))
+        meshcat.SetTransform(f"room/wall{i}", RigidTransform([x, y, 2]))
+    meshcat.SetObject("room/floor", Box(8, 8, 0.2))  # is not so wide that it would be a floor by its size
+    meshcat.SetTransform("room/floor", RigidTransform([0, 0, -0.1]))
+    meshcat.SetObject("foot", Box(0.4, 0.4, 0.3))
+    meshcat.SetTransform("foot", RigidTransform([0, 0, 0.15]))
+    meshcat.SetObject("arm/link", Box(0.2, 0.2, 1.2), Rgba(1, 0, 0))
+    meshcat.SetTransform("arm", RigidTransform([0, 0, 0.9]))
+    meshcat.SetProperty("room", "is_fixed", True)
+    meshcat.describe("foot", "foot", is_fixed=True)
+    page.open(meshcat.web_url(), mark(meshcat))
+    box = "Object.values(find_model().box).map(p => p.toArray()).flat()"
+    assert page.evaluate(box) == pytest.approx([-0.2, -0.2, 0.0, 0.2, 0.2, 1.5], abs=1e-6)
+    assert page.evaluate("find_model().level") == pytest.approx(0.0, abs=1e-6)
+    assert 0.6 < extent_in_picture(page)[0] < 0.95
+    assert color_of(page.image()[SIZE // 2, SIZE // 2]) == "red"
+    casts = "n => node_at(n).object.children[0].castShadow"
+    assert [page.page.evaluate(casts, f"/drake/{n}") for n in ("room/wall0", "foot", "arm/link")] == [False, True, True]
+    meshcat.Delete("arm")  # where nothing moves, the room is what there is to see
+    page.settle(meshcat)
+    assert page.evaluate("find_model().radius") > 20
+
+
+def test_a_recording_is_shown_with_its_whole_motion(page: Page, meshcat: Meshcat, tmp_path: Path) -> None:
+    meshcat.SetObject("ball", Sphere(0.5))
+    meshcat.StartRecording(1)  # slow, so that it is still playing when one looks
+    for i in range(21):
+        meshcat.SetTransform("ball", RigidTransform([0.3 * i, 0, 0.5 + 0.1 * i]), i)
+    for autoplay in (True, False):
+        meshcat.get_mutable_recording().set_autoplay(autoplay)
+        meshcat.PublishRecording()
+        (tmp_path / "page.html").write_text(meshcat.StaticHtml())
+        page.open(f"file://{tmp_path}/page.html", "ball")
+        page.page.wait_for_function("() => motion !== null")
+        page.page.wait_for_timeout(200)
+        for point in ([0, 0, 0.5], [6, 0, 2.5], [3, 0, 1.5]):
+            assert page.page.evaluate("p => is_in_picture(new THREE.Vector3(...p))", point)
+        assert page.evaluate("viewer.animator.playing") is autoplay
+        assert 0.6 < extent_in_picture(page)[0] < 0.95
+    assert page.evaluate("node_at('/drake/ball').object.position.x") == pytest.approx(6.0)  # where it was left
+
+
+def test_metals_and_dark_surfaces_reflect_a_room(page: Page, meshcat: Meshcat, tmp_path: Path) -> None:
+    trimesh = pytest.importorskip("trimesh")
+
+    def draw(name: str, color: float, metallic: float, x: float) -> None:
+        ball = trimesh.creation.icosphere(subdivisions=3, radius=0.3)
+        ball.visual = trimesh.visual.TextureVisuals(
+            material=trimesh.visual.material.PBRMaterial(
+                baseColorFactor=[color, color, color, 1.0], metallicFactor=metallic, roughnessFactor=0.5
+            )
+        )
+        ball.export(tmp_path / f"{name}.gltf", merge_buffers=True)
+        meshcat.SetObject(name, Mesh(str(tmp_path / f"{name}.gltf")))
+        meshcat.SetTransform(name, RigidTransform([x, 0, 0]))
+
+    draw("metal", 0.7, 1.0, -0.8)
+    draw("black", 0.002, 0.0, 0.0)
+    draw("paper", 0.9, 0.0, 0.8)
+    meshcat.SetProperty("/Background", "visible", False)
+    meshcat.SetCameraPose([0, -2, 0], [0, 0, 0])
+    page.open(meshcat.web_url(), mark(meshcat))
+    image = page.image()[:, :, :3].astype(float).mean(axis=2)
+
+    def brightness(x: float) -> float:
+        seen = page.page.evaluate(
+            "p => viewer.scene.localToWorld(new THREE.Vector3(...p)).project(viewer.camera).toArray()", [x, -0.3, 0]
+        )
+        row, column = int((1 - seen[1]) / 2 * SIZE), int((1 + seen[0]) / 2 * SIZE)
+        return float(image[row - 8 : row + 8, column - 8 : column + 8].mean())
+
+    assert 100 < brightness(-0.8) < 230 and 15 < brightness(0.0) < 80 and 150 < brightness(0.8) < 254
 
 
 def test_the_background_may_be_a_sky(page: Page, meshcat: Meshcat) -> None:

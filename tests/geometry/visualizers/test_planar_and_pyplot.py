@@ -295,3 +295,11 @@ def test_what_does_not_fit_is_refused() -> None:
         PyPlotVisualizer(ax=3, show=False)
     with pytest.raises(TypeError, match="takes a DiagramBuilder first"):
         ConnectPlanarSceneGraphVisualizer(None, SceneGraph())  # type: ignore[arg-type]
+
+
+def test_a_diagram_may_have_several_planar_visualizers() -> None:
+    builder = DiagramBuilder()
+    graph = builder.AddSystem(SceneGraph())
+    viewers = [ConnectPlanarSceneGraphVisualizer(builder, graph, show=False) for _ in range(2)]
+    names = [viewer.get_name() for viewer in viewers]
+    assert names == ["planar_scenegraph_visualizer", "planar_scenegraph_visualizer_2"]

@@ -20,13 +20,13 @@ from viewer_clients import commands_of
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import Box, Mesh, Meshcat, MeshcatAnimation, SurfaceTriangle, TriangleSurfaceMesh
 from merganser.geometry.perception import BaseField, Fields, PointCloud
-from merganser.geometry.visualizers.sequence import Drawing, Sequence
+from merganser.geometry.visualizers.animation import Drawing, Sequence
 
 TYPES = {0x12: "u1", 0x14: "<u2", 0x16: "<u4", 0x17: "<f4"}
 
 
 def plain(value: Any) -> Any:
-    """What the page gets: extension types as arrays."""
+    """Commands of the page, with extension types as arrays."""
     if isinstance(value, umsgpack.Ext):
         return np.frombuffer(value.data, dtype=TYPES[value.type])
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What clients are told: everything once, in order, as it is when they can take it."""
+"""Commands for clients: each once, in order, and current when the client takes it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from merganser.geometry.visualizers.encoding import Asset, Message, encode, join
 from merganser.geometry.visualizers.scene import Client, Scene
 
 
-def told(scene: Scene, client: Client) -> list[str]:
-    """What a client has not been told before, in short."""
+def commands(scene: Scene, client: Client) -> list[str]:
+    """The commands that a client has not been sent before, in short."""
     words = []
     for message in scene.news(client):
         data, begin = (message.data, 0) if message.is_joined else (joined([message]), 0)
@@ -39,18 +39,18 @@ def put(scene: Scene, path: str, value: float = 0.0) -> None:
     scene.set_at(path, "object", encode({"type": "set_object", "path": path, "value": value}))
 
 
-def test_a_client_is_told_what_is_new_since_it_was_told_last() -> None:
+def test_a_client_gets_what_is_new_since_the_last_time() -> None:
     scene = Scene()
     put(scene, "/a")
     client = new_client(scene)
     put(scene, "/b")
-    assert told(scene, client) == ["set_object /a", "set_object /b"]
-    assert told(scene, client) == []
+    assert commands(scene, client) == ["set_object /a", "set_object /b"]
+    assert commands(scene, client) == []
     put(scene, "/a")
-    assert told(scene, client) == ["set_object /a"]
+    assert commands(scene, client) == ["set_object /a"]
 
 
-def test_what_has_changed_several_times_is_told_once_as_it_is_now() -> None:
+def test_several_changes_are_sent_once_with_the_current_value() -> None:
     scene = Scene()
     client = new_client(scene)
     for value in range(1000):
@@ -60,23 +60,23 @@ def test_what_has_changed_several_times_is_told_once_as_it_is_now() -> None:
     assert [umsgpack.unpackb(message.data)["value"] for message in messages] == [999, 999]
 
 
-def test_late_clients_are_told_all_in_the_order_of_the_last_changes() -> None:
+def test_late_clients_get_everything_in_the_order_of_the_last_changes() -> None:
     scene = Scene()
     for path in ("/a", "/b", "/c", "/a"):
         put(scene, path)
-    assert told(scene, new_client(scene)) == ["set_object /b", "set_object /c", "set_object /a"]
+    assert commands(scene, new_client(scene)) == ["set_object /b", "set_object /c", "set_object /a"]
 
 
-def test_deleting_removes_what_is_below_and_tells_clients_that_know_it() -> None:
+def test_deleting_removes_what_is_below_here_and_at_clients() -> None:
     scene = Scene()
     for path in ("/a", "/a/b", "/a/b/c", "/ab"):
         put(scene, path)
     client = new_client(scene)
-    told(scene, client)
+    commands(scene, client)
     scene.delete("/a")
     put(scene, "/a/new")
-    assert told(scene, client) == ["delete /a", "set_object /a/new"]
-    assert told(scene, new_client(scene)) == ["set_object /ab", "set_object /a/new"]
+    assert commands(scene, client) == ["delete /a", "set_object /a/new"]
+    assert commands(scene, new_client(scene)) == ["set_object /ab", "set_object /a/new"]
     assert scene.has_path("/a/new") and not scene.has_path("/a/b")
 
 
@@ -87,14 +87,14 @@ def test_deletions_that_all_clients_know_are_forgotten() -> None:
         put(scene, f"/thing{i}")
         scene.delete(f"/thing{i}")
     assert len(scene._others) == 100
-    told(scene, client)
+    commands(scene, client)
     assert len(scene._others) == 0 and len(scene._log) == 0
 
 
 def test_what_pages_have_by_themselves_stays_deleted_for_late_clients() -> None:
     scene = Scene()
     scene.delete("/Grid")
-    assert told(scene, new_client(scene)) == ["delete /Grid"]
+    assert commands(scene, new_client(scene)) == ["delete /Grid"]
 
 
 def test_the_object_alone_can_be_deleted() -> None:
@@ -102,7 +102,7 @@ def test_the_object_alone_can_be_deleted() -> None:
     put(scene, "/a")
     put(scene, "/a/b")
     scene.delete("/a/<object>")
-    assert told(scene, new_client(scene)) == ["set_object /a/b"] and scene.has_path("/a")
+    assert commands(scene, new_client(scene)) == ["set_object /a/b"] and scene.has_path("/a")
 
 
 def test_the_root_is_not_deleted_and_nothing_means_everything_relative() -> None:
@@ -115,12 +115,12 @@ def test_the_root_is_not_deleted_and_nothing_means_everything_relative() -> None
     assert not scene.has_path("a") and scene.has_path("/other")
 
 
-def test_a_client_is_not_told_what_it_has_caused() -> None:
+def test_a_client_does_not_get_its_own_changes() -> None:
     scene = Scene()
     mine, other = new_client(scene), new_client(scene)
     scene.set_other("slider", encode({"type": "set_control_value"}), sender=mine)
-    assert told(scene, mine) == [] and told(scene, other) == ["set_control_value"]
-    assert told(scene, new_client(scene)) == ["set_control_value"]
+    assert commands(scene, mine) == [] and commands(scene, other) == ["set_control_value"]
+    assert commands(scene, new_client(scene)) == ["set_control_value"]
 
 
 # ------------------------------------------------------------------ transforms of many paths
@@ -132,18 +132,18 @@ def poses(*x: float) -> np.ndarray:
     return X
 
 
-def test_poses_of_a_block_are_told_where_they_have_changed() -> None:
+def test_poses_of_a_block_are_sent_where_they_have_changed() -> None:
     scene = Scene()
     client = new_client(scene)
     block = scene.add_pose_block(["a", "b", "c"])
-    assert told(scene, client) == []
+    assert commands(scene, client) == []
     scene.set_poses(block, poses(1, 2, 3))
-    assert told(scene, client) == [f"set_transform /drake/{name}" for name in "abc"]
+    assert commands(scene, client) == [f"set_transform /drake/{name}" for name in "abc"]
     scene.set_poses(block, poses(1, 2, 3))
-    assert told(scene, client) == []
+    assert commands(scene, client) == []
     scene.set_poses(block, poses(1, 5, 3))
-    assert told(scene, client) == ["set_transform /drake/b"]
-    assert told(scene, new_client(scene)) == [f"set_transform /drake/{name}" for name in "abc"]
+    assert commands(scene, client) == ["set_transform /drake/b"]
+    assert commands(scene, new_client(scene)) == [f"set_transform /drake/{name}" for name in "abc"]
 
 
 def test_poses_of_a_block_arrive_as_they_are() -> None:
@@ -168,10 +168,10 @@ def test_transforms_set_one_by_one_and_in_blocks_are_the_same_thing() -> None:
     scene.set_poses(block, poses(1, 2))
     scene.set_transform("a", poses(7)[0])
     scene.set_poses(block, poses(7, 3))
-    assert told(scene, new_client(scene)) == ["set_transform /drake/a", "set_transform /drake/b"]
+    assert commands(scene, new_client(scene)) == ["set_transform /drake/a", "set_transform /drake/b"]
     other = scene.add_pose_block(["b"])
     scene.set_poses(other, poses(4))
-    assert told(scene, new_client(scene)) == ["set_transform /drake/a", "set_transform /drake/b"]
+    assert commands(scene, new_client(scene)) == ["set_transform /drake/a", "set_transform /drake/b"]
 
 
 def test_a_block_whose_paths_were_deleted_sets_them_again() -> None:
@@ -179,10 +179,10 @@ def test_a_block_whose_paths_were_deleted_sets_them_again() -> None:
     block = scene.add_pose_block(["a", "b"])
     scene.set_poses(block, poses(1, 2))
     scene.delete("a")
-    assert not scene.has_path("a") and told(scene, new_client(scene)) == ["set_transform /drake/b"]
+    assert not scene.has_path("a") and commands(scene, new_client(scene)) == ["set_transform /drake/b"]
     scene.set_poses(block, poses(1, 2))
     assert scene.has_path("a")
-    assert told(scene, new_client(scene)) == ["set_transform /drake/a", "set_transform /drake/b"]
+    assert commands(scene, new_client(scene)) == ["set_transform /drake/a", "set_transform /drake/b"]
 
 
 # ------------------------------------------------------------------ all else
@@ -193,12 +193,12 @@ def test_late_clients_get_the_animation_after_what_it_moves() -> None:
     early = new_client(scene)
     scene.set_other("animation", encode({"type": "set_animation"}))
     put(scene, "/a")
-    assert told(scene, new_client(scene)) == ["set_object /a", "set_animation"] == told(scene, early)
+    assert commands(scene, new_client(scene)) == ["set_object /a", "set_animation"] == commands(scene, early)
     put(scene, "/b")
-    assert told(scene, early) == ["set_object /b"]
+    assert commands(scene, early) == ["set_object /b"]
 
 
-def test_assets_with_the_same_contents_are_one_and_go_when_nobody_refers_to_them() -> None:
+def test_assets_of_equal_contents_are_shared_and_removed_when_unused() -> None:
     array = np.arange(12, dtype=np.float32)
     first, second = Asset.of(array), Asset.of(array.copy())
     assert first is second and Asset.of(array.astype(np.uint32)) is not first
@@ -228,12 +228,12 @@ def test_threads_may_change_the_scene_at_once() -> None:
         thread.join()
     versions = [entry.version for entry in scene._log]
     assert versions == sorted(versions) and versions[-1] <= scene._version
-    assert len(told(scene, new_client(scene))) == sum(
+    assert len(commands(scene, new_client(scene))) == sum(
         scene.has_path(f"/{number}/{i}") for number in range(4) for i in range(7)
     )
 
 
-def test_a_snapshot_is_what_a_new_client_would_be_told() -> None:
+def test_a_snapshot_is_what_a_new_client_would_get() -> None:
     scene = Scene()
     put(scene, "/a")
     scene.set_other("control x", encode({"type": "set_control"}))

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ import pytest
 pytest.importorskip("tornado", reason="extra `view`")
 import umsgpack
 from tornado.httpclient import HTTPClientError
-from viewer_clients import PageClient, as_page, eventually, open_page, what_a_page_is_told
+from viewer_clients import PageClient, as_page, commands_for_a_page, eventually, open_page
 
 from merganser.geometry import Box, Meshcat, MeshcatParams, Rgba, Sphere, StartMeshcat
 
@@ -44,7 +45,7 @@ def get(url: str, **headers: str) -> tuple[int, bytes]:
 # ------------------------------------------------------------------ where it listens
 
 
-def test_only_this_machine_is_served_unless_told_otherwise(meshcat: Meshcat) -> None:
+def test_only_this_machine_is_served_by_default(meshcat: Meshcat) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.2", meshcat.port()))  # would be taken if it listened everywhere
     with socket.socket() as probe, pytest.raises(OSError):
@@ -72,7 +73,7 @@ def test_ports_are_the_first_free_one_any_or_the_one_asked_for(caplog: pytest.Lo
         Meshcat(MeshcatParams(host="nowhere.invalid"))
 
 
-def test_the_address_that_is_told_may_be_that_of_a_proxy() -> None:
+def test_the_printed_address_may_be_that_of_a_proxy() -> None:
     meshcat = Meshcat(MeshcatParams(port=0, web_url_pattern="https://lab.example/{host}/{port}"))
     assert meshcat.web_url() == f"https://lab.example/localhost/{meshcat.port()}"
     assert meshcat.ws_url().startswith("wss://lab.example/")
@@ -81,7 +82,7 @@ def test_the_address_that_is_told_may_be_that_of_a_proxy() -> None:
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="there is no IPv6 here")
-def test_addresses_of_version_6_stand_in_brackets() -> None:
+def test_addresses_of_version_6_are_in_brackets() -> None:
     try:
         meshcat = Meshcat(MeshcatParams(port=0, host="::1"))
     except RuntimeError:
@@ -111,7 +112,7 @@ def test_pages_and_their_parts_are_served_and_nothing_else(meshcat: Meshcat) -> 
 
 
 def raw(meshcat: Meshcat, text: str) -> bytes:
-    """What comes back for bytes that no client library would send."""
+    """The reply to bytes that no client library would send."""
     with socket.create_connection(("127.0.0.1", meshcat.port()), timeout=5) as connection:
         answer = b""
         with contextlib.suppress(OSError):  # it need not wait for the end of what is wrong
@@ -238,7 +239,7 @@ def test_frames_that_are_not_by_the_book_end_the_connection_and_nothing_else(mes
     assert get(meshcat.web_url())[0] == 200
 
 
-def test_connections_that_say_nothing_or_vanish_keep_nobody_from_being_served(meshcat: Meshcat) -> None:
+def test_connections_that_are_silent_or_vanish_do_not_block_others(meshcat: Meshcat) -> None:
     silent = [socket.create_connection(("127.0.0.1", meshcat.port())) for _ in range(50)]
     for connection in silent[::2]:
         connection.sendall(b"GET / HT")
@@ -265,7 +266,7 @@ def test_a_hundred_quick_connections(meshcat: Meshcat) -> None:
 
 
 def test_a_client_that_does_not_read_neither_holds_up_nor_fills_memory(meshcat: Meshcat) -> None:
-    """What it has missed is nowhere: it gets one batch with all as it is when it reads again."""
+    """Missed changes are not kept: it gets the current state in one batch when it reads again."""
 
     async def visit(page: PageClient) -> int:
         await page.read(lambda commands: bool(commands))
@@ -286,21 +287,74 @@ def test_a_client_that_does_not_read_neither_holds_up_nor_fills_memory(meshcat: 
     assert sum(len(entry.message().data) for entry in meshcat._scene._log) < 200_000
 
 
-# ------------------------------------------------------------------ what clients are told
+def stalled(meshcat: Meshcat, request: str = "GET /") -> socket.socket:
+    """A connection that asks for something, and reads nothing."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.connect(("127.0.0.1", meshcat.port()))
+    key = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n"
+    upgrade = key if request == "GET /" else ""
+    connection.sendall(f"{request} HTTP/1.1\r\nHost: localhost\r\n{upgrade}\r\n".encode())
+    return connection
+
+
+def draw_much(meshcat: Meshcat) -> int:
+    """Draws 20 lines of 1 MB, all different; returns how many bytes they have."""
+    noise = np.random.default_rng(0).normal(size=(3, 87000))
+    for i in range(20):
+        meshcat.SetLine(f"line{i}", noise + i)
+    return 20 * noise.size * 4
+
+
+@pytest.mark.parametrize("request_line", ["GET /", "GET /download"])
+def test_what_waits_for_pages_that_do_not_read_is_bounded_for_each(meshcat: Meshcat, request_line: str) -> None:
+    size = draw_much(meshcat)
+    meshcat.StaticHtml()
+    gc.collect()
+    tracemalloc.start()
+    pages = [stalled(meshcat, request_line) for _ in range(30)]
+    try:
+        assert request_line != "GET /" or eventually(lambda: meshcat.GetNumActiveConnections() == 30)
+        time.sleep(0.5)
+        assert get(meshcat.web_url())[0] == 200  # requests come in turn
+        waiting = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+        for page in pages:
+            page.close()
+    shared = 4 * size if request_line == "GET /download" else 0  # the page, which is made once
+    assert waiting < shared + 30 * 700_000
+
+
+def test_pages_that_take_nothing_are_let_go_and_may_come_again(
+    meshcat: Meshcat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("merganser.geometry.visualizers.server._STALLED", 0.2)
+    draw_much(meshcat)
+    with stalled(meshcat):
+        assert eventually(lambda: meshcat.GetNumActiveConnections() == 1)
+        assert eventually(lambda: meshcat.GetNumActiveConnections() == 0)
+    assert [each.message for each in caplog.records] == [
+        "Meshcat closed the connection to a page that has taken nothing for 0.2 s. The page connects again when it can."
+    ]
+    assert sum(command["type"] == "set_object" for command in commands_for_a_page(meshcat)) == 20
+
+
+# ------------------------------------------------------------------ what clients are sent
 
 
 def test_clients_that_come_later_see_all(meshcat: Meshcat) -> None:
     meshcat.SetObject("ball", Sphere(0.1), Rgba(1, 0, 0))
     meshcat.SetProperty("ball", "visible", False)
     meshcat.AddButton("push")
-    commands = what_a_page_is_told(meshcat)
+    commands = commands_for_a_page(meshcat)
     assert [c["path"] for c in commands if c["type"] == "set_object"] == ["/drake/ball"]
     assert {"type": "set_property", "path": "/drake/ball", "property": "visible", "value": False} in commands
     assert any(c["type"] == "set_control" and c["name"] == "push" for c in commands)
 
 
 def test_flush_waits_until_all_has_left_for_the_clients(meshcat: Meshcat) -> None:
-    meshcat.Flush()  # nobody is there
+    meshcat.Flush()  # no page is open
 
     async def visit(page: PageClient) -> None:
         await page.read(lambda commands: bool(commands))
@@ -335,13 +389,13 @@ def test_flush_waits_for_a_page_that_sleeps_once_and_for_a_while(
             "Meshcat.Flush(): a page has taken nothing for 0.5 s, and is not waited for any longer."
         ]
 
-        async def visit(page: PageClient) -> None:  # nobody else is held up
+        async def visit(page: PageClient) -> None:  # it delays no other page
             await page.read(lambda commands: "second/59" in str(commands[-1:]), seconds=20.0)
 
         as_page(meshcat, visit)
 
 
-def test_a_slider_moved_in_one_page_is_told_to_the_others(meshcat: Meshcat) -> None:
+def test_a_slider_moved_in_one_page_moves_in_the_others(meshcat: Meshcat) -> None:
     meshcat.AddSlider("gain", 0, 10, 0.5, 2)
 
     async def visit(page: PageClient) -> list[dict[str, object]]:

@@ -211,7 +211,7 @@ def test_inverse_dynamics_refuses_loops_and_dynamics_wrong_gains():
     with pytest.raises(RuntimeError, match=r"inverse_dynamics\(\): plant '.*' has loop joints \('closure'\)"):
         inverse_dynamics(state, np.zeros(8))
     gains = {state.mechanism.GetJointByName("base0"): default_constraint_stabilization_gains()}
-    with pytest.raises(RuntimeError, match="no loop joint"):
+    with pytest.raises(RuntimeError, match="not a loop joint"):
         dynamics(state, stabilization_gains=gains)
     with pytest.raises(TypeError, match="stabilization_gains must be"):
         dynamics(state, stabilization_gains=3.0)
@@ -221,7 +221,7 @@ def test_inverse_dynamics_refuses_loops_and_dynamics_wrong_gains():
 
 
 @pytest.mark.parametrize(("source", "target"), [("world", "tool"), ("box", "tool"), ("tool", "upper"), ("box", "box")])
-def test_a_geometric_jacobian_maps_velocities_to_the_twist_of_target_with_respect_to_source(state, source, target):
+def test_a_geometric_jacobian_maps_velocities_to_the_relative_twist(state, source, target):
     route = path(state.mechanism, body(state, source), body(state, target))
     difference = twists(state)[route.target.index()] - twists(state)[route.source.index()]
     J = geometric_jacobian(state, route)

@@ -1,4 +1,4 @@
-"""What output ports show after an accepted step belongs together: for each body, sum of forces = m (a - g)."""
+"""Outputs after an accepted step are consistent: for each body, sum of forces = m (a - g)."""
 
 from __future__ import annotations
 

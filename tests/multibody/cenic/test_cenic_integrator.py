@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +21,7 @@ from merganser.analysis import (
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
 from merganser.framework.math import RigidTransform, RollPitchYaw, RotationMatrix
 from merganser.framework.native.compiler.code_files import package_of
-from merganser.framework.primitives import Integrator
+from merganser.framework.primitives import ConstantVectorSource, Integrator
 from merganser.geometry import AddContactMaterial, Box, HalfSpace, ProximityProperties, Sphere
 from merganser.multibody.cenic import CenicIntegrator, CenicIntegrator_, IcfSolverParameters
 from merganser.multibody.plant import (
@@ -328,12 +329,17 @@ class Push(LeafSystem):
 
 
 @pytest.mark.parametrize("is_compiled", [False, True])
-def test_who_looks_at_contacts_changes_nothing(is_compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_looks_at_contacts_and_whose_state_is_first_changes_nothing(
+    is_compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if is_compiled:
         compile_at_once(monkeypatch)
     ends = []
-    for is_watched in (False, True):
+    for is_watched, is_first in ((False, True), (True, True), (False, False)):
         builder = DiagramBuilder()
+        if not is_first:
+            clock = builder.AddSystem(Integrator(1))
+            builder.Connect(builder.AddSystem(ConstantVectorSource([1.0])).get_output_port(), clock.get_input_port())
         plant, _ = AddMultibodyPlantSceneGraph(builder, 0.0)
         add_ground(plant)
         add_body(plant, "ball", Sphere(0.1), RigidTransform([0.0, 0.0, 0.12]))
@@ -347,7 +353,8 @@ def test_who_looks_at_contacts_changes_nothing(is_compiled: bool, monkeypatch: p
         simulator.AdvanceTo(0.2)
         ends.append(state_of(simulator, plant))
     assert ends[0][4] != 0.0
-    np.testing.assert_array_equal(*ends)
+    for end in ends[1:]:
+        np.testing.assert_array_equal(end, ends[0])
 
 
 def test_states_outside_count_in_the_error() -> None:
@@ -465,7 +472,7 @@ def test_the_scheme_has_a_name_in_configurations() -> None:
     assert ExtractSimulatorConfig(simulator) == config
 
 
-def test_what_made_steps_short_is_told_by_name() -> None:
+def test_what_made_steps_short_is_named() -> None:
     simulator, _ = simulator_of(tumbling, 1e-4)
     integrator = simulator.get_integrator()
     with pytest.raises(RuntimeError, match=r"DescribeStepSizes\(\) is called before Initialize"):
@@ -523,3 +530,14 @@ def test_an_input_that_is_no_number_is_named() -> None:
         simulator.AdvanceTo(0.1)
     assert simulator.get_context().get_time() == 0.0
     np.testing.assert_array_equal(state_of(simulator, plant), [0.3, 0.0])
+
+
+def test_a_copied_simulation_goes_on_as_the_original_does() -> None:
+    simulator, plant = simulator_of(tumbling)
+    simulator.AdvanceTo(0.15)
+    copied = copy.deepcopy(simulator)
+    twin = copied.get_system().GetSubsystemByName("plant")
+    for each in (copied, simulator):
+        each.AdvanceTo(0.3)
+    np.testing.assert_array_equal(state_of(copied, twin), state_of(simulator, plant))
+    assert copied.get_num_steps_taken() == simulator.get_num_steps_taken()

@@ -110,7 +110,15 @@ def constraints(plant: MultibodyPlant) -> None:
     plant.AddDistanceConstraint(slider, [0.0, 0.0, 0.0], links[2], [0.0, 0.0, 0.0], 0.3)
 
 
-SCENES = [falling, patches, limits, controllers, constraints]
+def controllers_with_unequal_efforts(plant: MultibodyPlant) -> None:
+    controllers(plant)
+    for k in range(2):
+        actuator = plant.GetJointActuatorByName(f"motor{k}")
+        actuator.set_effort_range(*((-1.0, 6.0), (-4.0, 0.5))[k])
+        actuator.set_desired_position_map(-0.3, 0.4, scale=0.9, bias=0.2)
+
+
+SCENES = [falling, patches, limits, controllers, controllers_with_unequal_efforts, constraints]
 
 
 def _simulator(scene: Callable[[MultibodyPlant], None], time_step: float) -> tuple[Simulator, MultibodyPlant]:

@@ -231,3 +231,23 @@ def test_blocks_that_integrate_accelerations_end_at_the_velocity() -> None:
     _, v = plant.GetPositionsAndVelocities(plant.GetMyContextFromRoot(simulator.get_context()))
     z = block.GetMyContextFromRoot(simulator.get_context()).get_continuous_state_vector().CopyToVector()
     np.testing.assert_allclose(z, v, rtol=1e-9)
+
+
+@pytest.mark.parametrize("own", [None, (5.0, 0.5)], ids=["alone", "beside controllers"])
+def test_programs_drive_actuators_within_unequal_efforts(own):
+    results = []
+    for accuracy in (1e-3, 1e-5, None):
+        simulator, plant = _arm(own, Force(_gains(200.0, 20.0)), math.inf)
+        plant.GetJointActuatorByName("motor0").set_effort_range(-1.0, 6.0)
+        plant.GetJointActuatorByName("motor1").set_effort_range(-4.0, 0.5)
+        if accuracy is None:
+            integrator = RungeKutta5Integrator(simulator.get_system(), simulator.get_mutable_context())
+            integrator.set_maximum_step_size(1e-3)
+            simulator.reset_integrator(integrator)
+        else:
+            _with_accuracy(simulator, accuracy)
+        _, x, u = _run(simulator, plant)
+        assert -1.0 <= u[0] <= 6.0 and -4.0 <= u[1] <= 0.5
+        results.append(x)
+    assert np.abs(results[0] - results[2]).max() < 0.05
+    assert np.abs(results[1] - results[2]).max() < 0.01

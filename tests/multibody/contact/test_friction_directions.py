@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from merganser.multibody.contact import LAGGED, SAP, SIMILAR
 from merganser.multibody.contact.friction_directions import soften_hessians, turn_directions
-from merganser.multibody.contact.layout import Problem
 from merganser.multibody.contact.newton import calc_impulses
 from merganser.multibody.contact.solver import calc_compliance, calc_laws
+from merganser.multibody.linear.records import Problem
 
 Array = NDArray[np.float64]
 APPROXIMATIONS = (SAP, SIMILAR, LAGGED)

@@ -190,7 +190,7 @@ def test_more_pairs_than_fit_are_counted_and_not_written() -> None:
     assert contact.pairs(0.19, capacity=3) == len(contact.pairs(0.19)) > 3
 
 
-def test_surfaces_that_move_on_their_bodies_are_told_in_the_world() -> None:
+def test_surface_velocities_on_bodies_are_reported_in_the_world() -> None:
     materials = MATERIALS.copy()
     materials["v_GS_G"] = [[0.3, 0.0, 0.0], [0.1, 0.2, 0.0]]
     pairs = Contact(BALL, ["compliant", "rigid"]).pairs(0.09, materials)

@@ -1,4 +1,4 @@
-"""What the solver's steps add up to: closed forms of bodies that slide, stick, fall and hang."""
+"""Steps of the solver against closed forms of bodies that slide, stick, fall and hang."""
 
 from __future__ import annotations
 

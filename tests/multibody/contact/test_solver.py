@@ -292,7 +292,7 @@ def test_problem_that_is_not_solved_names_the_reason() -> None:
 
 @pytest.mark.parametrize("approximation", [*CONVEX, TAMSI])
 @pytest.mark.parametrize("touching", [0, 1])
-def test_tree_without_mass_is_told_whether_it_touches_or_not(approximation: int, touching: int) -> None:
+def test_a_tree_without_mass_is_an_error_with_and_without_contact(approximation: int, touching: int) -> None:
     problem = ContactProblem([3, 6], 1e-2, approximation)
     J = np.random.default_rng(3).normal(size=(3, problem.arrays()[1][touching]["num_v"]))
     problem.add_contact({touching: J}, friction=0.5, stiffness=1e4, phi=-1e-2)
@@ -304,7 +304,7 @@ def test_tree_without_mass_is_told_whether_it_touches_or_not(approximation: int,
 
 
 @pytest.mark.parametrize("approximation", CONVEX)
-def test_masses_that_contradict_each_other_are_told(approximation: int) -> None:
+def test_masses_that_contradict_each_other_are_errors(approximation: int) -> None:
     problem = ContactProblem([2], 1e-2, approximation)
     problem.add_drive(0, 0, 1.0, Kp=1.0, Kd=0.1)
     with pytest.raises(ContactSolverError, match="not positive definite"):

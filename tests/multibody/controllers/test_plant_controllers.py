@@ -60,7 +60,7 @@ def test_desired_accelerations_come_about() -> None:
     np.testing.assert_allclose(vdot, kp * error[:7] + ki * z + kd * error[7:], atol=1e-9)
 
 
-def test_the_robot_goes_where_it_is_told() -> None:
+def test_the_robot_follows_its_commands() -> None:
     plant = make_plant()
     controller = InverseDynamicsController(plant, 25.0 * np.ones(7), np.zeros(7), 10.0 * np.ones(7), False)
     q_d = np.linspace(-0.3, 0.3, 7)

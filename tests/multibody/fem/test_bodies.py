@@ -59,7 +59,7 @@ def test_a_patch_whose_surface_is_held_finds_the_uniform_deformation(model):
     assert q.reshape(-1, 3) == pytest.approx(uniform, abs=1e-9)
 
 
-def test_a_bar_that_hangs_by_one_end_is_stretched_by_its_weight_ever_better_with_the_mesh():
+def test_the_stretch_of_a_hanging_bar_converges_with_the_mesh():
     L, E, density, g = 0.4, 1e6, 1000.0, 9.81
     errors = []
     for n in (1, 2):
@@ -195,7 +195,7 @@ def test_held_nodes_stay_and_have_no_velocity_whatever_they_are_given():
     assert (v.reshape(-1, 3)[body.is_held] == 0.0).all()
 
 
-def test_a_body_whose_nodes_are_all_held_stands_still():
+def test_a_body_whose_nodes_are_all_fixed_is_at_rest():
     mesh = bar_mesh()
     body = FemBody(mesh, config(), np.ones(mesh.num_vertices(), bool))
     q, v = body.step(0.01, mesh.vertex_array(), np.zeros(3 * body.num_nodes), gravity(body))
@@ -258,7 +258,7 @@ def test_a_neo_hookean_material_that_is_not_stable_at_rest_is_refused():
         clamped_bar(config(MaterialModel.kNeoHookean, nu=0.1))
 
 
-def test_a_motion_that_is_not_determined_or_not_finite_is_an_error_with_body_and_time():
+def test_an_undetermined_or_infinite_motion_is_an_error_with_body_and_time():
     one = VolumeMesh(np.array([[0, 1, 2, 3]]), np.vstack([np.zeros(3), np.eye(3)]))
     body = FemBody(one, config(), name="chip")
     q = one.vertex_array().ravel()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from merganser.analysis import Simulator
-from merganser.framework.math import RigidTransform, RollPitchYaw, RotationMatrix
+from merganser.framework.math import AngleAxis, RigidTransform, RollPitchYaw, RotationMatrix
 from merganser.multibody.inverse_kinematics import (
     DifferentialInverseKinematicsIntegrator,
     DifferentialInverseKinematicsParameters,
@@ -20,7 +20,13 @@ from merganser.multibody.inverse_kinematics import DifferentialInverseKinematics
 from merganser.multibody.inverse_kinematics.differential import pose_difference
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.tree import FixedOffsetFrame, JacobianWrtVariable, SpatialInertia
+from merganser.multibody.tree import (
+    BallQuaternionJoint,
+    FixedOffsetFrame,
+    JacobianWrtVariable,
+    RevoluteJoint,
+    SpatialInertia,
+)
 
 ARM = Path(__file__).resolve().parents[3] / "examples" / "models" / "arm7.urdf"
 Q_0 = np.array([0.1, 0.5, -0.2, -1.0, 0.3, 0.6, 0.0])
@@ -237,6 +243,46 @@ def test_positions_follow_a_pose_until_they_are_there(arm: MultibodyPlant) -> No
     assert block.get_parameters().get_time_step() == 0.01
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_quaternions_go_the_short_way_to_their_posture(sign: float) -> None:
+    plant = MultibodyPlant(0.0)
+    base, body = (plant.AddRigidBody(name, SpatialInertia.SolidSphereWithMass(1.0, 0.1)) for name in "ab")
+    plant.AddJoint(RevoluteJoint("turn", plant.world_frame(), base.body_frame(), [0.0, 0.0, 1.0]))
+    ball = plant.AddJoint(BallQuaternionJoint("ball", base.body_frame(), body.body_frame()))
+    plant.Finalize()
+    wishes = DifferentialInverseKinematicsParameters(5, 4)
+    wishes.set_time_step(0.1)
+    wishes.set_joint_centering_gain(np.eye(5))
+    nominal = plant.GetPositions(plant.CreateDefaultContext())
+    nominal[ball.position_start() : ball.position_start() + 4] = sign * np.array([np.cos(0.2), np.sin(0.2), 0.0, 0.0])
+    wishes.set_nominal_joint_position(nominal)
+    context = plant.CreateDefaultContext()
+    v = DoDifferentialInverseKinematics(plant, context, np.zeros(6), base.body_frame(), wishes).joint_velocities
+    assert v is not None
+    turning = v[ball.velocity_start() : ball.velocity_start() + 3]
+    np.testing.assert_allclose(turning, [2.0 * np.sin(0.2), 0.0, 0.0], atol=1e-6)
+
+
+def test_quaternions_keep_length_1_as_they_turn() -> None:
+    plant = MultibodyPlant(0.0)
+    base, body = (plant.AddRigidBody(name, SpatialInertia.SolidSphereWithMass(1.0, 0.1)) for name in "ab")
+    plant.AddJoint(RevoluteJoint("turn", plant.world_frame(), base.body_frame(), [0.0, 0.0, 1.0]))
+    ball = plant.AddJoint(BallQuaternionJoint("ball", base.body_frame(), body.body_frame()))
+    plant.Finalize()
+    wishes = DifferentialInverseKinematicsParameters(5, 4)
+    block = DifferentialInverseKinematicsIntegrator(plant, body.body_frame(), 0.1, wishes)
+    simulator = Simulator(block)
+    context, q = simulator.get_mutable_context(), plant.GetPositions(plant.CreateDefaultContext())
+    block.SetPositions(context, q)
+    block.GetInputPort("X_AE_desired").FixValue(context, RigidTransform(RollPitchYaw(1.0, 0.5, 0.0), np.zeros(3)))
+    start = ball.position_start()
+    for k in range(1, 11):
+        simulator.AdvanceTo(0.1 * k)
+        wxyz = block.get_output_port().Eval(context)[start : start + 4]
+        assert np.linalg.norm(wxyz) == pytest.approx(1.0, abs=1e-12)
+    assert abs(wxyz[0]) < 0.95
+
+
 def test_positions_start_at_those_of_the_robot(arm: MultibodyPlant) -> None:
     block = integrator(arm)
     simulator = Simulator(block)
@@ -316,3 +362,18 @@ def test_the_robot_keeps_the_parameters_that_it_was_given(arm: MultibodyPlant) -
     block.SetPositions(mine, np.zeros(7))
     height = plant.GetFrameByName("link_7").CalcPoseInWorld(context).translation()[2]
     assert block.ForwardKinematics(mine).translation()[2] == pytest.approx(height + 0.2)
+
+
+def test_differences_of_poses_are_rotation_vectors_up_to_a_half_turn() -> None:
+    rng = np.random.default_rng(3)
+    for angle in (0.0, 1e-12, 1e-6, 0.3, 0.5 * np.pi, 3.0, np.pi - 1e-4, np.pi - 1e-9, np.pi):
+        axis = rng.normal(size=3)
+        axis /= np.linalg.norm(axis)
+        X = RigidTransform(RollPitchYaw(rng.normal(size=3)), rng.normal(size=3))
+        turn = RotationMatrix(AngleAxis(angle, axis))
+        turned = RigidTransform(turn @ X.rotation(), X.translation() + [1.0, 2.0, 3.0])
+        difference = pose_difference(X, turned)
+        wanted = angle * axis
+        if difference[:3] @ wanted < 0.0:  # a half turn may go either way
+            wanted = -wanted
+        np.testing.assert_allclose(difference, [*wanted, 1.0, 2.0, 3.0], atol=1e-9 if angle > 3.1 else 1e-14)

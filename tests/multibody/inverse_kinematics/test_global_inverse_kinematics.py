@@ -13,8 +13,16 @@ from merganser.framework.optimization import (
     Solve,
 )
 from merganser.multibody.inverse_kinematics import GlobalInverseKinematics
+from merganser.multibody.inverse_kinematics.reconstructed_postures import reconstructed_positions
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.tree import BodyIndex, FixedOffsetFrame, PrismaticJoint, RevoluteJoint, SpatialInertia
+from merganser.multibody.tree import (
+    BodyIndex,
+    FixedOffsetFrame,
+    PrismaticJoint,
+    QuaternionFloatingJoint,
+    RevoluteJoint,
+    SpatialInertia,
+)
 
 TIP = np.array([0.5, 0.0, 0.0])
 LIMIT = 1.2
@@ -76,6 +84,26 @@ def test_postures_satisfy_the_relaxed_program_and_come_back_from_it() -> None:
             np.testing.assert_allclose(ik.ReconstructGeneralizedPositionSolution(result), q, atol=1e-6)
             p = result.GetSolution(ik.body_position(BodyIndex(plant.num_bodies() - 1)))
             np.testing.assert_allclose(p, X.translation(), atol=1e-6)
+
+
+def test_a_body_that_floats_from_another_body_comes_back_where_it_was() -> None:
+    plant = MultibodyPlant(0.0)
+    base, body = plant.AddRigidBody("base", INERTIA), plant.AddRigidBody("body", INERTIA)
+    plant.AddJoint(RevoluteJoint("turn", plant.world_frame(), base.body_frame(), [0.0, 0.0, 1.0], -LIMIT, LIMIT))
+    offset = RigidTransform(RollPitchYaw(0.3, -0.2, 0.1), [0.2, 0.1, -0.3])
+    frame = plant.AddFrame(FixedOffsetFrame("offset", base.body_frame(), offset))
+    plant.AddJoint(QuaternionFloatingJoint("free", frame, body.body_frame()))
+    plant.Finalize()
+    q, context = plant.GetPositions(plant.CreateDefaultContext()), plant.CreateDefaultContext()
+    turn, free = (plant.GetJointByName(name).position_start() for name in ("turn", "free"))
+    q[turn], q[free + 4 : free + 7] = 0.7, [0.3, -0.2, 0.1]
+    q[free : free + 4] = RollPitchYaw(0.2, 0.3, 0.4).ToQuaternion().wxyz()
+    plant.SetPositions(context, q)
+    X = {i: plant.EvalBodyPoseInWorld(context, plant.get_body(BodyIndex(i))) for i in range(3)}
+    joints = {int(j.child_body().index()): j for j in map(plant.get_joint, plant.GetJointIndices())}
+    R_WB = {i: X_WB.rotation().matrix() for i, X_WB in X.items()}
+    found = reconstructed_positions(plant, joints, R_WB, {i: X_WB.translation() for i, X_WB in X.items() if i})
+    np.testing.assert_allclose(found, q, atol=1e-9)
 
 
 def test_a_point_is_reached_and_one_that_is_too_far_is_not() -> None:

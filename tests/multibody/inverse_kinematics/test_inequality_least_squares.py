@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from merganser.multibody.inverse_kinematics.inequality_least_squares import least_squares_within, rows_of_bounds
+from merganser.framework.optimization import DaqpSolver
+from merganser.multibody.inverse_kinematics.inequality_least_squares import (
+    Polyhedron,
+    least_squares_within,
+    rows_of_bounds,
+)
 
 
 def test_solutions_fulfil_the_conditions_of_karush_kuhn_and_tucker() -> None:
@@ -45,3 +50,18 @@ def test_problems_that_cannot_be_are_refused() -> None:
         least_squares_within(np.ones((3, 2)), np.zeros(3), np.zeros((0, 2)), np.zeros(0))
     with pytest.raises(ValueError, match="must be finite"):
         least_squares_within(np.eye(2), np.array([0.0, np.nan]), np.zeros((0, 2)), np.zeros(0))
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_nearest_points_of_polyhedra_are_exact(is_installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also without DAQP."""
+    if not is_installed:
+        monkeypatch.setattr(DaqpSolver, "available", lambda self: False)
+    A, inf = np.array([[1.0, 1.0]]), np.inf
+    half = Polyhedron(A, np.array([-inf, -inf, -inf]), np.array([inf, inf, 1.0]))
+    assert half.nearest(np.array([2.0, 1.0])) == pytest.approx([1.0, 0.0], abs=1e-14)
+    assert half.nearest(np.array([0.2, 0.1])) == pytest.approx([0.2, 0.1], abs=1e-14)
+    line = Polyhedron(A, np.array([0.0, 0.0, 1.0]), np.array([0.25, 2.0, 1.0]))
+    assert line.nearest(np.array([3.0, 3.0])) == pytest.approx([0.25, 0.75], abs=1e-14)
+    for low, high in (([1.0, 1.0, 0.0], [2.0, 2.0, 1.0]), ([1.0, 0.0, 0.0], [0.0, 2.0, 1.0])):
+        assert Polyhedron(A, np.array(low), np.array(high)).nearest(np.zeros(2)) is None

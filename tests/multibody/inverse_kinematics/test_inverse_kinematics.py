@@ -11,7 +11,7 @@ import pytest
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.framework.optimization import MathematicalProgram, Solve
+from merganser.framework.optimization import MathematicalProgram, SolutionResult, Solve
 from merganser.geometry import Box, Sphere
 from merganser.multibody.inverse_kinematics import (
     AddMultibodyPlantConstraints,
@@ -26,6 +26,25 @@ from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFricti
 from merganser.multibody.tree import FixedOffsetFrame, RevoluteJoint, SpatialInertia
 
 ARM = str(Path(__file__).resolve().parents[3] / "examples" / "models" / "arm7.urdf")
+
+
+def test_a_joint_that_is_locked_beyond_its_limit_has_no_posture() -> None:
+    plant = MultibodyPlant(0.0)
+    body = plant.AddRigidBody("body", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+    joint = plant.AddJoint(
+        RevoluteJoint("joint", plant.world_frame(), body.body_frame(), [0.0, 0.0, 1.0], -1.0, 1.0, 0.0)
+    )
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    joint.set_angle(context, 1.2)
+    joint.Lock(context)
+    problem = InverseKinematics(plant, context)
+    problem.AddPositionConstraint(
+        body.body_frame(), [1.0, 0.0, 0.0], plant.world_frame(), [-9.0, -9.0, -9.0], [9.0, 9.0, 9.0]
+    )
+    result = Solve(problem.prog())
+    assert result.get_solution_result() is SolutionResult.kInfeasibleConstraints
+    joint.Unlock(context)
 
 
 def arm() -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from merganser.multibody.kernels import checked_arrays
-from merganser.multibody.plant.checked_code import checked
+from merganser.multibody.plant.arguments import checked
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of numpy, when interpreted
 NO_PLACES = np.zeros(0, np.int64)

@@ -24,7 +24,10 @@ from random_trees import (
 )
 
 from merganser.multibody import kernels
-from merganser.multibody.kernels.dynamics_gradients import forward_dynamics_gradient, inverse_dynamics_gradient
+from merganser.multibody.kernels.forward_dynamics_derivatives import (
+    forward_dynamics_gradient,
+    inverse_dynamics_gradient,
+)
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 
 STEP = 1e-100
@@ -184,7 +187,7 @@ def test_gradients_are_the_closed_forms_times_the_derivatives_of_the_arguments(k
     assert_equal(D_vdot, dq @ D_s + dtau @ D_v)
 
 
-def test_locked_velocities_have_no_derivatives_and_do_not_take_part_in_those_of_others():
+def test_locked_velocities_have_no_derivatives_and_add_none_to_others():
     point = make_point(4, (REVOLUTE, PLANAR))
     tree = point.tree
     tree.parameters["is_locked"][3] = 1.0

@@ -8,7 +8,7 @@ from random_trees import ALL_KINDS, SIMPLE_KINDS, Tree, poisoned, random_tree
 
 from merganser.multibody import kernels
 from merganser.multibody.kernels.layout import CURVILINEAR, QUATERNION_FLOATING
-from merganser.multibody.kernels.tree_factors import factorize, multiply_by_inverse
+from merganser.multibody.kernels.mass_matrix import factorize, multiply_by_inverse
 
 STEP = 1e-100  # imaginary, so that derivatives are exact to rounding
 SIZES = [(1, 3), (2, 5), (3, 8), (4, 12), (5, 15), (6, 15)]  # (seed, number of bodies)
@@ -206,7 +206,7 @@ def test_length_of_quaternion_does_not_change_and_its_own_rate_is_no_velocity() 
     assert_close(tree.velocity_of(along_Q), np.zeros(tree.num_v))
 
 
-def test_locked_mobilizers_keep_their_velocities_and_the_rest_moves_as_if_they_were_welds(tree: Tree) -> None:
+def test_locked_mobilizers_keep_their_velocities_and_act_as_welds(tree: Tree) -> None:
     """With the locked joints' accelerations zero, the other rows of the equations of motion hold."""
     locked = np.arange(len(tree.topology)) % 3 == 1
     tree.parameters["is_locked"][: len(locked)] = locked

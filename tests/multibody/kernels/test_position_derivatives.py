@@ -25,7 +25,7 @@ from random_trees import (
 )
 
 from merganser.multibody import kernels
-from merganser.multibody.kernels.mass_matrix_derivatives import composite_dtype
+from merganser.multibody.kernels.configuration_derivatives import composite_dtype
 
 STEP = 1e-100
 FIRST = 2  # column of the derivatives

@@ -17,10 +17,10 @@ from random_elements import Elements
 from random_trees import ALL_KINDS, Tree, poisoned, random_tree
 
 from merganser.multibody import algorithms, kernels
-from merganser.multibody.kernels.drives import GAIN, LIMIT, NUM_DRIVE_VALUES, OFFSET
+from merganser.multibody.kernels.actuators import GAIN, LIMIT, NUM_DRIVE_VALUES, OFFSET
+from merganser.multibody.kernels.configuration_derivatives import composite_dtype
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 from merganser.multibody.kernels.layout import CURVILINEAR
-from merganser.multibody.kernels.mass_matrix_derivatives import composite_dtype
 from merganser.multibody.kernels.mobilizers import MOBILIZERS
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.workspace import Workspace
@@ -142,38 +142,39 @@ def velocity_values(tree: Tree) -> np.ndarray:
 
 
 def step_from_kinematics(tree: Tree) -> np.ndarray:
-    """A step where the kinematics are known."""
-    x, (tau, F) = tree.array(np.concatenate([tree.q, tree.v])), forces(tree)
-    x_next = tree.out(len(x))
-    tree.call(kernels.kinematics, tree.topology, tree.parameters, tree.q, tree.v, tree.position, tree.velocity)
-    status = tree.call(
-        kernels.step_from_kinematics, tree.topology, tree.parameters, tree.gravity, 0.01, x, tree.array(tau),
-        tree.array(F), tree.position, tree.velocity, tree.scratch, x_next,
-    )  # fmt: skip
-    assert status == 0
-    return x_next
-
-
-def controlled_step(tree: Tree, from_kinematics: bool = False) -> np.ndarray:
-    """A step with drives on every hinge of one velocity, every other one of them at its limit."""
+    """A step where the kinematics are known, with drives on every hinge of one velocity, every other at its limit."""
     hinges = tree.topology[tree.topology["num_v"] == 1]
-    limits = np.where(np.arange(len(hinges)) % 2, 1e-3, np.inf)
-    drives = np.stack([hinges["v_start"], np.zeros(len(hinges), np.int64)], axis=1)
     values = tree.array(np.zeros((len(hinges), NUM_DRIVE_VALUES)))
-    values[:, OFFSET], values[:, GAIN], values[:, LIMIT] = 3.0, 0.7, limits
-    x, (tau, F) = tree.array(np.concatenate([tree.q, tree.v])), forces(tree)
-    effort, x_next = tree.out(len(hinges)), tree.out(len(x))
-    take_step = kernels.controlled_step
-    if from_kinematics:
-        tree.call(kernels.kinematics, tree.topology, tree.parameters, tree.q, tree.v, tree.position, tree.velocity)
-        take_step = kernels.controlled_step_from_kinematics
-    status = tree.call(
-        take_step, tree.topology, tree.parameters, tree.gravity, 0.01, x, tree.array(tau), tree.array(F),
-        drives, values, tree.position, tree.velocity, tree.scratch, tree.out(len(hinges), 3),
-        effort, x_next,
+    values[:, OFFSET], values[:, GAIN] = 3.0, 0.7
+    values[:, LIMIT] = np.where(np.arange(len(hinges)) % 2, 1e-3, np.inf)
+    tree.call(kernels.kinematics, tree.topology, tree.parameters, tree.q, tree.v, tree.position, tree.velocity)
+    given = {"drives": hinges["v_start"], "values": values, "kernel": kernels.step_from_kinematics}
+    status, x_next, efforts, mean = tree.step(*forces(tree), 0.01, **given)
+    assert status == 0 and (np.abs(efforts[1::2].real) == 1e-3).all()
+    return np.concatenate([x_next, efforts, mean])
+
+
+def next_pass(tree: Tree) -> np.ndarray:
+    """Velocities without constraints in the first pass after a step, and u of that."""
+    tau, F = forces(tree)
+    _, x_next, _, mean = tree.step(tau, F, 0.01)
+    x, v_next = tree.array(np.concatenate([tree.q, tree.v])), x_next[tree.num_q :].copy()
+    tree.call(
+        kernels.next_pass, tree.topology, tree.parameters, tree.gravity, 0.01, x, tree.array(tau), tree.array(F),
+        tree.position, tree.velocity, v_next, tree.scratch, mean, poisoned(tree.velocity.shape, tree.velocity.dtype),
+        x_next,
     )  # fmt: skip
-    assert status == 0 and drives[1::2, 1].all() and not drives[::2, 1].any()
-    return np.concatenate([x_next, effort])
+    return np.concatenate([x_next[tree.num_q :], mean])
+
+
+def mean_kinematics(tree: Tree) -> np.ndarray:
+    """How the bodies move in the middle of a step."""
+    records = poisoned(tree.velocity.shape, tree.velocity.dtype)
+    tree.call(
+        kernels.mean_kinematics, tree.topology, tree.parameters, 0.01, tree.position, tree.velocity, tree.q,
+        tree.array(normal(tree.num_v)), records,
+    )  # fmt: skip
+    return np.concatenate([records[name].ravel() for name in records.dtype.names])
 
 
 def momentum_matrix(tree: Tree) -> np.ndarray:
@@ -228,7 +229,6 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
     "position_kinematics": position_values,
     "velocity_kinematics": velocity_values,
     "kinematics": lambda tree: velocity_values(tree.update_at_once()),
-    "kinematics_of_step": lambda tree: tree.velocities_in_step(normal(tree.num_v), 0.01).ravel(),
     "inverse_dynamics": lambda tree: tree.inverse_dynamics(*forces(tree)),
     "mass_matrix": lambda tree: tree.mass_matrix(),
     "forward_dynamics": lambda tree: tree.forward_dynamics(*forces(tree))[1],
@@ -237,11 +237,11 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
     "qdot_to_velocity": lambda tree: tree.velocity_of(normal(tree.num_q)),
     "energies": lambda tree: tree.energies(),
     "state_inverse_dynamics": lambda tree: tree.state_inverse_dynamics(*forces(tree)),
-    "state_derivatives": lambda tree: tree.step("state_derivatives", *forces(tree))[1],
-    "discrete_step": lambda tree: tree.step("discrete_step", *forces(tree), 0.01)[1],
+    "state_derivatives": lambda tree: tree.derivatives(*forces(tree))[1],
+    "discrete_step": lambda tree: tree.step(*forces(tree), 0.01)[1],
     "step_from_kinematics": step_from_kinematics,
-    "controlled_step": controlled_step,
-    "controlled_step_from_kinematics": lambda tree: controlled_step(tree, True),
+    "next_pass": next_pass,
+    "mean_kinematics": lambda tree: mean_kinematics(tree),
     "force_elements": lambda tree: np.concatenate([a.ravel() for a in elements(tree).forces(*forces(tree))]),
     "element_energies": lambda tree: elements(tree).energies(),
     "bushing_forces": lambda tree: elements(tree).bushing_forces().ravel(),
@@ -257,6 +257,8 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
     "qdot_jacobian": lambda tree: measured_points.qdot_jacobian(tree, measured(tree).jacobian(tree)).ravel(),
     "jacobian_derivatives": lambda tree: measured(tree).jacobian_derivatives(tree),
     "mass_matrix_derivatives": derivatives_by_positions,
+    "pose_matrices": lambda tree: measured(tree).pose_matrices(tree).ravel(),
+    "body_jacobians": lambda tree: measured(tree).body_jacobians(tree).ravel(),
     "center_of_mass": lambda tree: measured(tree).center_of_mass(tree),
     "center_of_mass_jacobian": lambda tree: measured(tree).center_of_mass_jacobian(tree).ravel(),
     "center_of_mass_acceleration": lambda tree: measured(tree).center_of_mass_acceleration(tree, normal(tree.num_v)),
@@ -276,7 +278,7 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
 OF_LOOPS = {"constraint_rows", "constrained_forward_dynamics", "constrained_state_derivatives"}
 
 # Kernels that compare values: their derivatives are exact, but symbols will not do.
-DECIDING = {"controlled_step", "controlled_step_from_kinematics"}
+DECIDING = {"step_from_kinematics"}
 
 SEED, NUM_BODIES = 1214, 14  # one of the smallest trees with all mobilizers, so that interpreted runs stay quick
 
@@ -307,7 +309,7 @@ def test_compiled_for_complex_equals_compiled_for_float(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in KERNELS if name not in DECIDING])
 def test_interpreted_on_opaque_objects_equals_compiled_for_float(name: str) -> None:
-    # A path is made of pieces: whoever moves along it takes a decision.
+    # A path is made of pieces, between which kernels branch.
     tree = random_tree(SEED, NUM_BODIES, tuple(kind for kind in ALL_KINDS if kind != CURVILINEAR))
     tree.topology["has_explicit_products"] = 1  # as symbols have it
     values = KERNELS[name](opaque_tree(tree).update())

@@ -40,7 +40,7 @@ def test_massless_last_body_is_refused(kind: int, scalar: Any) -> None:
 
 @pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
 @pytest.mark.parametrize("angle", [0.0, 0.1, 0.7, 2.0])
-def test_massless_body_between_coaxial_hinges_is_refused_though_rounding_hides_the_zero(
+def test_a_massless_body_between_coaxial_hinges_is_refused_despite_rounding(
     kind: int, angle: float
 ) -> None:
     tree = chain(kind, kind, kind)

@@ -30,7 +30,7 @@ def forces(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
 def test_state_derivatives_are_qdot_and_damped_forward_dynamics(tree: Tree) -> None:
     tau, F = forces(tree)
     _, vdot = tree.forward_dynamics(tau - damping_of(tree) * tree.v, F)
-    status, xdot = tree.step("state_derivatives", tau, F)
+    status, xdot = tree.derivatives(tau, F)
     assert status == 0
     np.testing.assert_array_equal(xdot, np.concatenate([tree.qdot(), vdot]))
 
@@ -39,7 +39,7 @@ def test_discrete_step_solves_the_momentum_balance_with_implicit_damping(tree: T
     tau, F = forces(tree)
     h = 0.02
     tree.topology["has_explicit_products"][0] = 1
-    status, x_next = tree.step("discrete_step", tau, F, h)
+    status, x_next, *_ = tree.step(tau, F, h)
     assert status == 0
     q_next, v_next = x_next[: tree.num_q], x_next[tree.num_q :]
     # M (v+ - v) = h (tau - D v+ - C v + tau_g + J^T F): damping at the new velocity.
@@ -55,7 +55,7 @@ def test_discrete_step_is_stable_under_strong_damping() -> None:
     tree = random_tree(22, 9)
     tree.parameters["damping"] = 1e7
     tree.gravity[:] = 0.0
-    _, x_next = tree.step("discrete_step", np.zeros(tree.num_v), tree.zero_force, 0.01)
+    _, x_next, *_ = tree.step(np.zeros(tree.num_v), tree.zero_force, 0.01)
     assert np.abs(x_next[tree.num_q :]).max() < 1e-2 * np.abs(tree.v).max()
 
 
@@ -63,8 +63,8 @@ def test_discrete_step_converges_to_state_derivatives(tree: Tree) -> None:
     """The error of (x+ - x)/h is of order h."""
     tau, F = forces(tree)
     x = np.concatenate([tree.q, tree.v])
-    _, xdot = tree.step("state_derivatives", tau, F)
-    errors = [np.abs((tree.step("discrete_step", tau, F, h)[1] - x) / h - xdot).max() for h in (1e-4, 0.5e-4)]
+    _, xdot = tree.derivatives(tau, F)
+    errors = [np.abs((tree.step(tau, F, h)[1] - x) / h - xdot).max() for h in (1e-4, 0.5e-4)]
     assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.02)
 
 
@@ -72,7 +72,7 @@ def test_kinematics_of_the_given_state_remain_in_the_work_arrays(tree: Tree) -> 
     tau, F = forces(tree)
     p_WoBo_W, V_WB_W = tree.position["p_WoBo_W"].copy(), tree.velocity["V_WB_W"].copy()
     tree.position["p_WoBo_W"] = tree.velocity["V_WB_W"] = np.nan
-    tree.step("discrete_step", tau, F, 0.1)
+    tree.step(tau, F, 0.1)
     np.testing.assert_array_equal(tree.position["p_WoBo_W"], p_WoBo_W)
     np.testing.assert_array_equal(tree.velocity["V_WB_W"], V_WB_W)
 
@@ -81,5 +81,5 @@ def test_singular_hinge_is_reported_by_number(tree: Tree) -> None:
     leaf = len(tree.topology) - 1
     tree.parameters["mass"][leaf] = np.nan
     tau, F = forces(tree)
-    assert tree.step("state_derivatives", tau, F)[0] > 0
-    assert tree.step("discrete_step", tau, F, 0.1)[0] > 0
+    assert tree.derivatives(tau, F)[0] > 0
+    assert tree.step(tau, F, 0.1)[0] > 0

@@ -57,7 +57,7 @@ class Station:
         return [system.get_name() for system in self.builder.GetSystems()]
 
 
-def test_an_arm_with_a_gripper_goes_where_messages_say_and_tells_it(directives: str) -> None:
+def test_an_arm_with_a_gripper_follows_messages_and_reports_its_state(directives: str) -> None:
     station = Station(directives)
     station.drive(arm=IiwaDriver(hand_model_name="wsg", control_mode="position_only"), wsg=SchunkWsgDriver())
     status = Subscriber(station.lcm, "IIWA_STATUS", lcmt_iiwa_status)
@@ -127,7 +127,7 @@ def test_systems_have_the_names_that_programs_look_for(directives: str) -> None:
 @pytest.mark.parametrize(
     ("driver", "name", "message"),
     [
-        (IiwaDriver(), "nobody", "could not find arm model directive 'nobody'"),
+        (IiwaDriver(), "missing", "could not find arm model directive 'missing'"),
         (IiwaDriver(hand_model_name="claw"), "arm", "could not find hand model directive 'claw'"),
         (IiwaDriver(lcm_bus="tv"), "arm", "Driver for arm requested an LCM bus 'tv' that does not exist"),
         (SchunkWsgDriver(lcm_bus="tv"), "wsg", "Driver for wsg requested an LCM bus 'tv' that does not exist"),
@@ -163,7 +163,7 @@ def test_a_driver_needs_buses_and_a_plant_of_the_diagram(directives: str) -> Non
         BuildIiwaControl(station.builder, station.lcm, station.plant, arm, IiwaDriver(), station.plant)
 
 
-def test_an_arm_that_stands_in_its_own_file_is_refused(tmp_path: Path) -> None:
+def test_an_arm_defined_in_its_own_file_is_refused(tmp_path: Path) -> None:
     station = Station(f'directives: [{{add_model: {{name: arm, file: "file://{MODELS}/arm7.urdf"}}}}]')
     with pytest.raises(RuntimeError, match="must be welded to the world by an add_weld directive"):
         station.drive(arm=IiwaDriver())

@@ -91,7 +91,6 @@ def test_a_driven_arm_comes_to_the_position_that_is_commanded(arm: MultibodyPlan
     ("settings", "error", "message"),
     [
         ({"control_mode": "by_hand"}, RuntimeError, "'by_hand'; known are position_only, torque_only"),
-        ({"control_mode": "torque_only", "desired_kp_gains": [1.0] * 7}, ValueError, "desired_kp_gains must be None"),
         ({"desired_kp_gains": [1.0, 2.0]}, RuntimeError, "kp must be 7 finite numbers"),
         ({"ext_joint_filter_tau": 0.0}, ValueError, "time constant"),
     ],
@@ -101,6 +100,30 @@ def test_drivers_that_cannot_be_are_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         SimIiwaDriver(IiwaDriver(**settings), arm)
+
+
+def test_gains_that_a_mode_without_positions_ignores_are_named_in_a_warning(
+    arm: MultibodyPlant, caplog: pytest.LogCaptureFixture
+) -> None:
+    driver = SimIiwaDriver(IiwaDriver(control_mode="torque_only", desired_kp_gains=[1.0] * 7), arm)
+    assert not driver.HasInputPort("position") and driver.HasInputPort("torque")
+    assert "desired_kp_gains have no effect in the mode 'torque_only'" in caplog.text
+
+
+def test_an_arm_without_effort_limits_has_a_driver() -> None:
+    plant = MultibodyPlant(0.0)
+    last = plant.world_frame()
+    for k in range(7):
+        body = plant.AddRigidBody(f"b{k}", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+        joint = plant.AddJoint(RevoluteJoint(f"j{k}", last, body.body_frame(), [1.0, 0.0, 0.0]))
+        plant.AddJointActuator(f"a{k}", joint)
+        last = body.body_frame()
+    plant.Finalize()
+    driver = SimIiwaDriver(IiwaDriver(control_mode="torque_only"), plant)
+    context = driver.CreateDefaultContext()
+    driver.GetInputPort("state").FixValue(context, np.zeros(14))
+    driver.GetInputPort("torque").FixValue(context, np.full(7, 1e9))
+    assert np.isfinite(driver.GetOutputPort("torque_commanded").Eval(context)).all()
 
 
 def test_an_arm_of_the_driver_must_be_finished_and_have_motors() -> None:
@@ -191,7 +214,7 @@ def test_positions_by_name_are_all_set_or_none() -> None:
     for bad, message in (
         ({instance: {"one": [1.0], "three": [1.0]}}, "three"),
         ({instance: {"one": [1.0], "two": [1.0, 2.0]}}, "has 1 positions; got 2"),
-        ({instance: {"one": [1.0]}, "nobody": {}}, "nobody"),
+        ({instance: {"one": [1.0]}, "missing": {}}, "missing"),
     ):
         with pytest.raises(RuntimeError, match=message):
             ApplyNamedPositionsAsDefaults(bad, plant)

@@ -125,7 +125,7 @@ def test_bounds_of_angular_velocities_are_of_squares_and_cosines() -> None:
         {"reference_direction": [np.nan, 0.0, 0.0]},
     ],
 )
-def test_bounds_out_of_range_are_told(bounds: dict[str, Any]) -> None:
+def test_bounds_out_of_range_are_an_error(bounds: dict[str, Any]) -> None:
     plant, context = two_links()
     given = SpatialVelocityConstraint.AngularVelocityBounds(**bounds)
     world, one, zero = plant.world_frame(), np.ones(3), np.zeros(3)
@@ -133,7 +133,7 @@ def test_bounds_out_of_range_are_told(bounds: dict[str, Any]) -> None:
         SpatialVelocityConstraint(plant, world, -one, one, plant.GetFrameByName("first"), zero, context, given)
 
 
-def test_wrong_plants_contexts_frames_and_states_are_told() -> None:
+def test_wrong_plants_contexts_frames_and_states_are_errors() -> None:
     plant, context = two_links()
     other, _ = two_links()
     world, link, one, zero = plant.world_frame(), other.GetFrameByName("first"), np.ones(3), np.zeros(3)

@@ -87,7 +87,7 @@ def test_another_mesh_in_the_same_file_has_another_mass(tmp_path):
 @pytest.mark.parametrize(
     ("inside", "words"),
     [
-        ('<inertial auto="true"/>', "there is none"),
+        ('<inertial auto="true"/>', "it has none"),
         (f'<inertial auto="true"><density>-1</density></inertial>{SPHERE}', "<density> is -1"),
         (f'<inertial auto="true"><mass>0</mass></inertial>{SPHERE}', "mass 0"),
         ('<inertial auto="true"/><collision name="c"><geometry><plane/></geometry></collision>', "from <plane>"),

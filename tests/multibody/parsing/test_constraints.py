@@ -61,7 +61,7 @@ def test_urdf_mimic_is_one_to_one_by_default():
 @pytest.mark.parametrize(
     ("mimic", "extra", "message"),
     [
-        ('<mimic joint="x"/>', "", "'j' mimics joint 'x', but 'x' is no joint of model 'r'"),
+        ('<mimic joint="x"/>', "", "'j' mimics joint 'x', but 'x' is not a joint of model 'r'"),
         ('<mimic joint="j"/>', "", "'j' mimics itself"),
         ("<mimic/>", "", "attribute 'joint'"),
         ("", BALL.replace('"d"', '"nope"'), "link 'nope', which does not exist"),

@@ -84,7 +84,7 @@ def test_what_is_not_said_is_as_in_a_new_config() -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_told(text: str, words: str) -> None:
+def test_impossible_arguments_are_errors(text: str, words: str) -> None:
     with pytest.raises(RuntimeError, match=words):
         read(text)
 

@@ -186,3 +186,22 @@ def test_default_pose_without_a_name_is_that_of_the_only_body(folder):
     np.testing.assert_array_equal(X_WB.translation(), [1, 2, 3])
     with pytest.raises(ParsingError, match=r"<string>:3: .*it has 2; name one"):
         ProcessModelDirectives(LoadModelDirectivesFromString(text.replace("versions/new", "rich")), MultibodyPlant(0.0))
+
+
+@pytest.mark.parametrize("version", ["1.4", "1.9"])
+def test_a_document_may_be_one_include(version, tmp_path):
+    (tmp_path / "inner.sdf").write_text('<sdf version="1.9"><model name="m"><link name="a"/></model></sdf>')
+    include = "<include><uri>inner.sdf</uri><name>other</name><pose>1 2 3 0 0 0</pose></include>"
+    (tmp_path / "middle.sdf").write_text(f'<sdf version="{version}">{include}</sdf>')
+    outer = f'<sdf version="{version}"><include><uri>middle.sdf</uri></include></sdf>'
+    (tmp_path / "outer.sdf").write_text(outer)
+    for name in ("middle", "outer"):
+        plant = MultibodyPlant(0.0)
+        (instance,) = Parser(plant).AddModels(tmp_path / f"{name}.sdf")
+        assert plant.GetModelInstanceName(instance) == "other"
+        plant.Finalize()
+        X_WB = plant.GetDefaultFloatingBaseBodyPose(plant.GetBodyByName("a"))
+        np.testing.assert_array_equal(X_WB.translation(), [1.0, 2.0, 3.0])
+    (tmp_path / "two.sdf").write_text(outer.replace("</sdf>", "<include><uri>inner.sdf</uri></include></sdf>"))
+    with pytest.raises(ParsingError, match="2 models, worlds or includes, expected one"):
+        Parser(MultibodyPlant(0.0)).AddModels(tmp_path / "two.sdf")

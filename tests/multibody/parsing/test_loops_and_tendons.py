@@ -193,7 +193,7 @@ def test_mimic_of_sdformat_counts_from_its_reference():
     assert (coupler.gear_ratio, coupler.offset) == (2.0, pytest.approx(0.3))
 
 
-def test_mimic_of_drake_stands_for_that_of_sdformat():
+def test_mimic_of_drake_replaces_that_of_sdformat():
     both = chain('<mimic joint="j"/>', '<drake:mimic joint="j" multiplier="3" offset="0"/>')
     (coupler,) = read(both, "sdf", 0.01)._tree.constraints
     assert coupler.gear_ratio == 3.0

@@ -10,7 +10,7 @@ import pytest
 
 from merganser.framework import DiagramBuilder
 from merganser.geometry import Mesh, Role
-from merganser.geometry.volume import enclosed_volume
+from merganser.geometry.shapes.measures import enclosed_volume
 from merganser.multibody.parsing import Parser, ParsingError
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 from tests.support.model_corners import in_link, urdf
@@ -81,7 +81,7 @@ def test_mesh_file_is_a_body_of_water(folder, extension):
     assert plant.GetBodyByName(name).default_mass() == pytest.approx(mass, rel=1e-6)
 
 
-def test_part_of_a_file_stands_for_the_file(folder):
+def test_part_of_a_file_is_found_as_the_file(folder):
     for part in ("second", "of", "of faces"):
         path = write(folder, f"<mesh><uri>two.obj</uri><submesh><name>{part}</name></submesh></mesh>")
         (shape,) = shapes(path).values()

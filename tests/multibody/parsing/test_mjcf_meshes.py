@@ -163,7 +163,7 @@ def test_primitives_are_fitted_to_meshes(folder):
         ('<mesh name="t" file="nowhere.stl"/>', "does not exist. In "),
         ('<mesh name="t" file="/etc/hostname"/>', "expected one that ends in .stl, .obj, .msh"),
         ('<mesh name="t" file="hills.png"/>', "expected one that ends in"),
-        ('<mesh name="t" file="short.stl"/>', "is no binary STL file: 3 bytes"),
+        ('<mesh name="t" file="short.stl"/>', "is not a binary STL file: 3 bytes"),
         ('<mesh name="t" file="short.msh"/>', "is no MSH file"),
         ('<mesh name="t" file="tetrahedron.stl" scale="1 0 1"/>', "factors cannot be zero"),
         ('<mesh name="t" vertex="0 0 0 1 0 0"/>', "has 6 numbers in 'vertex', expected 3 for each of 4 or more"),
@@ -190,7 +190,7 @@ def test_meshes_that_are_none_are_refused_with_line_and_reason(folder, asset, wo
         ('nrow="1" ncol="2" size="1 1 1 1"', "attribute 'nrow' of <hfield name=\"h\"> is 1, expected 2 or more"),
         ('nrow="2" ncol="2" elevation="1 2 3" size="1 1 1 1"', "has 3 values"),
         ('nrow="9999" ncol="9999" size="1 1 1 1"', "expected at most 300000"),
-        ('file="short.bin" size="1 1 1 1"', "is no height field"),
+        ('file="short.bin" size="1 1 1 1"', "is not a height field"),
         ('file="broken.png" size="1 1 1 1"', "cannot identify image file"),
     ],
 )
@@ -202,7 +202,7 @@ def test_height_fields_that_are_none_are_refused(folder, field, words):
     assert words in str(error.value)
 
 
-def test_a_changed_mesh_is_weighed_anew(folder):
+def test_a_changed_mesh_is_weighed_again(folder):
     assets = '<mesh name="t" file="tetrahedron.msh"/>'
     assert read(folder, body("t"), assets).GetBodyByName("b").default_mass() == pytest.approx(1000.0)
     path = folder / "meshes" / "tetrahedron.msh"

@@ -8,7 +8,7 @@ import pytest
 from merganser.framework import DiagramBuilder
 from merganser.multibody.parsing import Parser, ParsingError
 from merganser.multibody.parsing.mjcf import LoadMjcfOptions
-from merganser.multibody.parsing.mjcf.options import read_options
+from merganser.multibody.parsing.mjcf.settings import read_options
 from merganser.multibody.parsing.xml_reader import read_xml
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 from merganser.multibody.tree import FluidForceOnBox, FluidForceOnEllipsoid
@@ -129,7 +129,7 @@ def test_a_fluid_acts_on_bodies_that_move_by_their_inertia_or_by_their_ellipsoid
     assert found == [(FluidForceOnBox, "a"), ellipsoid, ellipsoid, (FluidForceOnBox, "c")]
 
 
-def test_a_mesh_has_no_fluid_forces_which_is_told(caplog):
+def test_a_warning_says_that_a_mesh_has_no_fluid_forces(caplog):
     text = """<mujoco><option density="1"/><asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset><worldbody>
 <body><joint/><geom type="mesh" mesh="m" fluidshape="ellipsoid"/></body></worldbody></mujoco>"""
     Parser(AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)[0]).AddModelsFromString(text, "xml")

@@ -234,9 +234,9 @@ NOT_DONE = {
     "add_model: {name: a, file: 'package://here/arm.sdf', default_free_body_pose: {x: {}}}": "no frame named 'x'",
     "add_weld: {parent: world, child: 'nope::x'}": "no model instance named 'nope'",
     "add_frame: {name: 'nope::f', X_PF: {base_frame: world}}": "no model instance named 'nope'",
-    "add_directives: {file: 'package://here/inner.dmd.yaml', model_namespace: nope}": "'nope' is no model instance",
+    "add_directives: {file: 'package://here/inner.dmd.yaml', model_namespace: nope}": "'nope' is not a model instance",
     "add_directives: {file: 'package://here/circle.dmd.yaml'}": "add each other",
-    "add_collision_filter_group: {name: g, members: ['b::nope']}": "'b::nope', which is no body",
+    "add_collision_filter_group: {name: g, members: ['b::nope']}": "'b::nope', which is not a body",
     "add_collision_filter_group: {name: g, members: ['b::base'], ignored_collision_filter_groups: [x]}": "group 'x'",
 }
 

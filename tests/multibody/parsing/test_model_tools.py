@@ -128,7 +128,7 @@ def test_impossible_models_are_refused(mesh, capsys, arguments, words):
     assert not mesh.with_suffix(".sdf").exists()
 
 
-def test_mesh_of_another_unit_is_told(mesh, capsys):
+def test_a_mesh_of_another_unit_gives_a_warning(mesh, capsys):
     mesh_to_model.main([str(mesh), "--scale", "1000"])
     assert "Is it in metres? See --scale." in capsys.readouterr().err
 

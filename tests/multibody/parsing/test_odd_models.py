@@ -1,4 +1,4 @@
-"""Files that are not by the book are read as they are meant; what is not honoured is told by a warning."""
+"""Unusual files are read as they are meant; a warning names what has no effect."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_names_are_read_in_the_encoding_of_the_file(tmp_path, declared, encoding
     assert plant.HasBodyNamed("är")
 
 
-def test_texture_without_a_color_is_told_and_leaves_the_color_open(caplog):
+def test_a_texture_without_a_color_is_reported_and_leaves_the_color_open(caplog):
     plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.0)
     text = ODD_DOCUMENTS["empty material"][0].replace(
         "<material/>", "<material name='wood'><texture filename='wood.png'/></material>"
@@ -109,7 +109,7 @@ def test_point_touches_the_ground_as_a_sphere_does():
     assert -1e-3 < z < 0.0
 
 
-# ---------------------------------------------------------------------- what Drake reads, and nobody here
+# ---------------------------------------------------------------------- what Drake reads, and merganser does not
 
 
 def read_text(text: str, file_type: str, is_strict: bool = False) -> MultibodyPlant:
@@ -138,7 +138,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("file_type", UNKNOWN)
-def test_each_kind_of_unknown_tag_of_drake_is_told_once_with_its_first_line(file_type, caplog):
+def test_each_unknown_tag_of_drake_is_reported_once_with_its_first_line(file_type, caplog):
     read_text(UNKNOWN[file_type], file_type)
     assert [record.getMessage() for record in caplog.records] == [
         f"<literal-string>.{file_type}:1: attribute 'drake:mood' is not supported; it has no effect.",
@@ -154,7 +154,7 @@ def test_visuals_have_the_roles_that_drake_s_tags_leave_them(caplog):
         return f'<drake:{role}_properties enabled="false"/>'
 
     people, cameras = off("illustration"), off("perception")
-    visuals = {"all": "", "for_cameras": people, "for_people": cameras, "for_nobody": people + cameras}
+    visuals = {"all": "", "for_cameras": people, "for_people": cameras, "for_none": people + cameras}
     text = "".join(
         f'<visual name="{name}"><geometry><box size="1 1 1"/></geometry>{tags}</visual>'
         for name, tags in visuals.items()
@@ -167,7 +167,7 @@ def test_visuals_have_the_roles_that_drake_s_tags_leave_them(caplog):
         for role in (Role.kIllustration, Role.kPerception)
     }
     assert roles == {Role.kIllustration: ["all", "for_people"], Role.kPerception: ["all", "for_cameras"]}
-    assert "<visual name=\"for_nobody\"> is neither for people nor for cameras" in caplog.text
+    assert "<visual name=\"for_none\"> is neither for people nor for cameras" in caplog.text
 
 
 # ---------------------------------------------------------------------- meshes

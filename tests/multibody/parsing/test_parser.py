@@ -37,7 +37,7 @@ def test_file_url_and_string_give_the_same_model():
     assert [instance_names(plant) for plant in plants] == [["free_box"]] * 4
 
 
-def test_a_file_is_read_once_for_many_plants_and_anew_when_it_has_changed(tmp_path, monkeypatch):
+def test_a_file_is_read_once_for_many_plants_and_again_when_it_has_changed(tmp_path, monkeypatch):
     calls = []
     monkeypatch.setattr(parser_module, "read_xml", lambda *arguments: calls.append(1) or read_xml(*arguments))
     file, plants = tmp_path / "robot.urdf", []
@@ -92,7 +92,7 @@ def test_files_that_a_kept_document_names_are_looked_for_each_time(tmp_path):
 WARNED = '<robot name="warned"><link name="a"/><sensor{}/></robot>'
 
 
-def test_a_warning_about_a_document_comes_once_and_tells_how_to_silence_it(caplog, monkeypatch):
+def test_a_warning_about_a_document_comes_once_and_says_how_to_silence_it(caplog, monkeypatch):
     monkeypatch.setattr(source_location, "_have_said_how", set())
     for _ in range(3):
         parser = Parser(MultibodyPlant(0.0))

@@ -1,4 +1,4 @@
-"""What the elements of an SDF document mean."""
+"""The elements of an SDF document."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import math
 import numpy as np
 import pytest
 
+from merganser.analysis import Simulator
+from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.parsing import Parser, ParsingError
-from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
+from tests.support.model_corners import sdf
 
 INNER = """<sdf version="1.7"><model name="inner"><pose>0 0 5 0 0 0</pose>
 <link name="a"><pose>0 1 0 0 0 0</pose></link>
@@ -101,7 +104,7 @@ def test_link_without_inertial_has_unit_mass_and_moments():
     np.testing.assert_allclose(M_BBo_B.CalcRotationalInertia().CopyToFullMatrix3(), np.eye(3))
 
 
-def test_static_model_is_welded_to_the_world_where_it_stands():
+def test_a_static_model_is_welded_to_the_world_at_its_pose():
     plant = read_model(
         '<static>true</static><pose>1 2 3 0 0 0</pose><link name="a"/><link name="b"/>' + joint("", "fixed")
     )
@@ -212,3 +215,58 @@ def test_drake_joint_connects_frames_of_the_model():
     planar = plant.GetJointByName("j")
     assert (planar.frame_on_parent().name(), planar.frame_on_child().name()) == ("f", "a")
     np.testing.assert_array_equal(planar.default_damping(), [1, 2, 3])
+
+
+def test_each_axis_of_a_universal_joint_has_its_limits():
+    first = "<lower>-1</lower><upper>0.5</upper><velocity>3</velocity><effort>0</effort>"
+    second = "<upper>2</upper><drake:acceleration>4</drake:acceleration>"
+    axes = f"<axis><xyz>1 0 0</xyz><limit>{first}</limit></axis><axis2><xyz>0 1 0</xyz><limit>{second}</limit></axis2>"
+    universal = read_model(LINKS + joint(axes, "universal")).GetJointByName("j")
+    np.testing.assert_array_equal(universal.position_lower_limits(), [-1.0, -np.inf])
+    np.testing.assert_array_equal(universal.position_upper_limits(), [0.5, 2.0])
+    np.testing.assert_array_equal(universal.velocity_upper_limits(), [3.0, np.inf])
+    np.testing.assert_array_equal(universal.acceleration_lower_limits(), [-np.inf, -4.0])
+
+
+def test_a_universal_joint_stops_at_its_limits():
+    axes = "".join(
+        f"<axis{k}><xyz>{xyz}</xyz><limit><lower>-0.3</lower><upper>0.3</upper><effort>0</effort></limit></axis{k}>"
+        for k, xyz in (("", "1 0 0"), ("2", "0 1 0"))
+    )
+    inertial = "<inertial><pose>1 0.5 0 0 0 0</pose><mass>1</mass></inertial>"
+    links = f'<link name="a"/><link name="b">{inertial}</link>'
+    plant = MultibodyPlant(0.002)
+    Parser(plant).AddModelsFromString(sdf(links + joint(axes, "universal")), "sdf")
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("a"))
+    plant.Finalize()
+    simulator = Simulator(plant)
+    simulator.AdvanceTo(1.0)
+    q = plant.GetPositions(simulator.get_context())
+    np.testing.assert_allclose(np.abs(q), 0.3, atol=0.01)
+
+
+def test_screws_have_limits_and_second_axes_of_others_are_named(caplog):
+    axis = "<axis><xyz>0 0 1</xyz><limit><lower>-1</lower><upper>2</upper><velocity>5</velocity></limit></axis>"
+    screw = read_model(LINKS + joint(axis, "screw")).GetJointByName("j")
+    assert (screw.position_lower_limits(), screw.position_upper_limits()) == (-1.0, 2.0)
+    assert screw.velocity_upper_limits() == 5.0
+    assert not caplog.records
+    read_model(LINKS + joint(f"{axis}<axis2><xyz>1 0 0</xyz></axis2>"))
+    assert "<axis2> of revolute joint 'j' has no effect" in caplog.text
+    read_model(LINKS + joint(axis, "ball"))
+    assert "limits of ball joint 'j' have no effect" in caplog.text
+
+
+def test_dynamic_friction_is_cut_off_at_static_friction(caplog):
+    surface = "<surface><friction><ode><mu>0.3</mu><mu2>0.5</mu2></ode></friction></surface>"
+    plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.0)
+    shape = "<geometry><sphere><radius>1</radius></sphere></geometry>"
+    collision = f'<link name="a"><collision name="c">{shape}{surface}</collision></link>'
+    Parser(plant).AddModelsFromString(sdf(collision), "sdf")
+    (id,) = plant.GetCollisionGeometriesForBody(plant.GetBodyByName("a"))
+    properties = scene_graph.model_inspector().GetProximityProperties(id)
+    friction = properties.GetProperty("material", "coulomb_friction")
+    assert (friction.static_friction(), friction.dynamic_friction()) == (0.3, 0.3)
+    assert "<mu> is 0.3 and <mu2> 0.5" in caplog.text
+    with pytest.raises(ParsingError, match="expected static >= dynamic >= 0"):
+        Parser(plant).AddModelsFromString(sdf(collision.replace("0.3", "-0.3"), name='name="n"'), "sdf")

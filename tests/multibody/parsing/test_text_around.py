@@ -1,4 +1,4 @@
-"""What is around the root element of a model file has no effect, which a warning with its line tells."""
+"""What is around the root element of a model file has no effect, and a warning names its line."""
 
 from __future__ import annotations
 

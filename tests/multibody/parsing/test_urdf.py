@@ -1,4 +1,4 @@
-"""What the elements of a URDF document mean."""
+"""The elements of a URDF document."""
 
 from __future__ import annotations
 
@@ -270,3 +270,14 @@ def test_path_of_a_curvilinear_joint_is_made_of_its_curves():
     path = plant.GetJointByName("j").get_trajectory()
     assert path.get_segment_times() == [0, 1, 1.6] and path.get_turning_rates() == [0, -2]
     np.testing.assert_allclose(path.CalcPose(0.0).rotation().matrix()[:, 2], [0, 1, 0], atol=1e-15)
+
+
+def test_limits_of_rarer_joints_are_kept_or_named(caplog):
+    limit = '<limit lower="-1" upper="2" velocity="3" effort="0"/>'
+    screw, _ = read(drake_joint(f'<axis xyz="0 3 0"/>{limit}<drake:screw_thread_pitch value="0.2"/>', "screw"))
+    found = screw.GetJointByName("j")
+    assert (found.position_lower_limits(), found.position_upper_limits()) == (-1.0, 2.0)
+    assert found.velocity_upper_limits() == 3.0
+    assert not caplog.records
+    read(joint(f'<axis xyz="0 0 1"/>{limit}', "planar"))
+    assert "limits of planar joint 'j' have no effect" in caplog.text

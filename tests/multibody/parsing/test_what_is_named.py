@@ -113,7 +113,7 @@ def test_included_models_are_looked_through(tmp_path, caplog):
 # ---------------------------------------------------------------------- what used to be refused
 
 
-def test_second_colour_of_a_material_is_its_own_and_told(caplog):
+def test_a_second_colour_of_a_material_is_used_with_a_warning(caplog):
     visuals = "".join(f'<visual>{BOX}<material name="m">{c}</material></visual>' for c in (
         '<color rgba="1 0 0 1"/>', '<color rgba="0 1 0 1"/>', "", '<texture filename=""/>',
     ))  # fmt: skip

@@ -31,7 +31,7 @@ INCLUDED = '<sdf version="1.9"><model name="m"><include><uri>{}</uri></include><
 
 
 @pytest.mark.parametrize(("text", "kind"), [(URDF, "urdf"), (SDF.format(""), "sdf"), (MJCF.format(WRITTEN), "xml")])
-def test_meshes_that_are_missing_do_no_harm_where_nobody_sees_or_touches_them(text, kind, caplog):
+def test_missing_meshes_do_no_harm_if_unused(text, kind, caplog):
     plant = MultibodyPlant(0.0)
     Parser(plant).AddModelsFromString(text, kind)
     plant.Finalize()
@@ -41,7 +41,7 @@ def test_meshes_that_are_missing_do_no_harm_where_nobody_sees_or_touches_them(te
         Parser(AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.0)[0]).AddModelsFromString(text, kind)
 
 
-def test_a_document_read_without_geometry_is_read_anew_where_there_is_some():
+def test_a_document_read_without_geometry_is_read_again_with_geometry():
     shape = '<geometry><sphere radius="1"/></geometry>'
     text = f'<robot name="r"><link name="a"><collision>{shape}</collision></link></robot>'
     Parser(MultibodyPlant(0.0)).AddModelsFromString(text, "urdf")
@@ -74,6 +74,6 @@ def test_a_mesh_that_counts_for_no_mass_is_not_looked_for():
         assert plant.CalcTotalMass(plant.CreateDefaultContext()) == pytest.approx(2.0)
 
 
-def test_a_mesh_that_is_not_described_is_an_error_though_nobody_sees_it():
+def test_a_mesh_that_is_not_described_is_an_error_even_if_invisible():
     with pytest.raises(ParsingError, match="leg"):
         Parser(MultibodyPlant(0.0)).AddModelsFromString(MJCF.format(WRITTEN).replace('mesh="arm"', 'mesh="leg"'), "xml")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 
 import numpy as np
 import pytest
-from planar_arm import LINK, RADIUS, make_arm, make_checker
+from planar_arm import LINK, RADIUS, make_arm, make_checker, spinning_tip, turned
 
 from merganser.framework import Parallelism
 from merganser.framework.autodiff import InitializeAutoDiff
 from merganser.framework.math import RigidTransform
-from merganser.geometry import Sphere
+from merganser.geometry import CollisionFilterDeclaration, GeometrySet, Sphere
 from merganser.multibody.inverse_kinematics import (
     MinimumDistanceLowerBoundConstraint,
     MinimumDistanceUpperBoundConstraint,
@@ -25,12 +26,13 @@ from merganser.multibody.planning import (
     MakeBodyShapeDescription,
     RobotClearance,
     RobotCollisionType,
+    RobotDiagramBuilder,
     SceneGraphCollisionChecker,
     UnimplementedCollisionChecker,
     VisibilityGraph,
 )
-from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.tree import BodyIndex, JointIndex
+from merganser.multibody.plant import CoulombFriction, MultibodyPlant
+from merganser.multibody.tree import BodyIndex, JointIndex, PrismaticJoint, SpatialInertia
 
 BOX = (1.0, 0.0, 0.2)  # its face is at x = 0.9
 GAP = 0.9 - RADIUS  # of the tip, if the arm points to it
@@ -89,14 +91,14 @@ def test_clearances_and_their_derivatives_are_those_of_differences(padding):
     assert checker.MaxNumDistances() == 2
 
 
-def test_collisions_are_told_by_body():
+def test_collisions_are_reported_by_body():
     checker = make_checker([BOX, (0.2, 0.2, 0.1)])
     q = np.array([0.0, 3.0])  # the tip at the base, the elbow beside the first box
     checker.SetPaddingAllRobotEnvironmentPairs(0.4)
     kinds = checker.ClassifyBodyCollisions(q)
     names = [checker.get_body(BodyIndex(i)).name() for i in range(len(kinds))]
-    told = {name: kind for name, kind in zip(names, kinds) if kind}
-    assert told == dict.fromkeys(("link1", "link2"), RobotCollisionType.kEnvironmentCollision)
+    kinds_of = {name: kind for name, kind in zip(names, kinds) if kind}
+    assert kinds_of == dict.fromkeys(("link1", "link2"), RobotCollisionType.kEnvironmentCollision)
     up = RobotCollisionType.kEnvironmentCollision.MakeUpdated(in_self_collision=True)
     assert up is RobotCollisionType.kEnvironmentAndSelfCollision
     assert up.MakeUpdated(in_environment_collision=False) is RobotCollisionType.kSelfCollision
@@ -156,7 +158,7 @@ def test_more_pairs_may_overlap_than_there_was_room_for():
     assert checker.CheckConfigCollisionFree([0.0, 0.0])
 
 
-def test_poses_that_others_than_the_plant_tell_count():
+def test_poses_from_other_systems_than_the_plant_count():
     checker = make_checker([BOX])
     context, touching = checker.model_context(), bent(GAP + 0.01)
     assert not checker.CheckConfigCollisionFree(touching)
@@ -266,7 +268,6 @@ def test_points_that_see_each_other():
 
 def test_distances_of_quaternions_are_angles_and_ways_great_circles():
     plant = MultibodyPlant(0.0)
-    from merganser.multibody.tree import SpatialInertia
 
     plant.AddRigidBody("free", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
     plant.Finalize()
@@ -274,7 +275,7 @@ def test_distances_of_quaternions_are_angles_and_ways_great_circles():
     assert provider.quaternion_dof_start_indices() == [0]
     np.testing.assert_array_equal(provider.distance_weights(), [1, 0, 0, 0, 1, 1, 1])
     q1 = np.array([1.0, 0, 0, 0, 0, 0, 0])
-    q2 = np.array([-math.cos(0.4), 0, 0, -math.sin(0.4), 0.3, 0.0, 0.4])  # a turn by 0.8, told with the other sign
+    q2 = np.array([-math.cos(0.4), 0, 0, -math.sin(0.4), 0.3, 0.0, 0.4])  # a turn by 0.8, written with the other sign
     assert provider.ComputeConfigurationDistance(q1, q2) == pytest.approx(math.hypot(0.8, 0.5))
     between = provider.InterpolateBetweenConfigurations(q1, q2, 0.5)
     np.testing.assert_allclose(between, [math.cos(0.2), 0, 0, math.sin(0.2), 0.15, 0.0, 0.2], atol=1e-12)
@@ -287,6 +288,19 @@ def test_distances_of_quaternions_are_angles_and_ways_great_circles():
         provider.ComputeConfigurationDistance(q1, 2.0 * q2)
     with pytest.raises(ValueError, match="ratio must be between 0 and 1"):
         provider.InterpolateBetweenConfigurations(q1, q2, 1.1)
+
+
+@pytest.mark.parametrize("kind", ["in the world", "between bodies", "of a ball"])
+def test_edges_of_explicit_joints_with_quaternions_are_great_circles(kind):
+    checker = spinning_tip(kind)
+    half_way = checker.InterpolateBetweenConfigurations(turned(checker, 0.0), turned(checker, 2.8), 0.25)
+    np.testing.assert_allclose(half_way, turned(checker, 0.7), atol=1e-12)
+    assert checker.ComputeConfigurationDistance(turned(checker, 0.1), turned(checker, 0.1, -1.0)) < 1e-7
+    assert checker.ComputeConfigurationDistance(turned(checker, 0.0), turned(checker, 0.8)) == pytest.approx(0.8)
+    for sign in (1.0, -1.0):
+        assert not checker.CheckEdgeCollisionFree(turned(checker, 0.5), turned(checker, 2.6, sign))
+        assert checker.CheckEdgeCollisionFree(turned(checker, -0.5), turned(checker, -2.6, sign))
+        assert checker.CheckEdgeCollisionFree(turned(checker, 0.1), turned(checker, 0.1, sign))
 
 
 def test_functions_in_place_of_the_measure():
@@ -304,7 +318,7 @@ def test_functions_in_place_of_the_measure():
         checker.SetConfigurationDistanceFunction(lambda q1, q2: 0.0)
 
 
-def test_what_is_wrong_is_told():
+def test_wrong_arguments_are_errors():
     model, arm = make_arm([BOX])
     with pytest.raises(ValueError, match="model must be a RobotDiagram"):
         SceneGraphCollisionChecker(CollisionCheckerParams(robot_model_instances=arm, edge_step_size=0.1))
@@ -382,8 +396,35 @@ def test_bodies_are_named_by_their_indices():
     checker = make_checker([BOX])
     box, link = (checker.plant().GetBodyByName(name).index() for name in ("box0", "link2"))
     assert checker.IsPartOfRobot(body_index=link)
+    assert {"bodyA_index", "bodyB_index"} <= inspect.signature(checker.SetPaddingBetween).parameters.keys()
     checker.SetPaddingBetween(bodyA_index=box, bodyB_index=link, padding=0.07)
     assert checker.GetPaddingBetween(bodyA_index=box, bodyB_index=link) == 0.07
     checker.SetCollisionFilteredBetween(bodyA_index=box, bodyB_index=link, filter_collision=True)
     assert checker.IsCollisionFilteredBetween(bodyA_index=box, bodyB_index=link)
     checker.SetCollisionFilteredWithAllBodies(body_index=link)
+
+
+def test_a_checker_among_many_bodies_takes_over_filters_and_changes_them():
+    builder = RobotDiagramBuilder(time_step=0.0)
+    plant, friction = builder.plant(), CoulombFriction(1.0, 1.0)
+    inertia = SpatialInertia.SolidSphereWithMass(1.0, 0.1)
+    bodies = [plant.AddRigidBody(f"b{k}", inertia) for k in range(40)]
+    for k, body in enumerate(bodies):
+        plant.RegisterCollisionGeometry(body, RigidTransform(), Sphere(0.1), "c", friction)
+        plant.WeldFrames(plant.world_frame(), body.body_frame(), RigidTransform([0.5 * k, 0.0, 0.0]))
+    tip = plant.AddRigidBody("tip", plant.AddModelInstance("robot"), inertia)
+    plant.AddJoint(PrismaticJoint("slide", plant.world_frame(), tip.body_frame(), [1.0, 0.0, 0.0]))
+    plant.RegisterCollisionGeometry(tip, RigidTransform([0.0, 0.15, 0.0]), Sphere(0.1), "c", friction)
+    filters = builder.scene_graph().collision_filter_manager()
+    ids = [plant.GetCollisionGeometriesForBody(body)[0] for body in (tip, bodies[7])]
+    filters.Apply(CollisionFilterDeclaration().ExcludeWithin(GeometrySet(ids)))
+    instances = [tip.model_instance()]
+    checker = SceneGraphCollisionChecker(model=builder.Build(), robot_model_instances=instances, edge_step_size=0.1)
+    filtered = [checker.IsCollisionFilteredBetween(tip, body) for body in bodies]
+    assert filtered == [k == 7 for k in range(40)]
+    places = np.arange(40)[:, np.newaxis] * 0.5
+    assert checker.CheckConfigsCollisionFree(places) == [int(k == 7) for k in range(40)]
+    checker.SetCollisionFilteredBetween(tip, bodies[7], False)
+    checker.SetCollisionFilteredBetween(tip, bodies[9], True)
+    assert checker.CheckConfigsCollisionFree(places) == [int(k == 9) for k in range(40)]
+    assert checker.CheckConfigCollisionFree([0.25])

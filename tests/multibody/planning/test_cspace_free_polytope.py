@@ -23,7 +23,7 @@ from merganser.multibody.planning import (
     PlaneSide,
     SeparatingPlaneOrder,
 )
-from merganser.multibody.planning.side_polynomials import side_polynomials
+from merganser.multibody.planning.regions.separating_planes import side_polynomials
 from merganser.multibody.plant import CoulombFriction, MultibodyPlant
 from merganser.multibody.rational import RationalForwardKinematics
 from merganser.multibody.tree import RevoluteJoint, SpatialInertia

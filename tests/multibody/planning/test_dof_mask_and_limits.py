@@ -37,6 +37,11 @@ def test_masks_are_sets() -> None:
     assert a != b and a != "a" and repr(DofMask([True])) == "DofMask([True])"
     with pytest.raises(ValueError, match=r"Union\(\): masks must have one size; got 4 and 2"):
         a.Union(DofMask(2, True))
+    for empty in ([], (), np.zeros(0, bool)):
+        assert DofMask(empty).size() == 0
+    for wrong in (set(), None, True):
+        with pytest.raises(TypeError, match="expected a sequence of bools"):
+            DofMask(values=wrong)
     with pytest.raises(TypeError, match="unhashable"):
         hash(a)
 
@@ -60,8 +65,8 @@ def test_masks_of_models(robot: MultibodyPlant) -> None:
     assert DofMask.MakeFromModel(robot, gripper) == mask.Complement()
     names = [robot.get_joint(index).name() for index in mask.Complement().GetJoints(robot)]
     assert names == ["left_finger_slide", "right_finger_slide"]
-    with pytest.raises(RuntimeError, match="no model instance named 'nobody'"):
-        DofMask.MakeFromModel(robot, "nobody")
+    with pytest.raises(RuntimeError, match="no model instance named 'missing'"):
+        DofMask.MakeFromModel(robot, "missing")
     with pytest.raises(TypeError, match="an index or a name"):
         DofMask.MakeFromModel(robot)
     with pytest.raises(ValueError, match="the mask is for 2 positions, not for the 9"):

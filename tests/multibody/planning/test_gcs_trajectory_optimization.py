@@ -10,7 +10,7 @@ import pytest
 from merganser.framework.trajectories import BezierCurve, CompositeTrajectory, PiecewisePolynomial
 from merganser.geometry.optimization import GraphOfConvexSetsOptions, HPolyhedron, Hyperellipsoid, Point, VPolytope
 from merganser.multibody.planning import GcsTrajectoryOptimization
-from merganser.multibody.planning.gcs_parts import TimeContinuity
+from merganser.multibody.planning.gcs.parts import TimeContinuity
 
 box = HPolyhedron.MakeBox
 CORNER = [box([0, 0], [1, 3]), box([0, 2], [3, 3])]  # a passage with a corner
@@ -88,7 +88,7 @@ def test_derivatives_of_time_continuity_are_those_of_differences():
     np.testing.assert_allclose(jacobian, differences, atol=1e-7)
 
 
-def test_placeholders_stand_for_all_vertices_and_edges():
+def test_placeholders_apply_to_all_vertices_and_edges():
     gcs, start, main, goal, (leave, _) = corner(order=2)
     main.AddPathLengthCost(np.diag([1.0, 2.0]))
     main.AddVertexConstraint(main.vertex_duration() >= 0.75)
@@ -179,7 +179,7 @@ def test_what_cannot_be_reached_has_an_empty_trajectory():
     assert not result.is_success() and trajectory.get_number_of_segments() == 0
 
 
-def test_mistakes_are_told_where_they_are_made():
+def test_mistakes_are_reported_where_they_are_made():
     gcs, start, main, goal, (leave, _) = corner()
     options = GraphOfConvexSetsOptions()
     gcs.SolvePath(start, goal, options)

@@ -153,7 +153,7 @@ def test_regions_that_cover_enough_are_left_as_they_are():
     assert covered(quick_zo(), iteration_limit=0) == []
 
 
-def test_options_that_covers_cannot_have_are_told():
+def test_options_that_covers_cannot_have_are_errors():
     prog = MathematicalProgram()
     with pytest.raises(RuntimeError, match="prog_with_additional_constraints"):
         covered(IrisOptions(prog_with_additional_constraints=prog))

@@ -107,7 +107,7 @@ def test_additional_constraints_hold_in_the_region():
     assert points[1].min() >= -0.25 - 1e-9
 
 
-def test_additional_constraints_that_cannot_hold_are_told():
+def test_additional_constraints_that_are_infeasible_are_an_error():
     prog = MathematicalProgram()
     x = prog.NewContinuousVariables(2)
     prog.AddConstraint(x[0] ** 2 >= 0.09)
@@ -131,7 +131,7 @@ def test_positions_without_limits_need_a_bounding_region():
     assert np.isclose(volume(region), volume(grown([0.0, 0.0])), rtol=0.02)
 
 
-def test_growth_ends_when_it_is_told():
+def test_growth_ends_by_the_callback_or_the_iteration_limit():
     last = []
     region = grown([0.0, 0.0], termination_func=lambda each: not last.append(each))
     assert last == [region]

@@ -89,7 +89,7 @@ def test_without_obstacles_the_region_is_the_domain(name):
         ({"containment_points": np.array([[0.1, -2.0, 0.1], [0.1, 0.0, -0.1]])}, "outside of the domain"),
     ],
 )
-def test_bad_arguments_are_told(name, arguments, message):
+def test_bad_arguments_are_errors(name, arguments, message):
     with pytest.raises((ValueError, RuntimeError), match=message):
         grown(name, **arguments)
 
@@ -188,7 +188,7 @@ def test_regions_of_one_dimension_along_a_line(name):
     assert ends[1] > 0.55
 
 
-def test_a_parameterization_tells_what_it_is():
+def test_a_parameterization_has_a_description():
     identity = IrisParameterizationFunction()
     assert identity.get_parameterization_dimension() is None
     assert identity.get_parameterization_is_threadsafe()
@@ -217,7 +217,7 @@ def test_expressions_have_derivatives():
         ((1.0,), TypeError),
     ],
 )
-def test_bad_parameterizations_are_told(arguments, error):
+def test_bad_parameterizations_are_errors(arguments, error):
     with pytest.raises(error, match="IrisParameterizationFunction"):
         IrisParameterizationFunction(*arguments)
 

@@ -12,7 +12,7 @@ from merganser.framework.optimization import Binding, LinearConstraint, PyFuncti
 from merganser.framework.trajectories import BsplineTrajectory
 from merganser.multibody.parsing import Parser
 from merganser.multibody.planning import KinematicTrajectoryOptimization
-from merganser.multibody.planning.effort_constraint import EffortConstraint
+from merganser.multibody.planning.paths.splines import EffortConstraint
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import MultibodyForces
 

@@ -62,7 +62,7 @@ def test_it_simulates() -> None:
     assert robot.plant().GetPositions(robot.plant_context(simulator.get_context())) == pytest.approx([0.3], abs=1e-9)
 
 
-def test_a_builder_that_was_used_for_more_exports_only_what_it_is_told_to() -> None:
+def test_a_builder_that_was_used_for_more_exports_only_the_given_ports() -> None:
     builder = arm()
     builder.plant().Finalize()
     torque = builder.builder().AddSystem(ConstantVectorSource([1.0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from planar_arm import make_checker
+from planar_arm import make_checker, spinning_tip, turned
 
 from merganser.multibody.planning import PlanRrtConnect, ShortcutPath
 
@@ -29,6 +29,23 @@ def test_a_path_is_found_and_all_of_it_is_free():
     np.testing.assert_allclose(trajectory.value(trajectory.end_time()).ravel(), GOAL)
 
 
+def test_orientations_are_sampled_and_paths_of_quaternions_take_the_short_way():
+    checker = spinning_tip("of a ball")
+    bounds = {"lower": [-1.0, 0, 0, 0, 0], "upper": [1.0, 0, 0, 0, 0]}  # those of the quaternion do not matter
+    start, goal = turned(checker, 0.8), turned(checker, 2.2, -1.0)
+    assert not checker.CheckEdgeCollisionFree(start, goal)
+    result = PlanRrtConnect(checker, start, goal, step_size=0.5, seed=1, **bounds)
+    assert result.is_success()
+    np.testing.assert_array_equal(result.path[:, [0, -1]].T, [start, goal])
+    at = checker.plant().GetJointByName("free").position_start()
+    np.testing.assert_allclose(np.linalg.norm(result.path[at : at + 4], axis=0), 1.0)
+    trajectory = result.trajectory()
+    lengths = [np.linalg.norm(trajectory.value(s)[at : at + 4]) for s in np.linspace(0.0, trajectory.end_time(), 200)]
+    assert min(lengths) > 0.9
+    end = trajectory.value(trajectory.end_time()).ravel()
+    assert abs(end[at : at + 4] @ goal[at : at + 4]) == pytest.approx(1.0)
+
+
 def test_shortcuts_are_free_and_no_longer():
     checker = make_checker([BOX])
     path = PlanRrtConnect(checker, START, GOAL, seed=3).path
@@ -45,7 +62,7 @@ def test_a_straight_way_needs_no_samples():
     np.testing.assert_array_equal(result.path.T, [START, GOAL])
 
 
-def test_what_cannot_be_reached_ends_after_the_samples_or_when_told():
+def test_an_unreachable_goal_ends_after_the_samples_or_by_the_callback():
     checker = make_checker([(0.9, 0.0, 0.3), (0.45, 0.0, 0.3)])  # a wall from the base outward
     result = PlanRrtConnect(checker, START, GOAL, lower=[-1.0, -0.2], upper=[1.0, 0.2], max_samples=50)
     assert not result.is_success() and result.num_samples == 50
@@ -57,7 +74,7 @@ def test_what_cannot_be_reached_ends_after_the_samples_or_when_told():
     assert stopped.num_samples == 5 and calls == [0, 1, 2, 3, 4, 5]
 
 
-def test_ends_in_collision_or_out_of_bounds_are_told_by_name():
+def test_ends_in_collision_or_out_of_bounds_are_named():
     checker = make_checker([BOX])
     with pytest.raises(ValueError, match=r"the goal is in collision: bodies \['arm::link2'\]"):
         PlanRrtConnect(checker, START, [0.0, 0.0])

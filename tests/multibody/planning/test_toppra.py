@@ -93,7 +93,7 @@ def test_force_divided_by_mass_is_the_acceleration(slider):
     assert s.end_time() == pytest.approx(2.0 * np.sqrt(1.0 / 4.0), rel=1e-12)
 
 
-def test_what_cannot_be_is_none_and_the_reason_is_told(slider, caplog):
+def test_an_impossible_motion_is_none_and_the_reason_is_logged(slider, caplog):
     toppra = Toppra(line(), slider, np.linspace(0.0, 1.0, 11))
     toppra.AddJointAccelerationLimit([-2.0], [2.0])
     assert toppra.SolvePathParameterization(s_dot_start=2.1) is None
@@ -196,6 +196,25 @@ def test_joints_that_rest_and_equal_limits_are_no_hindrance(arm):
 # Of grid points and wrong data.
 
 
+@pytest.mark.parametrize("slopes", [(1.0, 5.0), (5.0, 1.0), (1.0, -5.0)])
+def test_limits_of_velocities_hold_on_both_sides_of_a_jump_of_the_slope(
+    slider: MultibodyPlant, slopes: tuple[float, float]
+) -> None:
+    middle = slopes[0] * 0.37
+    path = PiecewisePolynomial.FirstOrderHold([0.0, 0.37, 1.0], np.array([[0.0, middle, middle + slopes[1] * 0.63]]))
+    nearly = np.sort(np.append(np.linspace(0.0, 1.0, 11), np.nextafter(0.37, 1.0)))
+    for points in (nearly, Toppra.CalcGridPoints(path, CalcGridPointsOptions())):
+
+        def add(toppra: Toppra) -> None:
+            toppra.AddJointVelocityLimit([-1.0], [1.0])
+            toppra.AddJointAccelerationLimit([-20.0], [20.0])
+
+        motion = PathParameterizedTrajectory(path, solved(path, slider, points, add))
+        times = np.linspace(0.0, motion.end_time(), 2000)
+        speeds = np.abs([motion.EvalDerivative(t, 1)[0, 0] for t in times])
+        assert 0.99 < speeds.max() <= 1.0 + 1e-6
+
+
 def test_grid_points_are_dense_where_the_path_is_curved():
     path = PiecewisePolynomial.CubicShapePreserving([0.0, 0.5, 0.8, 1.0], np.array([[0.0, 0.0, 1.0, 1.0]]), True)
     options = CalcGridPointsOptions(max_err=1e-3, max_seg_length=0.25, min_points=1)
@@ -203,7 +222,8 @@ def test_grid_points_are_dense_where_the_path_is_curved():
     lengths = np.diff(points)
     assert (points[0], points[-1]) == (0.0, 1.0) and lengths.max() <= 0.25
     assert lengths[(points[:-1] > 0.5) & (points[:-1] < 0.75)].max() < lengths.max() / 4.0
-    assert len(Toppra.CalcGridPoints(path, CalcGridPointsOptions(max_err=1e9, max_seg_length=9.0))) == 129
+    assert len(Toppra.CalcGridPoints(path, CalcGridPointsOptions(max_err=1e9, max_seg_length=9.0))) == 3 * 64 + 1
+    assert {0.5, 0.8} <= set(points)
     assert CalcGridPointsOptions() == CalcGridPointsOptions(
         max_err=1e-3, max_iter=100, max_seg_length=0.05, min_points=100
     )
@@ -262,7 +282,7 @@ def test_limits_are_checked(slider, arm):
         toppra.SolvePathParameterization(-1.0)
 
 
-def test_bindings_tell_the_rows_at_the_first_grid_point(slider):
+def test_bindings_are_the_rows_at_the_first_grid_point(slider):
     toppra = Toppra(line(), slider, [0.0, 1.0])
     speed = toppra.AddJointVelocityLimit([-1.0], [3.0])
     assert speed.evaluator().upper_bound() == pytest.approx([9.0])

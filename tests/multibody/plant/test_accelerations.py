@@ -43,7 +43,7 @@ def spinning_arm(lib: SimpleNamespace, plant: Any) -> None:
 
 
 def accelerations(scene: Scene) -> list[np.ndarray]:
-    """Of the body, by all functions that tell it."""
+    """Of the body, by all functions that return it."""
     plant, context = scene.plant, scene.context
     body = plant.GetBodyByName("body")
     frame, world = body.body_frame(), plant.world_frame()

@@ -136,7 +136,7 @@ def test_inertia_of_nan_is_for_contexts_to_give_and_dynamics_refuse_it_until_the
 
 
 @pytest.mark.parametrize("approximation", list(DiscreteContactApproximation.__members__))
-def test_massless_body_that_touches_the_ground_is_told_as_one_that_does_not(approximation):
+def test_a_massless_body_is_an_error_with_and_without_contact(approximation):
     builder = DiagramBuilder()
     plant, _ = AddMultibodyPlantSceneGraph(builder, 0.01)
     plant.set_name("robot")
@@ -244,6 +244,7 @@ WITH_ELEMENTS = {  # of p or of o: calls with one argument from another plant
         r.context, o.box, SpatialVelocity.Zero()
     ),
     "SetDefaultFloatingBaseBodyDamping": lambda r, o: r.plant.SetDefaultFloatingBaseBodyDamping(o.box, 1.0),
+    "SetDefaultFloatingBaseBodyArmature": lambda r, o: r.plant.SetDefaultFloatingBaseBodyArmature(o.box, 1.0),
     "SetDefaultFloatingBaseBodyPose": lambda r, o: r.plant.SetDefaultFloatingBaseBodyPose(o.box, X),
     "GetDefaultFloatingBaseBodyPose": lambda r, o: r.plant.GetDefaultFloatingBaseBodyPose(o.box),
     "GetBodiesWeldedTo": lambda r, o: r.plant.GetBodiesWeldedTo(o.box),
@@ -258,7 +259,7 @@ def test_elements_of_another_plant_are_refused_with_both_plants(r, other, caller
 
 
 def test_every_function_of_bodies_and_frames_is_in_that_list():
-    """Functions of a plant are told by their annotations. Others build the plant, or call one of the list."""
+    """Functions of a plant are found by their annotations. Others build the plant, or call one of the list."""
     others = {
         "SetDefaultFreeBodyPose", "GetDefaultFreeBodyPose", "SetFloatingBaseBodyPoseInWorldFrame",
         "SetFloatingBaseBodyPoseInAnchoredFrame", "WeldFrames",

@@ -29,7 +29,7 @@ def instances(plant):
     return [plant.GetModelInstanceByName(name) for name in ("arm", "thing")]
 
 
-def test_velocity_of_the_centre_of_mass_is_momentum_by_mass_and_jacobian_times_velocities(plant, context):
+def test_velocity_of_the_centre_of_mass_is_momentum_by_mass_and_jacobian_times_v(plant, context):
     W = plant.world_frame()
     v = plant.GetVelocities(context)
     v_WScm_W = plant.CalcCenterOfMassTranslationalVelocityInWorld(context)

@@ -32,7 +32,7 @@ from merganser.multibody.kernels.spatial import add, cross, dot, rotational, sub
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import FixedOffsetFrame, PrismaticJoint, RevoluteJoint, SpatialInertia
 
-# -- a cam: the follower stands at q_0 = e sin(q_1) ------------------------------------------------------------------
+# -- a cam: the follower is at q_0 = e sin(q_1) ------------------------------------------------------------------
 
 
 def set_cam(row, q_in, pose_A, pose_B, value_out):
@@ -321,6 +321,6 @@ def test_what_is_refused_and_in_which_words(words: str) -> None:
     assert plant.num_constraints() == 0
 
 
-def test_a_number_without_a_kind_is_told() -> None:
+def test_a_number_without_a_kind_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="no kind of constraint with number 12345"):
         constraint_kind_of(12345)

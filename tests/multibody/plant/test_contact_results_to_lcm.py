@@ -123,3 +123,12 @@ def test_bad_arguments_are_named_and_nothing_is_added() -> None:
     context = system.CreateDefaultContext()
     system.get_contact_result_input_port().FixValue(context, plant.get_contact_results_output_port().Allocate())
     assert system.get_lcm_message_output_port().Eval(context).num_point_pair_contacts == 0
+
+
+def test_a_diagram_may_have_several_publishers_of_contacts() -> None:
+    builder, lcm = DiagramBuilder(), DrakeLcm("memq://")
+    plant, scene_graph = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
+    plant.Finalize()
+    made = [ConnectContactResultsToDrakeVisualizer(builder, plant, scene_graph, lcm) for _ in range(2)]
+    assert [each.get_name() for each in made] == ["contact_results_publisher", "contact_results_publisher_2"]
+    assert builder.Build().HasSubsystemNamed("contact_to_lcm_2")

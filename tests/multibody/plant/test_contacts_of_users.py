@@ -159,7 +159,7 @@ def test_kinds_and_geometries_touch_in_one_step() -> None:
     infos = [results.point_pair_contact_info(k) for k in range(results.num_point_pair_contacts())]
     up = {"kind": 0.0, "geometry": 0.0}
     for info in infos:
-        sign = -1.0 if int(info.bodyA_index()) != 0 else 1.0  # of the force on the body that is no world
+        sign = -1.0 if int(info.bodyA_index()) != 0 else 1.0  # of the force on the body that is not the world
         up["kind" if info.point_pair().id_B == B else "geometry"] += sign * info.contact_force()[2]
     assert up == {"kind": pytest.approx(9.81, abs=1e-4), "geometry": pytest.approx(9.81, abs=1e-4)}
 

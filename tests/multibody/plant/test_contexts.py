@@ -1,4 +1,4 @@
-"""What a Context holds: independence, parameters, clones, caching, and the plant inside of diagrams."""
+"""Contexts of plants: independence, parameters, clones, caching, and the plant inside of diagrams."""
 
 import numpy as np
 import pytest
@@ -116,7 +116,7 @@ def test_gravity_is_taken_over_by_new_contexts(plant, context):
 
 
 class Poison:
-    """Overwrites cached kinematics with NaN: what is still NaN afterwards was not computed anew."""
+    """Overwrites cached kinematics with NaN: what is still NaN afterwards was not recomputed."""
 
     def __init__(self, plant, context):
         self.plant, self.context, self.body = plant, context, plant.GetBodyByName("tool")
@@ -144,7 +144,7 @@ def test_kinematics_are_computed_once(plant, context):
 
 
 @pytest.mark.parametrize("change", ["SetPositions", "joint", "free body", "mass", "state of the context"])
-def test_change_of_positions_or_parameters_makes_all_kinematics_anew(plant, context, change):
+def test_change_of_positions_or_parameters_makes_all_kinematics_stale(plant, context, change):
     box = plant.GetBodyByName("box")
     changes = {
         "SetPositions": lambda: plant.SetPositions(context, plant.GetPositions(context)),

@@ -83,7 +83,7 @@ def expected(num_steps: int, ratio: int) -> Any:
 @pytest.mark.parametrize("plant_first", [False, True])
 @pytest.mark.parametrize("ratio", [1, 3])
 def test_a_digital_loop_is_that_of_the_textbook(plant_first: bool, ratio: int) -> None:
-    """Live or sampled, in Python or compiled, whoever was added first: the same numbers and counts to the last bit."""
+    """Live or sampled, in Python or compiled, in either order of adding: the same numbers and counts, to the bit."""
     states, seen = expected(61, ratio)
     found = []
     for is_sampled, plan in ((True, True), (True, False), (False, False)):

@@ -1,4 +1,4 @@
-"""What Finalize() filters: bodies that are welded together, and neighbors along joints."""
+"""Collision filters of Finalize(): bodies that are welded together, and neighbors along joints."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Deformable bodies that touch things, in plants: copies, files, materials, filters, and what is told of them."""
+"""Deformable bodies that touch things, in plants: copies, files, materials, filters, and contact results."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from soft_bodies import config, mass_matrix, stiffness_matrix
 from soft_scenes import SoftScene
 
 from merganser.framework.core.context.context_file import LoadContext, save_context
+from merganser.framework.math import RigidTransform
 from merganser.geometry import (
     Box,
     CollisionFilterDeclaration,
     CollisionFilterScope,
     GeometryInstance,
     GeometrySet,
+    MeshcatCone,
     ProximityProperties,
     Sphere,
 )
@@ -81,7 +83,7 @@ def test_results_can_be_copied_and_say_what_there_is() -> None:
         results.deformable_contact_info(1)
 
 
-def test_live_ports_tell_the_contacts_of_the_moment() -> None:
+def test_live_ports_have_the_current_contacts() -> None:
     scene = ball()
     scene.plant.SetUseSampledOutputPorts(False)
     ((_, floor, f),) = scene.finish().forces()
@@ -118,3 +120,12 @@ def test_what_touches_nothing_moves_as_if_there_were_nothing() -> None:
             scene.add_soft(Sphere(0.1), (0.0, 0.0, 1.0), hint=0.12)
             ends.append(scene.finish().advance(0.1).vertices())
     assert (ends[0] == ends[1]).all()
+
+
+def test_a_cone_that_deformable_bodies_do_not_feel_is_named() -> None:
+    scene = ball(floor=False)
+    world, properties = scene.plant.world_body(), scene.properties()
+    scene.plant.RegisterCollisionGeometry(world, RigidTransform(), MeshcatCone(0.3, 0.2, 0.2), "hat", properties)
+    scene.finish()
+    with pytest.warns(RuntimeWarning, match=r"Cones of Meshcat \['hat'\] are not felt .* Take a Convex or a Mesh"):
+        scene.advance(0.01)

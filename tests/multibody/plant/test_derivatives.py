@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from plants import arm_and_box, pendulum, set_random_state
 
-from merganser.framework import interpreted_first
+from merganser.framework import when_to_compile
 from merganser.framework.math import RigidTransform
 from merganser.multibody.tree import MultibodyForces
 
@@ -103,7 +103,7 @@ def test_compiled_and_interpreted_kernels_give_the_same_derivatives(monkeypatch)
     plant = pendulum(0.0)
     results = []
     for is_compiled in (False, True):
-        monkeypatch.setattr(interpreted_first, "may_use_compiled", lambda *_, answer=is_compiled: answer)
+        monkeypatch.setattr(when_to_compile, "may_use_compiled", lambda *_, answer=is_compiled: answer)
         context = complex_context(plant)
         plant.SetPositions(context, [0.4 + 1j * STEP])
         results.append(plant.MapVelocityToQDot(context, [1.0 + 2j * STEP]))

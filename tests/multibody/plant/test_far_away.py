@@ -10,7 +10,7 @@ from merganser.framework.autodiff import ExtractGradient, ExtractValue, Initiali
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.algorithms import inverse_dynamics_derivatives
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.scalars.scalar_workspaces import AutoDiffWorkspace
+from merganser.multibody.plant.scalars.workspaces import AutoDiffWorkspace
 from merganser.multibody.tree import (
     FixedOffsetFrame,
     JacobianWrtVariable,

@@ -98,7 +98,7 @@ def test_forces_of_velocities_are_explicit_if_asked_for(joints: str, is_floating
 
 @pytest.mark.parametrize(("is_explicit", "share", "tolerance"), [(True, 1.0, 1e-12), (False, 0.01, 1e-4)])
 @pytest.mark.parametrize("gain", [0.0, 1e-2])
-def test_a_fast_arm_under_control_moves_the_same_whether_or_not_something_else_touches(
+def test_a_fast_controlled_arm_moves_the_same_with_and_without_contact_elsewhere(
     gain: float, is_explicit: bool, share: float, tolerance: float
 ) -> None:
     velocities = []

@@ -248,7 +248,7 @@ def test_closed_forms_of_derivatives_know_them() -> None:
     num_q = plant.num_positions()
     scale = 1e-11 * np.abs(gradient).max()
     np.testing.assert_allclose(closed.dvdot_dv, gradient[:, num_q:], atol=scale)
-    joints = slice(0, 2)  # of the quaternion, both tell derivatives on the sphere only
+    joints = slice(0, 2)  # of the quaternion, both have derivatives on the sphere only
     np.testing.assert_allclose(closed.dvdot_dq[:, joints], gradient[:, joints], atol=scale)
 
 

@@ -1,4 +1,4 @@
-"""What depends on positions, with derivatives: the closed forms on floats, the complex step and differences agree."""
+"""Derivatives by positions: the closed forms on floats, the complex step and differences agree."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractVal
 from merganser.framework.math import RigidTransform
 from merganser.multibody import kernels
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.scalars import scalar_workspaces
-from merganser.multibody.plant.scalars.scalar_workspaces import AutoDiffWorkspace
+from merganser.multibody.plant.scalars import workspaces as scalar_workspaces
+from merganser.multibody.plant.scalars.workspaces import AutoDiffWorkspace
 from merganser.multibody.tree import FixedOffsetFrame, JacobianWrtVariable, RevoluteJoint, SpatialInertia
 
 BY_V, BY_QDOT = JacobianWrtVariable.kV, JacobianWrtVariable.kQDot
@@ -125,7 +125,7 @@ def test_gradients_equal_central_differences(name):
 
 
 def test_derivatives_of_points_frames_masses_and_states_of_other_sizes_are_kept():
-    """What closed forms do not cover takes the complex step."""
+    """Functions without closed forms take the complex step."""
     plant = arm_and_box(0.0).ToAutoDiffXd()
     context = plant.CreateDefaultContext()
     tool, world = plant.GetFrameByName("tool"), plant.world_frame()

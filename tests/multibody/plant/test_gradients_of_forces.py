@@ -1,4 +1,4 @@
-"""Derivatives of the forces of a step, which are computed when somebody reads one."""
+"""Derivatives of the forces of a step, which are computed only when a force is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from merganser.framework.autodiff import ExtractGradient, ExtractValue, Initiali
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HalfSpace, Sphere
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
-from merganser.multibody.plant.scalars.lane_steps import LaneStep
+from merganser.multibody.plant.scalars.lanes import LaneStep
 from merganser.multibody.tree import SpatialInertia
 
 Array = np.ndarray
@@ -43,7 +43,7 @@ def start(diagram: Any) -> Any:
 
 
 def forces_in(diagram: Any, context: Any) -> Array:
-    """What acted in the last step: at the contact, on the joint of the ball, and along its velocities."""
+    """Forces of the last step: at the contact, on the joint of the ball, and along its velocities."""
     plant = diagram.GetSubsystemByName("plant")
     mine = plant.GetMyContextFromRoot(context)
     contact = plant.get_contact_results_output_port().Eval(mine).point_pair_contact_info(0)

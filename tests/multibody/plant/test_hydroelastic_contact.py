@@ -62,7 +62,7 @@ def results_of(scene: Scene) -> Any:
     return scene.plant.get_contact_results_output_port().Eval(scene.context)
 
 
-def test_surfaces_and_points_are_told_apart() -> None:
+def test_surfaces_and_points_are_distinguished() -> None:
     scene = scene_of()
     scene.run(5, start())
     results = results_of(scene)

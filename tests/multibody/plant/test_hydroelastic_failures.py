@@ -11,14 +11,14 @@ import pytest
 from contact_scenes import Scene, add_free_body, add_ground, contact_library, free_state, hydroelastic
 
 import merganser.geometry.hydroelastic.representation as representation
+import merganser.multibody.plant.step.dynamics as dynamics_module
 from merganser.analysis import Simulator, Simulator_
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
 from merganser.framework.math import RigidTransform
 from merganser.geometry import Box, HalfSpace, Mesh, SceneGraph, Sphere
 from merganser.multibody.contact.layout import NOT_CONVERGED
-from merganser.multibody.contact.step import NOT_SOLVED
-from merganser.multibody.contact.step_records import OUTCOME
+from merganser.multibody.contact.step_records import NOT_SOLVED, OUTCOME
 from merganser.multibody.plant import ContactModel, MultibodyPlant
 
 LIB = contact_library("ours")
@@ -47,7 +47,7 @@ def outcome(scene: Scene) -> list[Any]:
 @pytest.mark.parametrize("time_step", [H, 0.0])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_what_interrupts_the_making_of_surfaces_does_not_change_the_contact_of_the_next_advance(
+def test_interrupts_while_surfaces_are_made_do_not_change_later_contact(
     error: type[BaseException], model: str, time_step: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     undisturbed, struck = (scene_of(ball_on_ground, model, time_step) for _ in range(2))
@@ -90,23 +90,25 @@ def test_a_mesh_that_is_not_closed_is_named_with_its_file_at_each_advance(
     assert len(set(messages)) == 1
 
 
-def test_a_step_that_was_interrupted_while_solved_by_another_law_leaves_the_law_of_the_plant() -> None:
+def test_a_step_interrupted_while_solved_by_another_law_restores_the_plants_law(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Where the chosen approximation has no solution a step is taken by SAP, and that step alone."""
     scene = scene_of(ball_on_ground, "kHydroelastic", H)
-    dynamics = scene.plant._dynamics
-    w, table = dynamics.views.workspace(scene.context), dynamics.inputs.actuators_in(scene.context)
-    buffers = dynamics.step_buffers(scene.context, w, table)
+    settings, used = scene.plant._settings.of_solver(), []
 
-    def run(buffers: Any, out: Any) -> int:
-        if buffers._fallback is not None:
+    def take_step(*given: Any) -> int:
+        used.append(given[0].contact.settings)
+        if used[-1] is not settings:
             raise KeyboardInterrupt
-        out.found[OUTCOME] = NOT_CONVERGED
+        given[-1].found[OUTCOME] = NOT_CONVERGED
         return NOT_SOLVED
 
-    with pytest.raises(KeyboardInterrupt), pytest.warns(RuntimeWarning, match="SAP"):
-        dynamics.run_with_capacity(scene.context, buffers, buffers.controllers, run)
-    dynamics.step_buffers(scene.context, w, table)
-    assert buffers.model.contact.settings is dynamics.settings.of_solver()
+    monkeypatch.setattr(dynamics_module, "take_step", take_step)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt), pytest.warns(RuntimeWarning, match="SAP"):
+            scene.plant.ExecuteForcedEvents(scene.context)
+    assert [each is settings for each in used] == [True, False, True, False]
 
 
 # ---------------------------------------------------------------------- geometry that another plant moves

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from plants import arm_and_box, free_box, set_random_state
 
+from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import (
     BallRpyJoint,
+    BodyIndex,
     FixedOffsetFrame,
     JacobianWrtVariable,
     MultibodyForces,
@@ -45,6 +47,45 @@ def context(plant):
 def frames(plant):
     """B, A and E."""
     return plant.GetFrameByName("tool"), plant.GetFrameByName("on_ball"), plant.GetFrameByName("box")
+
+
+def test_arrays_of_all_bodies_are_those_of_each_and_belong_to_the_caller(plant, context):
+    X_WB, J = plant.EvalBodyPosesInWorld(context), plant.CalcBodyJacobiansInWorld(context)
+    kept = X_WB.copy(), J.copy()
+    assert len(X_WB) == len(J) == plant.num_bodies()
+    W = plant.world_frame()
+    for index in range(plant.num_bodies()):
+        body = plant.get_body(BodyIndex(index))
+        np.testing.assert_array_equal(X_WB[index], plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4())
+        expected = plant.CalcJacobianSpatialVelocity(context, V, body.body_frame(), np.zeros(3), W, W)
+        np.testing.assert_array_equal(J[index], expected)
+    plant.SetPositions(context, plant.GetPositions(context) + 0.1)
+    assert not np.array_equal(plant.EvalBodyPosesInWorld(context), kept[0])
+    assert not np.array_equal(plant.CalcBodyJacobiansInWorld(context), kept[1])
+    np.testing.assert_array_equal(X_WB, kept[0])
+    np.testing.assert_array_equal(J, kept[1])
+
+
+def test_the_dynamics_of_a_manipulator_in_one_call_are_those_of_three(plant, context):
+    M, Cv, tau_g = plant.CalcManipulatorDynamics(context)
+    np.testing.assert_array_equal(M, plant.CalcMassMatrix(context))
+    np.testing.assert_array_equal(Cv, plant.CalcBiasTerm(context))
+    np.testing.assert_array_equal(tau_g, plant.CalcGravityGeneralizedForces(context))
+
+
+def test_derivatives_of_all_poses_are_those_of_each():
+    plant = make_plant().ToAutoDiffXd()
+    context = plant.CreateDefaultContext()
+    plant.SetPositions(context, InitializeAutoDiff(np.linspace(0.3, 0.9, plant.num_positions())).ravel())
+    body = plant.GetBodyByName("box")
+    found = plant.EvalBodyPosesInWorld(context)[body.index()][:3]
+    expected = plant.EvalBodyPoseInWorld(context, body).GetAsMatrix34()
+    found, expected = (ExtractGradient(X.reshape(-1, 1)) for X in (found, expected))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+    W = plant.world_frame()
+    J = plant.CalcBodyJacobiansInWorld(context)[body.index()].reshape(-1, 1)
+    expected = plant.CalcJacobianSpatialVelocity(context, V, body.body_frame(), np.zeros(3), W, W).reshape(-1, 1)
+    np.testing.assert_allclose(ExtractGradient(J), ExtractGradient(expected), rtol=0, atol=1e-14)
 
 
 def test_jacobians_agree_with_each_other(plant, context):

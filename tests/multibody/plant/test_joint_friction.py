@@ -147,7 +147,7 @@ def test_a_controller_is_left_with_an_error_of_the_friction_at_most(approximatio
     assert effort[0] == pytest.approx(3.0 - LOAD, abs=0.05)
 
 
-def test_friction_is_told_as_a_force_of_the_joint() -> None:
+def test_friction_is_reported_as_a_force_of_the_joint() -> None:
     plant, joint = slider(2.0 * LOAD)
     context = run(plant, [0.0], 0.01)
     reaction = plant.get_reaction_forces_output_port().Eval(context)[joint.index()]

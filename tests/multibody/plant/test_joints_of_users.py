@@ -322,7 +322,7 @@ def test_the_compiled_plan_and_python_agree_to_the_last_bit(time_step: float) ->
     assert np.abs(ends[0][:, -1] - ends[0][:, 0]).max() > 0.01
 
 
-def test_output_ports_tell_what_the_functions_do() -> None:
+def test_output_ports_agree_with_the_functions() -> None:
     plant = chain()
     context = in_motion(plant)
     X_WB = plant.get_body_poses_output_port().Eval(context)

@@ -5,9 +5,8 @@ import pytest
 from plants import arm_and_box, no_actuation, pendulum, set_random_state
 
 from merganser.framework import DiagramBuilder, LeafSystem
-from merganser.framework.primitives import Adder, FirstOrderTaylorApproximation
-from merganser.framework.primitives.linear import linearization
-from merganser.framework.primitives.linear.linearization import jacobian_of
+from merganser.framework.primitives import Adder, FirstOrderTaylorApproximation, linearization
+from merganser.framework.primitives.linearization import jacobian_of
 
 DIFFERENCED = 1e-6  # of derivatives of size 100
 

@@ -1,4 +1,4 @@
-"""Dynamics with slopes at many points: those in closed form are those of AutoDiffXd, or there are none."""
+"""Dynamics with slopes at many points: closed forms, where they exist, equal AutoDiffXd."""
 
 from __future__ import annotations
 

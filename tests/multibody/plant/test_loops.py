@@ -317,7 +317,7 @@ def test_loop_joints_that_cannot_be_are_refused():
     for call in (second.get_angle, second.Lock, second.GetDampingVector):
         with pytest.raises(RuntimeError, match="'second' closes a loop"):
             call(context)
-    with pytest.raises(RuntimeError, match="no loop joint of plant"):
+    with pytest.raises(RuntimeError, match="not a loop joint of plant"):
         plant.CalcLoopJointSpatialForce(context, plant.GetJointByName("hinge"))
 
 
@@ -343,7 +343,7 @@ def test_the_tamsi_solver_takes_no_loop_joint():
 
 @pytest.mark.parametrize("name", JOINTS)
 def test_in_discrete_time_a_loop_joint_moves_bodies_as_that_of_a_tree_does(name):
-    """Both steps are of first order, so that the difference after a time goes with the time step."""
+    """Both take velocity products alike, so that little but the tolerance of the solver is left of the difference."""
     ends = []
     for h in (2e-4, 1e-4):
         (tree, context, bodies), (loop, in_loop, loop_bodies) = pair(name, time_step=h)
@@ -356,7 +356,7 @@ def test_in_discrete_time_a_loop_joint_moves_bodies_as_that_of_a_tree_does(name)
             for plant, x, of in ((tree, context, bodies), (loop, in_loop, loop_bodies))
         ]
         ends.append(np.abs(np.subtract(*poses)).max())
-    assert ends[1] < 2e-4 and ends[1] < 0.6 * ends[0]
+    assert max(ends) < 1e-5
 
 
 def test_the_force_of_a_loop_joint_in_a_step_goes_to_that_of_continuous_time():
@@ -372,7 +372,7 @@ def test_the_force_of_a_loop_joint_in_a_step_goes_to_that_of_continuous_time():
     converted.SetPositionsAndVelocities(with_derivatives, InitializeAutoDiff(x).ravel())
     joint = converted.get_loop_joint(0)
     found = converted.CalcLoopJointSpatialForce(with_derivatives, joint).get_coeffs()
-    np.testing.assert_allclose(ExtractValue(found).ravel(), forces[1], rtol=1e-6)  # what the solver leaves
+    np.testing.assert_allclose(ExtractValue(found).ravel(), forces[1], rtol=1e-5)  # what the solver leaves
     moved = x.copy()
     moved[-1] += 1e-6
     loop.SetPositionsAndVelocities(context, moved)

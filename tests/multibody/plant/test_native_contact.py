@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 from compile_policy import compile_at_once
 
-from merganser.analysis import BatchSimulator, Simulator
+from merganser.analysis import BatchSimulator, PrintSimulatorStatistics, Simulator, Simulator_
 from merganser.framework import Context, DiagramBuilder, EventStatus, LeafSystem
+from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.math import RigidTransform
 from merganser.framework.primitives import ConstantVectorSource, LogVectorOutput, Sine
 from merganser.geometry import (
@@ -118,7 +120,7 @@ class Watcher(LeafSystem):
 
 def make_scene(
     way: str, approximation: str = "kLagged", sampled: bool = True, constraint: bool = False,
-    watch: Callable[[], None] | None = None, has_single_point: bool = False,
+    watch: Callable[[], None] | None = None, has_single_point: bool = False, anchored: bool = False,
 ) -> Scene:  # fmt: skip
     builder = DiagramBuilder()
     plant, scene_graph = AddMultibodyPlantSceneGraph(builder, TIME_STEP)
@@ -130,6 +132,11 @@ def make_scene(
             plant.GetBodyByName("ball"), np.zeros(3), plant.GetBodyByName("upper"), np.array([0.1, 0.1, 0.05]), 0.3
         )
     plant.Finalize()
+    if anchored:
+        wall, properties = GeometryInstance(RigidTransform([5.0, 0.0, 5.0]), Sphere(0.1), "wall"), ProximityProperties()
+        AddContactMaterial(properties=properties, friction=CoulombFriction(0.7, 0.6))
+        wall.set_proximity_properties(properties)
+        scene_graph.RegisterAnchoredGeometry(scene_graph.RegisterSource("others"), wall)
     for name, system, port in (
         ("desired", ConstantVectorSource(np.array([-0.9, 0.1, 0.0, 0.0])),
          plant.get_desired_state_input_port(plant.GetModelInstanceByName("arm"))),
@@ -277,7 +284,7 @@ def test_a_filter_that_a_python_event_sets_holds_from_the_next_step_on() -> None
     assert native.plant.EvalBodyPoseInWorld(native.context, native.plant.GetBodyByName("ball")).translation()[2] < 0.05
 
 
-def test_controllers_without_desired_state_are_disarmed_in_the_plan_until_it_is_fixed() -> None:
+def test_controllers_without_desired_state_are_disarmed_in_the_plan() -> None:
     found = []
     for way in WAYS:
         builder = DiagramBuilder()
@@ -300,7 +307,7 @@ def test_controllers_without_desired_state_are_disarmed_in_the_plan_until_it_is_
     np.testing.assert_array_equal(found[1], found[0])
 
 
-def test_locked_joints_are_left_to_python_and_stand_still() -> None:
+def test_locked_joints_are_left_to_python_and_are_at_rest() -> None:
     found = []
     for way in WAYS:
         scene = make_scene(way)
@@ -388,7 +395,7 @@ def pendulum_with_limits() -> MultibodyPlant:
 
 
 def test_a_simulation_is_in_python_for_the_first_step_at_a_joint_limit_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.background_code.BackgroundCode.is_there", lambda _code: False)
+    monkeypatch.setattr("merganser.framework.when_to_compile.OptionalCode.is_kept", lambda _code: False)
     found, num_calls = [], []
     for way in WAYS:
         plant = pendulum_with_limits()
@@ -418,7 +425,7 @@ def test_simulations_of_a_batch_that_reach_joint_limits_stay_in_their_lane(
     assert np.all(np.abs(expected[0]) < 0.52)  # all have fallen to a limit
 
     monkeypatch.setenv("MERGANSER_PLAN", "always")
-    monkeypatch.setattr("merganser.framework.background_code.BackgroundCode.is_there", lambda _code: True)
+    monkeypatch.setattr("merganser.framework.when_to_compile.OptionalCode.is_kept", lambda _code: True)
     monkeypatch.setattr("merganser.analysis.batches.batch_simulation._WORTH_A_THREAD", 1e-9)
     alone: list[int] = []
     monkeypatch.setattr(BatchSimulator, "_simulate_alone", lambda _batch, _work, index: alone.append(index))
@@ -438,3 +445,34 @@ def test_the_operation_of_a_plant_is_made_once_for_a_simulation(monkeypatch: pyt
     simulator.AdvanceTo(0.1)
     assert plant._dynamics.native.num_calls < 5
     assert len([code for code in codes if code is not None]) <= 2  # to see whether a plan pays, and for the plan
+
+
+def test_statistics_say_why_python_takes_the_steps_of_a_plant(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(simulator: Any) -> str:
+        PrintSimulatorStatistics(simulator)
+        return next((line for line in capsys.readouterr().out.splitlines() if " in Python: " in line), "")
+
+    scene = make_scene("always")
+    scene.simulator.AdvanceTo(0.02)
+    assert said(scene.simulator) == ""
+    scene.simulator.set_use_native_plan(False)
+    scene.simulator.AdvanceTo(0.04)
+    assert re.match("::Diagram::plant: 10 steps in Python: no compiled loop has taken them", said(scene.simulator))
+    with monkeypatch.context() as patch:
+        patch.setattr("merganser.framework.when_to_compile.OptionalCode.is_kept", lambda _code: False)
+        assert said(scene.simulator).endswith(": its step has not been compiled yet.")
+    scene.plant.get_applied_spatial_force_input_port().FixValue(scene.context, [])
+    scene.simulator.AdvanceTo(0.06)
+    assert re.match("::Diagram::plant: 20 steps in Python: spatial forces come through", said(scene.simulator))
+    gradients = Simulator_[AutoDiffXd](scene.simulator.get_system().ToAutoDiffXd())
+    gradients.AdvanceTo(0.002)
+    assert said(gradients).endswith(": compiled code takes floats only.")
+
+
+def test_statistics_say_that_geometries_of_others_leave_steps_to_python(capsys: pytest.CaptureFixture[str]) -> None:
+    scene = make_scene("always", anchored=True)
+    scene.simulator.AdvanceTo(0.02)
+    PrintSimulatorStatistics(scene.simulator)
+    assert "::plant: 10 steps in Python: its SceneGraph has geometries of other systems.\n" in capsys.readouterr().out

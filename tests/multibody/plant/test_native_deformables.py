@@ -101,3 +101,42 @@ def test_an_error_in_the_plan_is_that_of_python_and_leaves_the_context_as_it_was
     assert (scene.context.get_discrete_state(1).CopyToVector() == before).all()
     scene.throw(0, [0.0, 0.0, 0.0])
     assert np.isfinite(scene.advance(0.1).vertices()).all()
+
+
+def stack(way: str, has_soft: bool) -> SoftScene:
+    """Three boxes that fall on each other beside a hand that is driven beyond its limit; perhaps a ball far away."""
+    scene = SoftScene()
+    plant = scene.plant
+    if has_soft:
+        scene.add_soft(Sphere(0.1), (0.0, 0.0, 5.0), hint=0.12)
+    boxes = [scene.add_rigid(Box(0.1, 0.1, 0.1), name=f"box {i}") for i in range(3)]
+    hand = plant.AddRigidBody("hand", SpatialInertia.SolidSphereWithMass(1.0, 0.05))
+    slide = PrismaticJoint("slide", plant.world_frame(), hand.body_frame(), [0.0, 0.0, 1.0], -0.05, 0.05)
+    motor = plant.AddJointActuator("motor", plant.AddJoint(slide), 30.0)
+    motor.set_controller_gains(PdControllerGains(p=500.0, d=20.0))
+    scene.finish()
+    for i, box in enumerate(boxes):
+        plant.SetFreeBodyPose(scene.context, box, RigidTransform([0.01 * i, 0.0, 0.055 + 0.12 * i]))
+    port = plant.get_desired_state_input_port(hand.model_instance())
+    port.FixValue(scene.context, np.array([-0.2, 0.0]))
+    scene.simulator.set_use_native_plan(way == "always", at_once=way == "always")
+    return scene.advance(0.2)
+
+
+@pytest.mark.parametrize("way", ["never", "always"])
+def test_a_deformable_body_that_touches_nothing_leaves_rigid_ones_as_they_are(way: str) -> None:
+    alone, beside = (
+        scene.context.get_discrete_state(0).CopyToVector() for scene in (stack(way, False), stack(way, True))
+    )
+    assert (alone == beside).all() and np.isfinite(alone).all()
+
+
+def test_the_step_of_rigid_bodies_needs_no_kernel_of_deformable_ones() -> None:
+    records = []
+    for has_soft in (False, True):
+        scene = stack("always", has_soft)
+        native = scene.plant._dynamics.native
+        records.append(native._record(scene.context, native.buffers_of(scene.context)))
+    rigid, soft = ({name for name, address in record.model.code._asdict().items() if address} for record in records)
+    assert records[0].deformables == () and len(records[1].deformables) == 2
+    assert rigid < soft and soft - rigid >= {"start_motion", "free_motion", "find_participants", "pose_deformables"}

@@ -282,7 +282,7 @@ def test_what_is_on_the_disk_is_used_from_the_first_steps_on(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("time_step", [0.0, 0.002])
-def test_actuation_ports_that_are_not_connected_are_zero_in_the_plan_and_may_be_fixed_later(time_step: float) -> None:
+def test_unconnected_actuation_ports_are_zero_in_the_plan_and_may_be_fixed_later(time_step: float) -> None:
     found = []
     for way in WAYS:
         plant = arm(time_step)

@@ -241,7 +241,7 @@ def logged_hinge(kind: type[MultibodyPlant], fixed: list[float] | None = None) -
 
 
 @pytest.mark.parametrize(("kind", "fixed", "effort"), [(Heated, None, 1.0), (MultibodyPlant, [5.0], 5.0)])
-def test_outputs_of_continuous_plants_are_those_of_the_dynamics_whoever_computes_the_derivatives(
+def test_outputs_of_continuous_plants_are_those_of_the_dynamics_in_every_mode(
     kind: type[MultibodyPlant], fixed: list[float] | None, effort: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for way in WAYS:

@@ -270,7 +270,7 @@ def test_feedforward_through_both_ports_adds_up():
     np.testing.assert_allclose(next_state(plant, context), expected, rtol=1e-12)
 
 
-def test_of_a_partly_controlled_model_instance_the_other_actuators_exert_their_feedforward():
+def test_actuators_without_controllers_exert_their_feedforward():
     plant = arm(num_controlled=2)
     context, q_d, v_d, u_ff = commanded(plant)
     u = net_actuation(plant, context)
@@ -302,7 +302,7 @@ def test_a_desired_state_that_is_not_finite_is_an_error_of_its_port():
             net_actuation(plant, context)
 
 
-def test_desired_states_of_instances_are_independent_and_only_controlled_ones_need_one():
+def test_only_controlled_instances_need_desired_states_and_these_are_independent():
     plant = MultibodyPlant(H)
     for name, p in (("free", 0.0), ("left", 50.0), ("right", 80.0)):
         instance = plant.AddModelInstance(name)

@@ -7,6 +7,7 @@ import pytest
 from plants import box_inertia
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.common.deprecation import DrakeDeprecationWarning
 from merganser.framework.math import RigidTransform
 from merganser.framework.yaml import yaml_dump_typed, yaml_load_typed
 from merganser.geometry import HydroelasticContactRepresentation, Sphere
@@ -86,6 +87,32 @@ def test_a_wrong_setting_is_refused_before_anything_is_changed(setting, message)
     with pytest.raises(RuntimeError, match=message):
         AddMultibodyPlant(MultibodyPlantConfig(**setting), builder)
     assert builder.empty()
+
+
+def test_the_name_of_a_solver_sets_its_approximation_with_a_warning():
+    plant, continuous = MultibodyPlant(0.1), MultibodyPlant(0.0)
+    for solver, approximation in (
+        (DiscreteContactSolver.kTamsi, DiscreteContactApproximation.kTamsi),
+        (DiscreteContactSolver.kSap, DiscreteContactApproximation.kSap),
+    ):
+        with pytest.warns(DrakeDeprecationWarning, match="Use set_discrete_contact_approximation"):
+            plant.set_discrete_contact_solver(contact_solver=solver)
+        assert plant.get_discrete_contact_solver() is solver
+        assert plant.get_discrete_contact_approximation() is approximation
+        with pytest.warns(DrakeDeprecationWarning):
+            continuous.set_discrete_contact_solver(solver)
+        assert continuous.get_discrete_contact_approximation() is DiscreteContactApproximation.kLagged
+        config = MultibodyPlantConfig()
+        assert config.discrete_contact_solver == ""
+        with pytest.warns(DrakeDeprecationWarning, match="Use discrete_contact_approximation"):
+            config.discrete_contact_solver = solver.name[1:].lower()
+        with pytest.warns(DrakeDeprecationWarning):
+            assert MultibodyPlantConfig(discrete_contact_solver=solver.name[1:].lower()) == config
+        assert AddMultibodyPlant(config, DiagramBuilder()).plant.get_discrete_contact_approximation() is approximation
+    with pytest.raises(RuntimeError, match="unknown discrete_contact_solver 'newton'; known are tamsi, sap"):
+        MultibodyPlantConfig(discrete_contact_solver="newton")
+    with pytest.raises(TypeError, match="takes a DiscreteContactSolver, not a str"):
+        plant.set_discrete_contact_solver("sap")
 
 
 def test_a_config_fits_a_plant_of_its_time_step_that_is_not_finalized():

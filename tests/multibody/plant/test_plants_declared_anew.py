@@ -68,7 +68,7 @@ def furnished(time_step: float = 0.01, kind: type[MultibodyPlant] = MultibodyPla
 
 
 def declarations(plant: MultibodyPlant) -> list[object]:
-    """What can be told apart about ports, state, parameters, cache and events."""
+    """All that can differ in ports, state, parameters, cache and events."""
     ports = [*plant._sys_input_ports, *plant._sys_output_ports]
     return [
         plant._sys_declarations(),
@@ -121,11 +121,11 @@ class Derived(MultibodyPlant):
 
 @pytest.mark.parametrize("time_step", [0.0, 0.01])
 def test_converted_plant_is_declared_as_its_copy_would_be(time_step):
-    anew, copied = furnished(time_step).ToAutoDiffXd(), furnished(time_step, Derived).ToAutoDiffXd()
-    assert type(anew) is MultibodyPlant_[AutoDiffXd] and isinstance(copied, Derived)
-    assert declarations(anew) == declarations(copied)
-    assert settings(anew) == settings(copied)
-    contexts = anew.CreateDefaultContext(), copied.CreateDefaultContext()
+    converted, copied = furnished(time_step).ToAutoDiffXd(), furnished(time_step, Derived).ToAutoDiffXd()
+    assert type(converted) is MultibodyPlant_[AutoDiffXd] and isinstance(copied, Derived)
+    assert declarations(converted) == declarations(copied)
+    assert settings(converted) == settings(copied)
+    contexts = converted.CreateDefaultContext(), copied.CreateDefaultContext()
     for mine, theirs in zip(contexts[0]._numbers(), contexts[1]._numbers(), strict=True):
         np.testing.assert_array_equal([x.value() for x in mine], [x.value() for x in theirs])
 

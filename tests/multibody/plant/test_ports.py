@@ -15,7 +15,7 @@ TIME_STEPS = pytest.mark.parametrize("time_step", [0.0, 1e-3], ids=["continuous"
 
 
 def response(plant, context):
-    """What the inputs act on: vdot of a continuous plant, v+ of a discrete one."""
+    """The quantity that inputs change: vdot of a continuous plant, v+ of a discrete one."""
     if not plant.is_discrete():
         return plant.EvalTimeDerivatives(context).CopyToVector()[plant.num_positions() :]
     after = context.Clone()

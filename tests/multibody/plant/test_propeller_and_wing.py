@@ -93,7 +93,7 @@ def test_propeller_of_another_plant_is_reported() -> None:
     context = propeller.CreateDefaultContext()
     propeller.get_command_input_port().FixValue(context, [1.0])
     propeller.get_body_poses_input_port().FixValue(context, Value([RigidTransform()]))
-    with pytest.raises(RuntimeError, match=r"Propeller .* belongs to body 7, but its inputs tell about 1 bodies"):
+    with pytest.raises(RuntimeError, match=r"Propeller .* belongs to body 7, but its inputs are for 1 bodies"):
         propeller.get_spatial_forces_output_port().Eval(context)
     with pytest.raises(TypeError, match="BodyIndex, or a list of PropellerInfo"):
         Propeller(3)  # type: ignore[arg-type]

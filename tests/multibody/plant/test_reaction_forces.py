@@ -138,7 +138,7 @@ def test_reactions_applied_forces_and_gravity_move_each_body_as_newton_and_euler
 
 
 @TIME_STEPS
-def test_the_part_along_the_axis_is_actuation_damping_and_applied_force_less_what_the_rotor_takes(time_step):
+def test_the_torque_along_the_axis_is_actuation_damping_and_applied_minus_rotor(time_step):
     plant = tree(time_step, 4, is_driven=True)
     context = context_of(plant, 4)
     F_CJc_Jc = plant.get_reaction_forces_output_port().Eval(context)
@@ -255,7 +255,7 @@ def test_loop_joints_act_on_the_bodies_that_other_joints_hold():
 
 
 @pytest.mark.parametrize(("speed", "most"), [(0.1, 1e-6), (1.0, 4e-3)])
-def test_hinges_of_a_turning_chain_carry_no_moment_about_their_axes_in_a_discrete_step(speed, most):
+def test_hinges_of_a_turning_chain_carry_no_moment_about_their_axes(speed, most):
     """The step takes velocity products in its middle (kernels/velocity_products.py), and so do reaction forces.
 
     What is left in the faster case is what the step corrects of the energy, of first order in the step.

@@ -21,7 +21,7 @@ from merganser.multibody.plant import (
     MultibodyPlant,
     MultibodyPlant_,
 )
-from merganser.multibody.plant.scalars import float_model
+from merganser.multibody.plant.scalars import chain_rules as float_model
 from merganser.multibody.tree import (
     FixedOffsetFrame,
     JacobianWrtVariable,

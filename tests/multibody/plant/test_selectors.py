@@ -84,7 +84,7 @@ def test_graphviz_string_holds_bodies_by_instance_and_joints_from_child_to_paren
     assert 'body4 -> body0 [label="box [quaternion_floating]"];' in text
 
 
-def test_graphviz_string_before_finalize_has_no_joint_of_loose_bodies_and_escapes_names():
+def test_graphviz_before_finalize_has_no_joints_of_loose_bodies_and_escapes_names():
     plant = MultibodyPlant(0.0)
     plant.AddRigidBody('a "b"', box_inertia())
     text = plant.GetTopologyGraphvizString()

@@ -172,7 +172,7 @@ def test_parts_of_arrays(plant, arm, thing):
     np.testing.assert_array_equal(v, [8, 9, 2, 3, 4, 5, 6, 7])
     plant.SetActuationInArray(arm, [8, 9], u)
     np.testing.assert_array_equal(u, [8, 9])
-    # Limits are infinite where there are none.
+    # Missing limits are infinite.
     assert np.isinf(plant.GetPositionsFromArray(arm, plant.GetPositionUpperLimits())).all()
 
 

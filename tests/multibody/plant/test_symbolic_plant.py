@@ -45,7 +45,7 @@ def assert_equal_expressions(actual, expected):
     """Identically: the difference is a polynomial in sines and cosines, zero as s^2 + c^2 = 1."""
     for ours, theirs in zip(np.ravel(actual), np.ravel(expected)):
         assert isinstance(ours, symbolic.Expression)
-        difference = sympy.expand_trig(sympy.nsimplify((ours - theirs)._node, rational=True))
+        difference = sympy.expand_trig(sympy.nsimplify(symbolic.to_sympy(ours - theirs), rational=True))
         variables = difference.free_symbols
         pairs = [(x, sympy.Dummy("s"), sympy.Dummy("c")) for x in variables]
         for x, s, c in pairs:

@@ -1,4 +1,4 @@
-"""What a plant does not do is said by name: once as a warning where it goes on, or as an error."""
+"""Features that a plant lacks are named: once in a warning, or in an error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIB = contact_library("ours")
 H = 1e-3
 
 
-def told(run: Any) -> list[str]:
+def warnings_of(run: Any) -> list[str]:
     """The warnings of a run."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -68,12 +68,12 @@ def two_balls(model: ContactModel, *kinds: str, time_step: float = H) -> Scene:
         (ContactModel.kHydroelastic, ("compliant", "compliant", "rigid"), 2),
     ],
 )
-def test_surfaces_where_both_have_properties_and_one_gives_way_and_points_for_all_else(
+def test_surfaces_if_both_have_properties_and_one_is_compliant_else_points(
     model: ContactModel, kinds: tuple[str, ...], num_surfaces: int, time_step: float
 ) -> None:
     scene = two_balls(model, *kinds, time_step=time_step)
     scene.plant.SetPositionsAndVelocities(scene.context, free_state([0.0, 0.0, 0.098], [1.0, 0.0, 0.098]))
-    assert not told(lambda: scene.simulator.AdvanceTo(1e-3))
+    assert not warnings_of(lambda: scene.simulator.AdvanceTo(1e-3))
     results = scene.plant.get_contact_results_output_port().Eval(scene.context)
     assert (results.num_hydroelastic_contacts(), results.num_point_pair_contacts()) == (num_surfaces, 2 - num_surfaces)
 
@@ -90,7 +90,7 @@ def test_the_strict_hydroelastic_model_refuses_what_has_no_surface_by_name(
     kinds: tuple[str, ...], words: str, time_step: float
 ) -> None:
     scene = two_balls(ContactModel.kHydroelastic, *kinds, time_step=time_step)
-    assert not told(lambda: scene.simulator.AdvanceTo(5e-3))  # in the air
+    assert not warnings_of(lambda: scene.simulator.AdvanceTo(5e-3))  # in the air
     x = free_state([0.0, 0.0, 0.098], [1.0, 0.0, 0.3])
     scene.plant.SetPositionsAndVelocities(scene.context, x)
     with pytest.raises(RuntimeError, match=words) as error:
@@ -189,14 +189,14 @@ def test_limits_of_joints_whose_rates_are_velocities_are_kept(kind: str, approxi
     assert 0.19 < highest < 0.22
 
 
-def test_limits_of_roll_pitch_and_yaw_are_told_when_the_plant_is_finalized() -> None:
+def test_finalize_warns_of_limits_of_roll_pitch_and_yaw() -> None:
     plant = MultibodyPlant(H)
     body = plant.AddRigidBody("body", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
     joint = plant.AddJoint(BallRpyJoint("shoulder", plant.world_frame(), body.body_frame()))
     joint.set_position_limits([-1.0] * 3, [1.0] * 3)
-    (message,) = told(plant.Finalize)
+    (message,) = warnings_of(plant.Finalize)
     assert "does not keep the position limits of joints 'shoulder'" in message
-    assert not told(plant.ToAutoDiffXd)
+    assert not warnings_of(plant.ToAutoDiffXd)
 
 
 # ---------------------------------------------------------------------- symbols
@@ -252,7 +252,7 @@ def test_a_symbolic_step_is_free_motion_where_nothing_acts() -> None:
     def step() -> None:
         diagram.ExecuteForcedEvents(context)
 
-    assert not told(step)
+    assert not warnings_of(step)
     fall = plant.GetVelocities(mine)[plant.GetJointByName("ball").velocity_start() + 5]
     assert float(fall.Evaluate()) == pytest.approx(-9.81 * H)
 
@@ -267,6 +267,6 @@ def test_symbolic_dynamics_of_variables_say_once_what_they_leave_out() -> None:
         for _ in range(2):
             diagram.ExecuteForcedEvents(context)
 
-    (message,) = told(step_twice)
+    (message,) = warnings_of(step_twice)
     assert "in symbolic expressions leave out contact of 2 collision geometries" in message
     assert "the limits of joints 'elbow'" in message

@@ -126,7 +126,7 @@ def test_gravity_that_cannot_be_is_refused(gravity: list[float]) -> None:
         Station(gravity=gravity)
 
 
-def test_a_sensor_of_a_body_that_a_plant_has_not_is_told() -> None:
+def test_a_sensor_of_a_body_of_another_plant_is_an_error() -> None:
     station = Station()
     context = station.accelerometer.CreateDefaultContext()
     for port in map(station.accelerometer.get_input_port, range(3)):

@@ -29,7 +29,7 @@ def make(text: str = SCENE, time_step: float = 0.01):
     return builder, plant, parser, instance
 
 
-def test_touch_sensors_bear_what_rests_on_their_site_and_accelerometers_measure_gravity():
+def test_touch_sensors_measure_weights_and_accelerometers_gravity():
     builder, plant, parser, instance = make()
     sensors = AddMjcfSensors(builder, parser, instance)
     assert sensors.get_name() == "m_sensors"
@@ -48,7 +48,7 @@ def test_an_unknown_sensor_is_an_error_with_a_hint():
         AddMjcfSensors(builder, parser).get_sensor_output_port("sola")
 
 
-def test_what_is_left_out_is_told_with_its_reason(caplog):
+def test_what_is_left_out_is_reported_with_its_reason(caplog):
     make()
     for text in (
         "<rangefinder> of a camera, or with other data than distances, is left out: take a depth image",
@@ -163,3 +163,12 @@ def test_a_range_finder_without_a_scene_graph_says_what_it_lacks():
     np.testing.assert_array_equal(sensors.get_sensor_output_port("g").Eval(context), np.zeros(3))
     with pytest.raises(RuntimeError, match=r"Input port 'geometry_query'.* is not connected"):
         sensors.get_sensor_output_port("r").Eval(context)
+
+
+@pytest.mark.parametrize("principal", ['principal=".0001 .0002"', 'principalpixel="10 20"'])
+def test_principal_points_of_cameras_are_those_of_the_file(principal):
+    sizes = 'resolution="640 480" sensorsize=".0064 .0048" focal=".004 .005"'
+    _, _, parser, instance = make(f'<mujoco><worldbody><camera name="c" {sizes} {principal}/></worldbody></mujoco>')
+    config = GetMjcfCameraConfigs(parser, instance)["c"]
+    assert (config.focal_x(), config.focal_y()) == pytest.approx((400.0, 500.0))
+    assert config.principal_point() == pytest.approx((319.5 - 10.0, 239.5 - 20.0))

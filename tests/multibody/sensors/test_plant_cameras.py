@@ -57,7 +57,7 @@ class Station:
         return diagram, diagram.CreateDefaultContext()
 
 
-def test_bodies_are_labelled_by_their_indices_and_look_for_cameras_as_they_do_for_people() -> None:
+def test_bodies_are_labelled_by_index_and_look_alike_to_cameras_and_people() -> None:
     station = Station()
     given = GeometryInstance(RigidTransform([0.5, 0, 0]), Sphere(0.1), "labelled")
     given.set_perception_properties(properties(77))
@@ -172,7 +172,7 @@ BAD_CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     "name": ({"name": ""}, "name must be not empty"),
     "rate": ({"fps": 0.0}, "'preview_camera': fps must be positive and finite; given 0.0"),
     "delay": ({"output_delay": 0.2}, "output_delay must be not negative, and less than 1 / fps; given 0.2"),
-    "focal lengths": ({"focal": CameraConfig.FocalLength()}, r"focal must tell x or y; given FocalLength\(\)"),
+    "focal lengths": ({"focal": CameraConfig.FocalLength()}, r"focal must have x or y; given FocalLength\(\)"),
     "base frame": ({"X_BD": Transform(base_frame="x")}, "X_BD must be without base frame"),
     "frame": ({"X_PB": Transform(base_frame="tool")}, "no frame named 'tool'"),
     "class": ({"renderer_class": "RenderEngineX"}, "renderer_class must be parameters, or one of"),
@@ -220,7 +220,7 @@ cameras:
     assert left.focal_x() == left.focal_y() == pytest.approx(240.0 / np.tan(np.deg2rad(15.0)))
     assert right.focal == CameraConfig.FocalLength(x=300.0) and right.focal_y() == right.focal.focal_y() == 300.0
     assert left.focal.focal_x(left.width, left.height) == left.focal_x()
-    with pytest.raises(RuntimeError, match=r"focal must tell x or y; given FovDegrees\(\)"):
+    with pytest.raises(RuntimeError, match=r"focal must have x or y; given FovDegrees\(\)"):
         CameraConfig.FovDegrees().focal_y(640, 480)
     assert left.renderer_class.lights[0].color == Rgba(1.0, 0.5, 0.0) and right.renderer_class == "RenderEngineGl"
     again = yaml_load_typed(schema=CameraConfig, data=yaml_dump_typed(left))

@@ -59,7 +59,7 @@ def test_of_the_poses_of_body_and_joint_the_last_one_counts(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("is_finalized", [False, True])
-def test_the_pose_of_a_body_is_that_in_the_world_wherever_the_frames_of_its_joint_are(kind, is_finalized):
+def test_the_pose_of_a_body_in_the_world_does_not_depend_on_the_frames_of_its_joint(kind, is_finalized):
     F, M = RigidTransform(RollPitchYaw(0.5, -0.3, 0.2), [1.0, 0.0, 0.5]), RigidTransform([0.0, 0.2, 0.0])
 
     def set_pose(plant, body):
@@ -75,7 +75,7 @@ def test_the_pose_of_a_body_is_that_in_the_world_wherever_the_frames_of_its_join
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_joint_at_a_frame_of_its_own_starts_there_and_not_where_a_model_file_had_the_body(kind):
+def test_a_joint_at_its_own_frame_starts_there_and_not_at_the_pose_of_the_file(kind):
     F = RigidTransform([1.0, 0.0, 0.5])
 
     def joint_added_last(plant, body, add):

@@ -40,7 +40,7 @@ class ArrayViews:
 
 
 class ArrayPlant:
-    """What elements ask of a plant, answered from arrays."""
+    """The plant's functions that elements call, answered from arrays."""
 
     def __init__(self, tree):
         tree.plant = self

@@ -110,7 +110,7 @@ def test_constant_expressions_are_numbers():
 
 
 @pytest.mark.parametrize("T", [AutoDiffXd, Expression])
-def test_inertias_tell_their_scalar_type(T):
+def test_inertias_know_their_scalar_type(T):
     for template, cls in ((SpatialInertia_, SpatialInertia), (UnitInertia_, UnitInertia)):
         assert not isinstance(cls.SolidSphereWithMass(1.0, 0.1) if cls is SpatialInertia else cls(), template[T])
     sphere = SpatialInertia_[T].SolidSphereWithMass(1.0, 0.1)

@@ -31,6 +31,7 @@ from merganser.multibody.tree.kinematics_caches import (
     VelocityKinematicsCache,
 )
 from merganser.multibody.tree.mobilizers import (
+    BodyNode,
     PrismaticMobilizer,
     QuaternionFloatingMobilizer,
     RevoluteMobilizer,
@@ -185,6 +186,18 @@ def added():
     assert not tree.topology_is_valid()
     tree.Finalize()
     return tree, (A, B, C), (pin, ball, free)
+
+
+def test_a_body_node_joins_a_body_its_mobilizer_and_the_node_inboard():
+    tree, (A, B, _), (pin, ball, _) = added()
+    world = BodyNode(None, tree.world_body(), None)
+    node = ball.CreateBodyNode(pin.CreateBodyNode(world, A, pin), body=B, mobilizer=ball)
+    assert (node.body, node.mobilizer, node.parent_node.body, node.parent_node.parent_node) == (B, ball, A, world)
+    for parent, body, mobilizer, message in (
+        (node, A, pin, "body of parent_node must be"), (world, B, pin, "body must be"), (world, A, ball, "mobilizer"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            pin.CreateBodyNode(parent, body, mobilizer)
 
 
 def test_mobilizers_make_a_tree():

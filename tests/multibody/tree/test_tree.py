@@ -256,7 +256,7 @@ def test_unknown_name_suggests_near_names():
         tree.GetBodyByName("griper")
     with pytest.raises(RuntimeError, match=r"no body named 'xyz'.*names there are: 'b1', 'b2'"):
         tree.GetBodyByName("xyz")
-    with pytest.raises(RuntimeError, match=r"no joint named 'j'.*There are none at all"):
+    with pytest.raises(RuntimeError, match=r"no joint named 'j'.*The plant has none"):
         tree.GetJointByName("j")
     with pytest.raises(RuntimeError, match="Did you mean 'DefaultModelInstance'"):
         tree.GetModelInstanceByName("DefaultModel")

@@ -98,7 +98,7 @@ def pose_of(meshcat: Meshcat, path: str, *parts: str) -> np.ndarray:
 # ------------------------------------------------------------------ points
 
 
-def test_arrows_stand_at_contact_points_along_the_force(meshcat: Meshcat) -> None:
+def test_arrows_are_at_contact_points_along_the_force(meshcat: Meshcat) -> None:
     scene = Balls()
     scene.plant.Finalize()
     params = ContactVisualizerParams(newtons_per_meter=5.0, radius=0.01, color=Rgba(1, 0, 1, 0.5), prefix="forces")
@@ -168,14 +168,22 @@ def test_contacts_that_end_or_are_weak_disappear_and_come_back(meshcat: Meshcat)
 @pytest.mark.parametrize("is_soft", [False, True])
 def test_arrows_are_no_longer_than_a_part_of_the_model_if_that_is_wanted(meshcat: Meshcat, is_soft: bool) -> None:
     scene = Balls(is_soft=is_soft)
+    X_WL, wall = RigidTransform([0, 20, 5]), Box(40, 0.5, 10)
+    scene.plant.RegisterCollisionGeometry(scene.plant.world_body(), X_WL, wall, "wall", CoulombFriction(1, 1))
     scene.plant.Finalize()
     params = ContactVisualizerParams(newtons_per_meter=1e-3, longest=0.5)  # 10 km
     ContactVisualizer.AddToBuilder(scene.builder, scene.plant, meshcat, params)
     scene.simulator().AdvanceTo(0.1)
-    size = np.linalg.norm([1.2, 0.2, 0.2])  # of the two balls, without the floor
-    path = "contact_forces/hydroelastic/world+one.ball" if is_soft else "contact_forces/point/world+one.ball"
+    size = np.linalg.norm([1.2, 0.2, 0.2])  # of the two balls, without floor and wall
+    path = f"contact_forces/{'hydroelastic' if is_soft else 'point'}/world.ground0+one.ball"
     X = pose_of(meshcat, path, *(["force_C_W"] if is_soft else []), "cylinder")
     assert np.linalg.norm(X[:3, 2]) == pytest.approx(0.5 * size, rel=0.01)
+    radius = 0.5 * size / 40
+    parent = path + ("/force_C_W" if is_soft else "")
+    (cylinder,) = umsgpack.unpackb(meshcat._GetPackedObject(f"{parent}/cylinder"))["object"]["geometries"]
+    (head,) = umsgpack.unpackb(meshcat._GetPackedObject(f"{parent}/head"))["object"]["geometries"]
+    assert cylinder["radiusTop"] == pytest.approx(radius, rel=0.01)
+    assert head["height"] == pytest.approx(4 * radius, rel=0.01)
     with pytest.raises(RuntimeError, match="longest must be positive; given 0"):
         ContactVisualizer(meshcat, ContactVisualizerParams(longest=0.0))
 
@@ -217,7 +225,7 @@ def test_surfaces_as_triangles_have_their_area_and_pressures(kind: HydroelasticC
     assert areas.sum() == pytest.approx(surface.total_area(), rel=1e-9) and len(pressures) == len(p_WV)
     field = surface.tri_e_MN() if surface.is_triangle() else surface.poly_e_MN()
     np.testing.assert_allclose(pressures, [field.EvaluateAtVertex(v) for v in range(len(p_WV))])
-    p_WV += 1.0  # whoever draws may move them
+    p_WV += 1.0  # the caller may move them
     np.testing.assert_allclose(surface.as_triangles()[0], p_WV - 1.0, atol=1e-12)
 
 

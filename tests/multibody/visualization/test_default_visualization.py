@@ -131,7 +131,7 @@ def test_settings_reach_viewers(meshcat: Meshcat) -> None:
 
 
 def test_there_may_be_no_meshcat(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, "merganser.geometry")  # commands that ran before may have made it tell more
+    caplog.set_level(logging.WARNING, "merganser.geometry")  # commands that ran before may have made it log more
     builder, *_ = boxes()
     ApplyVisualizationConfig(VisualizationConfig(enable_meshcat_creation=False), builder)
     assert [system.get_name() for system in builder.GetSystems()][2:] == ["inertia_visualizer"]
@@ -318,7 +318,7 @@ def test_triads_of_what_does_not_fit_are_refused() -> None:
         with pytest.raises(ValueError, match=text):
             AddFrameTriadIllustration(scene_graph=graph, **arguments)  # type: ignore[arg-type]
     alone = MultibodyPlant(0.0)
-    with pytest.raises(RuntimeError, match="no source of a SceneGraph"):
+    with pytest.raises(RuntimeError, match="not a source of a SceneGraph"):
         AddFrameTriadIllustration(scene_graph=graph, body=alone.world_body())
     AddFrameTriadIllustration(scene_graph=graph, body=body)
     with pytest.raises(RuntimeError, match="x-axis"):

@@ -208,7 +208,7 @@ def test_a_picture_from_the_place_of_the_pages_camera_is_in_its_corner(
 # ------------------------------------------------------------------ contacts
 
 
-def test_arrows_stand_where_boxes_of_a_pile_touch(page: Page, meshcat: Meshcat) -> None:
+def test_arrows_are_where_boxes_of_a_pile_touch(page: Page, meshcat: Meshcat) -> None:
     builder = DiagramBuilder()
     plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.002)
     X_WG = RigidTransform([0, 0, -0.5])

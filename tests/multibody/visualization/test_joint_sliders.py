@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("umsgpack", reason="extra `view`")
 import umsgpack
-from viewer_clients import eventually, matrix_at, what_a_page_is_told
+from viewer_clients import commands_for_a_page, eventually, matrix_at
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
@@ -68,7 +68,7 @@ def test_limits_steps_and_values_are_for_all_or_for_each(meshcat: Meshcat) -> No
     assert range_of(meshcat, "hinge") == [2.0, 2.0, 2.0]
 
 
-def test_names_tell_positions_and_models_apart_where_that_is_needed(meshcat: Meshcat) -> None:
+def test_names_distinguish_positions_and_models_where_needed(meshcat: Meshcat) -> None:
     for is_ambiguous in (False, True):
         plant = MultibodyPlant(0.0)
         inertia = SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1)
@@ -230,6 +230,7 @@ def test_sliders_of_floating_bases_are_folded_away(meshcat: Meshcat) -> None:
     other.Finalize()
     JointSliders(meshcat, plant)
     JointSliders(meshcat, other)
-    told = {c["name"]: (c["group"], c["is_folded"]) for c in what_a_page_is_told(meshcat) if c["type"] == "set_control"}
-    assert told["hinge"] == told["slide"] == ("Joints", False)
-    assert told["box_qw"] == told["box_x"] == ("Pose of box", True)
+    shown = [each for each in commands_for_a_page(meshcat) if each["type"] == "set_control"]
+    controls = {each["name"]: (each["group"], each["is_folded"]) for each in shown}
+    assert controls["hinge"] == controls["slide"] == ("Joints", False)
+    assert controls["box_qw"] == controls["box_x"] == ("Pose of box", True)

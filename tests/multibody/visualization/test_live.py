@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("umsgpack", reason="extra `view`")
 import umsgpack
-from viewer_clients import eventually, what_a_page_is_told
+from viewer_clients import commands_for_a_page, eventually
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, Value
@@ -38,7 +38,7 @@ def meshcat() -> Meshcat:
     return Meshcat(port=0)
 
 
-def tell(meshcat: Meshcat, **message: Any) -> None:
+def send(meshcat: Meshcat, **message: Any) -> None:
     meshcat._InjectWebsocketMessage(umsgpack.packb(message))
 
 
@@ -68,7 +68,7 @@ def running(meshcat: Meshcat, simulator: Simulator, **settings: Any) -> Iterator
     try:
         yield controls
     finally:
-        tell(meshcat, type="simulation", action="stop")
+        send(meshcat, type="simulation", action="stop")
         thread.join(30.0)
         assert not thread.is_alive()
 
@@ -82,21 +82,21 @@ def test_users_pause_step_and_reset_a_simulation(meshcat: Meshcat) -> None:
     time = simulator.get_context().get_time
     with running(meshcat, simulator, is_paused=True):
         assert time() == 0.0
-        tell(meshcat, type="simulation", action="step")
+        send(meshcat, type="simulation", action="step")
         assert eventually(lambda: time() == 0.002)  # the step of the plant
-        tell(meshcat, type="simulation", action="continue")
+        send(meshcat, type="simulation", action="continue")
         assert eventually(lambda: time() > 0.1, 60.0)
-        tell(meshcat, type="simulation", action="pause")
-        tell(meshcat, type="simulation", action="reset")
+        send(meshcat, type="simulation", action="pause")
+        send(meshcat, type="simulation", action="reset")
         assert eventually(lambda: time() == 0.0)
         assert position(simulator, plant).tolist() == [0.0, 0.0, 3.0]
-        tell(meshcat, type="simulation", action="step")
+        send(meshcat, type="simulation", action="step")
         assert eventually(lambda: time() == 0.002)
-    told = {command["type"]: command for command in what_a_page_is_told(meshcat)}
-    assert told["set_simulation_time"]["time"] == 0.002
+    commands = {command["type"]: command for command in commands_for_a_page(meshcat)}
+    assert commands["set_simulation_time"]["time"] == 0.002
 
 
-def test_the_speed_is_what_users_ask_for_and_lost_time_is_not_made_up_for(monkeypatch: Any, meshcat: Meshcat) -> None:
+def test_the_speed_is_the_one_chosen_and_lost_time_is_not_caught_up(monkeypatch: Any, meshcat: Meshcat) -> None:
     from merganser.multibody.visualization import simulation_controls
 
     builder = DiagramBuilder()
@@ -111,7 +111,7 @@ def test_the_speed_is_what_users_ask_for_and_lost_time_is_not_made_up_for(monkey
         now[0] += duration
         looks.append((now[0], simulator.get_context().get_time()))
         if len(looks) == 20:
-            tell(meshcat, type="simulation_rate", rate=0.25)
+            send(meshcat, type="simulation_rate", rate=0.25)
         if len(looks) == 40:
             now[0] += 5.0  # as a laptop that is closed
 
@@ -135,8 +135,8 @@ def test_an_advance_ends_at_its_time_and_a_bar_that_is_deleted_is_gone(meshcat: 
     with pytest.raises(ValueError, match="lies before the time"):
         controls.AdvanceTo(0.2)
     controls.Delete()
-    told = {command["type"]: command for command in what_a_page_is_told(meshcat)}
-    assert not told["set_simulation"]["is_shown"] and "set_simulation_time" not in told
+    commands = {command["type"]: command for command in commands_for_a_page(meshcat)}
+    assert not commands["set_simulation"]["is_shown"] and "set_simulation_time" not in commands
 
 
 @pytest.mark.parametrize("settings", [{"rate": -1.0}, {"rate": math.inf}, {"step": 0.0}, {"step": math.nan}])
@@ -158,12 +158,12 @@ def test_what_is_dragged_comes_to_the_mouse_critically_damped(meshcat: Meshcat) 
     simulator.AdvanceTo(0.1)
     assert np.all(position(simulator, plant) == 0.0)  # nothing is dragged
     target = np.array([0.4, -0.2, 0.1])
-    tell(meshcat, type="drag", path=BOX, point=[0, 0, 0], target=target.tolist())
+    send(meshcat, type="drag", path=BOX, point=[0, 0, 0], target=target.tolist())
     for t in (0.05, 0.1, 0.2, 0.5):
         simulator.AdvanceTo(0.1 + t)
         expected = target * (1.0 - (1.0 + W * t) * math.exp(-W * t))
         assert position(simulator, plant) == pytest.approx(expected, rel=0.02, abs=1e-4)
-    tell(meshcat, type="drag", path="")
+    send(meshcat, type="drag", path="")
     simulator.AdvanceTo(1.0)
     before = position(simulator, plant)
     simulator.AdvanceTo(1.1)
@@ -172,14 +172,14 @@ def test_what_is_dragged_comes_to_the_mouse_critically_damped(meshcat: Meshcat) 
     assert position(simulator, plant) == pytest.approx(before + 0.2 * velocity)  # it is free again
 
 
-def test_the_spring_pulls_where_the_mouse_has_taken_the_body_by_the_mass_that_is_felt_there(meshcat: Meshcat) -> None:
+def test_the_spring_pulls_at_the_grasped_point_by_the_effective_mass(meshcat: Meshcat) -> None:
     builder = DiagramBuilder()
     plant = box_plant(builder, gravity=9.81)
     spring = DragSpring.AddToBuilder(builder, plant, meshcat)
     diagram = builder.Build()
     simulator = Simulator(diagram)
     point = np.array([0.1, 0.15, 0.2])
-    tell(meshcat, type="drag", path=BOX, point=point.tolist(), target=[0, 0, 1])
+    send(meshcat, type="drag", path=BOX, point=point.tolist(), target=[0, 0, 1])
     forces = spring.get_output_port().Eval(spring.GetMyContextFromRoot(simulator.get_context()))
     inertia = MASS / 12 * np.array([0.3**2 + 0.4**2, 0.2**2 + 0.4**2, 0.2**2 + 0.3**2])
     mobility = 3 / MASS + np.sum((point @ point - point**2) / inertia)  # |p x e_i|^2 is p^2 - p_i^2
@@ -199,9 +199,9 @@ def test_bodies_that_cannot_move_and_paths_that_are_none_are_not_dragged(meshcat
     plant.Finalize()
     spring = DragSpring.AddToBuilder(builder, plant, meshcat)
     context = spring.GetMyContextFromRoot(builder.Build().CreateDefaultContext())
-    tell(meshcat, type="drag", path="/drake/nothing", point=[0, 0, 0], target=[0, 0, 1])
+    send(meshcat, type="drag", path="/drake/nothing", point=[0, 0, 0], target=[0, 0, 1])
     assert spring.get_output_port().Eval(context) == []
-    tell(meshcat, type="drag", path=BOX, point=[0, 0, 0], target=[0, 0, 1])
+    send(meshcat, type="drag", path=BOX, point=[0, 0, 0], target=[0, 0, 1])
     assert np.all(spring.get_output_port().Eval(context)[0].F_Bq_W.translational() == 0.0)
 
 
@@ -221,9 +221,27 @@ def test_viewers_of_a_plant_describe_its_bodies(meshcat: Meshcat) -> None:
     diagram = builder.Build()
     diagram.ForcedPublish(diagram.CreateDefaultContext())
     assert meshcat.HasPath(BOX)
-    cards = {command["path"]: command for command in what_a_page_is_told(meshcat) if command["type"] == "set_card"}
+    cards = {command["path"]: command for command in commands_for_a_page(meshcat) if command["type"] == "set_card"}
     rows = [["mass", "2.5 kg"], ["model", "DefaultModelInstance"]]
     assert cards[BOX]["title"] == "box" and cards[BOX]["rows"] == rows
+
+
+def test_pages_know_what_is_fixed_to_the_world(meshcat: Meshcat) -> None:
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.001)
+    shelf, box = (plant.AddRigidBody(name, SpatialInertia.SolidBoxWithMass(1.0, 1, 1, 1)) for name in ("shelf", "box"))
+    plant.WeldFrames(plant.world_frame(), shelf.body_frame())
+    for body, name in ((plant.world_body(), "wall"), (shelf, "board"), (box, "side")):
+        plant.RegisterVisualGeometry(body, RigidTransform(), Box(1, 1, 1), name, [1.0, 0.0, 0.0, 1.0])
+    plant.Finalize()
+    AddDefaultVisualization(builder, meshcat)
+    diagram = builder.Build()
+    diagram.ForcedPublish(diagram.CreateDefaultContext())
+    commands = commands_for_a_page(meshcat)
+    cards = {each["path"].split("/")[-1]: each["is_fixed"] for each in commands if each["type"] == "set_card"}
+    assert cards == {"shelf": True, "box": False}
+    fixed = {c["path"] for c in commands if c["type"] == "set_property" and c["property"] == "is_fixed" and c["value"]}
+    assert fixed == {"/drake/illustration/wall"}
 
 
 # ------------------------------------------------------------------ sliders of actuators
@@ -245,7 +263,7 @@ def test_sliders_set_efforts_within_limits_and_positions_of_actuators_with_gains
     plant.mutable_gravity_field().set_gravity_vector([0.0, 0.0, 0.0])
     plant.Finalize()
     ActuatorSliders.AddToBuilder(builder, plant, meshcat)
-    controls = {c["name"]: c for c in what_a_page_is_told(meshcat) if c["type"] == "set_control"}
+    controls = {c["name"]: c for c in commands_for_a_page(meshcat) if c["type"] == "set_control"}
     assert {n: [c["min"], c["max"], c["value"], c["group"]] for n, c in controls.items()} == {
         "motor/free": [-4.0, 4.0, 0.0, "Torques [N m]"],
         "motor/driven": [-1.0, 2.0, 0.5, "Wanted positions [rad, m]"],

@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("umsgpack", reason="extra `view`")
 import umsgpack
-from viewer_clients import color_at, eventually, matrix_at, property_at, what_a_page_is_told
+from viewer_clients import color_at, commands_for_a_page, eventually, matrix_at, property_at
 
 from merganser.geometry import Meshcat
 from merganser.multibody.visualization import ModelVisualizer
@@ -245,15 +245,15 @@ def test_arguments_of_other_types_are_named(meshcat: Meshcat) -> None:
 
 
 def picture_of(meshcat: Meshcat) -> np.ndarray | None:
-    """What a page that is opened now has in its corner, shape [height, width, 3]; None for nothing."""
+    """The picture in the corner of a page opened now, shape [height, width, 3]; None without one."""
     from PIL import Image
 
-    (picture,) = [c["picture"] for c in what_a_page_is_told(meshcat) if c["type"] == "show_preview"] or [""]
+    (picture,) = [c["picture"] for c in commands_for_a_page(meshcat) if c["type"] == "show_preview"] or [""]
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(picture.partition(",")[2])))) if picture else None
 
 
 def put_camera(meshcat: Meshcat, p_WC: list[float], is_perspective: bool = True) -> None:
-    """Tells where the camera of a page is, which looks along Wy."""
+    """Reports the camera pose of a page, which looks along Wy."""
     x, y, z = p_WC
     pose = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, x, z, -y, 1]  # in the coordinates of three.js, by columns
     message = {"type": "camera_pose", "camera_pose": pose, "is_perspective": is_perspective}
@@ -290,7 +290,7 @@ def test_the_page_has_a_picture_of_what_a_camera_sees_from_its_place(
         time.sleep(0.1)
         put_camera(meshcat, [0.0, -2.5, 0.0])
         time.sleep(0.1)
-        assert len(drawn) == 1  # nothing has moved, or no page tells
+        assert len(drawn) == 1  # nothing has moved, or no page reports it
         put_camera(meshcat, [0.0, -2.5, 0.5])
         assert eventually(lambda: len(drawn) == 2)
     finally:

@@ -80,7 +80,7 @@ class Listener(f.LeafSystem):
         self.counts = self.DeclareDiscreteState(2)
         self.DeclarePeriodicDiscreteUpdateEvent(0.1, 0.05, self.count)
         self.DeclarePerStepPublishEvent(self.listen)
-        self.heard = collections.Counter()
+        self.seen = collections.Counter()
 
     def count(self, context, discrete_state):
         seen = self.port.Eval(context)
@@ -89,7 +89,7 @@ class Listener(f.LeafSystem):
         discrete_state.get_mutable_vector(self.counts).SetFromVector([len(seen), energy])
 
     def listen(self, context):
-        self.heard[len(self.port.Eval(context))] += 1
+        self.seen[len(self.port.Eval(context))] += 1
 
 
 builder = f.DiagramBuilder()
@@ -107,5 +107,5 @@ context = simulator.get_context()
 bounces = ball.GetOutputPort("bounces").Eval(ball.GetMyContextFromRoot(context))
 counts = listener.GetMyContextFromRoot(context).get_discrete_state_vector().CopyToVector()
 rows = [[each.time, each.speed] for each in bounces] + [[top, 0.0] for top in ball.tops]
-assert set(listener.heard) >= {0, 1, 2, 3}
+assert set(listener.seen) >= {0, 1, 2, 3}
 np.savetxt("result.txt", [*rows, counts, [context.get_time(), status.return_time()]])

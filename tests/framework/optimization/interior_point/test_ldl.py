@@ -48,7 +48,7 @@ def test_vanishing_pivots_get_the_sign_of_their_row():
     np.testing.assert_allclose(system.solve(np.ones(2)), [1.0 / PIVOT_FLOOR, -1.0 / PIVOT_FLOOR])
 
 
-def test_entries_that_are_not_finite_are_told():
+def test_entries_that_are_not_finite_are_errors():
     system = SparseLdl(2, 0, np.array([1]), np.array([0]))
     assert system.factor(np.array([np.nan]), np.ones(2)) == -1
 

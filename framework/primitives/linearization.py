@@ -1,0 +1,360 @@
+"""Linear and affine approximations of any System about an operating point.
+
+The system is evaluated once in a Context of AutoDiffXd, with all derivatives at a time; its callbacks are Python, and
+add and multiply these as they do floats. Where one of them does not, Jacobians are taken by the complex step (Squire
+and Trapp 1998; Martins, Sturdza and Alonso 2003),
+
+    df/dx_j = Im f(x + i s e_j) / s,  s = 1e-100                                 (1)
+
+which is exact to rounding, too, because nothing is subtracted. A user's callback that does not pass such
+scalars through (it calls abs, compares, or reads x.real) would give a wrong answer without noticing; so unless all
+systems are known to keep derivatives, these are compared with central differences
+
+    df/dx_j ~ (f(x + h e_j) - f(x - h e_j)) / 2h,  h = 6e-6 max(1, |x_j|)        (2)
+
+and if the two disagree by more than (2) can be wrong, the differences are used.
+
+Whether a linear system can be steered, and whether its state can be seen (R. Kalman, 1960).
+
+Modes are tested one by one (M. Hautus, 1969): (A, B) is stabilizable if [A - lambda I, B] has full rank for each
+eigenvalue lambda of A that does not decay by itself.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.common.indices import InputPortSelection, OutputPortSelection
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.events import EventKind, TriggerType
+from merganser.framework.core.declarations.execution import execute, of_kind, raise_if_failed
+from merganser.framework.core.inside import declared_events, new_context, scalar_of
+from merganser.framework.core.system.system import System
+from merganser.framework.core.values.values import BasicVector
+from merganser.framework.math.difference_steps import COMPLEX_STEP, DIFFERENCE_STEP
+from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
+
+Array = NDArray[Any]
+VectorFunction = Callable[[Array, Array], Array]  # of state and input
+# (2) counts as right to this share of an element, and of the largest element of its row.
+_ELEMENT_TOLERANCE = 1e-5
+_ROW_TOLERANCE = 1e-7
+_NOISE_FACTOR = 10.0  # or to this many times its noise: rounding, and the change that a step twice as long makes
+_EPSILON = float(np.finfo(np.float64).eps)
+
+
+def Linearize(
+    system: System,
+    context: Context,
+    input_port_index: int = InputPortSelection.kUseFirstInputIfItExists,
+    output_port_index: int = OutputPortSelection.kUseFirstOutputIfItExists,
+    equilibrium_check_tolerance: float = 1e-6,
+) -> LinearSystem:
+    """Approximates a system by a linear one about an equilibrium.
+
+    With x and u measured from the equilibrium in `context`, xdot = A x + B u, y = C x + D u; for a system
+    whose only state is discrete, with one period, x[n+1] = A x[n] + B u[n].
+
+    Args:
+        system: with continuous state only, or discrete state only.
+        context: the operating point; all inputs must be connected or fixed.
+        input_port_index: the input u, a vector port; other inputs keep their values.
+        output_port_index: the output y, a vector port.
+        equilibrium_check_tolerance: largest derivative (or change in one period) that counts as none.
+
+    Returns:
+        A LinearSystem with the matrices A [n, n], B [n, m], C [p, n] and D [p, m].
+
+    Raises:
+        RuntimeError: the operating point is not an equilibrium.
+    """
+    A, B, f0, C, D, _, x0, period = _approximate(system, context, input_port_index, output_port_index)
+    drift = f0 - x0 if period > 0.0 else f0
+    if drift.size and not np.abs(drift).max() <= equilibrium_check_tolerance:
+        what = "changes by" if period > 0.0 else "has derivatives of"
+        raise RuntimeError(
+            f"The operating point of system '{system.GetSystemPathname()}' is not an equilibrium: its state "
+            f"{what} up to {np.abs(drift).max():.6g} (tolerance {equilibrium_check_tolerance:g}). Set the "
+            "state and inputs of an equilibrium, or use FirstOrderTaylorApproximation."
+        )
+    return LinearSystem(A, B, C, D, period)
+
+
+def FirstOrderTaylorApproximation(
+    system: System,
+    context: Context,
+    input_port_index: int = InputPortSelection.kUseFirstInputIfItExists,
+    output_port_index: int = OutputPortSelection.kUseFirstOutputIfItExists,
+) -> AffineSystem:
+    """Approximates a system by an affine one about any operating point.
+
+    With x and u themselves, not their deviations: xdot = A x + B u + f0 and y = C x + D u + y0, or the same
+    for x[n+1]. The arguments are those of `Linearize`.
+    """
+    A, B, f, C, D, y, x0, period = _approximate(system, context, input_port_index, output_port_index)
+    u0 = _input_value(system, context, _input_index(system, input_port_index))
+    return AffineSystem(A, B, f - A @ x0 - B @ u0, C, D, y - C @ x0 - D @ u0, period)
+
+
+def _approximate(system: System, context: Context, input_port_index: int, output_port_index: int) -> tuple[Any, ...]:
+    system.ValidateContext(context)
+    u_index, y_index = _input_index(system, input_port_index), _output_index(system, output_port_index)
+    period = _require_one_kind_of_state(system, context)
+    x0, u0 = _state(context).copy(), _input_value(system, context, u_index)
+
+    def function_of(dtype: Any, scalar: Any = None) -> VectorFunction:
+        copy = _detached(system, context, dtype, scalar)
+        return lambda x, u: _evaluate(system, copy, x, u, u_index, y_index, period)
+
+    n, point = len(x0), np.concatenate([x0, u0])
+    found = _by_autodiff(system, function_of, point, n)
+    if found is not None and _keep_derivatives(context):
+        value, jacobian = found
+    else:
+        value = function_of(np.float64)(x0, u0)
+        jacobian = jacobian_of(function_of, point, n, len(value), None if found is None else found[1])
+    if not np.isfinite(jacobian).all():
+        raise RuntimeError(
+            f"System '{system.GetSystemPathname()}' cannot be linearized: its derivatives with respect to "
+            "state and input are not finite at this operating point."
+        )
+    A, B, C, D = jacobian[:n, :n], jacobian[:n, n:], jacobian[n:, :n], jacobian[n:, n:]
+    return A, B, value[:n], C, D, value[n:], x0, period
+
+
+def _evaluate(system: System, context: Context, x: Array, u: Array, u_index: int, y_index: int, period: float) -> Array:
+    """[xdot or x[n+1]; y] at the given state and input."""
+    if u_index >= 0:
+        context.fix_input(u_index, u)
+    if period > 0.0:
+        context.get_mutable_discrete_state()
+        _scatter(context, x)
+        output = _output(system, context, y_index)
+        events = of_kind(declared_events(system, context, TriggerType.kPeriodic), EventKind.DISCRETE_UPDATE)
+        raise_if_failed(execute(events, EventKind.DISCRETE_UPDATE), context)
+        return np.concatenate([_state(context), output])
+    context.SetContinuousState(x)
+    derivatives = system.EvalTimeDerivatives(context).CopyToVector() if len(x) else x
+    return np.concatenate([derivatives, _output(system, context, y_index)])
+
+
+def jacobian_of(
+    function_of: Callable[[Any], VectorFunction], point: Array, n: int, m: int, exact: Array | None = None
+) -> Array:
+    """Derivatives of f(x, u), shape [m, size of point], where x is point[:n].
+
+    Args:
+        function_of: makes f for numbers of a dtype.
+        point: x and u.
+        n: size of x.
+        m: size of f.
+        exact: what they are, if no callback drops derivatives; taken by the complex step if it is not given.
+    """
+    f = function_of(np.float64)
+    differences, rounding = _by_differences(f, point, n, m, DIFFERENCE_STEP)
+    if exact is None:
+        try:
+            exact = by_complex_step(function_of(np.complex128), point, n, m)
+        except Exception:  # some callback does not take complex numbers
+            return differences
+    deviation, size = np.abs(exact - differences), np.abs(differences)
+    tolerance = _ELEMENT_TOLERANCE * size + _ROW_TOLERANCE * size.max(axis=1, keepdims=True, initial=0.0)
+    tolerance += _NOISE_FACTOR * rounding
+    if (deviation <= tolerance).all():
+        return exact
+    doubled, _ = _by_differences(f, point, n, m, 2.0 * DIFFERENCE_STEP)
+    tolerance += _NOISE_FACTOR * np.abs(doubled - differences)
+    return exact if (deviation <= tolerance).all() else differences
+
+
+def _keep_derivatives(context: Context) -> bool:
+    """Whether all systems are of classes that are known to compute with AutoDiffXd as they do with floats."""
+    leaves = (leaf.system for leaf in context.layout.leaves())
+    return all(leaf._keeps_derivatives and type(leaf).__module__.startswith("merganser.") for leaf in leaves)
+
+
+def _by_autodiff(system: System, function_of: Callable[..., VectorFunction], point: Array, n: int) -> Any:
+    """f and its Jacobian by one evaluation in a Context of AutoDiffXd; None if some callback does not take these."""
+    if scalar_of(system) is not float or not point.size:
+        return None
+    from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
+    from merganser.framework.autodiff.blocks import values_and_gradient
+
+    variables = InitializeAutoDiff(point).ravel()
+    try:
+        value, jacobian = values_and_gradient(list(function_of(object, AutoDiffXd)(variables[:n], variables[n:])))
+    except Exception:  # what is wrong shows again where floats or complex numbers are evaluated
+        return None
+    return value, np.zeros((len(value), len(point))) if jacobian is None else np.array(jacobian)
+
+
+def by_complex_step(f: VectorFunction, point: Array, n: int, m: int) -> Array:
+    """The Jacobian by (1); raises if a callback converts a complex number to float."""
+    jacobian = np.empty((m, len(point)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        for j in range(len(point)):
+            z = point.astype(np.complex128)
+            z[j] += 1j * COMPLEX_STEP
+            jacobian[:, j] = f(z[:n], z[n:]).imag / COMPLEX_STEP  # (1)
+    return jacobian
+
+
+def _by_differences(f: VectorFunction, point: Array, n: int, m: int, step: float) -> tuple[Array, Array]:
+    """The Jacobian by (2), and its rounding error."""
+    jacobian, rounding = np.empty((m, len(point))), np.empty((m, len(point)))
+    for j in range(len(point)):
+        h = step * max(1.0, abs(point[j]))
+        up, down = point.copy(), point.copy()
+        up[j] += h
+        down[j] -= h
+        f_up, f_down = f(up[:n], up[n:]), f(down[:n], down[n:])
+        jacobian[:, j] = (f_up - f_down) / (up[j] - down[j])  # (2)
+        rounding[:, j] = _EPSILON * (np.abs(f_up) + np.abs(f_down)) / (up[j] - down[j])
+    return jacobian, rounding
+
+
+def _detached(system: System, context: Context, dtype: Any, scalar: type[Any] | None = None) -> Context:
+    """A context for the system alone, with the values of `context`, of numbers of a dtype or objects of a type."""
+    copy: Context = new_context(system, dtype, scalar)
+    copy.SetStateAndParametersFrom(context)
+    copy.put_time(context.store.flat[0])
+    copy.store.accuracy = context.store.accuracy
+    for index, source in enumerate(context.sources):
+        if source is not None:
+            value = context.require_input(index)
+            copy.fix_input(index, value.value() if isinstance(value, BasicVector) else value.Clone())
+    copy.copy_fixed_inputs_from(context)
+    return copy
+
+
+def _state(context: Context) -> Array:
+    """The continuous state, or all discrete groups one after the other."""
+    if context.num_continuous_states():
+        values: Array = context.peek_state().get_continuous_state().get_vector().value()
+        return values
+    groups = [group.value() for group in context.peek_state().get_discrete_state().get_data()]
+    return np.concatenate(groups) if groups else np.zeros(0, context.store.flat.dtype)
+
+
+def _scatter(context: Context, x: Array) -> None:
+    start = 0
+    for group in context.peek_state().get_discrete_state().get_data():
+        group.get_mutable_value()[:] = x[start : start + group.size()]
+        start += group.size()
+
+
+def _output(system: System, context: Context, y_index: int) -> Array:
+    return system.get_output_port(y_index).Eval(context) if y_index >= 0 else np.zeros(0)
+
+
+def _input_value(system: System, context: Context, u_index: int) -> Array:
+    return system.get_input_port(u_index).Eval(context) if u_index >= 0 else np.zeros(0)
+
+
+def _require_one_kind_of_state(system: System, context: Context) -> float:
+    """The period of a discrete system; 0 for a continuous one or one without state."""
+    path = system.GetSystemPathname()
+    if context.num_abstract_states():
+        raise RuntimeError(f"System '{path}' has abstract state and cannot be linearized.")
+    if not context.num_discrete_state_groups():
+        return 0.0
+    if context.num_continuous_states():
+        raise RuntimeError(f"System '{path}' has continuous and discrete state and cannot be linearized as one.")
+    periodic = [event for _, event in declared_events(system, context, TriggerType.kPeriodic)]
+    if any(event.kind is EventKind.UNRESTRICTED_UPDATE for event in periodic):
+        raise RuntimeError(f"System '{path}' has periodic unrestricted updates and cannot be linearized.")
+    updates = {(event.period, event.offset) for event in periodic if event.kind is EventKind.DISCRETE_UPDATE}
+    if len(updates) != 1:
+        raise RuntimeError(
+            f"System '{path}' has discrete updates with {len(updates)} different periods and offsets; it "
+            "takes exactly one to be linearized."
+        )
+    return updates.pop()[0]
+
+
+def _input_index(system: System, index: int) -> int:
+    if index == InputPortSelection.kNoInput or (
+        index == InputPortSelection.kUseFirstInputIfItExists and system.num_input_ports() == 0
+    ):
+        return -1
+    port = system.get_input_port(0 if index == InputPortSelection.kUseFirstInputIfItExists else int(index))
+    return int(_vector_port(port))
+
+
+def _output_index(system: System, index: int) -> int:
+    if index == OutputPortSelection.kNoOutput or (
+        index == OutputPortSelection.kUseFirstOutputIfItExists and system.num_output_ports() == 0
+    ):
+        return -1
+    port = system.get_output_port(0 if index == OutputPortSelection.kUseFirstOutputIfItExists else int(index))
+    return int(_vector_port(port))
+
+
+def _vector_port(port: Any) -> int:
+    if port._size is None:
+        raise ValueError(f"{port.GetFullDescription()} is abstract; only vector ports can be linearized.")
+    return port.get_index()
+
+
+def ControllabilityMatrix(sys: LinearSystem) -> Array:
+    """[B, A B, ..., A^(n-1) B], shape [n, n num_inputs], for a system with n state variables."""
+    A, blocks = sys.A(), [sys.B()]
+    for _ in range(1, sys.num_states()):
+        blocks.append(A @ blocks[-1])
+    return np.hstack(blocks)
+
+
+def ObservabilityMatrix(sys: LinearSystem) -> Array:
+    """[C; C A; ...; C A^(n-1)], shape [n num_outputs, n], for a system with n state variables."""
+    A, blocks = sys.A(), [sys.C()]
+    for _ in range(1, sys.num_states()):
+        blocks.append(blocks[-1] @ A)
+    return np.vstack(blocks)
+
+
+def IsControllable(sys: LinearSystem, threshold: float | None = None) -> bool:
+    """Whether inputs can take the state anywhere: the controllability matrix has rank n.
+
+    Args:
+        sys: the system.
+        threshold: singular values of this share of the largest one, or less, count as zero; by default rounding errors.
+    """
+    return _rank(ControllabilityMatrix(sys), threshold) == sys.num_states()
+
+
+def IsObservable(sys: LinearSystem, threshold: float | None = None) -> bool:
+    """Whether the state follows from the outputs: the observability matrix has rank n. As `IsControllable`."""
+    return _rank(ObservabilityMatrix(sys), threshold) == sys.num_states()
+
+
+def IsStabilizable(sys: LinearSystem, threshold: float | None = None) -> bool:
+    """Whether inputs reach every mode that does not decay by itself. The arguments are those of `IsControllable`."""
+    return _reaches_lasting_modes(sys.A(), sys.B(), sys.time_period() > 0.0, threshold)
+
+
+def IsDetectable(sys: LinearSystem, threshold: float | None = None) -> bool:
+    """Whether outputs show every mode that does not decay by itself. The arguments are those of `IsControllable`."""
+    return _reaches_lasting_modes(sys.A().T, sys.C().T, sys.time_period() > 0.0, threshold)
+
+
+def _reaches_lasting_modes(A: Array, B: Array, is_discrete: bool, threshold: float | None) -> bool:
+    n = len(A)
+    for mode in np.linalg.eigvals(A):
+        decays = abs(mode) < 1.0 if is_discrete else mode.real < 0.0
+        if not decays and _rank(np.hstack([A - mode * np.eye(n), B]), threshold) < n:
+            return False
+    return True
+
+
+def _rank(matrix: Array, threshold: float | None) -> int:
+    if matrix.size == 0:
+        return 0
+    sizes = np.linalg.svd(matrix, compute_uv=False)
+    share = max(matrix.shape) * np.finfo(np.float64).eps if threshold is None else threshold
+    return int(np.count_nonzero(sizes > share * sizes[0]))

@@ -1,0 +1,1 @@
+"""Graphs of convex sets and shortest paths through them."""

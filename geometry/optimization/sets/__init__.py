@@ -1,0 +1,1 @@
+"""Convex sets, a file for each kind."""

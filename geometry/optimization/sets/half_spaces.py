@@ -1,0 +1,404 @@
+"""Linear programs over A x <= b.
+
+Polyhedra of fewer faces inside of others: faces move inwards until others are redundant, and can go.
+
+All that has to stay inside becomes, for each face a'x <= b, a least b:
+
+    volume        this polyhedron, scaled around its Chebyshev center to the least volume, stays inside
+    points        max a'p
+    intersections max a'x over the part of each other polyhedron that is inside; or, where it need not stay whole, what
+                  leaves a ball around a point of it: min a'x + |a| r with A x + |A| r <= b for all other faces
+
+The greatest sets of a kind in a polyhedron, by semidefinite programs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.framework.optimization.kinds import SolutionResult
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.geometry.optimization.sets.arguments import Array, points_of, same_dimension
+from merganser.geometry.optimization.sets.set_programs import extreme, failure, solved
+
+if TYPE_CHECKING:
+    from merganser.geometry.optimization.sets.hpolyhedron import HPolyhedron
+
+
+def is_bounded(A: Array, where: str) -> bool:
+    """Whether A x <= b is bounded or empty for every b.
+
+    There is no direction x with A x <= 0 but 0 if and only if (Stiemke, 1915)
+
+        A has rank n, and A'z = 0 for some z >= 1
+
+    Raises:
+        RuntimeError: the solver did not converge.
+    """
+    m, n = A.shape
+    if m <= n or np.linalg.matrix_rank(A) < n:
+        return False
+    prog = MathematicalProgram()
+    z = prog.NewContinuousVariables(m, "z")
+    prog.AddBoundingBoxConstraint(1.0, np.inf, z)
+    prog.AddLinearEqualityConstraint(A.T, np.zeros(n), z)
+    result = solved(prog)
+    if result.is_success():
+        return True
+    if result.get_solution_result() is SolutionResult.kInfeasibleConstraints:
+        return False
+    raise failure(where, result)
+
+
+def chebyshev_center(A: Array, b: Array, where: str) -> Array:
+    """The center of a greatest ball: max r so that a_i'x + |a_i| r <= b_i, r >= 0; shape [n].
+
+    Source: Boyd and Vandenberghe, Convex Optimization, 2004, section 8.5.1.
+
+    Raises:
+        RuntimeError: there is no ball, or none is the greatest.
+    """
+    n = A.shape[1]
+    if not b.size:
+        return np.zeros(n)
+    prog = MathematicalProgram()
+    x, r = prog.NewContinuousVariables(n, "x"), prog.NewContinuousVariables(1, "r")
+    rows = np.column_stack((A, np.linalg.norm(A, axis=1)))
+    prog.AddLinearConstraint(rows, np.full(b.size, -np.inf), b, np.concatenate((x, r)))
+    prog.AddBoundingBoxConstraint(0.0, np.inf, r)
+    prog.AddLinearCost(-np.ones(1), r)
+    result = solved(prog)
+    if not result.is_success():
+        raise RuntimeError(
+            f"{where}: there is no greatest ball in this polyhedron ({result.get_solution_result().name}); expected "
+            "one that is not empty, and has no end in few directions only."
+        )
+    return np.asarray(result.GetSolution(x))
+
+
+def implies(A: Array, b: Array, row: Array, limit: float, tol: float, where: str) -> bool:
+    """Whether A x <= b implies row'x <= limit + tol: max row'x, which may exceed the limit by 1 + |tol| at most.
+
+    Raises:
+        RuntimeError: the solver did not converge.
+    """
+    n = row.size
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(n, "x")
+    rows, limits = np.vstack((A, row)), np.append(b, limit + 1.0 + abs(tol))
+    prog.AddLinearConstraint(rows, np.full(limits.size, -np.inf), limits, x)
+    prog.AddLinearCost(-row, x)
+    result = solved(prog)
+    if result.is_success():
+        return bool(-result.get_optimal_cost() <= limit + tol)
+    if result.get_solution_result() is SolutionResult.kInfeasibleConstraints:
+        return True
+    raise failure(where, result)
+
+
+def redundant_rows(A: Array, b: Array, tol: float, where: str) -> set[int]:
+    """Rows that those that stay imply, tried one after the other.
+
+    Raises:
+        RuntimeError: the solver did not converge.
+    """
+    needed = _hit_rows(A, b, tol)
+    kept = np.ones(b.size, dtype=bool)
+    for i in np.flatnonzero(~needed):
+        kept[i] = False
+        kept[i] = not implies(A[kept], b[kept], A[i], b[i], tol, where)
+    return set(np.flatnonzero(~kept).tolist())
+
+
+def _hit_rows(A: Array, b: Array, tol: float) -> npt.NDArray[np.bool_]:
+    """Rows of which rays from inside show that they are not redundant; most of those, without a program for each.
+
+    A ray from the Chebyshev center meets face i first, at t1, and another one, at t2. Its points up to t2 satisfy all
+    other rows, and violate row i by up to (t2 - t1) a_i'd: by more than tol, if this is.
+    """
+    m, n = A.shape
+    found = np.zeros(m, dtype=bool)
+    if m < 2 or n == 0:
+        return found
+    try:
+        center = chebyshev_center(A, b, "")
+    except RuntimeError:  # it is empty, or nearly a whole space: there are programs for all
+        return found
+    room = b - A @ center
+    if room.min() <= 0.0:
+        return found
+    count = min(50 * m, 2_000_000 // m)
+    directions = np.vstack((A, np.random.RandomState(1).randn(count, n)))
+    slopes = directions @ A.T
+    with np.errstate(divide="ignore"):
+        times = np.where(slopes > 0.0, room / slopes, np.inf)
+    rays = np.arange(len(times))
+    first = times.argmin(axis=1)
+    t1 = times[rays, first].copy()
+    times[rays, first] = np.inf
+    t2 = times.min(axis=1)
+    met = np.isfinite(t1)
+    excess = (t2[met] - t1[met]) * slopes[rays[met], first[met]]
+    found[first[met][excess > 2.0 * abs(tol) + 1e-9 * (1.0 + np.abs(b[first[met]]))]] = True
+    return found
+
+
+def farthest(polyhedron: HPolyhedron, directions: Array, where: str) -> Array:
+    """The greatest d_i'x over a bounded polyhedron for each row d_i of directions, shape [m].
+
+    Raises:
+        RuntimeError: the polyhedron is empty, or the solver did not converge.
+    """
+    result = np.array([extreme(polyhedron, row, where).value for row in directions])
+    if not np.isfinite(result).all():
+        raise RuntimeError(f"{where}: expected a polyhedron that is not empty.")
+    return result
+
+
+_TOLERANCE = 1e-9
+
+
+@dataclass
+class Wishes:
+    """What a simpler polyhedron has to keep; see `HPolyhedron.SimplifyByIncrementalFaceTranslation`."""
+
+    min_volume_ratio: float
+    max_iterations: int
+    points: Any
+    polytopes: list[HPolyhedron]
+    keep_whole: bool
+    padding: float
+    seed: int
+
+    def check(self, whole: HPolyhedron, where: str) -> None:
+        """Raises what `simplified` says."""
+        n = whole.ambient_dimension()
+        for name, value, fits in (
+            ("min_volume_ratio", self.min_volume_ratio, 0.0 < self.min_volume_ratio <= 1.0),
+            ("max_iterations", self.max_iterations, self.max_iterations > 0),
+            ("intersection_padding", self.padding, self.padding >= 0.0),
+        ):
+            if not fits:
+                raise ValueError(f"{where}: {name} is out of its range, got {value}.")
+        given = np.zeros((n, 0)) if self.points is None or not np.size(self.points) else self.points
+        self.points = points_of(given, where, "points_to_contain", n)
+        whole._require_bounded(where, "this polyhedron")
+        for i, point in enumerate(self.points.T):
+            if not whole.PointInSet(point):
+                raise RuntimeError(f"{where}: expected points_to_contain in this polyhedron; column {i} is not.")
+        for i, other in enumerate(self.polytopes):
+            same_dimension(where, n, other)
+            if _least_with_ball(whole.A(), whole.b(), 0, other, self.padding, where) is None:
+                raise RuntimeError(
+                    f"{where}: expected intersecting_polytopes that meet this polyhedron with intersection_padding = "
+                    f"{self.padding}; number {i} does not."
+                )
+
+
+def simplified(whole: HPolyhedron, wishes: Wishes, is_transformed: bool, where: str) -> HPolyhedron:
+    """The simpler polyhedron.
+
+    Raises:
+        ValueError: a number is out of its range.
+        RuntimeError: this polyhedron is unbounded or has no inside, a point is outside of it, or a polyhedron does not
+            meet it.
+    """
+    from merganser.geometry.optimization.sets.hpolyhedron import HPolyhedron
+
+    wishes.check(whole, where)
+    start = whole.ReduceInequalities()
+    A, b = start.A(), start.b()
+    limits = _fixed_limits(start, wishes, where)
+    shuffled = np.random.RandomState(wishes.seed)
+    for _ in range(wishes.max_iterations):
+        count = b.size
+        for normal in A[shuffled.permutation(count)]:
+            places = np.flatnonzero((normal == A).all(axis=1))
+            if places.size:  # else it has become redundant
+                A, b, limits = _with_face_moved(A, b, limits, int(places[0]), wishes, where)
+        if b.size == count:
+            break
+    result = HPolyhedron(A, b)
+    if not is_transformed:
+        return result
+    stretched = result.MaximumVolumeInscribedAffineTransformation(whole)
+    return stretched if _keeps(stretched, wishes, where) else result
+
+
+def _fixed_limits(start: HPolyhedron, wishes: Wishes, where: str) -> Array:
+    """The least b of each face, by all that does not depend on where other faces are."""
+    A = start.A()
+    limits = start.Scale(wishes.min_volume_ratio).b()
+    if wishes.points.shape[1]:
+        limits = np.maximum(limits, (A @ wishes.points).max(axis=1))
+    if wishes.keep_whole:
+        for other in wishes.polytopes:
+            limits = np.maximum(limits, farthest(start.Intersection(other), A, where))
+    return np.asarray(np.minimum(limits, start.b()))
+
+
+def _with_face_moved(
+    A: Array, b: Array, limits: Array, face: int, wishes: Wishes, where: str
+) -> tuple[Array, Array, Array]:
+    """Moves a face as far as makes others redundant, and leaves these out; no move, if it makes none so."""
+    least = limits[face]
+    for other in wishes.polytopes:
+        needed = _least_with_ball(A, b, face, other, wishes.padding, where)
+        least = max(least, b[face] if needed is None else needed)
+    if least >= b[face]:
+        return A, b, limits
+    moved = b.copy()
+    moved[face] = least
+    gone = sorted(redundant_rows(A, moved, _TOLERANCE, where) - {face})
+    if not gone:
+        return A, b, limits
+    kept = np.setdiff1d(np.arange(b.size), gone)
+    rest = kept[kept != face]
+    # Back outwards, until what the faces that go did cut off would come back.
+    moved[face] = max(least, min(b[face], *(_first_beyond(A, b, rest, j, A[face], where) for j in gone)))
+    return A[kept], moved[kept], limits[kept]
+
+
+def _least_with_ball(A: Array, b: Array, face: int, other: HPolyhedron, radius: float, where: str) -> float | None:
+    """The least b of one face that leaves a ball around a point of another polyhedron inside; None without one."""
+    room = b - radius * np.linalg.norm(A, axis=1)
+    rows = np.vstack((np.delete(A, face, axis=0), other.A()))
+    least = _least(rows, np.concatenate((np.delete(room, face), other.b())), A[face], where)
+    needed = None if least is None else least + b[face] - room[face]
+    return needed if needed is not None and needed <= b[face] + _TOLERANCE else None
+
+
+def _first_beyond(A: Array, b: Array, rest: Any, j: int, direction: Array, where: str) -> float:
+    """The least direction'x of the points that face j cuts off from those of other faces; infinity if it cuts none."""
+    rows, limits = np.vstack((A[rest], -A[j])), np.append(b[rest], -b[j])
+    least = _least(rows, limits, direction, where)
+    return float(np.inf) if least is None else least
+
+
+def _least(A: Array, b: Array, direction: Array, where: str) -> float | None:
+    """The least direction'x with A x <= b; None if there is no x."""
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(direction.size, "x")
+    prog.AddLinearConstraint(A, np.full(b.size, -np.inf), b, x)
+    prog.AddLinearCost(direction, x)
+    result = solved(prog)
+    if result.is_success():
+        return float(result.get_optimal_cost())
+    kind = result.get_solution_result()
+    if kind is SolutionResult.kInfeasibleConstraints:
+        return None
+    if kind in (SolutionResult.kUnbounded, SolutionResult.kInfeasibleOrUnbounded):
+        return -float(np.inf)
+    raise failure(where, result)
+
+
+def _keeps(body: HPolyhedron, wishes: Wishes, where: str) -> bool:
+    """Whether points and intersections are still inside."""
+    return all(body.PointInSet(point) for point in wishes.points.T) and all(
+        _least_with_ball(body.A(), body.b(), 0, other, wishes.padding, where) is not None for other in wishes.polytopes
+    )
+
+
+def inscribed_ellipsoid(A: Array, b: Array, where: str) -> tuple[Array, Array]:
+    """C, shape [n, n], and d, shape [n], of the greatest ellipsoid C u + d, |u| <= 1, in A x <= b.
+
+        max log det C  so that  |C a_i| <= b_i - a_i'd
+
+    Source: Boyd and Vandenberghe, Convex Optimization, 2004, section 8.4.2. Of a thin polyhedron the solver finds the
+    thickness with few digits. The greatest ellipsoid goes along with affine maps, so it is found again in coordinates
+    in which the last one is a ball, x = d + C y, until it stays nearly round.
+
+    Raises:
+        RuntimeError: it does not exist.
+    """
+    C, d = _solved(A, b, where)
+    aspect = _aspect(C)
+    for _ in range(5):
+        if aspect < _ROUND:
+            break
+        around, shift = _solved(A @ C, b - A @ d, where)
+        aspect = _aspect(around)
+        d, C = d + C @ shift, _positive(C @ around)
+    return C, d
+
+
+_ROUND = 100.0  # ratio of radii
+
+
+def _aspect(C: Array) -> float:
+    radii = np.linalg.eigvalsh(C)
+    return float(radii[-1] / max(radii[0], 1e-300))
+
+
+def _positive(M: Array) -> Array:
+    """The symmetric C whose C u, |u| <= 1, are the M u."""
+    U, radii, _ = np.linalg.svd(M)
+    return np.asarray((U * radii) @ U.T)
+
+
+def _solved(A: Array, b: Array, where: str) -> tuple[Array, Array]:
+    n = A.shape[1]
+    prog = MathematicalProgram()
+    C = prog.NewSymmetricContinuousVariables(n, "C")
+    d = prog.NewContinuousVariables(n, "d")
+    lower = np.tril_indices(n)
+    variables = np.concatenate((C[lower], d))
+    for row, limit in zip(*_unit_rows(A, b)):
+        slopes = np.zeros((1 + n, variables.size))
+        slopes[0, -n:] = -row
+        for k, (i, j) in enumerate(zip(*lower)):
+            slopes[1 + i, k] += row[j]
+            if i != j:
+                slopes[1 + j, k] += row[i]
+        prog.AddLorentzConeConstraint(slopes, np.concatenate(([limit], np.zeros(n))), variables)
+    prog.AddMaximizeLogDeterminantCost(C)
+    result = _expected(prog, where, "ellipsoid")
+    return np.asarray(result.GetSolution(C)), np.asarray(result.GetSolution(d))
+
+
+def _unit_rows(A: Array, b: Array) -> tuple[Array, Array]:
+    lengths = np.linalg.norm(A, axis=1)
+    lengths[lengths == 0.0] = 1.0
+    return A / lengths[:, np.newaxis], b / lengths
+
+
+def inscribed_transformation(A: Array, b: Array, outer_A: Array, outer_b: Array, where: str) -> tuple[Array, Array]:
+    """T, shape [n, n], and t, shape [n], of the greatest t + T X in Y: of A x <= b in outer_A y <= outer_b.
+
+        max log det T  so that  L A = outer_A T,  L b <= outer_b - outer_A t,  L >= 0
+
+    Source: Sadraddini and Tedrake, Linear encodings for polytope containment problems, 2019, lemma 1.
+
+    Raises:
+        RuntimeError: it does not exist.
+    """
+    n, m, rows = A.shape[1], b.size, outer_b.size
+    prog = MathematicalProgram()
+    T = prog.NewSymmetricContinuousVariables(n, "T")
+    t = prog.NewContinuousVariables(n, "t")
+    L = prog.NewContinuousVariables(rows, m, "L")
+    prog.AddBoundingBoxConstraint(0.0, np.inf, L)
+    for i in range(rows):
+        # L_i A - outer_i T = 0, column by column; T is symmetric, so that its columns are its rows
+        for j in range(n):
+            slopes = np.concatenate((A[:, j], -outer_A[i]))[np.newaxis]
+            prog.AddLinearEqualityConstraint(slopes, [0.0], np.concatenate((L[i], T[:, j])))
+        slopes = np.concatenate((b, outer_A[i]))[np.newaxis]
+        prog.AddLinearConstraint(slopes, [-np.inf], [outer_b[i]], np.concatenate((L[i], t)))
+    prog.AddMaximizeLogDeterminantCost(T)
+    result = _expected(prog, where, "transformation")
+    return np.asarray(result.GetSolution(T)), np.asarray(result.GetSolution(t))
+
+
+def _expected(prog: MathematicalProgram, where: str, what: str) -> Any:
+    result = solved(prog)
+    if not result.is_success():
+        raise RuntimeError(
+            f"{where}: there is no greatest {what} ({result.get_solution_result().name}); expected polyhedra that are "
+            "bounded and have an inside."
+        )
+    return result

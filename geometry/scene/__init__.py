@@ -1,0 +1,1 @@
+"""SceneGraph: who is registered, where everything is, and the queries that are put to it."""

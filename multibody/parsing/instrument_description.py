@@ -1,0 +1,114 @@
+"""Cameras, lights and sensors of a model file; see description.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from merganser.framework.math import RigidTransform
+from merganser.multibody.parsing.description import BodyReference, ShapeDescription
+from merganser.multibody.parsing.errors import SourceLocation
+
+
+@dataclass(frozen=True, eq=False)
+class CameraMotion:
+    """How a camera C moves that is not fixed to its body B: with a point, or turning towards one.
+
+    Attributes:
+        is_turning: it stays at its place in B and looks at the point, with its x level; or else it keeps its
+            orientation and its place relative to the point.
+        is_of_center: the point is the mass centre of the bodies; or else the origin of the only one.
+        bodies: that have the point.
+        body: B.
+        X_BC: pose in B where the file puts the model, and
+        X_WC: in the world.
+        p_WoP_W: the point, where the file puts the model [m], shape [3].
+    """
+
+    is_turning: bool
+    is_of_center: bool
+    bodies: tuple[BodyReference, ...]
+    body: BodyReference
+    X_BC: RigidTransform
+    X_WC: RigidTransform
+    p_WoP_W: np.ndarray
+
+
+@dataclass(frozen=True)
+class CameraDescription:
+    """A camera of one model.
+
+    Attributes:
+        name: of the camera.
+        frame: name of a frame of the model: x to the right of the image, y down, z forward.
+        width, height: of its images [pixels].
+        focal: focal lengths in x and y [pixels], if it has some of its own.
+        fov_y: vertical field of view [degrees], if not.
+        center: the principal point [pixels]; None for the middle of the image.
+        motion: of a camera that is fixed to no body, and has no frame.
+    """
+
+    name: str
+    frame: str
+    width: int
+    height: int
+    focal: tuple[float, float] | None
+    fov_y: float
+    motion: CameraMotion | None = None
+    center: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LightDescription:
+    """A light of one model.
+
+    Attributes:
+        kind: point, spot or directional.
+        frame: world, or camera (z forward).
+        color: red, green and blue, from 0 to 1.
+        attenuation: k0, k1 and k2; at the distance d there is 1 / (k0 + k1 d + k2 d^2) of it, shape [3].
+        position: in the frame [m], shape [3].
+        direction: in which it shines, shape [3].
+        cone_angle: of a spot, from its axis to the edge [degrees].
+    """
+
+    kind: str
+    frame: str
+    color: tuple[float, float, float]
+    attenuation: np.ndarray
+    position: np.ndarray
+    direction: np.ndarray
+    cone_angle: float = 0.0
+
+
+@dataclass(frozen=True)
+class SensorDescription:
+    """A sensor of one model.
+
+    Attributes:
+        kind: what it measures, as MJCF calls it.
+        name: unique among the sensors of the model.
+        frames: of what it is about, and perhaps of what that is measured against: bodies and poses X_BF in them.
+        joints: names of joints with coefficients, of joints and tendons.
+        actuators: their names, and gears by which forces are divided.
+        bodies: names of those of a subtree.
+        shape: in which contacts or the first frame count, around the last frame.
+        cutoff: what it measures is within -cutoff and cutoff, if that is positive.
+        limits: of its joint or tendon, whose distance it measures.
+        constants: in the world, what a magnetometer measures; of a projection focal lengths and the middle of the image
+            in x and y [pixels].
+    """
+
+    kind: str
+    name: str
+    location: SourceLocation
+    frames: tuple[tuple[BodyReference, RigidTransform], ...] = ()
+    joints: tuple[tuple[str, float], ...] = ()
+    actuators: tuple[tuple[str, float], ...] = ()
+    bodies: tuple[BodyReference, ...] = ()
+    shape: ShapeDescription | None = None
+    cutoff: float = 0.0
+    limits: tuple[float, float] = (-inf, inf)
+    constants: np.ndarray | None = None

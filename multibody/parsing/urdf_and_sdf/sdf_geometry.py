@@ -1,0 +1,206 @@
+"""SDF geometry: <visual> and <collision> elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.math import RigidTransform
+from merganser.multibody.parsing.description import (
+    BodyReference,
+    FrictionDescription,
+    GeometryDescription,
+    ShapeDescription,
+)
+from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.urdf_and_sdf.geometry import (
+    MeshReader,
+    half_space_pose,
+    in_pieces,
+    make_friction,
+    positive,
+    read_contact,
+    read_roles,
+    read_texture,
+    round_shape,
+)
+from merganser.multibody.parsing.urdf_and_sdf.sdf_scope import SdfScope, read_pose
+from merganser.multibody.parsing.xml_reader import XmlNode
+
+_SHAPE_TAGS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh", "empty")
+_WITHOUT_COUNTERPART = ("cone", "polyline", "heightmap", "image")
+# SDF's default size of a shape [m].
+_DEFAULT_SIZES = {
+    "sphere": {"radius": 1.0}, "cylinder": {"radius": 1.0, "length": 1.0}, "capsule": {"radius": 0.5, "length": 1.0}
+}  # fmt: skip
+_COLORS = ("ambient", "specular", "emissive")
+# Elements that are called so in a <visual>, too.
+_KEEP_THEIR_PREFIX = (
+    "drake:perception_properties", "drake:illustration_properties", "drake:accepting_renderer", "drake:diffuse_map",
+    "drake:declare_convex",
+)  # fmt: skip
+
+
+@dataclass
+class SdfGeometryReader:
+    """Reads the geometries of the links of one SDF document."""
+
+    meshes: MeshReader
+    diagnostics: Diagnostics
+
+    def read_visuals(self, link: XmlNode, scope: SdfScope) -> list[GeometryDescription]:
+        """The non-empty <visual> and <drake:visual> elements of a link, if a SceneGraph will take them."""
+        visuals: list[GeometryDescription] = []
+        if not self.meshes.has_viewers:
+            return visuals
+        for node, name in _named(link, (*link.find_all("visual"), *map(_as_visual, link.find_all("drake:visual")))):
+            shape, X_SG = self.read_shape(node.require("geometry"))
+            if shape is None:
+                continue
+            roles = read_roles(node, self.diagnostics)
+            X_BG = link_pose(node, link, scope) @ X_SG
+            look = self._read_look(node.find_or_empty("material"), name)
+            if roles["is_illustrated"] or roles["is_perceived"]:
+                visuals.append(GeometryDescription(name, X_BG, shape, node.location, **look, **roles))
+        return visuals
+
+    def read_collisions(self, link: XmlNode, scope: SdfScope) -> list[GeometryDescription]:
+        """The <collision> elements of a link but for empty ones, if a SceneGraph will take them."""
+        collisions: list[GeometryDescription] = []
+        if not self.meshes.has_viewers:
+            return collisions
+        for node, name in _named(link, link.find_all("collision")):
+            shape, X_SG = self.read_shape(node.require("geometry"))
+            if shape is None:
+                continue
+            contact = read_contact(node, self.diagnostics, lambda each: _read_ode_friction(each, self.diagnostics))
+            X_LG = link_pose(node, link, scope) @ X_SG
+            collision = GeometryDescription(name, X_LG, shape, node.location, **contact)
+            mesh = node.require("geometry").find("mesh")
+            collisions += in_pieces(collision, [shape] if mesh is None else self.meshes.pieces(mesh, shape))
+        return collisions
+
+    def _read_look(self, material: XmlNode, visual: str) -> dict[str, Any]:
+        """Arguments `rgba`, `other_colors` and `diffuse_map` of GeometryDescription."""
+        texture = material.find("drake:diffuse_map") or _albedo_map(material)
+        path = ""
+        if texture is not None and texture.text:
+            path = read_texture(
+                texture, f"visual '{visual}'", texture.text, self.meshes.package_map, self.diagnostics
+            )
+        others = {name: color for name in _COLORS if (color := _read_color(material, name)) is not None}
+        return {"rgba": _read_color(material, "diffuse"), "other_colors": others, "diffuse_map": path}
+
+    def read_shape(self, geometry: XmlNode) -> tuple[ShapeDescription | None, RigidTransform]:
+        """The shape inside <geometry>, if it has a counterpart, and the pose of its frame in the element's."""
+        node = next((n for n in geometry.children if n.tag.removeprefix("drake:") in _SHAPE_TAGS), None)
+        if node is None:
+            self._report_unknown_shape(geometry)
+            return None, RigidTransform()
+        identity = RigidTransform()
+        match node.tag.removeprefix("drake:"):
+            case "box":
+                size = node.find_or_empty("size")
+                sides = size.vector_text(3) if size.text else np.ones(3)
+                return ShapeDescription("Box", positive(node, "box", dict(zip("xyz", sides)))), identity
+            case "sphere" | "cylinder" | "capsule" as tag:
+                sizes = {name: node.float_child(name, default) for name, default in _DEFAULT_SIZES[tag].items()}
+                return round_shape(node, tag.capitalize(), sizes), identity
+            case "ellipsoid":
+                return _ellipsoid(node), identity
+            case "plane":
+                normal = node.find_or_empty("normal")
+                direction = normal.vector_text(3) if normal.text else np.array([0.0, 0.0, 1.0])
+                return ShapeDescription("HalfSpace"), half_space_pose(node, direction)
+            case "mesh":
+                scale = node.find_or_empty("scale")
+                factors = scale.vector_text(3) if scale.text else np.ones(3)
+                return self.meshes.read(node, node.require("uri").text, factors), identity
+        return None, identity
+
+    def _report_unknown_shape(self, geometry: XmlNode) -> None:
+        """Warns of, or refuses, a <geometry> without a known shape."""
+        found = ", ".join(f"<{child.tag}>" for child in geometry.children) or "nothing"
+        if not any(child.tag in _WITHOUT_COUNTERPART for child in geometry.children):
+            raise geometry.error(f"<geometry> holds {found}; expected one of {', '.join(_SHAPE_TAGS)}.")
+        self.diagnostics.warn(geometry.location, f"a geometry of {found} is left out; it has no counterpart.")
+
+
+def link_pose(node: XmlNode, link: XmlNode, scope: SdfScope) -> RigidTransform:
+    """Pose in the link of a geometry or inertial frame, whose <pose> may be relative to any frame."""
+    pose = node.find("pose")
+    relative_to = pose.attributes.get("relative_to") if pose is not None else None
+    if not relative_to:
+        return read_pose(pose)
+    X_ML = scope.X_MB(BodyReference(scope.name, link.require_attribute("name")), node)
+    return X_ML.inverse() @ scope.X_MF(relative_to, node) @ read_pose(pose)
+
+
+def _as_visual(node: XmlNode) -> XmlNode:
+    """A <drake:visual>, which only Drake reads, as a <visual>; its tag stays."""
+
+    def without_prefix(node: XmlNode) -> XmlNode:
+        tag = node.tag if node.tag in _KEEP_THEIR_PREFIX else node.tag.removeprefix("drake:")
+        return replace(node, tag=tag, children=list(map(without_prefix, node.children)))
+
+    return replace(without_prefix(node), tag=node.tag)
+
+
+def _named(link: XmlNode, nodes: Iterable[XmlNode]) -> list[tuple[XmlNode, str]]:
+    """Elements and their names, which are unique in the link."""
+    found: dict[str, XmlNode] = {}
+    for node in nodes:
+        name = node.require_attribute("name")
+        if name in found:
+            raise node.error(f"{link.describe()} already has a {node.tag} '{name}' at {found[name].location}.")
+        found[name] = node
+    return [(node, name) for name, node in found.items()]
+
+
+def _ellipsoid(node: XmlNode) -> ShapeDescription:
+    """The radii are in <radii> (SDF) or in <a>, <b>, <c> (Drake)."""
+    radii = node.find_or_empty("radii")
+    values = radii.vector_text(3) if radii.text else [node.float_child(name, 1.0) for name in "abc"]
+    return ShapeDescription("Ellipsoid", positive(node, "ellipsoid", dict(zip("abc", values))))
+
+
+def _read_color(material: XmlNode, name: str) -> np.ndarray | None:
+    """A colour [r, g, b, a] of a <material>, or None if it does not give it."""
+    node = material.find(name)
+    if node is None:
+        return None
+    if not node.text:
+        return np.array([0.0, 0.0, 0.0, 1.0])  # the default of SDF
+    rgba = np.append(node.vector_text((3, 4)), 1.0)[:4]
+    if rgba.min() < 0 or rgba.max() > 1:
+        raise node.error(f"the {name} colour is {rgba.tolist()}; each value has to be in [0, 1].")
+    return rgba
+
+
+def _albedo_map(material: XmlNode) -> XmlNode | None:
+    """The texture of a physical material."""
+    pbr = material.find_or_empty("pbr")
+    workflows = (pbr.find_or_empty(kind) for kind in ("metal", "specular"))
+    return next((found for flow in workflows if (found := flow.find("albedo_map")) is not None), None)
+
+
+def _read_ode_friction(collision: XmlNode, diagnostics: Diagnostics) -> FrictionDescription:
+    """Coefficients in <surface><friction><ode>: mu is the static one, mu2 the dynamic one; each 1 by default."""
+    ode = collision
+    for tag in ("surface", "friction", "ode"):
+        ode = ode.find_or_empty(tag)
+    default = FrictionDescription()
+    mu, mu2 = ode.find("mu"), ode.find("mu2")
+    static = default.static if mu is None else mu.float_text()
+    dynamic = default.dynamic if mu2 is None else mu2.float_text()
+    if mu is not None and mu2 is not None and 0.0 <= static < dynamic:  # other programs: of two directions
+        diagnostics.warn(
+            ode.location,
+            f"<mu> is {static:g} and <mu2> {dynamic:g}, but static friction, <mu>, is not less than dynamic friction, "
+            f"<mu2>; both are {static:g}.",
+        )
+        dynamic = static
+    return make_friction(ode, static, dynamic)

@@ -1,0 +1,121 @@
+"""Replaces the <include> elements of an SDF document by the models they name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from merganser.multibody.parsing.errors import located
+from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
+from merganser.multibody.parsing.urdf_and_sdf.sdf_merge import (
+    MERGED_ROBOT,
+    IncludedRobot,
+    included_robot,
+    merged_elements,
+)
+from merganser.multibody.parsing.urdf_and_sdf.sdf_scope import MODEL_FRAME, WORLD_FRAME
+from merganser.multibody.parsing.urdf_and_sdf.sdf_versions import modernized
+from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
+
+_CONFIG = "model.config"  # which of the files of a folder is the model, by version of SDF
+_MODEL = "model.sdf"  # where the folder does not say
+
+
+def root_element(root: XmlNode) -> XmlNode:
+    """The one <model> or <world> of an SDF document, or a world around its one <include>.
+
+    Raises:
+        ParsingError: not an SDF 1.x document, or none or several of them in it.
+    """
+    if root.tag != "sdf":
+        raise root.error(f"an SDF document starts with <sdf>, not with <{root.tag}>.")
+    version = root.require_attribute("version")
+    if version.split(".")[0] != "1":
+        raise root.error(f"SDF version '{version}' is not supported, expected 1.x.")
+    elements = list(root.find_all("model", "world", "include"))
+    if len(elements) != 1:
+        raise root.error(
+            f"<sdf> holds {len(elements)} models, worlds or includes, expected one. Put several models into a <world>."
+        )
+    is_include = elements[0].tag == "include"  # as in a world that is otherwise empty
+    element = XmlNode("world", elements[0].location, children=elements) if is_include else elements[0]
+    return modernized(element, version)
+
+
+def expand_includes(node: XmlNode, package_map: PackageMap, files: tuple[Path, ...]) -> XmlNode:
+    """A copy of a <model> or <world> with included models in place of <include> elements.
+
+    Args:
+        node: the element.
+        package_map: resolves package:// and model:// addresses.
+        files: the files being read, outermost first.
+
+    Raises:
+        ParsingError: an included file is missing, is not one SDF or URDF model, or includes itself.
+    """
+    children, robots = [], []
+    for child in node.children:
+        if child.tag == "include":
+            model = _included_model(child, package_map, files)
+            is_merged = child.parse_bool(child.attributes.get("merge", "false"))
+            frame = WORLD_FRAME if node.tag == "world" else MODEL_FRAME
+            if is_merged and isinstance(model, IncludedRobot):
+                robots += [*merged_elements(model, frame), replace(model, tag=MERGED_ROBOT, children=[])]
+            else:
+                children += merged_elements(model, frame) if is_merged else [model]
+        elif child.tag == "model":
+            children.append(expand_includes(child, package_map, files))
+        else:
+            children.append(child)
+    return replace(node, children=children + robots)  # links of the model itself come first
+
+
+def _included_model(include: XmlNode, package_map: PackageMap, files: tuple[Path, ...]) -> XmlNode:
+    """The model an <include> names, with the name, pose and placement that the include gives it."""
+    uri = include.require("uri").text
+    path = _model_file(resolve_uri(uri, package_map, include.location))
+    kind = path.suffix.lower()
+    if kind not in (".sdf", ".urdf") or not path.is_file():
+        raise include.error(f"'{uri}' means '{path}'; only SDF and URDF files can be included.")
+    if path in files:
+        raise include.error("files include each other: " + " -> ".join(str(f) for f in (*files, path)))
+    with located(include.location):
+        document = read_xml(path.read_bytes(), str(path))
+    if kind == ".urdf":
+        return _with_overrides(included_robot(document, include), include)
+    model, is_include = root_element(document), document.find("include") is not None
+    if model.tag != "model" and not is_include:
+        raise include.error(f"'{path}' holds a <{model.tag}>; only a <model> can be included.")
+    model = expand_includes(model, package_map, (*files, path))
+    return _with_overrides(model.children[0] if is_include else model, include)
+
+
+def _model_file(path: Path) -> Path:
+    """The file of a model, whose address may be that of its folder."""
+    config = path / _CONFIG
+    if not path.is_dir() or not config.is_file():
+        return (path / _MODEL if path.is_dir() else path).resolve()
+    files = list(read_xml(config.read_bytes(), str(config)).find_all("sdf"))
+    newest = max(files, key=_version, default=None)
+    return (path / (_MODEL if newest is None else newest.text)).resolve()
+
+
+def _version(node: XmlNode) -> list[int]:
+    return [int(part) if part.isdecimal() else 0 for part in node.attributes.get("version", "0").split(".")]
+
+
+def _with_overrides(model: XmlNode, include: XmlNode) -> XmlNode:
+    attributes = dict(model.attributes)
+    name, placement, pose = (include.find(tag) for tag in ("name", "placement_frame", "pose"))
+    if name is not None:
+        attributes["name"] = name.text
+    if placement is not None:
+        if pose is None:
+            raise placement.error("<placement_frame> says what <pose> places: give the <include> a <pose>.")
+        attributes["placement_frame"] = placement.text
+    elif pose is not None:
+        attributes.pop("placement_frame", None)
+    overriding = [node for node in (pose, include.find("static")) if node is not None]
+    overridden = {node.tag for node in overriding}
+    kept = [child for child in model.children if child.tag not in overridden]
+    return replace(model, attributes=attributes, children=overriding + kept)

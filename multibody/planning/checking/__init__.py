@@ -1,0 +1,1 @@
+"""Collision checkers: configurations and edges of robots among obstacles."""

@@ -1,0 +1,1 @@
+"""Trajectories through graphs of convex sets."""

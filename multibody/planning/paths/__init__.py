@@ -1,0 +1,1 @@
+"""Paths of robots: splines, their timing, and trees that find them."""

@@ -1,0 +1,1 @@
+"""Regions of configurations without collisions, grown or certified."""
