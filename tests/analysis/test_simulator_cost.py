@@ -1,11 +1,10 @@
 """Cost of a simulator beside the callbacks, in calls of Python functions: the same on every machine."""
 
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from call_counts import num_calls
 from compile_policy import compile_at_once
 
 from merganser.analysis import Simulator
@@ -37,22 +36,6 @@ class Ticking(LeafSystem):
         pass
 
 
-def calls_in(work: Callable[[], Any]) -> int:
-    """Number of calls of Python functions."""
-    count = 0
-
-    def note(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(note)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
 def box_on_ground() -> Diagram:
     builder = DiagramBuilder()
     plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=1e-3)
@@ -72,7 +55,7 @@ def test_an_event_takes_few_calls(kind: str, most: int, monkeypatch: pytest.Monk
     builder.AddSystem(Ticking(kind))
     simulator = Simulator(builder.Build())
     simulator.AdvanceTo(0.01)
-    calls = calls_in(lambda: simulator.AdvanceTo(0.01 + 1e-3 * _TICKS))
+    calls = num_calls(lambda: simulator.AdvanceTo(0.01 + 1e-3 * _TICKS), of_python_only=True)
     assert calls <= most * _TICKS + 20
 
 
@@ -83,7 +66,7 @@ def test_an_event_in_the_compiled_loop_takes_few_calls(kind: str, most: int, mon
     builder.AddSystem(Ticking(kind))
     simulator = Simulator(builder.Build())
     simulator.AdvanceTo(0.01)
-    calls = calls_in(lambda: simulator.AdvanceTo(0.01 + 1e-3 * _TICKS))
+    calls = num_calls(lambda: simulator.AdvanceTo(0.01 + 1e-3 * _TICKS), of_python_only=True)
     assert calls <= most * _TICKS + 100
 
 
@@ -94,7 +77,7 @@ def test_a_short_advance_of_the_compiled_loop_takes_few_calls(monkeypatch: pytes
     system.get_input_port().FixValue(simulator.get_mutable_context(), [0.0])
     simulator.AdvanceTo(0.1)
     times = [0.1 + 1e-3 * number for number in range(1, _TICKS + 1)]
-    calls = calls_in(lambda: [simulator.AdvanceTo(time) for time in times])
+    calls = num_calls(lambda: [simulator.AdvanceTo(time) for time in times], of_python_only=True)
     assert calls <= 40 * _TICKS
 
 
@@ -104,7 +87,7 @@ def test_a_short_advance_with_contact_takes_few_calls(monkeypatch: pytest.Monkey
     simulator = Simulator(box_on_ground())
     simulator.AdvanceTo(0.1)
     times = [0.1 + 1e-3 * number for number in range(1, _TICKS + 1)]
-    calls = calls_in(lambda: [simulator.AdvanceTo(time) for time in times])
+    calls = num_calls(lambda: [simulator.AdvanceTo(time) for time in times], of_python_only=True)
     assert calls <= 84 * _TICKS  # the contacts are copied only when they are read
 
 
@@ -112,5 +95,5 @@ def test_making_a_simulator_takes_few_calls() -> None:
     system = LinearSystem(-np.eye(2), np.ones((2, 1)), np.eye(2), np.zeros((2, 1)))
     context = system.CreateDefaultContext()
     Simulator(system, context).Initialize()
-    assert calls_in(lambda: Simulator(system, context)) <= 47
-    assert calls_in(lambda: Simulator(system, context).Initialize()) <= 100
+    assert num_calls(lambda: Simulator(system, context), of_python_only=True) <= 47
+    assert num_calls(lambda: Simulator(system, context).Initialize(), of_python_only=True) <= 100

@@ -4,11 +4,11 @@ import copy
 import gc
 import io
 import pickle
-import sys
 import weakref
 
 import numpy as np
 import pytest
+from call_counts import num_calls
 from framework_blocks import Accumulator, EachSource, Scaled
 
 from merganser.framework import (
@@ -226,24 +226,13 @@ def test_copies_of_arrays_are_independent():
     assert system.table[0] == 0.0
 
 
-def num_calls(function):
-    """How many Python functions are called while one runs."""
-    calls = []
-    sys.setprofile(lambda frame, event, argument: calls.append(frame) if event == "call" else None)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return len(calls)
-
-
 def test_plain_objects_are_copied_without_a_call_of_python_for_each():
     system = Accumulator()
     counts = []
     for size in (1, 1000):
         system.notes = {f"note {i}": [i, float(i), (str(i), None)] for i in range(size)}
         assert system.Clone().notes == system.notes
-        counts.append(num_calls(system.Clone))
+        counts.append(num_calls(system.Clone, of_python_only=True))
     assert counts[1] - counts[0] < 100
 
 
