@@ -50,12 +50,6 @@ if _TYPE_CHECKING:
         plot_trajectory,
     )
     from merganser.analysis.region_of_attraction import RegionOfAttraction, RegionOfAttractionOptions
-    from merganser.analysis.scalar_templates import (
-        IntegratorBase_,
-        RungeKutta2Integrator_,
-        RungeKutta3Integrator_,
-        Simulator_,
-    )
     from merganser.analysis.simulation.integration_schemes import GetIntegrationSchemes, ResetIntegratorFromFlags
     from merganser.analysis.simulation.simulator_config import (
         ApplySimulatorConfig,
@@ -63,6 +57,13 @@ if _TYPE_CHECKING:
         SimulatorConfig,
     )
     from merganser.analysis.simulation.simulator_statistics import PrintSimulatorStatistics
+    from merganser.framework.core.scalars.scalars import numeric_scalars as _numeric_scalars
+    from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
+
+    IntegratorBase_ = _ValueTemplate(IntegratorBase)  # type: ignore[type-abstract]
+    RungeKutta2Integrator_ = _ValueTemplate(RungeKutta2Integrator)
+    RungeKutta3Integrator_ = _ValueTemplate(RungeKutta3Integrator, _numeric_scalars)
+    Simulator_ = _ValueTemplate(Simulator, _numeric_scalars)
 else:
     __getattr__, __dir__ = _lazy_names(__name__, "controllers", "estimators", "trajectory_optimization")
 

@@ -33,33 +33,6 @@ from merganser.framework.core.context.context_file import LoadContext
 from merganser.framework.core.context.diagram_context import DiagramContext
 from merganser.framework.core.context.leaf_context import LeafContext
 from merganser.framework.core.context.store import FixedInputPortValue
-from merganser.framework.core.conversion.scalar_templates import (
-    BasicVector_,
-    Context_,
-    ContinuousState_,
-    Diagram_,
-    DiagramBuilder_,
-    DiscreteUpdateEvent_,
-    DiscreteValues_,
-    Event_,
-    InputPort_,
-    LeafContext_,
-    LeafOutputPort_,
-    LeafSystem_,
-    OutputPort_,
-    Parameters_,
-    PublishEvent_,
-    State_,
-    Subvector_,
-    Supervector_,
-    System_,
-    SystemOutput_,
-    SystemVisitor_,
-    UnrestrictedUpdateEvent_,
-    VectorBase_,
-    VectorSystem_,
-    WitnessFunction_,
-)
 from merganser.framework.core.conversion.template_system import TemplateSystem
 from merganser.framework.core.declarations.cache import CacheEntry, CacheEntryValue, ValueProducer
 from merganser.framework.core.declarations.events import (
@@ -78,6 +51,8 @@ from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
 from merganser.framework.core.drawing.diagram_graph import diagram_graph
 from merganser.framework.core.drawing.diagram_plot import plot_diagram
 from merganser.framework.core.drawing.graphviz_plot import plot_graphviz, plot_system_graphviz
+from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
+from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
 from merganser.framework.core.system.constraints import SystemConstraint, SystemConstraintBounds
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.outputs import SystemOutput
@@ -91,6 +66,33 @@ from merganser.framework.core.values.bus_value import BusValue
 from merganser.framework.core.values.state import AbstractValues, ContinuousState, DiscreteValues, Parameters, State
 from merganser.framework.core.values.values import AbstractValue, BasicVector, Value, VectorBase
 from merganser.framework.core.values.vector_views import Subvector, Supervector
+
+BasicVector_ = _ValueTemplate(BasicVector)
+Context_ = _ValueTemplate(Context)
+ContinuousState_ = _ValueTemplate(ContinuousState)
+Diagram_ = _SystemTemplate(Diagram)
+DiagramBuilder_ = _SystemTemplate(DiagramBuilder)
+DiscreteUpdateEvent_ = _ValueTemplate(DiscreteUpdateEvent)
+DiscreteValues_ = _ValueTemplate(DiscreteValues)
+Event_ = _ValueTemplate(Event)
+InputPort_ = _ValueTemplate(InputPort)
+LeafContext_ = _ValueTemplate(LeafContext)
+LeafOutputPort_ = _ValueTemplate(LeafOutputPort)
+LeafSystem_ = _SystemTemplate(LeafSystem)
+OutputPort_ = _ValueTemplate(OutputPort)
+Parameters_ = _ValueTemplate(Parameters)
+PublishEvent_ = _ValueTemplate(PublishEvent)
+State_ = _ValueTemplate(State)
+Subvector_ = _ValueTemplate(Subvector)
+Supervector_ = _ValueTemplate(Supervector)
+System_ = _SystemTemplate(System)  # type: ignore[type-abstract]
+SystemOutput_ = _ValueTemplate(SystemOutput)
+SystemVisitor_ = _ValueTemplate(SystemVisitor)
+UnrestrictedUpdateEvent_ = _ValueTemplate(UnrestrictedUpdateEvent)
+VectorBase_ = _ValueTemplate(VectorBase)
+VectorSystem_ = _SystemTemplate(VectorSystem)
+WitnessFunction_ = _ValueTemplate(WitnessFunction)
+
 
 _hand_in(_NativeCompilation())  # core does not know the package that compiles
 

@@ -7,6 +7,9 @@ them is asked for.
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
+from merganser.framework.core.scalars.scalars import numeric_scalars as _numeric_scalars
+from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
+from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
 from merganser.geometry.hydroelastic.contact_surface import ContactSurface
 from merganser.geometry.meshes import (
     ConvertVolumeToSurfaceMesh,
@@ -47,23 +50,6 @@ from merganser.geometry.registration.query_results import (
 )
 from merganser.geometry.registration.registered import GeometryFrame, GeometryInstance
 from merganser.geometry.registration.roles import GeometryVersion, Role, RoleAssign
-from merganser.geometry.scalar_templates import (
-    ContactSurface_,
-    FramePoseVector_,
-    GeometryConfigurationVector_,
-    PenetrationAsPointPair_,
-    Plane_,
-    PolygonSurfaceMesh_,
-    PolygonSurfaceMeshFieldLinear_,
-    QueryObject_,
-    SceneGraph_,
-    SceneGraphInspector_,
-    SignedDistancePair_,
-    SignedDistanceToPoint_,
-    TriangleSurfaceMesh_,
-    TriangleSurfaceMeshFieldLinear_,
-    VolumeMesh_,
-)
 from merganser.geometry.scene.collision_filter_manager import CollisionFilterManager
 from merganser.geometry.scene.collision_filters import CollisionFilterDeclaration, CollisionFilterScope, GeometrySet
 from merganser.geometry.scene.inspector import SceneGraphInspector
@@ -93,6 +79,23 @@ from merganser.geometry.shapes.obb_fit import (
     ComputeObbForTriangleMesh,
     ComputeObbForVolumeMesh,
 )
+
+ContactSurface_ = _ValueTemplate(ContactSurface)
+FramePoseVector_ = _ValueTemplate(FramePoseVector)
+GeometryConfigurationVector_ = _ValueTemplate(GeometryConfigurationVector)
+PenetrationAsPointPair_ = _ValueTemplate(PenetrationAsPointPair)
+Plane_ = _ValueTemplate(Plane, _numeric_scalars)
+PolygonSurfaceMesh_ = _ValueTemplate(PolygonSurfaceMesh, _numeric_scalars)
+PolygonSurfaceMeshFieldLinear_ = _ValueTemplate(PolygonSurfaceMeshFieldLinear, _numeric_scalars)
+QueryObject_ = _ValueTemplate(QueryObject)
+SceneGraph_ = _SystemTemplate(SceneGraph)
+SceneGraphInspector_ = _ValueTemplate(SceneGraphInspector)
+SignedDistancePair_ = _ValueTemplate(SignedDistancePair)
+SignedDistanceToPoint_ = _ValueTemplate(SignedDistanceToPoint)
+TriangleSurfaceMesh_ = _ValueTemplate(TriangleSurfaceMesh, _numeric_scalars)
+TriangleSurfaceMeshFieldLinear_ = _ValueTemplate(TriangleSurfaceMeshFieldLinear, _numeric_scalars)
+VolumeMesh_ = _ValueTemplate(VolumeMesh, _numeric_scalars)
+
 
 if _TYPE_CHECKING:
     from merganser.geometry.rendering import (

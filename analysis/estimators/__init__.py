@@ -2,12 +2,15 @@
 
 from merganser.analysis.estimators.extended_kalman_filter import ExtendedKalmanFilter
 from merganser.analysis.estimators.luenberger_observer import LuenbergerObserver
-from merganser.analysis.estimators.scalar_templates import LuenbergerObserver_
 from merganser.analysis.estimators.steady_state_kalman_filter import (
     DiscreteTimeSteadyStateKalmanFilter,
     SteadyStateKalmanFilter,
 )
 from merganser.analysis.estimators.unscented_kalman_filter import UnscentedKalmanFilter
+from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
+
+LuenbergerObserver_ = _SystemTemplate(LuenbergerObserver)
+
 
 __all__ = [
     "DiscreteTimeSteadyStateKalmanFilter",

@@ -4,13 +4,36 @@ from __future__ import annotations
 
 import abc
 import math
+from typing import Any
 
 from merganser.analysis.integrators.step_state import StepProblem
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.native.memory.records_of_arrays import clear_record, new_record
 
 
-class IntegratorSettings(abc.ABC):
+class OfSystem:
+    """What moves one system and is of its scalars: an integrator or a simulator."""
+
+    def get_system(self) -> Any:
+        """Override: the system."""
+        raise NotImplementedError
+
+    def _scalar_type(self) -> Any:
+        return scalar_of(self.get_system())
+
+    def _cast(self, T: Any) -> Any:
+        system = self.get_system()
+        if scalar_of(system) is not T:
+            raise TypeError(
+                f"{type(self).__name__}_[{T.__name__}] takes systems of this scalar type; system "
+                f"'{system.GetSystemPathname()}' is one of {scalar_of(system).__name__}. Convert it with "
+                f"system.ToScalarType[{T.__name__}]()."
+            )
+        return self
+
+
+class IntegratorSettings(OfSystem, abc.ABC):
     """Settings of the user, and counters of an integrator."""
 
     # Of a concrete integrator: the default accuracy, and the loosest that makes sense.
@@ -30,7 +53,7 @@ class IntegratorSettings(abc.ABC):
     def supports_error_estimation(self) -> bool:
         """Whether the method estimates its error, so that it can choose its step size."""
 
-    def _reset_knobs(self) -> None:  # noqa: B027 (most methods have none)
+    def _reset_knobs(self) -> None:
         """Sets the knobs of the method, if it has any, to their defaults."""
 
     def _summary(self) -> list[tuple[str, float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from merganser.analysis.integrators.settings import OfSystem
 from merganser.framework import Context, EventStatus
 from merganser.framework.common.deprecation import deprecated_method
 from merganser.framework.core.context.native_code import may_compile
@@ -13,7 +14,7 @@ from merganser.framework.core.values.arguments import checked_number
 _PUBLISH_FROM_SYSTEM = "Declare per-step or initialization publish events in the LeafSystem."
 
 
-class SimulatorSettings:
+class SimulatorSettings(OfSystem):
     """What can be chosen of a Simulator beside its integrator, between advances."""
 
     _monitor: Callable[[Context], EventStatus | None] | None

@@ -20,6 +20,8 @@ def lazy_names(package: str, *packages: str) -> tuple[Callable[[str], Any], Call
         else:
             __getattr__, __dir__ = lazy_names(__name__)
 
+    What is assigned there, `Name_ = _Template(Name)`, is made when it is asked for.
+
     Where a name is imported twice the last one counts, as ever. `import *` takes the `__all__` of a module, which must
     be written out.
 
@@ -32,15 +34,22 @@ def lazy_names(package: str, *packages: str) -> tuple[Callable[[str], Any], Call
     def load(name: str) -> Any:
         if name in packages:
             return importlib.import_module(f"{package}.{name}")
-        if name not in _homes(package):
+        imported, assigned = _homes(package)
+        if name in assigned:
+            names = compile(assigned[name], package, "eval").co_names
+            value = eval(assigned[name], {each: getattr(module, each) for each in names})
+        elif name in imported:
+            home, own_name = imported[name]
+            value = getattr(importlib.import_module(home), own_name)
+        else:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        value = getattr(importlib.import_module(_homes(package)[name]), name)
         setattr(module, name, value)
         return value
 
     def names() -> list[str]:
         shown = {name for name, value in vars(module).items() if _is_shown(name, value)}
-        return sorted({*shown, *packages, *_homes(package)})
+        imported, assigned = _homes(package)
+        return sorted({*shown, *packages, *assigned, *(name for name in imported if not name.startswith("_"))})
 
     return load, names
 
@@ -53,17 +62,22 @@ def _is_shown(name: str, value: Any) -> bool:
 
 
 @functools.cache
-def _homes(package: str) -> dict[str, str]:
-    """The module of each name, from the source of the package."""
-    return {
-        name: str(statement.module)
-        for block in _statements(package)
-        if isinstance(block, ast.If) and ast.unparse(block.test) in ("TYPE_CHECKING", "_TYPE_CHECKING")
-        for statement in block.body
-        if isinstance(statement, ast.ImportFrom)
-        for alias in statement.names
-        for name in (_public_names(str(statement.module)) if alias.name == "*" else (alias.name,))
-    }
+def _homes(package: str) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+    """From the source of a package: of each imported name the module and its name there, and what is assigned."""
+    imported: dict[str, tuple[str, str]] = {}
+    assigned: dict[str, str] = {}
+    for block in _statements(package):
+        if not (isinstance(block, ast.If) and ast.unparse(block.test) in ("TYPE_CHECKING", "_TYPE_CHECKING")):
+            continue
+        for statement in block.body:
+            if isinstance(statement, ast.ImportFrom):
+                home = str(statement.module)
+                for alias in statement.names:
+                    names = _public_names(home) if alias.name == "*" else (alias.name,)
+                    imported |= {alias.asname or name: (home, name) for name in names}
+            elif isinstance(statement, ast.Assign):
+                assigned |= {ast.unparse(target): ast.unparse(statement.value) for target in statement.targets}
+    return imported, assigned
 
 
 def _public_names(module: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from merganser.framework.math.rotations.roll_pitch_yaw import RollPitchYaw
 from merganser.framework.math.rotations.rotation_matrix import RotationMatrix
 
 if _TYPE_CHECKING:
+    from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
     from merganser.framework.math.arrays import eq, ge, gt, inv, le, lt, matmul, ne
     from merganser.framework.math.barycentric_mesh import BarycentricMesh
     from merganser.framework.math.bspline_basis import BsplineBasis, KnotVectorType
@@ -76,21 +77,20 @@ if _TYPE_CHECKING:
         UniformlyRandomRotationMatrix,
         UniformlyRandomRPY,
     )
-    from merganser.framework.math.scalar_templates import (
-        AngleAxis_,
-        BsplineBasis_,
-        Isometry3_,
-        Quaternion_,
-        RigidTransform_,
-        RollPitchYaw_,
-        RotationMatrix_,
-    )
     from merganser.framework.math.soft_min_max import SoftOverMax, SoftOverMin, SoftUnderMax, SoftUnderMin
     from merganser.framework.math.symmetric_matrices import (
         ExtractPrincipalSubmatrix,
         ToLowerTriangularColumnsFromMatrix,
         ToSymmetricMatrixFromLowerTriangularColumns,
     )
+
+    AngleAxis_ = _ValueTemplate(AngleAxis)
+    BsplineBasis_ = _ValueTemplate(BsplineBasis)
+    Isometry3_ = _ValueTemplate(Isometry3)
+    Quaternion_ = _ValueTemplate(Quaternion)
+    RigidTransform_ = _ValueTemplate(RigidTransform)
+    RollPitchYaw_ = _ValueTemplate(RollPitchYaw)
+    RotationMatrix_ = _ValueTemplate(RotationMatrix)
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 

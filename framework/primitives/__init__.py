@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
 if _TYPE_CHECKING:
+    from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
+    from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
     from merganser.framework.primitives.arithmetic import Adder, Gain, Saturation, WrapToSystem
     from merganser.framework.primitives.barycentric_mesh_system import BarycentricMeshSystem
     from merganser.framework.primitives.bus import BusCreator, BusSelector
@@ -48,44 +50,6 @@ if _TYPE_CHECKING:
         Selector,
         SelectorParams,
     )
-    from merganser.framework.primitives.scalar_templates import (
-        Adder_,
-        AffineSystem_,
-        BeamModel_,
-        BusCreator_,
-        BusSelector_,
-        ConstantValueSource_,
-        ConstantVectorSource_,
-        Demultiplexer_,
-        DiscreteDerivative_,
-        DiscreteTimeDelay_,
-        DiscreteTimeIntegrator_,
-        FirstOrderLowPassFilter_,
-        Gain_,
-        Integrator_,
-        LinearSystem_,
-        LinearTransformDensity_,
-        MatrixGain_,
-        MultilayerPerceptron_,
-        Multiplexer_,
-        PassThrough_,
-        PortSwitch_,
-        RotaryEncoders_,
-        Saturation_,
-        Selector_,
-        SharedPointerSystem_,
-        Sine_,
-        SparseMatrixGain_,
-        StateInterpolatorWithDiscreteDerivative_,
-        SymbolicVectorSystem_,
-        TrajectoryAffineSystem_,
-        TrajectoryLinearSystem_,
-        TrajectorySource_,
-        VectorLog_,
-        VectorLogSink_,
-        WrapToSystem_,
-        ZeroOrderHold_,
-    )
     from merganser.framework.primitives.sensors import BeamModel, BeamModelParams, RotaryEncoders
     from merganser.framework.primitives.sources import (
         ConstantValueSource,
@@ -99,6 +63,43 @@ if _TYPE_CHECKING:
         TrajectoryAffineSystem,
         TrajectoryLinearSystem,
     )
+
+    Adder_ = _SystemTemplate(Adder)
+    AffineSystem_ = _SystemTemplate(AffineSystem)
+    BeamModel_ = _SystemTemplate(BeamModel)
+    BusCreator_ = _SystemTemplate(BusCreator)
+    BusSelector_ = _SystemTemplate(BusSelector)
+    ConstantValueSource_ = _SystemTemplate(ConstantValueSource)
+    ConstantVectorSource_ = _SystemTemplate(ConstantVectorSource)
+    Demultiplexer_ = _SystemTemplate(Demultiplexer)
+    DiscreteDerivative_ = _SystemTemplate(DiscreteDerivative)
+    DiscreteTimeDelay_ = _SystemTemplate(DiscreteTimeDelay)
+    DiscreteTimeIntegrator_ = _SystemTemplate(DiscreteTimeIntegrator)
+    FirstOrderLowPassFilter_ = _SystemTemplate(FirstOrderLowPassFilter)
+    Gain_ = _SystemTemplate(Gain)
+    Integrator_ = _SystemTemplate(Integrator)
+    LinearSystem_ = _SystemTemplate(LinearSystem)
+    LinearTransformDensity_ = _SystemTemplate(LinearTransformDensity)
+    MatrixGain_ = _SystemTemplate(MatrixGain)
+    MultilayerPerceptron_ = _SystemTemplate(MultilayerPerceptron)
+    Multiplexer_ = _SystemTemplate(Multiplexer)
+    PassThrough_ = _SystemTemplate(PassThrough)
+    PortSwitch_ = _SystemTemplate(PortSwitch)
+    RotaryEncoders_ = _SystemTemplate(RotaryEncoders)
+    Saturation_ = _SystemTemplate(Saturation)
+    Selector_ = _SystemTemplate(Selector)
+    SharedPointerSystem_ = _SystemTemplate(SharedPointerSystem)
+    Sine_ = _SystemTemplate(Sine)
+    SparseMatrixGain_ = _SystemTemplate(SparseMatrixGain)
+    StateInterpolatorWithDiscreteDerivative_ = _SystemTemplate(StateInterpolatorWithDiscreteDerivative)
+    SymbolicVectorSystem_ = _SystemTemplate(SymbolicVectorSystem)
+    TrajectoryAffineSystem_ = _SystemTemplate(TrajectoryAffineSystem)
+    TrajectoryLinearSystem_ = _SystemTemplate(TrajectoryLinearSystem)
+    TrajectorySource_ = _SystemTemplate(TrajectorySource)
+    VectorLog_ = _ValueTemplate(VectorLog)
+    VectorLogSink_ = _SystemTemplate(VectorLogSink)
+    WrapToSystem_ = _SystemTemplate(WrapToSystem)
+    ZeroOrderHold_ = _SystemTemplate(ZeroOrderHold)
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 

@@ -24,6 +24,7 @@ from merganser.framework.core.declarations.events import TriggerType
 from merganser.framework.core.declarations.ports import OutputPort
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
 from merganser.framework.core.inside import declare_storage, in_scalar_of, use_native_event
+from merganser.framework.core.scalars.scalars import cast_array, scalar_of_array
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.plain_values import Unplain
 from merganser.framework.core.values.values import AbstractValue, Value
@@ -238,6 +239,13 @@ class VectorLog:
         if not self._times.dtype == self._data.dtype == np.float64:
             return None
         return self._times, self._data, self._count
+
+    def _scalar_type(self) -> Any:
+        return scalar_of_array(self.data())
+
+    def _cast(self, T: Any) -> VectorLog:
+        self._set_samples(cast_array(self.sample_times(), T), cast_array(self.data(), T))
+        return self
 
 
 _SUPPORTED = {TriggerType.kForced, TriggerType.kPeriodic, TriggerType.kPerStep}

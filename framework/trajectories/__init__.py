@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
 if _TYPE_CHECKING:
+    from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
     from merganser.framework.trajectories.bezier_curve import (
         BezierCurve,
     )
@@ -48,29 +49,28 @@ if _TYPE_CHECKING:
         Polynomial,
         ToleranceType,
     )
-    from merganser.framework.trajectories.scalar_templates import (
-        BezierCurve_,
-        BsplineTrajectory_,
-        CompositeTrajectory_,
-        DerivativeTrajectory_,
-        DiscreteTimeTrajectory_,
-        ExponentialPlusPiecewisePolynomial_,
-        FunctionHandleTrajectory_,
-        PathParameterizedTrajectory_,
-        PiecewisePolynomial_,
-        PiecewisePose_,
-        PiecewiseQuaternionSlerp_,
-        PiecewiseTrajectory_,
-        Polynomial_,
-        StackedTrajectory_,
-        Trajectory_,
-    )
     from merganser.framework.trajectories.stacked_trajectory import (
         StackedTrajectory,
     )
     from merganser.framework.trajectories.trajectory import (
         Trajectory,
     )
+
+    BezierCurve_ = _ValueTemplate(BezierCurve)
+    BsplineTrajectory_ = _ValueTemplate(BsplineTrajectory)
+    CompositeTrajectory_ = _ValueTemplate(CompositeTrajectory)
+    DerivativeTrajectory_ = _ValueTemplate(DerivativeTrajectory)
+    DiscreteTimeTrajectory_ = _ValueTemplate(DiscreteTimeTrajectory)
+    ExponentialPlusPiecewisePolynomial_ = _ValueTemplate(ExponentialPlusPiecewisePolynomial, lambda: (float,))
+    FunctionHandleTrajectory_ = _ValueTemplate(FunctionHandleTrajectory)
+    PathParameterizedTrajectory_ = _ValueTemplate(PathParameterizedTrajectory)
+    PiecewisePolynomial_ = _ValueTemplate(PiecewisePolynomial)
+    PiecewisePose_ = _ValueTemplate(PiecewisePose)
+    PiecewiseQuaternionSlerp_ = _ValueTemplate(PiecewiseQuaternionSlerp)
+    PiecewiseTrajectory_ = _ValueTemplate(PiecewiseTrajectory)
+    Polynomial_ = _ValueTemplate(Polynomial)
+    StackedTrajectory_ = _ValueTemplate(StackedTrajectory)
+    Trajectory_ = _ValueTemplate(Trajectory)
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
+from merganser.framework.core.scalars.scalars import numeric_scalars as _numeric_scalars
+from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
 from merganser.geometry.registration.colors import Rgba
 from merganser.geometry.shapes import MeshcatCone
 from merganser.geometry.visualizers.animation import MeshcatAnimation
@@ -16,11 +18,11 @@ from merganser.geometry.visualizers.planar_scenegraph_visualizer import (
     PlanarSceneGraphVisualizer,
 )
 from merganser.geometry.visualizers.pyplot_visualizer import PyPlotVisualizer
-from merganser.geometry.visualizers.scalar_templates import (
-    MeshcatPointCloudVisualizer_,
-    MeshcatPoseSliders_,
-    MeshcatVisualizer_,
-)
+
+MeshcatPointCloudVisualizer_ = _SystemTemplate(MeshcatPointCloudVisualizer, _numeric_scalars)
+MeshcatPoseSliders_ = _SystemTemplate(MeshcatPoseSliders, _numeric_scalars)
+MeshcatVisualizer_ = _SystemTemplate(MeshcatVisualizer, _numeric_scalars)
+
 
 if _TYPE_CHECKING:
     from merganser.geometry.visualizers.drake_visualizer import DrakeVisualizer, DrakeVisualizer_

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.scalars.scalars import cast_array
+from merganser.framework.core.scalars.scalars import cast_array, numeric_scalars
 from merganser.framework.core.scalars.templates import SystemTemplate
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, interface_of
 from merganser.framework.lcm.messages.viewers import (
@@ -39,7 +39,6 @@ from merganser.geometry.scene.scene_graph import SceneGraph
 from merganser.geometry.shapes import HalfSpace, Mesh, Shape
 from merganser.geometry.shapes.measures import hull_of, is_surface_known
 from merganser.geometry.visualizers.params import DrakeVisualizerParams, add_visualizer, query_output_port
-from merganser.geometry.visualizers.scalar_templates import float_and_derivatives
 
 Array = NDArray[Any]
 
@@ -375,7 +374,7 @@ class DrakeVisualizer(LeafSystem):
         return cast_array(poses.X_WF[self._rows], float)
 
 
-DrakeVisualizer_ = SystemTemplate(DrakeVisualizer, float_and_derivatives)
+DrakeVisualizer_ = SystemTemplate(DrakeVisualizer, numeric_scalars)
 
 
 def _suffix(params: DrakeVisualizerParams) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from merganser.analysis.integrators import IntegratorBase
 from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
-from merganser.framework.core.scalars.scalars import scalar_named
+from merganser.framework.core.scalars.scalars import numeric_scalars
 from merganser.framework.core.scalars.templates import ValueTemplate
 from merganser.multibody.cenic.arrays import CenicArrays, refused_dtype
 from merganser.multibody.cenic.attempt import try_contact_step
@@ -79,7 +79,7 @@ class CenicIntegrator(IntegratorBase):
         self._blames, self._shortest_start = np.zeros(0, np.int64), np.zeros(0)
         self._shortest: Any = np.zeros(1, refused_dtype)[0]
         self._num_following = np.zeros(1, np.int64)  # inputs of plants that follow their state
-        if isinstance(system, System) and scalar_of(system) not in _scalars():
+        if isinstance(system, System) and scalar_of(system) not in numeric_scalars():
             raise TypeError(
                 f"CenicIntegrator: system '{system.GetSystemPathname()}' is one of {scalar_of(system).__name__}; only "
                 "systems of floats and of AutoDiffXd can be moved by steps of contact."
@@ -197,13 +197,4 @@ class CenicIntegrator(IntegratorBase):
         )  # fmt: skip
 
 
-def _scalars() -> tuple[type[Any], ...]:
-    """Scalar types of systems whose values decide how long a step may be."""
-    return float, scalar_named("AutoDiffXd")
-
-
-def _scalar_of(integrator: CenicIntegrator) -> type[Any]:
-    return scalar_of(integrator.get_system())
-
-
-CenicIntegrator_ = ValueTemplate(CenicIntegrator, _scalar_of, lambda integrator, T: integrator, _scalars)
+CenicIntegrator_ = ValueTemplate(CenicIntegrator, numeric_scalars)

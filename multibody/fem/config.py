@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from merganser.framework.common.enumeration import Enumeration
-from merganser.framework.core.scalars.scalars import cast, scalar_named
+from merganser.framework.core.scalars.scalars import cast, numeric_scalars
 from merganser.framework.core.scalars.templates import ValueTemplate
 from merganser.multibody.fem.materials.kind import MOST_CONSTANTS, MaterialKind
 
@@ -136,10 +136,10 @@ class DeformableBodyConfig:
         return self._averages_volume
 
     def __copy__(self) -> DeformableBodyConfig:
-        return _as_config_of(self, self._scalar)
+        return self._cast(self._scalar)
 
     def __deepcopy__(self, memo: Any) -> DeformableBodyConfig:
-        return _as_config_of(self, self._scalar)
+        return self._cast(self._scalar)
 
     def __repr__(self) -> str:
         E, nu, a, b, density = self._numbers
@@ -147,6 +147,16 @@ class DeformableBodyConfig:
             f"<DeformableBodyConfig {self._material_model.name}, E = {E} Pa, nu = {nu}, density = {density} kg/m³, "
             f"damping {a} 1/s and {b} s{', mean volumes' if self._averages_volume else ''}>"
         )
+
+    def _scalar_type(self) -> Any:
+        return self._scalar
+
+    def _cast(self, T: Any) -> DeformableBodyConfig:
+        copy = DeformableBodyConfig()
+        copy._material_model, copy._constants, copy._scalar = self._material_model, self._constants, T
+        copy._averages_volume = self._averages_volume
+        copy._numbers = [cast(number, T) for number in self._numbers]
+        return copy
 
 
 _NOT_NEGATIVE: tuple[str, Callable[[float], bool]] = ("not be negative", lambda value: value >= 0.0)
@@ -158,18 +168,4 @@ def lame_parameters(config: DeformableBodyConfig) -> tuple[Any, Any]:
     return E / (2.0 * (1.0 + nu)), E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu))
 
 
-def _as_config_of(config: DeformableBodyConfig, T: type[Any]) -> DeformableBodyConfig:
-    """A copy whose numbers are of another type."""
-    copy = DeformableBodyConfig()
-    copy._material_model, copy._constants, copy._scalar = config._material_model, config._constants, T
-    copy._averages_volume = config._averages_volume
-    copy._numbers = [cast(number, T) for number in config._numbers]
-    return copy
-
-
-DeformableBodyConfig_ = ValueTemplate(
-    DeformableBodyConfig,
-    lambda config: config._scalar,
-    _as_config_of,
-    scalars=lambda: (float, scalar_named("AutoDiffXd")),
-)
+DeformableBodyConfig_ = ValueTemplate(DeformableBodyConfig, numeric_scalars)

@@ -1,13 +1,14 @@
 """Spatial vectors: velocity, acceleration, force and momentum, [rotational; translational]."""
 
-from merganser.multibody.math.scalar_templates import (
-    SpatialAcceleration_,
-    SpatialForce_,
-    SpatialMomentum_,
-    SpatialVelocity_,
-)
+from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
 from merganser.multibody.math.spatial_force import SpatialForce, SpatialMomentum
 from merganser.multibody.math.spatial_velocity import SpatialAcceleration, SpatialVelocity
+
+SpatialAcceleration_ = _ValueTemplate(SpatialAcceleration)
+SpatialForce_ = _ValueTemplate(SpatialForce)
+SpatialMomentum_ = _ValueTemplate(SpatialMomentum)
+SpatialVelocity_ = _ValueTemplate(SpatialVelocity)
+
 
 __all__ = [
     "SpatialAcceleration",

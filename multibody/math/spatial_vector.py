@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.scalars.scalars import class_name
+from merganser.framework.core.scalars.scalars import cast_array, class_name, scalar_of_array
 from merganser.framework.math import RotationMatrix
 from merganser.framework.math._scalars import expect_instance
 from merganser.multibody.math.vectors import as_vector, is_scalar
@@ -155,3 +155,9 @@ class SpatialVector:
             f"  {rotational}={self._coeffs[:3].tolist()},\n"
             f"  {translational}={self._coeffs[3:].tolist()},\n)"
         )
+
+    def _scalar_type(self) -> Any:
+        return scalar_of_array(self._coeffs)
+
+    def _cast(self, T: Any) -> Self:
+        return self._from_coeffs(cast_array(self._coeffs, T))

@@ -14,6 +14,8 @@ from merganser.multibody.plant.multibody_plant_config import (
 )
 
 if _TYPE_CHECKING:
+    from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
+    from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
     from merganser.multibody.plant.applied_forces import (
         ExternallyAppliedSpatialForceMultiplexer,
         Propeller,
@@ -42,22 +44,21 @@ if _TYPE_CHECKING:
         ApplyMultibodyPlantConfig,
         MultibodyPlantConfig,
     )
-    from merganser.multibody.plant.scalar_templates import (
-        ContactResults_,
-        CoulombFriction_,
-        DeformableContactInfo_,
-        ExternallyAppliedSpatialForce_,
-        ExternallyAppliedSpatialForceMultiplexer_,
-        HydroelasticContactInfo_,
-        MultibodyPlant_,
-        PointPairContactInfo_,
-        Propeller_,
-        Wing_,
-    )
     from merganser.multibody.plant.scratch_plant import MultibodyPositionToGeometryPose
     from merganser.multibody.plant.topology_graph import plot_topology
     from merganser.multibody.tree import BaseBodyJointType
     from merganser.multibody.tree.constraints import DistanceConstraintParams
+
+    ContactResults_ = _ValueTemplate(ContactResults)
+    CoulombFriction_ = _ValueTemplate(CoulombFriction)
+    DeformableContactInfo_ = _ValueTemplate(DeformableContactInfo)
+    ExternallyAppliedSpatialForce_ = _ValueTemplate(ExternallyAppliedSpatialForce)
+    ExternallyAppliedSpatialForceMultiplexer_ = _SystemTemplate(ExternallyAppliedSpatialForceMultiplexer)
+    HydroelasticContactInfo_ = _ValueTemplate(HydroelasticContactInfo)
+    MultibodyPlant_ = _SystemTemplate(MultibodyPlant)
+    PointPairContactInfo_ = _ValueTemplate(PointPairContactInfo)
+    Propeller_ = _SystemTemplate(Propeller)
+    Wing_ = _SystemTemplate(Wing)
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 

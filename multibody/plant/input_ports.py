@@ -45,6 +45,9 @@ class ExternallyAppliedSpatialForce:
     p_BoBq_B: NDArray[Any] = dataclasses.field(default_factory=lambda: np.zeros(3))
     F_Bq_W: SpatialForce = dataclasses.field(default_factory=SpatialForce.Zero)
 
+    def _scalar_type(self) -> Any:
+        return self.F_Bq_W._scalar_type()
+
 
 Array = NDArray[Any]
 

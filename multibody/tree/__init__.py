@@ -1,5 +1,6 @@
 """Elements and topology of multibody models."""
 
+from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
 from merganser.multibody.tree.base_bodies import BaseBodyJointType
 from merganser.multibody.tree.constraints import MultibodyConstraintId
 from merganser.multibody.tree.deformable_body import DeformableBody, DeformableBodyId
@@ -78,38 +79,38 @@ from merganser.multibody.tree.mobilizers import (
 )
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 from merganser.multibody.tree.rigid_body import Body, RigidBody
-from merganser.multibody.tree.scalar_templates import (
-    BallQuaternionJoint_,
-    BallRpyJoint_,
-    Body_,
-    DoorHinge_,
-    FixedOffsetFrame_,
-    ForceElement_,
-    Frame_,
-    Joint_,
-    JointActuator_,
-    LinearBushingRollPitchYaw_,
-    LinearSpringDamper_,
-    MultibodyForces_,
-    PlanarJoint_,
-    PrismaticJoint_,
-    PrismaticSpring_,
-    QuaternionFloatingJoint_,
-    RevoluteJoint_,
-    RevoluteSpring_,
-    RigidBody_,
-    RigidBodyFrame_,
-    RotationalInertia_,
-    RpyFloatingJoint_,
-    ScrewJoint_,
-    SpatialInertia_,
-    UniformGravityFieldElement_,
-    UnitInertia_,
-    UniversalJoint_,
-    WeldJoint_,
-)
 from merganser.multibody.tree.scoped_name import ScopedName
 from merganser.multibody.tree.tree import MultibodyTree
+
+BallQuaternionJoint_ = _ValueTemplate(BallQuaternionJoint)
+BallRpyJoint_ = _ValueTemplate(BallRpyJoint)
+Body_ = _ValueTemplate(RigidBody)
+DoorHinge_ = _ValueTemplate(DoorHinge)
+FixedOffsetFrame_ = _ValueTemplate(FixedOffsetFrame)
+ForceElement_ = _ValueTemplate(ForceElement)
+Frame_ = _ValueTemplate(Frame)  # type: ignore[type-abstract]
+Joint_ = _ValueTemplate(Joint)
+JointActuator_ = _ValueTemplate(JointActuator)
+LinearBushingRollPitchYaw_ = _ValueTemplate(LinearBushingRollPitchYaw)
+LinearSpringDamper_ = _ValueTemplate(LinearSpringDamper)
+MultibodyForces_ = _ValueTemplate(MultibodyForces)
+PlanarJoint_ = _ValueTemplate(PlanarJoint)
+PrismaticJoint_ = _ValueTemplate(PrismaticJoint)
+PrismaticSpring_ = _ValueTemplate(PrismaticSpring)
+QuaternionFloatingJoint_ = _ValueTemplate(QuaternionFloatingJoint)
+RevoluteJoint_ = _ValueTemplate(RevoluteJoint)
+RevoluteSpring_ = _ValueTemplate(RevoluteSpring)
+RigidBody_ = _ValueTemplate(RigidBody)
+RigidBodyFrame_ = _ValueTemplate(RigidBodyFrame)
+RotationalInertia_ = _ValueTemplate(RotationalInertia)
+RpyFloatingJoint_ = _ValueTemplate(RpyFloatingJoint)
+ScrewJoint_ = _ValueTemplate(ScrewJoint)
+SpatialInertia_ = _ValueTemplate(SpatialInertia)
+UniformGravityFieldElement_ = _ValueTemplate(UniformGravityFieldElement)
+UnitInertia_ = _ValueTemplate(UnitInertia)
+UniversalJoint_ = _ValueTemplate(UniversalJoint)
+WeldJoint_ = _ValueTemplate(WeldJoint)
+
 
 __all__ = [
     "AccelerationKinematicsCache",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from merganser.framework.common.indices import TypedIndex
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars.copying import PartOfSystem
 from merganser.multibody.tree.indices import ModelInstanceIndex
 from merganser.multibody.tree.scoped_name import ScopedName
@@ -75,6 +76,9 @@ class MultibodyElement(PartOfSystem):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} index={int(self._index)} model_instance={int(self._model_instance)}>"
+
+    def _scalar_type(self) -> Any:
+        return float if self._tree is None or self._tree.plant is None else scalar_of(self._tree.plant)
 
 
 class NamedElement(MultibodyElement):

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.core.inside import scalar_of
-from merganser.framework.core.scalars.scalars import ScalarArray
+from merganser.framework.core.scalars.scalars import ScalarArray, cast_array, scalar_of_array
 
 
 class MultibodyForces:
@@ -82,3 +82,11 @@ class MultibodyForces:
             )
         self._F_Bo_W += addend._F_Bo_W
         self._tau += addend._tau
+
+    def _scalar_type(self) -> Any:
+        return scalar_of_array(self._F_Bo_W)
+
+    def _cast(self, T: Any) -> MultibodyForces:
+        result = MultibodyForces(nb=self.num_bodies(), nv=self.num_velocities())
+        result._F_Bo_W, result._tau = cast_array(self._F_Bo_W, T), cast_array(self._tau, T)
+        return result

@@ -1,6 +1,8 @@
 """Systems around a viewer: sliders for joints, contacts, inertias, and all that a plant may show; see README.md."""
 
 from merganser.analysis import plot_sublevelset_expression, plot_sublevelset_quadratic
+from merganser.framework.core.scalars.scalars import numeric_scalars as _numeric_scalars
+from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
 from merganser.geometry.visualizers import MeshcatPoseSliders, MeshcatPoseSliders_
 from merganser.multibody.visualization.actuator_sliders import ActuatorSliders
 from merganser.multibody.visualization.apply_visualization_config import (
@@ -18,9 +20,12 @@ from merganser.multibody.visualization.params import (
     StressVisualizerParams,
     VisualizationConfig,
 )
-from merganser.multibody.visualization.scalar_templates import ContactVisualizer_, JointSliders_
 from merganser.multibody.visualization.simulation_controls import SimulationControls
 from merganser.multibody.visualization.stress_visualizer import StressVisualizer
+
+ContactVisualizer_ = _SystemTemplate(ContactVisualizer, _numeric_scalars)
+JointSliders_ = _SystemTemplate(JointSliders, _numeric_scalars)
+
 
 __all__ = [
     "ActuatorSliders",

@@ -229,7 +229,7 @@ class Context(StateAndParameters):
         self._require_context(source)
         time = source.store.flat[:1]
         if self._takes_other_scalars_than(source):
-            time = cast_array(time, self._scalar())
+            time = cast_array(time, self._scalar_type())
         self._require_time(time[0], "SetTimeStateAndParametersFrom")
         self._copy_values_from(source)
         self.put_time(time[0])
@@ -251,7 +251,7 @@ class Context(StateAndParameters):
         """Takes over state and parameters."""
         mine, theirs = self._numbers(), source._numbers()
         if self._takes_other_scalars_than(source):
-            theirs = [cast_array(values, self._scalar()) for values in theirs]
+            theirs = [cast_array(values, self._scalar_type()) for values in theirs]
         if [m.shape for m in mine] != [t.shape for t in theirs]:
             raise ValueError(
                 f"The source context (of '{source.system.GetSystemPathname()}') has another structure than this "
@@ -265,13 +265,13 @@ class Context(StateAndParameters):
         for to, values in zip(mine, theirs):
             to[:] = values
 
-    def _scalar(self) -> type[Any]:
+    def _scalar_type(self) -> type[Any]:
         """The type of all scalars here; complex numbers count as floats."""
         return scalar_of_array(self.store.flat)
 
     def _takes_other_scalars_than(self, source: Context) -> bool:
         """Whether scalars of `source` must be cast to become some of this context."""
-        return source.store.flat.dtype == object and source._scalar() is not self._scalar()
+        return source.store.flat.dtype == object and source._scalar_type() is not self._scalar_type()
 
     def _numbers(self) -> list[Array]:
         """All numbers of state and parameters, as views."""

@@ -67,6 +67,9 @@ class _Port(PartOfSystem):
         what = "abstract" if self._size is None else f"size {self._size}"
         return f"<{self.GetFullDescription()}, {what}>"
 
+    def _scalar_type(self) -> Any:
+        return self._system._scalar
+
 
 class InputPort(_Port, Generic[ValueT]):
     """Takes a value from the output port it is connected to, or from `FixValue`."""

@@ -117,6 +117,9 @@ class WitnessFunction:
     def __repr__(self) -> str:
         return f"<WitnessFunction '{self._description}' of '{self._system.GetSystemPathname()}'>"
 
+    def _scalar_type(self) -> Any:
+        return self._system._scalar
+
 
 _FROM_POSITIVE = frozenset({WitnessFunctionDirection.kPositiveThenNonPositive, WitnessFunctionDirection.kCrossesZero})
 _FROM_NEGATIVE = frozenset({WitnessFunctionDirection.kNegativeThenNonNegative, WitnessFunctionDirection.kCrossesZero})

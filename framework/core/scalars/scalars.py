@@ -55,6 +55,11 @@ def supported_scalars() -> tuple[Scalar, ...]:
     return float, scalar_named("AutoDiffXd"), scalar_named("Expression")
 
 
+def numeric_scalars() -> tuple[Scalar, ...]:
+    """The scalar types that have values: all but Expression."""
+    return float, scalar_named("AutoDiffXd")
+
+
 def dtype_of(T: Scalar) -> np.dtype[Any]:
     """What arrays of scalars of this type are made of."""
     return np.dtype(np.float64 if T is float else object)

@@ -179,29 +179,21 @@ class SystemTemplate(Template[ClassT]):
 class ValueTemplate(Template[ClassT]):
     """The instantiations of a class whose objects hold scalars of any type.
 
+    Of an object, `_scalar_type()` returns the type of its scalars, or None if it holds none and so is of any type, and
+    `_cast(T)` the object with scalars of type T. Objects of a class without the one are of any type, and what
+    `Foo_[T]()` makes of a class without the other is of the type of the arguments.
+
     Args:
         cls: the class.
-        scalar_of: called with an object of the class; returns its scalar type, or None if it holds no scalars, and so
-            is of any type. By default every object is of any.
-        made_of: called with an object of the class and a scalar type; returns the object with its scalars cast to
-            that type. By default the object as it is.
         scalars: called without arguments; returns the scalar types.
     """
 
-    def __init__(
-        self,
-        cls: type[ClassT],
-        scalar_of: Callable[[Any], Any] | None = None,
-        made_of: Callable[[Any, Any], Any] | None = None,
-        scalars: Callable[[], Sequence[type[Any]]] = supported_scalars,
-    ) -> None:
+    def __init__(self, cls: type[ClassT], scalars: Callable[[], Sequence[type[Any]]] = supported_scalars) -> None:
         super().__init__(f"{cls.__name__}_", scalars)
         self._cls = cls
-        self._scalar_of = scalar_of
-        self._made_of = made_of
 
     def _instantiate(self, T: type[Any]) -> Any:
-        return self._cls if T is float else _new_kind(self._cls, T, self._scalar_of, self._made_of)
+        return self._cls if T is float else _new_kind(self._cls, T)
 
 
 class ClassTemplate(Template[ClassT]):
@@ -242,8 +234,6 @@ class Kind(type):
 
     _kind_of: type[Any]
     _kind_scalar: type[Any]
-    _kind_scalar_of: Any
-    _kind_made_of: Any
 
     def __new__(mcs, name: str, bases: tuple[type[Any], ...], content: dict[str, Any], **kwargs: Any) -> Any:
         if not any(isinstance(base, Kind) for base in bases):
@@ -256,12 +246,12 @@ class Kind(type):
         return cls._kind_cast(cls._kind_of(*args, **kwargs))
 
     def _kind_cast(cls, thing: Any) -> Any:
-        return thing if cls._kind_made_of is None else cls._kind_made_of(thing, cls._kind_scalar)
+        return thing._cast(cls._kind_scalar) if hasattr(thing, "_cast") else thing
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if not isinstance(instance, cls._kind_of):
             return False
-        scalar = None if cls._kind_scalar_of is None else cls._kind_scalar_of(instance)
+        scalar = instance._scalar_type() if hasattr(instance, "_scalar_type") else None
         return scalar is None or scalar is cls._kind_scalar or issubclass(type(instance), cls)
 
     def __subclasscheck__(cls, subclass: type[Any]) -> bool:
@@ -282,17 +272,15 @@ def _refuse_pickle(kind: Kind) -> Any:
     raise TypeError(f"{kind.__name__} cannot be pickled by itself.")
 
 
-def _new_kind(cls: type[Any], T: type[Any], scalar_of: Any, made_of: Any) -> Any:
-    """Makes a Kind; see `ValueTemplate` for the arguments."""
+def _new_kind(cls: type[Any], T: type[Any]) -> Any:
     name = f"{cls.__name__}_[{T.__name__}]"
     content = {
-        "_kind_of": cls, "_kind_scalar": T, "_kind_scalar_of": staticmethod(scalar_of) if scalar_of else None,
-        "_kind_made_of": staticmethod(made_of) if made_of else None, "__slots__": (),
+        "_kind_of": cls, "_kind_scalar": T, "__slots__": (),
         "__module__": cls.__module__, "__qualname__": name, "__doc__": cls.__doc__,
     }  # fmt: skip
     metaclass: Any = type(cls)
     kind = _kind_type(metaclass)(name, (cls,), content)
-    for name in dir(cls) if made_of else ():
+    for name in dir(cls) if hasattr(cls, "_cast") else ():
         if not name.startswith("__") and isinstance(inspect.getattr_static(cls, name), (staticmethod, classmethod)):
             setattr(kind, name, staticmethod(_casting(getattr(cls, name), kind)))
     return kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.values.values import AbstractValue, BasicVector
@@ -54,6 +54,10 @@ class SystemOutput:
     def _check(self, index: int) -> None:
         if not 0 <= index < len(self._values):
             raise IndexError(f"There is no output port {index}: there are {len(self._values)}.")
+
+    def _scalar_type(self) -> Any:
+        vectors = (box.get_value() for box in self._values)
+        return next((vector._scalar_type() for vector in vectors if isinstance(vector, BasicVector)), None)
 
 
 class OutputMethods(SystemBase):

@@ -152,6 +152,12 @@ class ContinuousState:
     def _detached(self) -> ContinuousState:
         return ContinuousState._of(self._vector.Clone(), self._structure)
 
+    def _scalar_type(self) -> Any:
+        return self._vector._scalar_type()
+
+    def _cast(self, T: Any) -> ContinuousState:
+        return ContinuousState._of(self._vector._cast(T), self._structure)
+
 
 class _Structure:
     """How a state that stands for itself is split."""
@@ -275,6 +281,12 @@ class DiscreteValues(_Groups):
     def __setitem__(self, index: int, value: Any) -> None:
         self._only()[index] = value
 
+    def _scalar_type(self) -> Any:
+        return self._items[0]._scalar_type() if self._items else None
+
+    def _cast(self, T: Any) -> DiscreteValues:
+        return DiscreteValues([group._cast(T) for group in self._items])
+
 
 class AbstractValues(_Groups):
     """Abstract variables, each of any type."""
@@ -372,6 +384,9 @@ class State:
         """Returns a state of the same structure with its own copies of all values."""
         return State(self._continuous._detached(), self._discrete.Clone(), self._abstract.Clone())
 
+    def _scalar_type(self) -> Any:
+        return (self._continuous if self._continuous.size() else self._discrete)._scalar_type()
+
 
 class Parameters:
     """Numeric and abstract parameters.
@@ -457,6 +472,12 @@ class Parameters:
         _require_same_type(self, other)
         self._numeric.SetFrom(other._numeric)
         self._abstract.SetFrom(other._abstract)
+
+    def _scalar_type(self) -> Any:
+        return self._numeric._scalar_type()
+
+    def _cast(self, T: Any) -> Parameters:
+        return Parameters(self._numeric._cast(T)._items, self._abstract._items)
 
 
 def _require_same_type(mine: Any, other: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.scalars.scalars import cast_array, class_name
+from merganser.framework.core.scalars.scalars import cast_array, class_name, scalar_of_array
 
 Array = NDArray[Any]
 _new = object.__new__
@@ -107,6 +107,9 @@ class VectorBase:
 
     def __str__(self) -> str:
         return str(self._get().tolist())
+
+    def _scalar_type(self) -> Any:
+        return scalar_of_array(self._get())
 
 
 class BasicVector(VectorBase):

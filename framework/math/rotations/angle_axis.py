@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.scalars.scalars import class_name
+from merganser.framework.core.scalars.scalars import class_name, scalar_of_array
 from merganser.framework.core.scalars.templates import ScalarMethod
 from merganser.framework.math._scalars import Array, cast_entries, cos, expect_instance, owned_vector, sin
 from merganser.framework.math.rotations._rotation_formulas import (
@@ -161,6 +161,9 @@ class AngleAxis:
 
     def __reduce__(self) -> tuple:
         return AngleAxis._from_parts, (self._angle, self._axis)
+
+    def _scalar_type(self) -> Any:
+        return scalar_of_array(np.asarray([self._angle, *self._axis]))
 
 
 def _checked_angle(angle: Any) -> Any:

@@ -135,6 +135,9 @@ class Isometry3:
         result._R, result._p = R, p
         return result
 
+    def _scalar_type(self) -> Any:
+        return scalar_of_array(self._R)
+
 
 def _names_of(args: tuple[Any, ...]) -> tuple[str, ...]:
     """Sorts the positional arguments."""

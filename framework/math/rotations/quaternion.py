@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.scalars.scalars import class_name
+from merganser.framework.core.scalars.scalars import class_name, scalar_of_array
 from merganser.framework.core.scalars.templates import ScalarMethod
 from merganser.framework.math._scalars import (
     Array,
@@ -230,6 +230,9 @@ class Quaternion:
 
     def __reduce__(self) -> tuple:
         return Quaternion._from_array, (self._wxyz,)
+
+    def _scalar_type(self) -> Any:
+        return scalar_of_array(self._wxyz)
 
 
 def _norm(q: Array) -> Any:

@@ -291,6 +291,9 @@ class RigidTransform:
     def __reduce__(self) -> tuple:
         return RigidTransform._from_parts, (self._R_AB, self._p_AoBo_A)
 
+    def _scalar_type(self) -> Any:
+        return scalar_of_array(self._R_AB)
+
 
 def _position(value: Any) -> Array:
     return owned_vector(value, 3, "RigidTransform: p")

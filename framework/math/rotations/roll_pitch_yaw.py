@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.scalars.scalars import class_name
-from merganser.framework.math._scalars import Array, cos, owned_vector, sin
+from merganser.framework.core.scalars.scalars import class_name, scalar_of_array
+from merganser.framework.math._scalars import Array, cast_entries, cos, owned_vector, sin
 from merganser.framework.math.rotations._rotation_formulas import matrix_from_rpy, rpy_from_matrix
 from merganser.framework.math.rotations.quaternion import Quaternion
 from merganser.framework.math.rotations.rotation_matrix import RotationMatrix, rotation_array
@@ -239,6 +239,12 @@ class RollPitchYaw:
 
     def __reduce__(self) -> tuple:
         return RollPitchYaw._from_array, (self._rpy,)
+
+    def _scalar_type(self) -> Any:
+        return scalar_of_array(self._rpy)
+
+    def _cast(self, T: Any) -> RollPitchYaw:
+        return RollPitchYaw._from_array(cast_entries(self._rpy, T))
 
 
 def _rates(value: Any, name: str) -> list:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from merganser.framework.core.scalars.scalars import class_name
+from merganser.framework.core.scalars.scalars import class_name, scalar_of_array
 from merganser.framework.core.scalars.templates import ScalarMethod
 from merganser.framework.math._comparisons import all_equal, all_hold, has_symbols, largest_difference
 from merganser.framework.math._scalars import (
@@ -334,6 +334,9 @@ class RotationMatrix:
 
     def __reduce__(self) -> tuple:
         return RotationMatrix._from_array, (self._R_AB,)
+
+    def _scalar_type(self) -> Any:
+        return scalar_of_array(self._R_AB)
 
 
 def _length(v: Array, what: str) -> Any:
