@@ -36,9 +36,9 @@ from merganser.framework.optimization.solvers.solver_options import SolverOption
 _CHOSEN: tuple[type[SolverInterface], ...] = (
     LinearSystemSolver,
     EqualityConstrainedQPSolver,
+    DaqpSolver,
     HighsSolver,
     MobyLcpSolver,
-    DaqpSolver,
     ClarabelSolver,
     OuterApproximationSolver,
     InteriorPointSolver,

@@ -1,12 +1,13 @@
-"""Small dense quadratic programs by DAQP, a dual active-set method (Arnstroem, Bemporad and Axehill 2022).
+"""Small dense linear and quadratic programs by DAQP, a dual active-set method (Arnstroem, Bemporad and Axehill 2022).
 
 An optimum of a convex program is proved by prices: with the bounds that are active, it is where
 
     H x + f + A'z = 0,   z_i >= 0 at upper bounds, z_i <= 0 at lower ones                                        (1)
 
 This is checked. Where gradients of active rows depend on each other there are many such prices: then those in the
-middle are taken, which Clarabel finds. What DAQP says otherwise is confirmed by Clarabel, or replaced by its answer: of
-badly scaled programs DAQP may find that they are infeasible where they are not.
+middle are taken, which Clarabel finds. What DAQP says otherwise is confirmed by a second solver, Clarabel or of linear
+programs HiGHS, or replaced by its answer: of badly scaled programs DAQP may find that they are infeasible where they
+are not.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from merganser.framework.optimization.kinds import ProgramAttribute, SolutionRes
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver, convexity_objection
+from merganser.framework.optimization.solvers.highs_solver import HighsSolver
 from merganser.framework.optimization.solvers.judgement import box_of, keeps_constraints
 from merganser.framework.optimization.solvers.quadratic_form import BoxPrices, LinearRows, QuadraticCosts
+from merganser.framework.optimization.solvers.scales import has_rows_and_columns_of_one
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_installed
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
@@ -49,6 +52,8 @@ _OUTCOMES = {
     -7: SolutionResult.kIterationLimit,
 }
 
+_WITHOUT_MINIMUM = SolutionResult.kDualInfeasible, SolutionResult.kUnbounded
+
 
 @dataclass(eq=False)
 class DaqpSolverDetails:
@@ -70,7 +75,7 @@ class DaqpSolverDetails:
 
 
 class DaqpSolver(SolverInterface):
-    """Quadratic programs that are convex and small.
+    """Linear and quadratic programs that are convex and small.
 
     Options are the settings of DAQP, by their names: iter_limit, primal_tol, dual_tol, eps_prox, ... With more than ten
     variables the guess says which bounds are active first.
@@ -95,7 +100,7 @@ class DaqpSolver(SolverInterface):
         return sum(map(np.count_nonzero, numbers)) >= _DENSE * size
 
     def _objection(self, prog: MathematicalProgram) -> str:
-        return convexity_objection(prog) if prog._bindings["quadratic_costs"] else "there is no quadratic cost"
+        return convexity_objection(prog) if prog._bindings["quadratic_costs"] else ""
 
     def _crossed(self, prog: MathematicalProgram, guess: Array) -> Outcome:
         return Outcome(SolutionResult.kInfeasibleConstraints, guess, DaqpSolverDetails(-1))
@@ -105,6 +110,8 @@ class DaqpSolver(SolverInterface):
 
         given = _settings(daqp, options) if options.options else _SETTINGS
         form: _DenseForm = prog._remembered(_DenseForm, prog._numbers(*_LISTS), lambda: _DenseForm(prog))
+        if not form.is_balanced:
+            return self._confirmed(prog, guess, options, DaqpSolverDetails(0))
         solve = functools.partial(daqp.solve, form.H, form.f, form.A, form.upper, form.lower, form.sense, **given)
         if guess.size <= _FEW or not guess.any():
             x, value, flag, info = solve()
@@ -113,11 +120,15 @@ class DaqpSolver(SolverInterface):
             if flag <= 0:  # where the rows that the guess makes active depend on each other
                 x, value, flag, info = solve()
         details = DaqpSolverDetails(flag, info["iterations"], info["setup_time"], info["solve_time"])
-        if _OUTCOMES.get(flag) is SolutionResult.kIterationLimit:
+        if _OUTCOMES.get(flag) is SolutionResult.kIterationLimit and options.options:
             return Outcome(SolutionResult.kIterationLimit, x, details)
         if flag <= 0:
             return self._confirmed(prog, guess, options, details)
-        y, z, Hx = form.both.dot(x), info["lam"], form.H.dot(x)
+        z = info["lam"]
+        if not prog._bindings["quadratic_costs"]:
+            x = form.at_bounds(x, z)
+            value = form.f.dot(x)
+        y, Hx = form.both.dot(x), form.H.dot(x)
         distance, left = np.minimum(y - form.lower, form.upper - y), Hx + form.f + z.dot(form.both)
         is_optimal = left.dot(left) <= _LEFT * (Hx.dot(Hx) + form.size_of_f)  # (1)
         if not is_optimal or (np.count_nonzero(distance < -_ROUNDING) and not keeps_constraints(prog, x, form.box)):
@@ -132,14 +143,15 @@ class DaqpSolver(SolverInterface):
     def _confirmed(
         self, prog: MathematicalProgram, guess: Array, options: SolverOptions, details: DaqpSolverDetails
     ) -> Outcome:
-        """The outcome of Clarabel, in its own name where it is another than that of DAQP."""
-        result, other = _OUTCOMES.get(details.exitflag, SolutionResult.kSolverSpecificError), ClarabelSolver()
+        """The outcome of a second solver, in its name where it is another than that of DAQP."""
+        result = _OUTCOMES.get(details.exitflag, SolutionResult.kSolverSpecificError)
+        other = ClarabelSolver() if prog._bindings["quadratic_costs"] else HighsSolver()
         if not other.available():
             is_proved = result is not SolutionResult.kSolutionFound
             return Outcome(result if is_proved else SolutionResult.kSolverSpecificError, guess, details)
         outcome = other._solve(prog, guess, options)
         if outcome.result is result is SolutionResult.kInfeasibleConstraints or (
-            outcome.result is SolutionResult.kDualInfeasible and result is SolutionResult.kUnbounded
+            outcome.result in _WITHOUT_MINIMUM and result is SolutionResult.kUnbounded
         ):
             outcome.details = details
         else:
@@ -156,9 +168,20 @@ class _DenseForm:
         self.size_of_f = float(self.f.dot(self.f))
         self.both, self._n = self._rows.below_identity(), prog.num_vars()
         self.A = self.both[self._n :]
+        self.is_balanced: bool = prog._remembered("sizes", [self.A], lambda: has_rows_and_columns_of_one(self.A))
         bounds = self.box[0], self._rows.lower, self.box[1], self._rows.upper
         of_bounds = prog._remembered("bounds", list(bounds), lambda: (*_bounds(*bounds), BoxPrices(prog, self.box)))
         self.lower, self.upper, self.sense, self._boxes = of_bounds
+
+    def at_bounds(self, x: Array, z: Array) -> Array:
+        """The solution of a linear program in a vertex to the last digits: DAQP approaches it by quadratic programs."""
+        active = z.nonzero()[0]
+        rows, bounds = self.both[active], np.where(z > 0.0, self.upper, self.lower)[active]
+        try:
+            correction: Array = rows.T.dot(np.linalg.solve(rows.dot(rows.T), bounds - rows.dot(x)))
+        except np.linalg.LinAlgError:
+            return x
+        return x + correction
 
     def duals(self, z: Array) -> dict[Binding, Array]:
         """Prices of the constraints."""

@@ -24,20 +24,23 @@ def is_balanced(matrices: Sequence[Any], right: Array, costs: Array) -> bool:
         largest = float(np.abs(values).max(initial=0.0))
         if largest and not least <= largest <= _LARGE:
             return False
-    return all(_has_rows_and_columns_of_one(A) for A in matrices)
+    return all(has_rows_and_columns_of_one(A) for A in matrices)
 
 
-def _has_rows_and_columns_of_one(A: Any) -> bool:
-    sizes = np.abs(A.data)
+def has_rows_and_columns_of_one(A: Any) -> bool:
+    """Whether the largest number of each row and column of an array, or a csc_matrix, is between these sizes, or 0."""
+    sizes = np.abs(A.ravel() if isinstance(A, np.ndarray) else A.data)
     if not sizes.size or (sizes.min() >= _SMALL and sizes.max() <= _LARGE):
         return True
-    of_rows = np.zeros(A.shape[0])
-    np.maximum.at(of_rows, A.indices, sizes)
-    of_columns = np.zeros(A.shape[1])
-    np.maximum.at(of_columns, np.repeat(np.arange(A.shape[1]), np.diff(A.indptr)), sizes)
+    if isinstance(A, np.ndarray):
+        of_rows, of_columns = np.abs(A).max(axis=1), np.abs(A).max(axis=0)
+    else:
+        of_rows, of_columns = np.zeros(A.shape[0]), np.zeros(A.shape[1])
+        np.maximum.at(of_rows, A.indices, sizes)
+        np.maximum.at(of_columns, np.repeat(np.arange(A.shape[1]), np.diff(A.indptr)), sizes)
     largest_of_each = np.concatenate((of_rows, of_columns))
     largest_of_each = largest_of_each[largest_of_each > 0.0]
-    return bool(largest_of_each.min() >= _SMALL and largest_of_each.max() <= _LARGE)
+    return bool(largest_of_each.min(initial=1.0) >= _SMALL and largest_of_each.max(initial=1.0) <= _LARGE)
 
 
 def balance(

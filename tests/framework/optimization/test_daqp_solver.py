@@ -1,4 +1,4 @@
-"""Small quadratic programs by DAQP: optima proved by prices, other endings, and programs that are solved again."""
+"""Small linear and quadratic programs by DAQP: optima proved by prices, other endings, and programs that are solved again."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from merganser.framework.optimization import (
     DaqpSolver,
     DaqpSolverDetails,
     GetAvailableSolvers,
+    HighsSolver,
     LinearCost,
     MakeSolver,
     MathematicalProgram,
@@ -130,8 +131,6 @@ def test_programs_that_it_does_not_take_and_options() -> None:
     x = prog.NewContinuousVariables(3)
     prog.AddLinearConstraint(np.eye(3), -np.ones(3), np.ones(3), x)
     linear = prog.AddLinearCost(np.ones(3), 0.0, x)
-    with pytest.raises(ValueError, match="DaqpSolver is unable to solve because there is no quadratic cost"):
-        DaqpSolver().Solve(prog)
     square = prog.AddQuadraticCost(np.diag([1.0, 1.0, -1.0]), np.zeros(3), x)
     with pytest.raises(ValueError, match=r"DaqpSolver is unable to solve because QuadraticCost .* is not convex"):
         DaqpSolver().Solve(prog)
@@ -145,6 +144,59 @@ def test_programs_that_it_does_not_take_and_options() -> None:
     assert Solve(prog).is_success()
     assert DaqpSolver.id() in GetAvailableSolvers(ProgramType.kQP)
     assert DaqpSolver.id() not in GetAvailableSolvers(ProgramType.kSOCP)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 2), (2, 5), (10, 20), (30, 60)])
+def test_linear_programs_end_in_a_vertex_with_its_prices(n: int, m: int) -> None:
+    rng = np.random.default_rng(n)
+    for _ in range(10):
+        A, inside, prices = rng.normal(size=(m, n)), rng.normal(size=n), rng.random(m)
+        bounds = A @ inside + rng.random(m)
+        prog = MathematicalProgram()
+        x = prog.NewContinuousVariables(n)
+        rows = prog.AddLinearConstraint(A, np.full(m, -np.inf), bounds, x)
+        prog.AddLinearCost(-A.T @ prices, 2.0, x)
+        result, other = Solve(prog), HighsSolver().Solve(prog)
+        assert result.get_solver_id() == DaqpSolver.id()
+        np.testing.assert_allclose(result.get_x_val(), other.get_x_val(), rtol=1e-9, atol=1e-9)
+        assert result.get_optimal_cost() == pytest.approx(other.get_optimal_cost(), rel=1e-13)
+        duals = result.GetDualSolution(rows)
+        assert (duals <= 1e-9).all() and bounds @ duals + 2.0 == pytest.approx(result.get_optimal_cost(), rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_linear_programs_without_an_optimum_and_with_many(size: float) -> None:
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(2)
+    prog.AddBoundingBoxConstraint(-size, size, x)
+    assert Solve(prog).is_success()
+    cost = prog.AddLinearCost([1.0, 0.0], 0.0, x).evaluator()
+    edge = Solve(prog)
+    assert edge.get_optimal_cost() == pytest.approx(-size, rel=1e-12) and abs(edge.get_x_val()[1]) <= size
+    beyond = prog.AddLinearConstraint(np.ones((1, 2)), [3.0 * size], [np.inf], x)
+    assert Solve(prog).get_solution_result() is KINDS.kInfeasibleConstraints
+    prog.RemoveConstraint(beyond)
+    prog.AddLinearConstraint(np.array([[1.0, -1.0]]), [0.0], [np.inf], x)
+    y = prog.NewContinuousVariables(1)
+    prog.AddLinearConstraint(np.array([[1.0, 1.0]]), [0.0], [0.0], [x[1], y[0]])
+    free = prog.NewContinuousVariables(1)
+    cost.UpdateCoefficients([1.0, 1.0])
+    assert Solve(prog).get_optimal_cost() == pytest.approx(-2.0 * size, rel=1e-12)
+    prog.AddLinearCost([1.0], 0.0, free)
+    assert Solve(prog).get_solution_result() in (KINDS.kUnbounded, KINDS.kDualInfeasible)
+
+
+def test_a_limit_of_iterations_that_nobody_asked_for_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    import daqp
+
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(2)
+    prog.AddBoundingBoxConstraint(-1.0, 1.0, x)
+    prog.AddLinearCost([1.0, 2.0], 0.0, x)
+    real = daqp.solve
+    monkeypatch.setattr(daqp, "solve", lambda *a, **k: (*real(*a, **k)[:2], -4, real(*a, **k)[3]))
+    result = Solve(prog)
+    assert result.get_solver_id() == HighsSolver.id() and result.get_optimal_cost() == -3.0
 
 
 def test_large_programs_get_a_sparse_method() -> None:
