@@ -1,4 +1,4 @@
-"""Small linear and quadratic programs by DAQP: optima proved by prices, other endings, and programs that are solved again."""
+"""Small linear and quadratic programs by DAQP: optima that prices prove, other endings, and solving again."""
 
 from __future__ import annotations
 
