@@ -64,7 +64,7 @@ def toeplitz(p: Any, x: Any, s: Any) -> list[Any]:
 
 
 PROGRAMS: dict[str, Build] = {
-    "linear": both(cost([1, 2, 3]), box(0, 1), rows(2, 2.5)),
+    "linear": both(cost([1, 2, 3]), box(0, 1), rows(1.5, 2.5)),
     "linear, infeasible": both(cost([1, 2, 3]), box(0, 1), rows(5, 6)),
     "linear, unbounded": both(cost([1, 2, 3]), box(-INF, 1)),
     "no cost": box(0, 1),

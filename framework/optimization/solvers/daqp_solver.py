@@ -4,8 +4,8 @@ An optimum of a convex program is proved by prices: with the bounds that are act
 
     H x + f + A'z = 0,   z_i >= 0 at upper bounds, z_i <= 0 at lower ones                                        (1)
 
-This is checked. Where gradients of active rows depend on each other there are many such prices: then those in the
-middle are taken, which Clarabel finds. What DAQP says otherwise is confirmed by a second solver, Clarabel or of linear
+This is checked. Where gradients of active rows depend on each other there are many such prices: of quadratic programs
+those in the middle are taken then, which Clarabel finds. What DAQP says otherwise is confirmed by a second solver, Clarabel or of linear
 programs HiGHS, or replaced by its answer: of badly scaled programs DAQP may find that they are infeasible where they
 are not.
 """
@@ -124,8 +124,8 @@ class DaqpSolver(SolverInterface):
             return Outcome(SolutionResult.kIterationLimit, x, details)
         if flag <= 0:
             return self._confirmed(prog, guess, options, details)
-        z = info["lam"]
-        if not prog._bindings["quadratic_costs"]:
+        z, is_linear = info["lam"], not prog._bindings["quadratic_costs"]
+        if is_linear:
             x = form.at_bounds(x, z)
             value = form.f.dot(x)
         y, Hx = form.both.dot(x), form.H.dot(x)
@@ -135,7 +135,8 @@ class DaqpSolver(SolverInterface):
             return self._confirmed(prog, guess, options, details)
         details.multipliers, is_active = z, distance <= _ACTIVE
         duals: Any = functools.partial(form.duals, z)
-        if np.count_nonzero(is_active) > np.count_nonzero(z) and not _are_independent(form.both[is_active]):
+        has_many = np.count_nonzero(is_active) > np.count_nonzero(z)
+        if has_many and not is_linear and not _are_independent(form.both[is_active]):
             duals = _central_prices(prog, guess, options) or duals
         found = SolutionResult.kSolutionFound
         return Outcome(found, x, details, duals, is_judged=True, cost=value + form.constant)

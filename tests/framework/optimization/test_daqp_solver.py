@@ -164,6 +164,19 @@ def test_linear_programs_end_in_a_vertex_with_its_prices(n: int, m: int) -> None
         assert (duals <= 1e-9).all() and bounds @ duals + 2.0 == pytest.approx(result.get_optimal_cost(), rel=1e-9)
 
 
+def test_prices_in_a_corner_of_more_rows_than_variables_prove_the_optimum() -> None:
+    prog, a, h = MathematicalProgram(), np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 1.0])
+    x = prog.NewContinuousVariables(3)
+    prog.AddLinearCost(a, 0.0, x)
+    box = prog.AddBoundingBoxConstraint(0.0, 1.0, x)
+    row = prog.AddLinearConstraint(h[np.newaxis], [2.0], [2.5], x)
+    result = Solve(prog)
+    of_box, of_row = result.GetDualSolution(box), result.GetDualSolution(row)
+    np.testing.assert_allclose(result.get_x_val(), [1.0, 1.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(of_box + of_row * h, a, atol=1e-12)
+    assert of_row >= 0.0 and (of_box[:2] <= 0.0).all() and of_box[2] >= 0.0
+
+
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
 def test_linear_programs_without_an_optimum_and_with_many(size: float) -> None:
     prog = MathematicalProgram()
