@@ -36,7 +36,7 @@ from merganser.geometry.optimization.sets.composed import CartesianProduct, Mink
 from merganser.geometry.optimization.sets.convex_set import ConvexSet
 from merganser.geometry.optimization.sets.ellipsoids import Hyperellipsoid
 from merganser.geometry.optimization.sets.hpolyhedron import HPolyhedron
-from merganser.geometry.optimization.sets.set_programs import extreme
+from merganser.geometry.optimization.sets.set_programs import extremes
 from merganser.geometry.optimization.sets.vpolytope import VPolytope
 from merganser.geometry.registration.roles import Role
 from merganser.geometry.shapes.measures import has_hull
@@ -400,7 +400,7 @@ def _face(
 ) -> Face:
     face = tangent(ellipsoid, point)
     if face is not None and scale < _NEAR:
-        face = Face(face.a, min(face.b, -extreme(obstacle, -face.a, where).value))
+        face = Face(face.a, min(face.b, -next(extremes(obstacle, [-face.a], where)).value))
     if face is None or (scale < _NEAR and face.excess(ellipsoid.center()) > _CONTAINED):
         face = _face_beside(obstacle, ellipsoid, where)
     return Face(face.a, face.b - margin)

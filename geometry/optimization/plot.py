@@ -32,7 +32,8 @@ def _outline(set: ConvexSet) -> Array:
         center = corners.mean(axis=1)
         return corners[:, np.argsort(np.arctan2(*(corners - center[:, np.newaxis])[::-1]))]
     angles = np.linspace(0.0, 2.0 * np.pi, _NUM_DIRECTIONS, endpoint=False)
-    found = [set_programs.extreme(set, np.array([np.cos(a), np.sin(a)]), "plot_sets").point for a in angles]
+    directions = np.column_stack((np.cos(angles), np.sin(angles)))
+    found = [extreme.point for extreme in set_programs.extremes(set, directions, "plot_sets")]
     if any(point is None for point in found):
         raise ValueError("plot_sets: expected sets that are bounded and not empty.")
     return np.array(found).T

@@ -5,9 +5,9 @@ An optimum of a convex program is proved by prices: with the bounds that are act
     H x + f + A'z = 0,   z_i >= 0 at upper bounds, z_i <= 0 at lower ones                                        (1)
 
 This is checked. Where gradients of active rows depend on each other there are many such prices: of quadratic programs
-those in the middle are taken then, which Clarabel finds. What DAQP says otherwise is confirmed by a second solver, Clarabel or of linear
-programs HiGHS, or replaced by its answer: of badly scaled programs DAQP may find that they are infeasible where they
-are not.
+those in the middle are taken then, which Clarabel finds. What DAQP says otherwise is confirmed by a second solver,
+Clarabel or of linear programs HiGHS, or replaced by its answer: of badly scaled programs DAQP may find that they are
+infeasible where they are not.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ class DaqpSolver(SolverInterface):
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         import daqp
 
-        given = _settings(daqp, options) if options.options else _SETTINGS
+        own = options.of(self.NAME) if options.options else {}
+        given = _settings(daqp, own) if own else _SETTINGS
         form: _DenseForm = prog._remembered(_DenseForm, prog._numbers(*_LISTS), lambda: _DenseForm(prog))
         if not form.is_balanced:
             return self._confirmed(prog, guess, options, DaqpSolverDetails(0))
@@ -120,7 +121,7 @@ class DaqpSolver(SolverInterface):
             if flag <= 0:  # where the rows that the guess makes active depend on each other
                 x, value, flag, info = solve()
         details = DaqpSolverDetails(flag, info["iterations"], info["setup_time"], info["solve_time"])
-        if _OUTCOMES.get(flag) is SolutionResult.kIterationLimit and options.options:
+        if _OUTCOMES.get(flag) is SolutionResult.kIterationLimit and own:
             return Outcome(SolutionResult.kIterationLimit, x, details)
         if flag <= 0:
             return self._confirmed(prog, guess, options, details)
@@ -210,8 +211,8 @@ def sense_of_rows(lower: Array, upper: Array) -> Any:
     return np.multiply(lower == upper, _EQUATION, dtype=np.intc)
 
 
-def _settings(daqp: Any, options: SolverOptions) -> dict[str, Any]:
-    given = {**_SETTINGS, **options.of(DaqpSolver.NAME)}
+def _settings(daqp: Any, own: dict[str, Any]) -> dict[str, Any]:
+    given = {**_SETTINGS, **own}
     unknown = given.keys() - daqp.Model().settings.keys()
     if unknown:
         raise ValueError(f"DaqpSolver: there is no option {min(unknown)!r}.")

@@ -59,7 +59,7 @@ class ConvexSet(ABC):
         for axis in np.eye(self._dimension):
             for direction in (axis, -axis):
                 try:
-                    if set_programs.extreme(self, direction, where).value == np.inf:
+                    if next(set_programs.extremes(self, (direction,), where)).value == np.inf:
                         return False
                 except RuntimeError as raised:
                     error = raised

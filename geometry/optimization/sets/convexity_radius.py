@@ -42,8 +42,8 @@ def checked_joints(joints: Sequence[int], size: int, where: str) -> list[int]:
 
 def _bounds(set: ConvexSet, place: int, where: str) -> tuple[float, float]:
     axis = np.eye(set.ambient_dimension())[place]
-    upper = set_programs.extreme(set, axis, where).value
-    return -set_programs.extreme(set, -axis, where).value, upper
+    upper, of_lower = set_programs.extremes(set, (axis, -axis), where)
+    return -of_lower.value, upper.value
 
 
 def CheckIfSatisfiesConvexityRadius(convex_set: ConvexSet, continuous_revolute_joints: Sequence[int]) -> bool:

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from merganser.framework.optimization.kinds import SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.geometry.optimization.sets.arguments import Array, points_of, same_dimension
-from merganser.geometry.optimization.sets.set_programs import extreme, failure, solved
+from merganser.geometry.optimization.sets.set_programs import extremes, failure, solved
 
 if TYPE_CHECKING:
     from merganser.geometry.optimization.sets.hpolyhedron import HPolyhedron
@@ -80,24 +79,39 @@ def chebyshev_center(A: Array, b: Array, where: str) -> Array:
     return np.asarray(result.GetSolution(x))
 
 
-def implies(A: Array, b: Array, row: Array, limit: float, tol: float, where: str) -> bool:
-    """Whether A x <= b implies row'x <= limit + tol: max row'x, which may exceed the limit by 1 + |tol| at most.
+class Implications:
+    """Asks whether A x <= b implies other rows, by one program whose numbers are changed.
 
-    Raises:
-        RuntimeError: the solver did not converge.
+    Args:
+        A, b: the rows.
+        where: who asks, for messages.
     """
-    n = row.size
-    prog = MathematicalProgram()
-    x = prog.NewContinuousVariables(n, "x")
-    rows, limits = np.vstack((A, row)), np.append(b, limit + 1.0 + abs(tol))
-    prog.AddLinearConstraint(rows, np.full(limits.size, -np.inf), limits, x)
-    prog.AddLinearCost(-row, x)
-    result = solved(prog)
-    if result.is_success():
-        return bool(-result.get_optimal_cost() <= limit + tol)
-    if result.get_solution_result() is SolutionResult.kInfeasibleConstraints:
-        return True
-    raise failure(where, result)
+
+    def __init__(self, A: Array, b: Array, where: str) -> None:
+        n, self._where, self._prog = A.shape[1], where, MathematicalProgram()
+        x = self._prog.NewContinuousVariables(n, "x")
+        self._rows = self._prog.AddLinearConstraint(A, np.full(b.size, -np.inf), b, x).evaluator()
+        self._row = self._prog.AddLinearConstraint(np.zeros((1, n)), [-np.inf], [0.0], x).evaluator()
+        self._cost = self._prog.AddLinearCost(np.zeros(n), x).evaluator()
+
+    def leave_out(self, limits: Array) -> None:
+        """Replaces b; infinity leaves a row out."""
+        self._rows.UpdateUpperBound(limits)
+
+    def implies(self, row: Array, limit: float, tol: float) -> bool:
+        """Whether row'x <= limit + tol: max row'x, which may exceed the limit by 1 + |tol| at most.
+
+        Raises:
+            RuntimeError: the solver did not converge.
+        """
+        self._row.UpdateCoefficients(row[np.newaxis], [-np.inf], [limit + 1.0 + abs(tol)])
+        self._cost.UpdateCoefficients(-row)
+        result = solved(self._prog)
+        if result.is_success():
+            return bool(-result.get_optimal_cost() <= limit + tol)
+        if result.get_solution_result() is SolutionResult.kInfeasibleConstraints:
+            return True
+        raise failure(self._where, result)
 
 
 def redundant_rows(A: Array, b: Array, tol: float, where: str) -> set[int]:
@@ -106,45 +120,13 @@ def redundant_rows(A: Array, b: Array, tol: float, where: str) -> set[int]:
     Raises:
         RuntimeError: the solver did not converge.
     """
-    needed = _hit_rows(A, b, tol)
-    kept = np.ones(b.size, dtype=bool)
-    for i in np.flatnonzero(~needed):
-        kept[i] = False
-        kept[i] = not implies(A[kept], b[kept], A[i], b[i], tol, where)
-    return set(np.flatnonzero(~kept).tolist())
-
-
-def _hit_rows(A: Array, b: Array, tol: float) -> npt.NDArray[np.bool_]:
-    """Rows of which rays from inside show that they are not redundant; most of those, without a program for each.
-
-    A ray from the Chebyshev center meets face i first, at t1, and another one, at t2. Its points up to t2 satisfy all
-    other rows, and violate row i by up to (t2 - t1) a_i'd: by more than tol, if this is.
-    """
-    m, n = A.shape
-    found = np.zeros(m, dtype=bool)
-    if m < 2 or n == 0:
-        return found
-    try:
-        center = chebyshev_center(A, b, "")
-    except RuntimeError:  # it is empty, or nearly a whole space: there are programs for all
-        return found
-    room = b - A @ center
-    if room.min() <= 0.0:
-        return found
-    count = min(50 * m, 2_000_000 // m)
-    directions = np.vstack((A, np.random.RandomState(1).randn(count, n)))
-    slopes = directions @ A.T
-    with np.errstate(divide="ignore"):
-        times = np.where(slopes > 0.0, room / slopes, np.inf)
-    rays = np.arange(len(times))
-    first = times.argmin(axis=1)
-    t1 = times[rays, first].copy()
-    times[rays, first] = np.inf
-    t2 = times.min(axis=1)
-    met = np.isfinite(t1)
-    excess = (t2[met] - t1[met]) * slopes[rays[met], first[met]]
-    found[first[met][excess > 2.0 * abs(tol) + 1e-9 * (1.0 + np.abs(b[first[met]]))]] = True
-    return found
+    others, limits = Implications(A, b, where), b.copy()
+    for i, limit in enumerate(b):
+        limits[i] = np.inf
+        others.leave_out(limits)
+        if not others.implies(A[i], limit, tol):
+            limits[i] = limit
+    return set(np.flatnonzero(limits == np.inf).tolist())
 
 
 def farthest(polyhedron: HPolyhedron, directions: Array, where: str) -> Array:
@@ -153,7 +135,7 @@ def farthest(polyhedron: HPolyhedron, directions: Array, where: str) -> Array:
     Raises:
         RuntimeError: the polyhedron is empty, or the solver did not converge.
     """
-    result = np.array([extreme(polyhedron, row, where).value for row in directions])
+    result = np.array([each.value for each in extremes(polyhedron, directions, where)])
     if not np.isfinite(result).all():
         raise RuntimeError(f"{where}: expected a polyhedron that is not empty.")
     return result

@@ -122,9 +122,9 @@ class HPolyhedron(ConvexSet):
         """
         where = self._where("Intersection")
         same_dimension(where, self._dimension, other)
+        this = half_spaces.Implications(self._A, self._b, where)
         kept = [
-            not (check_for_redundancy and half_spaces.implies(self._A, self._b, row, limit, tol, where))
-            for row, limit in zip(other._A, other._b)
+            not (check_for_redundancy and this.implies(row, limit, tol)) for row, limit in zip(other._A, other._b)
         ]
         return HPolyhedron(np.vstack((self._A, other._A[kept])), np.concatenate((self._b, other._b[kept])))
 
@@ -185,9 +185,8 @@ class HPolyhedron(ConvexSet):
         same_dimension(where, self._dimension, other)
         if self._dimension == 0 or self.IsEmpty():
             return True
-        return all(
-            half_spaces.implies(self._A, self._b, row, limit, tol, where) for row, limit in zip(other._A, other._b)
-        )
+        this = half_spaces.Implications(self._A, self._b, where)
+        return all(this.implies(row, limit, tol) for row, limit in zip(other._A, other._b))
 
     def FindRedundant(self, tol: float = _TOLERANCE) -> set[int]:
         """Rows that can be left out all together: each is implied within tol by those that stay.

@@ -87,17 +87,17 @@ class Hyperrectangle(ConvexSet):
         n = set.ambient_dimension()
         if n == 0:
             return None if set.IsEmpty() else Hyperrectangle()
-        bounds = np.empty((2, n))
+        values: list[float] = []
         try:
-            for k, sign in enumerate((-1.0, 1.0)):
-                for i, axis in enumerate(np.eye(n)):
-                    bounds[k, i] = sign * set_programs.extreme(set, sign * axis, where).value
-                    if not np.isfinite(bounds[k, i]):
-                        return None
+            for extreme in set_programs.extremes(set, (*-np.eye(n), *np.eye(n)), where):
+                if not np.isfinite(extreme.value):
+                    return None
+                values.append(extreme.value)
         except RuntimeError:
             if set.IsBounded():
                 raise
             return None
+        bounds = np.array([-np.array(values[:n]), values[n:]])
         bounds.sort(axis=0)  # of what is flat, the two may cross by rounding
         return Hyperrectangle(*bounds)
 

@@ -5,6 +5,7 @@ The smallest flat around a set: all affine combinations of its points.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -110,25 +111,26 @@ def meet_moved(set: ConvexSet, other: ConvexSet, offset: Array, where: str) -> b
     raise failure(where, result)
 
 
-def extreme(set: ConvexSet, direction: Array, where: str) -> Extreme:
-    """The greatest direction'x of the points x of a set.
+def extremes(set: ConvexSet, directions: Iterable[Array], where: str) -> Iterator[Extreme]:
+    """The greatest direction'x of the points x of a set, of one direction after the other.
 
     Raises:
         RuntimeError: the solver did not converge.
     """
     prog, x = start(set)
-    prog.AddLinearCost(-direction, x)
-    result = solved(prog)
-    if result.is_success():
-        return Extreme(-float(result.get_optimal_cost()), np.asarray(result.GetSolution(x)))
-    kind = result.get_solution_result()
-    if kind in _UNBOUNDED:
-        return Extreme(-np.inf if set.IsEmpty() else np.inf, None)
-    if kind is SolutionResult.kInfeasibleConstraints:
-        return Extreme(-np.inf, None)
-    if _has_ray(set, direction):  # which keeps some solvers from an end
-        return Extreme(-np.inf if set.IsEmpty() else np.inf, None)
-    raise failure(where, result)
+    cost = prog.AddLinearCost(np.zeros(x.size), x).evaluator()
+    for direction in directions:
+        cost.UpdateCoefficients(-direction)
+        result = solved(prog)
+        kind = result.get_solution_result()
+        if result.is_success():
+            yield Extreme(-float(result.get_optimal_cost()), np.asarray(result.GetSolution(x)))
+        elif kind is SolutionResult.kInfeasibleConstraints:
+            yield Extreme(-np.inf, None)
+        elif kind in _UNBOUNDED or _has_ray(set, direction):  # which keeps some solvers from an end
+            yield Extreme(-np.inf if set.IsEmpty() else np.inf, None)
+        else:
+            raise failure(where, result)
 
 
 def _has_ray(set: ConvexSet, direction: Array) -> bool:

@@ -23,7 +23,7 @@ from merganser.geometry.optimization import (
     VPolytope,
 )
 from merganser.geometry.optimization.sets.half_spaces import farthest
-from merganser.geometry.optimization.sets.set_programs import extreme
+from merganser.geometry.optimization.sets.set_programs import extremes
 
 SQUARE = HPolyhedron.MakeBox([-1, -1], [1, 1])
 BOX = VPolytope(np.array([[0.5, 0.8, 0.8, 0.5], [0.5, 0.5, 0.8, 0.8]]))
@@ -35,7 +35,7 @@ def same(region: HPolyhedron, expected: HPolyhedron, tol: float = 1e-5) -> bool:
 
 
 def is_beyond_a_face(obstacle: ConvexSet, region: HPolyhedron) -> bool:
-    lowest = np.array([-extreme(obstacle, -row, "test").value for row in region.A()])
+    lowest = np.array([-each.value for each in extremes(obstacle, -region.A(), "test")])
     return bool((lowest >= region.b() - 1e-6).any())
 
 
