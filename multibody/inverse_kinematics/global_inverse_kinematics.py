@@ -51,26 +51,6 @@ Objects = NDArray[Any]
 _NAME = "GlobalInverseKinematics"
 
 
-@dataclass
-class _Options:
-    """How rotations are relaxed, and whether all constraints that the constructor adds are linear."""
-
-    num_intervals_per_half_axis: int = 2
-    approach: MixedIntegerRotationConstraintGenerator.Approach = (
-        MixedIntegerRotationConstraintGenerator.Approach.kBilinearMcCormick
-    )
-    interval_binning: IntervalBinning = IntervalBinning.kLogarithmic
-    linear_constraint_only: bool = False
-
-
-@dataclass
-class _Polytope3D:
-    """The points x with A x <= b, shapes [m, 3] and [m]."""
-
-    A: Array = field(default_factory=lambda: np.zeros((0, 3)))
-    b: Array = field(default_factory=lambda: np.zeros(0))
-
-
 class GlobalInverseKinematics:
     """Finds postures by a mixed-integer convex program, without an initial guess.
 
@@ -89,15 +69,30 @@ class GlobalInverseKinematics:
         RuntimeError: it is not finalized, or has joints of other kinds.
     """
 
-    Options = _Options
-    Polytope3D = _Polytope3D
+    @dataclass
+    class Options:
+        """How rotations are relaxed, and whether all constraints that the constructor adds are linear."""
 
-    def __init__(self, plant: MultibodyPlant, options: _Options | None = None) -> None:
+        num_intervals_per_half_axis: int = 2
+        approach: MixedIntegerRotationConstraintGenerator.Approach = (
+            MixedIntegerRotationConstraintGenerator.Approach.kBilinearMcCormick
+        )
+        interval_binning: IntervalBinning = IntervalBinning.kLogarithmic
+        linear_constraint_only: bool = False
+
+    @dataclass
+    class Polytope3D:
+        """The points x with A x <= b, shapes [m, 3] and [m]."""
+
+        A: Array = field(default_factory=lambda: np.zeros((0, 3)))
+        b: Array = field(default_factory=lambda: np.zeros(0))
+
+    def __init__(self, plant: MultibodyPlant, options: Options | None = None) -> None:
         if not isinstance(plant, MultibodyPlant) or scalar_of(plant) is not float:
             raise TypeError(f"{_NAME}() takes a MultibodyPlant of floats, got {type(plant).__name__}.")
         if not plant.is_finalized():
             raise RuntimeError(f"{_NAME}(): plant '{plant.get_name()}' is not finalized; call Finalize().")
-        self._plant, self._options = plant, options or _Options()
+        self._plant, self._options = plant, options or self.Options()
         self._prog = ProgramWithPostures(self._find_guess)
         for solver in (HighsSolver, OuterApproximationSolver):
             self._prog.SetSolverOption(solver.id(), "time_limit", _MOST_SECONDS)
@@ -409,7 +404,7 @@ class GlobalInverseKinematics:
         return z
 
     def BodySphereInOneOfPolytopes(
-        self, body_index: BodyIndex, p_BQ: Any, radius: float, polytopes: Sequence[_Polytope3D]
+        self, body_index: BodyIndex, p_BQ: Any, radius: float, polytopes: Sequence[Polytope3D]
     ) -> Objects:
         """Adds that a sphere about a point Q of a body is in one of several bounded polytopes.
 

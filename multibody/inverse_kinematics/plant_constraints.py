@@ -71,6 +71,7 @@ class PlantRowsConstraint(PostureFunction, Constraint):
 
     def __init__(self, plant: MultibodyPlant, plant_context: Context) -> None:
         self._take(plant, plant_context)
+        plant, plant_context = self._plant, self._context
         w = plant._kinematics.eval_position(plant_context)
         self._rows = ConstraintArrays(w, plant._constraints.make_rows(plant_context))
         self._chosen = self._changeable_rows() if len(self._rows.rows) else np.zeros(0, np.int64)

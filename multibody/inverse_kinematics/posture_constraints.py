@@ -46,8 +46,7 @@ class PositionConstraint(PostureFunction, AdjustableConstraint):
         given = dict(zip(names, args), **kwargs)
         if given.keys() != set(names):
             raise TypeError(f"PositionConstraint takes plant and {', '.join(names)}; got {', '.join(given)}.")
-        self._A, self._B = given[names[0]], given["frameB"]
-        self._take(plant, given["plant_context"], self._A, self._B)
+        self._A, self._B = self._take(plant, given["plant_context"], given[names[0]], given["frameB"])
         X_AbarA = given.get("X_AbarA")
         X_AAbar = RigidTransform() if X_AbarA is None else X_AbarA.inverse()
         self._R_AAbar, self._p_AAbar = X_AAbar.rotation().matrix(), X_AAbar.translation()
@@ -93,7 +92,7 @@ class OrientationConstraint(PostureFunction, Constraint):
         theta_bound: float,
         plant_context: Context,
     ) -> None:
-        self._take(plant, plant_context, frameAbar, frameBbar)
+        frameAbar, frameBbar = self._take(plant, plant_context, frameAbar, frameBbar)
         if not theta_bound >= 0.0:
             raise ValueError(f"OrientationConstraint: theta_bound must not be negative, got {theta_bound}.")
         self._frames = frameAbar, R_AbarA, frameBbar, R_BbarB
@@ -136,7 +135,7 @@ class AngleBetweenVectorsConstraint(PostureFunction, Constraint):
         plant_context: Context,
     ) -> None:
         name = type(self).__name__
-        self._take(plant, plant_context, frameA, frameB)
+        frameA, frameB = self._take(plant, plant_context, frameA, frameB)
         self._vectors = frameA, unit_vector(f"{name}: a_A", a_A), frameB, unit_vector(f"{name}: b_B", b_B)
         lower, upper = _checked_range(name, angle_lower, angle_upper, 0.0, math.pi)
         Constraint.__init__(self, plant.num_positions(), [math.cos(upper)], [math.cos(lower)])
@@ -168,7 +167,7 @@ class GazeTargetConstraint(PostureFunction, Constraint):
         plant_context: Context,
     ) -> None:
         name = type(self).__name__
-        self._take(plant, plant_context, frameA, frameB)
+        frameA, frameB = self._take(plant, plant_context, frameA, frameB)
         self._A, self._B = frameA, frameB
         self._p_AS, self._p_BT = finite_vector(f"{name}: p_AS", p_AS), finite_vector(f"{name}: p_BT", p_BT)
         self._n_A = unit_vector(f"{name}: n_A", n_A)
@@ -205,7 +204,7 @@ class PointToPointDistanceConstraint(PostureFunction, Constraint):
         plant_context: Context,
     ) -> None:
         name = type(self).__name__
-        self._take(plant, plant_context, frame1, frame2)
+        frame1, frame2 = self._take(plant, plant_context, frame1, frame2)
         self._frames = frame1, frame2
         self._p_B1P1, self._p_B2P2 = finite_vector(f"{name}: p_B1P1", p_B1P1), finite_vector(f"{name}: p_B2P2", p_B2P2)
         lower, upper = _checked_range(name, distance_lower, distance_upper, 0.0, math.inf)
@@ -239,7 +238,7 @@ class PointToLineDistanceConstraint(PostureFunction, Constraint):
         plant_context: Context,
     ) -> None:
         name = type(self).__name__
-        self._take(plant, plant_context, frame_point, frame_line)
+        frame_point, frame_line = self._take(plant, plant_context, frame_point, frame_line)
         self._frames = frame_line, frame_point
         self._p_B1P, self._p_B2Q = finite_vector(f"{name}: p_B1P", p_B1P), finite_vector(f"{name}: p_B2Q", p_B2Q)
         self._n_B2 = unit_vector(f"{name}: n_B2", n_B2)
@@ -273,7 +272,7 @@ class PolyhedronConstraint(PostureFunction, Constraint):
     def __init__(
         self, plant: MultibodyPlant, frameF: Frame, frameG: Frame, p_GP: Any, A: Any, b: Any, plant_context: Context
     ) -> None:
-        self._take(plant, plant_context, frameF, frameG)
+        frameF, frameG = self._take(plant, plant_context, frameF, frameG)
         self._frames = frameF, frameG
         self._p_GP, self._A = np.array(p_GP, dtype=np.float64).reshape(3, -1), np.atleast_2d(np.array(A, float))
         upper = np.array(b, dtype=np.float64).ravel()
@@ -302,7 +301,7 @@ class _OfCenterOfMass(PostureFunction):
         expressed_frame: Frame,
         plant_context: Context,
     ) -> None:
-        self._take(plant, plant_context, expressed_frame)
+        (expressed_frame,) = self._take(plant, plant_context, expressed_frame)
         self._E = expressed_frame
         self._instances = None if model_instances is None else list(model_instances)
 

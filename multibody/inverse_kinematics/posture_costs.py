@@ -35,7 +35,7 @@ class PositionCost(PostureFunction, Cost):
         C: Any,
         plant_context: Context,
     ) -> None:
-        self._take(plant, plant_context, frameA, frameB)
+        frameA, frameB = self._take(plant, plant_context, frameA, frameB)
         self._frames = frameA, frameB
         self._p_AP, self._p_BQ = finite_vector("PositionCost: p_AP", p_AP), finite_vector("PositionCost: p_BQ", p_BQ)
         self._C = finite_vector("PositionCost: C", C, 9).reshape(3, 3)
@@ -64,7 +64,7 @@ class OrientationCost(PostureFunction, Cost):
         c: float,
         plant_context: Context,
     ) -> None:
-        self._take(plant, plant_context, frameAbar, frameBbar)
+        frameAbar, frameBbar = self._take(plant, plant_context, frameAbar, frameBbar)
         self._frames = frameAbar, R_AbarA, frameBbar, R_BbarB
         self._c = float(c)
         Cost.__init__(self, plant.num_positions())
@@ -93,7 +93,7 @@ class AngleBetweenVectorsCost(PostureFunction, Cost):
         plant_context: Context,
     ) -> None:
         name = type(self).__name__
-        self._take(plant, plant_context, frameA, frameB)
+        frameA, frameB = self._take(plant, plant_context, frameA, frameB)
         self._vectors = frameA, unit_vector(f"{name}: a_A", a_A), frameB, unit_vector(f"{name}: b_B", b_B)
         self._c = float(c)
         Cost.__init__(self, plant.num_positions())

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context
-from merganser.framework.core.inside import scalar_of
+from merganser.framework.core.inside import diagram_around, scalar_of
 from merganser.framework.math import RotationMatrix
 from merganser.framework.optimization.evaluators.closed_form import ClosedFormEvaluator
 from merganser.multibody.plant import MultibodyPlant
@@ -29,18 +29,26 @@ class PostureFunction(ClosedFormEvaluator):
     _plant: MultibodyPlant
     _context: Context
 
-    def _take(self, plant: MultibodyPlant, plant_context: Context, *frames: Frame) -> None:
-        """Notes the plant and its Context, and refuses frames of another plant."""
+    def _take(self, plant: MultibodyPlant, plant_context: Context, *frames: Frame) -> tuple[Frame, ...]:
+        """Notes the plant and its Context, or copies of floats of those of AutoDiffXd; returns frames of that plant.
+
+        Raises:
+            TypeError: the plant or the Context is none, or of expressions.
+            RuntimeError: a frame is of another plant.
+        """
         name = type(self).__name__
-        if not isinstance(plant, MultibodyPlant) or scalar_of(plant) is not float:
-            raise TypeError(f"{name}: plant must be a MultibodyPlant of floats, got {type(plant).__name__}.")
+        if not isinstance(plant, MultibodyPlant) or scalar_of(plant).__name__ == "Expression":
+            raise TypeError(f"{name}: plant must be a MultibodyPlant of numbers, got {type(plant).__name__}.")
         if not isinstance(plant_context, Context):
             raise TypeError(f"{name}: plant_context must be a Context, got {type(plant_context).__name__}.")
         plant.ValidateContext(plant_context)
         for frame in frames:
             if frame.GetParentPlant() is not plant:
                 raise RuntimeError(f"{name}: frame '{frame.name()}' is not of plant '{plant.get_name()}'.")
+        if scalar_of(plant) is not float:
+            plant, plant_context = _copies_of_floats(plant, plant_context)
         self._plant, self._context, self._num_positions = plant, plant_context, plant.num_positions()
+        return tuple(plant.get_frame(frame.index()) for frame in frames)
 
     def _at(self, x: Array) -> tuple[Array, Array]:
         """Values and derivatives where the Context is at q, shapes [num_outputs] and [num_outputs, num_vars]."""
@@ -88,6 +96,21 @@ class PostureFunction(ClosedFormEvaluator):
         # trace([w]x M) = -w . m with the axial vector m of M.
         m = np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])
         return float(np.trace(M)), -m @ w
+
+
+def _copies_of_floats(plant: MultibodyPlant, context: Context) -> tuple[MultibodyPlant, Context]:
+    """The plant as one of floats, in such a diagram if it is in one, and a Context of it with the same values."""
+    top: Any = plant
+    of_top, path = context, []
+    while of_top.parent is not None:
+        path.append(top.get_name())
+        top, of_top = diagram_around(top), of_top.parent
+    copied = top.ToScalarType[float]()
+    root = copied.CreateDefaultContext()
+    root.SetTimeStateAndParametersFrom(of_top)
+    for name in reversed(path):
+        copied = copied.GetSubsystemByName(name)
+    return copied, copied.GetMyMutableContextFromRoot(root)
 
 
 def finite_vector(what: str, given: Any, size: int = 3) -> Array:

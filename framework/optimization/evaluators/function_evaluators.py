@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -156,12 +157,31 @@ class ExpressionConstraint(Constraint):
         return self._inside.value_or_nan(x, may_be_nan)
 
 
+def _checked_function(func: Callable[[Any], Any], where: str) -> Callable[[Any], Any]:
+    """A function that can be called with one argument, the values of all variables.
+
+    Raises:
+        TypeError: it cannot.
+    """
+    try:
+        inspect.signature(func).bind(None)
+    except ValueError:  # a function of C may not say what it takes
+        pass
+    except TypeError as error:
+        name = getattr(func, "__qualname__", type(func).__name__)
+        raise TypeError(
+            f"{where}: the function {name}{inspect.signature(func)} cannot be called with one argument, the array of "
+            f"the values of all variables: {error}."
+        ) from None
+    return func
+
+
 class PyFunctionCost(Cost):
     """A cost that a function of a user's gives: f(x) returns one number for x of floats, or of AutoDiffXd."""
 
     def __init__(self, num_vars: int, func: Callable[[Any], Any], description: str = "") -> None:
         super().__init__(num_vars, description)
-        self._function = func
+        self._function = _checked_function(func, self._where())
 
     def _eval(self, x: Objects) -> Any:
         return self._function(x)
@@ -175,7 +195,7 @@ class PyFunctionConstraint(AdjustableConstraint):
 
     def __init__(self, num_vars: int, func: Callable[[Any], Any], lb: Any, ub: Any, description: str = "") -> None:
         super().__init__(num_vars, lb, ub, description)
-        self._function = func
+        self._function = _checked_function(func, self._where())
 
     def _eval(self, x: Objects) -> Any:
         return self._function(x)

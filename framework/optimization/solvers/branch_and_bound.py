@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from merganser.framework.optimization.solvers.choose import MakeSolver
 
 _INTEGRAL = 1e-5  # by how much a binary variable of a solution may differ from 0 or 1
 
+_GAP = 1e-6  # by how much a solution must be cheaper than one that is known, relative or absolute
+
 
 @dataclass
 class _Options:
@@ -26,10 +28,21 @@ class _Options:
     max_explored_nodes: int = -1
 
 
+class _Node(NamedTuple):
+    """A relaxation: its cost, its number, bounds of the binary variables, and its solution; in the order of costs."""
+
+    cost: float
+    number: int
+    lower: Array
+    upper: Array
+    result: MathematicalProgramResult
+
+
 class MixedIntegerBranchAndBound:
     """Solves a program with binary variables by programs where these are real numbers between bounds.
 
-    The node with the lowest cost is explored first, and branches on the variable that is farthest from 0 and 1.
+    A node branches on the variable that is farthest from 0 and 1. The search goes on with its cheaper child until there
+    is none, so that it soon has a solution to compare with, and then with the cheapest node that was left.
     """
 
     Options = _Options
@@ -81,35 +94,42 @@ class MixedIntegerBranchAndBound:
         root = self._solved(np.zeros(count), np.ones(count))
         if not root.is_success():
             return root.get_solution_result()
-        queue = [(root.get_optimal_cost(), next(number), np.zeros(count), np.ones(count), root)]
+        cheaper: _Node | None = _Node(root.get_optimal_cost(), next(number), np.zeros(count), np.ones(count), root)
+        left: list[_Node] = []
         self._found, is_sure = [], True
         self.num_explored_nodes = 0
-        while queue:
-            cost, _, lower, upper, result = heapq.heappop(queue)
-            if self._found and cost >= self._found[0][0]:
-                break
+        while cheaper or left:
+            node, cheaper = cheaper or heapq.heappop(left), None
+            if self._found and node.cost >= self._found[0][0] - _GAP * max(1.0, abs(self._found[0][0])):
+                continue
             if self.num_explored_nodes == self._options.max_explored_nodes:
                 return kinds.kIterationLimit
             self.num_explored_nodes += 1
-            values = result.get_x_val()[self._binary]
+            values = node.result.get_x_val()[self._binary]
             distance = np.abs(values - np.round(values))
             if distance.max() <= _INTEGRAL:
-                self._keep(np.round(values), cost)
+                self._keep(np.round(values))
                 continue
             branch = int(distance.argmax())
-            for value in (0.0, 1.0):
-                low, high = lower.copy(), upper.copy()
+            children = []
+            for value in (1.0, 0.0):
+                low, high = node.lower.copy(), node.upper.copy()
                 low[branch] = high[branch] = value
-                child = self._solved(low, high)
-                if child.is_success():
-                    heapq.heappush(queue, (child.get_optimal_cost(), next(number), low, high, child))
-                elif child.get_solution_result() is not kinds.kInfeasibleConstraints:
+                result = self._solved(low, high)
+                if result.is_success():
+                    children.append(_Node(result.get_optimal_cost(), next(number), low, high, result))
+                elif result.get_solution_result() is not kinds.kInfeasibleConstraints:
                     is_sure = False  # what is below this node is not known
+            tied = node.cost + _GAP * max(1.0, abs(node.cost))
+            children.sort(key=lambda child: max(child.cost, tied))  # of equal ones 1 first, which decides more than 0
+            cheaper = children.pop(0) if children else None
+            for child in children:
+                heapq.heappush(left, child)
         if not is_sure:
             return kinds.kSolverSpecificError
         return kinds.kSolutionFound if self._found else kinds.kInfeasibleConstraints
 
-    def _keep(self, values: Array, cost: float) -> None:
+    def _keep(self, values: Array) -> None:
         """Keeps the solution with exactly integral values, if it has one."""
         exact = self._solved(values, values)
         if exact.is_success():

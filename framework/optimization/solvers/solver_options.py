@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from merganser.framework.optimization.kinds import CommonSolverOption, SolverId, SolverType
@@ -25,12 +26,15 @@ _BY_TYPE = {
 }
 
 
+@dataclass(kw_only=True)
 class SolverOptions:
     """Options by solver and name: `options` is {solver: {name: value}}."""
 
-    def __init__(self, *, options: dict[str, dict[str, Value]] | None = None) -> None:
-        self.options: dict[str, dict[str, Value]] = {}
-        for solver, values in (options or {}).items():
+    options: dict[str, dict[str, Value]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        given, self.options = self.options, {}
+        for solver, values in (given or {}).items():
             for name, value in values.items():
                 self._set(solver, name, value)
 
@@ -76,17 +80,8 @@ class SolverOptions:
             result.options.setdefault(solver, {}).update(values)
         return result
 
-    def __eq__(self, other: object) -> bool:
-        return self.options == other.options if isinstance(other, SolverOptions) else NotImplemented
-
     def __copy__(self) -> SolverOptions:
         return SolverOptions(options=self.options)
-
-    def __deepcopy__(self, memo: Any) -> SolverOptions:
-        return SolverOptions(options=self.options)
-
-    def __repr__(self) -> str:
-        return f"SolverOptions(options={self.options!r})"
 
 
 def type_of(solver: str) -> SolverType | None:

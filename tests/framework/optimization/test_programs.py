@@ -287,3 +287,15 @@ def test_a_quadratic_constraint_knows_the_kind_of_its_form() -> None:
         assert constraint.hessian_type() is kind and constraint.is_convex() == (scale >= 0.0)
     assert QuadraticConstraint(np.diag([1.0, -1.0]), [0.0, 0.0], 0.0, 1.0).hessian_type() is kinds.kIndefinite
     assert QuadraticConstraint(np.zeros((2, 2)), [1.0, 2.0], 0.0, 1.0).is_convex()
+
+
+def test_functions_that_do_not_take_one_array_are_refused_where_they_are_given() -> None:
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(2)
+    message = r"the function .*\(a, b\) cannot be called with one argument, .* missing a required argument: 'b'"
+    with pytest.raises(TypeError, match="PyFunctionConstraint: " + message):
+        prog.AddConstraint(lambda a, b: [a], lb=[0.0], ub=[1.0], vars=x)
+    with pytest.raises(TypeError, match="PyFunctionCost: " + message):
+        prog.AddCost(lambda a, b: a, vars=x)
+    assert not prog.GetAllConstraints() and not prog.GetAllCosts()
+    prog.AddCost(lambda a, b=2.0: b * a[0], vars=x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import signal
 import time
 from typing import Any
@@ -15,6 +16,7 @@ from merganser.framework.optimization import (
     AddSos2Constraint,
     ChooseBestSolver,
     ClarabelSolver,
+    DaqpSolver,
     GurobiSolver,
     HighsSolver,
     IpoptSolver,
@@ -29,6 +31,7 @@ from merganser.framework.optimization import (
     SolverOptions,
 )
 from merganser.framework.symbolic import Polynomial, Variables
+from merganser.framework.yaml import yaml_dump_typed, yaml_load_typed
 
 
 @pytest.fixture
@@ -440,3 +443,32 @@ def test_a_convex_program_without_integer_solution_is_infeasible(prog: Mathemati
     result = Solve(prog)
     assert result.get_solution_result() is SolutionResult.kInfeasibleConstraints
     assert result.get_optimal_cost() == np.inf
+
+
+@pytest.mark.parametrize("kind", [DaqpSolver, ClarabelSolver])
+def test_a_search_by_branches_is_not_held_up_by_choices_of_equal_cost(kind: Any) -> None:
+    """Twelve steps, each on one of seven stones, cost only where the last one ends, so that most ways are as good."""
+    stones = [(0.7 * i - 0.35, 0.7 * i + 0.35) for i in range(7)]
+    prog = MathematicalProgram()
+    x, on = prog.NewContinuousVariables(12), prog.NewBinaryVariables(12, 7)
+    for k in range(12):
+        prog.AddLinearEqualityConstraint(np.ones((1, 7)), [1.0], on[k])
+        for (low, high), is_on in zip(stones, on[k]):
+            prog.AddLinearConstraint(np.array([[1.0, 20.0]]), [-np.inf], [high + 20.0], [x[k], is_on])
+            prog.AddLinearConstraint(np.array([[1.0, -20.0]]), [low - 20.0], [np.inf], [x[k], is_on])
+    for k in range(11):
+        prog.AddLinearConstraint(np.array([[-1.0, 1.0]]), [-0.6], [0.6], x[k : k + 2])
+    prog.AddQuadraticErrorCost(np.eye(1), [2.0], x[-1:])
+    search = MixedIntegerBranchAndBound(prog, kind.id())
+    assert search.Solve() is SolutionResult.kSolutionFound and search.num_explored_nodes < 50
+    assert search.GetOptimalCost() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_options_are_read_from_yaml_and_written_to_it() -> None:
+    text = "options:\n  SNOPT:\n    Major iterations limit: 10\n    tol: 0.5\n    Print file: out.txt\n"
+    options = yaml_load_typed(schema=SolverOptions, data=text)
+    assert options.options == {"SNOPT": {"Major iterations limit": 10, "tol": 0.5, "Print file": "out.txt"}}
+    assert yaml_load_typed(schema=SolverOptions, data=yaml_dump_typed(options)) == options
+    copied = copy.copy(options)
+    copied.SetOption(SnoptSolver.id(), "tol", 0.1)
+    assert options.options["SNOPT"]["tol"] == 0.5

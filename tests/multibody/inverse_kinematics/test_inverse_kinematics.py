@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.autodiff import InitializeAutoDiff
+from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.framework.optimization import MathematicalProgram, SolutionResult, Solve
 from merganser.geometry import Box, Sphere
 from merganser.multibody.inverse_kinematics import (
     AddMultibodyPlantConstraints,
+    ComPositionConstraint,
     DistanceConstraint,
     InverseKinematics,
     MinimumDistanceLowerBoundConstraint,
@@ -175,6 +176,29 @@ def test_derivatives_reach_autodiff() -> None:
     plant.SetPositions(context, q)
     J = plant.CalcJacobianPositionVector(context, hand, [0.1, 0.0, 0.0], world, world)
     np.testing.assert_allclose([value.derivatives() for value in values], J, rtol=1e-12, atol=1e-12)
+
+
+def test_functions_of_a_plant_of_autodiff_are_those_of_the_plant_of_floats() -> None:
+    plant, context, pair, root = scene(0.9)
+    plant.GetBodyByName("link1").SetMass(context, 3.0)
+    of_autodiff = root.system.ToAutoDiffXd()
+    its_root = of_autodiff.CreateDefaultContext()
+    its_root.SetTimeStateAndParametersFrom(root)
+    its_plant = of_autodiff.GetSubsystemByName(plant.get_name())
+    x = InitializeAutoDiff([0.4, 0.3]).ravel()
+    made = []
+    for each, its in ((plant, context), (its_plant, its_plant.GetMyContextFromRoot(its_root))):
+        world, hand = each.world_frame(), each.GetFrameByName("link1")
+        made.append([
+            PositionConstraint(each, world, [-1.0] * 3, [1.0] * 3, hand, [0.1, 0.0, 0.0], its),
+            OrientationConstraint(each, world, RotationMatrix(), hand, RotationMatrix(), 0.1, its),
+            DistanceConstraint(each, pair, its, 0.0, 1.0),
+            ComPositionConstraint(each, None, world, its),
+        ])  # fmt: skip
+    for mine, theirs in zip(*made):
+        values = [each.Eval(np.concatenate([x, np.zeros(each.num_vars() - 2)])) for each in (mine, theirs)]
+        np.testing.assert_array_equal(*[ExtractValue(each) for each in values])
+        np.testing.assert_array_equal(*[ExtractGradient(each) for each in values])
 
 
 def test_what_a_plant_keeps_to_is_kept() -> None:
