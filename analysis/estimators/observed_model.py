@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context, System
-from merganser.framework.core.context.native_code import NativeCode, may_compile
+from merganser.framework.core.context.native_code import NativeCode, UpdatableCode, may_compile
 from merganser.framework.core.declarations.events import EventKind, TriggerType
 from merganser.framework.core.declarations.execution import compute_updates, raise_if_failed
 from merganser.framework.core.declarations.native_function import BoundNativeFunction
@@ -19,7 +19,6 @@ from merganser.framework.primitives.linearization import (
     by_complex_step,
     jacobian_of,
 )
-from merganser.framework.primitives.native_parts import UpdatableCode
 
 Array = NDArray[Any]
 

@@ -1,17 +1,11 @@
-"""Conditions on the values of scalars of any type, for native functions.
-
-Native code of blocks whose coefficients can be replaced while contexts are in use.
-"""
+"""Conditions on the values of scalars of any type, for native functions."""
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.context.native_code import NativeCode
 from merganser.framework.math._comparisons import choice
 from merganser.framework.native.compiler.kernels import compiled_form, device
 
@@ -38,32 +32,3 @@ def _if_at_most_compiled(x: Any, limit: Any, value: Any, other: Any) -> Any:
 def magnitude(x: Any) -> Any:
     """|x| of a scalar."""
     return if_at_most(x, 0.0, -x, x)
-
-
-class UpdatableCode:
-    """An operation whose constants may change later.
-
-    Args:
-        make: returns the operation with the current constants, or None without one.
-    """
-
-    def __init__(self, make: Callable[[], NativeCode | None]) -> None:
-        self._make = make
-        self._contexts: weakref.WeakSet[Any] = weakref.WeakSet()
-
-    def resolve(self, context: Any) -> NativeCode | None:
-        """The operation, with the current constants."""
-        self._contexts.add(context)
-        return self._make()
-
-    def watch(self, context: Any) -> None:
-        """Registers another context whose operation includes this one and must be lowered again with it."""
-        self._contexts.add(context)
-
-    def renew(self) -> None:
-        """Called after the constants changed: operations that include them are lowered again before they run."""
-        for context in self._contexts:
-            context.store.routing += 1
-
-    def __reduce__(self) -> Any:
-        return UpdatableCode, (self._make,)  # a copy of a system has no contexts yet

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.common.indices import kUseDefaultName
 from merganser.framework.core.context.context import Context
-from merganser.framework.core.context.native_code import NativeCode
+from merganser.framework.core.context.native_code import NativeCode, UpdatableCode
 from merganser.framework.core.declarations.native_function import copy, native
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
 from merganser.framework.core.inside import declare_breaks
@@ -27,7 +27,6 @@ from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 from merganser.framework.math.element_functions import cos, sin
 from merganser.framework.primitives._arguments import checked_size, checked_vector
-from merganser.framework.primitives.native_parts import UpdatableCode
 from merganser.framework.trajectories import Trajectory
 from merganser.framework.trajectories._breaks import break_times
 from merganser.framework.trajectories._scalars import plain

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -142,3 +143,39 @@ class NativeCode:
         """What holds the values of input ports and cache entries that it reads; None for an input without a value."""
         inputs = [context.sources[a.port_index] for a in self.arguments if isinstance(a, InputOf)]
         return inputs + [context.slots[a.index] for a in self.arguments if isinstance(a, EntryOf)]
+
+
+class Watched:
+    """What compiled operations depend on and what may change."""
+
+    def __init__(self) -> None:
+        self._contexts: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def watch(self, context: Any) -> None:
+        """Notes a context whose operations depend on it."""
+        self._contexts.add(context)
+
+    def renew(self) -> None:
+        """Called after a change: operations that depend on it are made again before they run again."""
+        for context in self._contexts:
+            context.store.routing += 1
+
+
+class UpdatableCode(Watched):
+    """An operation whose constants may change later.
+
+    Args:
+        make: returns the operation with the current constants, or None without one.
+    """
+
+    def __init__(self, make: Callable[[], NativeCode | None]) -> None:
+        super().__init__()
+        self._make = make
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation, with the current constants."""
+        self.watch(context)
+        return self._make()
+
+    def __reduce__(self) -> Any:
+        return UpdatableCode, (self._make,)  # a copy of a system has no contexts yet

@@ -18,7 +18,6 @@ on.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,6 +37,7 @@ from merganser.framework.core.context.native_code import (
     EntryOf,
     InputOf,
     ParameterOf,
+    Watched,
 )
 from merganser.framework.core.declarations.cache import CacheEntry
 from merganser.framework.core.declarations.ports import InputPort
@@ -47,7 +47,7 @@ TIME_NAMES = ("t", "time")
 _INTEGERS = np.iinfo(np.int64)
 
 
-class Changing:
+class Changing(Watched):
     """A constant of a block that may be replaced by another array while Contexts are in use.
 
     A Context that has computed something with the former value keeps that until something else changes.
@@ -60,11 +60,11 @@ class Changing:
     """
 
     def __init__(self, value: ArrayLike) -> None:
+        super().__init__()
         self.value = _checked_array(value)
-        self._contexts: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def set(self, value: ArrayLike) -> None:
-        """Replaces the value; what was compiled with it before is made again before it runs again.
+        """Replaces the value.
 
         Raises:
             TypeError: the former one has another number of dimensions or another type of elements.
@@ -78,15 +78,10 @@ class Changing:
                 f"got {array.ndim} and {array.dtype}."
             )
         self.value = array
-        for context in self._contexts:
-            context.store.routing += 1
-
-    def watch(self, context: Any) -> None:
-        """Notes a context whose operations have the value."""
-        self._contexts.add(context)
+        self.renew()
 
     def __reduce__(self) -> Any:
-        return Changing, (self.value,)  # a copy of a system has no contexts yet
+        return Changing, (self.value,)
 
 
 class PartOf:

@@ -41,8 +41,8 @@ class _Node(NamedTuple):
 class MixedIntegerBranchAndBound:
     """Solves a program with binary variables by programs where these are real numbers between bounds.
 
-    A node branches on the variable that is farthest from 0 and 1. The search goes on with its cheaper child until there
-    is none, so that it soon has a solution to compare with, and then with the cheapest node that was left.
+    A node branches on the variable that is farthest from 0 and 1. The search goes down to the cheaper child as long as
+    it can, so that it soon has a solution to compare with, and then goes on with the cheapest node that was left.
     """
 
     Options = _Options
