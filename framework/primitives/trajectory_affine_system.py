@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from merganser.framework.common.indices import kUseDefaultName
 from merganser.framework.core.context.context import Context
-from merganser.framework.core.context.native_code import NativeCode
+from merganser.framework.core.context.native_code import NativeCode, UpdatableCode
 from merganser.framework.core.declarations.native_function import NativeFunction
-from merganser.framework.core.declarations.native_wires import MatrixOf, PartOf, UpdatableCode
+from merganser.framework.core.declarations.native_wires import MatrixOf, PartOf
 from merganser.framework.core.inside import declare_breaks, declare_derivatives, declare_vector_entry
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.values import BasicVector
