@@ -88,8 +88,7 @@ class SparseLdl:
     def solve(self, right: Array) -> Array:
         """The solution for the matrix that was factored last, shape [size]; of right sides [size, n] as many."""
         ordered = np.ascontiguousarray(right[self.order].T)  # a right side is a row
-        for row in np.atleast_2d(ordered):
-            solve(self._factor_starts, self._factor_rows, self._factor, self._pivots, row)
+        solve(self._factor_starts, self._factor_rows, self._factor, self._pivots, np.atleast_2d(ordered))
         solution = np.empty_like(right)
         solution[self.order] = ordered.T
         return solution
@@ -269,16 +268,18 @@ def factor(
 
 @kernel
 def solve(factor_starts_in: Array, factor_rows_in: Array, factor_in: Array, pivots_in: Array, x_out: Array) -> None:
-    """Solves with the factors of (1), in place."""
+    """Solves with the factors of (1) for each row of x, in place."""
     size = pivots_in.shape[0]
-    for k in range(size):
-        for entry in range(factor_starts_in[k], factor_starts_in[k + 1]):
-            x_out[factor_rows_in[entry]] -= factor_in[entry] * x_out[k]
-    for k in range(size):
-        x_out[k] /= pivots_in[k]
-    for k in range(size - 1, -1, -1):
-        for entry in range(factor_starts_in[k], factor_starts_in[k + 1]):
-            x_out[k] -= factor_in[entry] * x_out[factor_rows_in[entry]]
+    for i in range(x_out.shape[0]):
+        x = x_out[i]
+        for k in range(size):
+            for entry in range(factor_starts_in[k], factor_starts_in[k + 1]):
+                x[factor_rows_in[entry]] -= factor_in[entry] * x[k]
+        for k in range(size):
+            x[k] /= pivots_in[k]
+        for k in range(size - 1, -1, -1):
+            for entry in range(factor_starts_in[k], factor_starts_in[k + 1]):
+                x[k] -= factor_in[entry] * x[factor_rows_in[entry]]
 
 
 @kernel

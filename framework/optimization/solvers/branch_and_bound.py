@@ -15,10 +15,11 @@ from merganser.framework.optimization.kinds import SolutionResult, SolverId
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.result import MathematicalProgramResult
 from merganser.framework.optimization.solvers.choose import MakeSolver
+from merganser.framework.optimization.solvers.quadratic_form import QuadraticCosts
 
 _INTEGRAL = 1e-5  # by how much a binary variable of a solution may differ from 0 or 1
 
-_GAP = 1e-6  # by how much a solution must be cheaper than one that is known, relative or absolute
+_GAP = 1e-6  # by how much a solution must be cheaper than one that is known, relative to this and to coefficients
 
 
 @dataclass
@@ -100,7 +101,7 @@ class MixedIntegerBranchAndBound:
         self.num_explored_nodes = 0
         while cheaper or left:
             node, cheaper = cheaper or heapq.heappop(left), None
-            if self._found and node.cost >= self._found[0][0] - _GAP * max(1.0, abs(self._found[0][0])):
+            if self._found and node.cost >= self._found[0][0] - self._gap(self._found[0][0]):
                 continue
             if self.num_explored_nodes == self._options.max_explored_nodes:
                 return kinds.kIterationLimit
@@ -120,7 +121,7 @@ class MixedIntegerBranchAndBound:
                     children.append(_Node(result.get_optimal_cost(), next(number), low, high, result))
                 elif result.get_solution_result() is not kinds.kInfeasibleConstraints:
                     is_sure = False  # what is below this node is not known
-            tied = node.cost + _GAP * max(1.0, abs(node.cost))
+            tied = node.cost + self._gap(node.cost)
             children.sort(key=lambda child: max(child.cost, tied))  # of equal ones 1 first, which decides more than 0
             cheaper = children.pop(0) if children else None
             for child in children:
@@ -128,6 +129,10 @@ class MixedIntegerBranchAndBound:
         if not is_sure:
             return kinds.kSolverSpecificError
         return kinds.kSolutionFound if self._found else kinds.kInfeasibleConstraints
+
+    def _gap(self, cost: float) -> float:
+        costs = QuadraticCosts.of(self._relaxed)
+        return _GAP * max(abs(cost), float(np.abs(costs.f).max()), float(np.abs(costs.hessian()).max()))
 
     def _keep(self, values: Array) -> None:
         """Keeps the solution with exactly integral values, if it has one."""

@@ -97,17 +97,15 @@ def _attempt(form: NonlinearForm, guess: Array, settings: Settings) -> tuple[Out
     if not form.has_cost or (weight == 1.0).all():
         return outcome, True
     slope = weight * form.cost(found.x)[1]
-    J = form.sparse_jacobian(form.constraints(found.x)[1]).csc((form.g_lower.size, form.num_vars))
-    left = slope + weight * (J.T @ found.g_multipliers - of_box)
+    (rows, columns), values = form.entries, form.values_of_entries(form.constraints(found.x)[1])
+    of_rows = np.bincount(columns, values * found.g_multipliers[rows], form.num_vars)
+    left = slope + weight * (of_rows - of_box)
     return outcome, bool(np.abs(left).max() <= _SHARP * np.abs(slope).max())
 
 
 def _problem(form: NonlinearForm, start: Array) -> NonlinearProblem:
     """The program as functions with the places of the Jacobian's entries, which are found at the start."""
-    pattern = form.sparse_jacobian(form.constraints(start)[1])
-    rows = np.concatenate([np.zeros(0, np.int64), *map(np.ravel, pattern.rows)])
-    columns = np.concatenate([np.zeros(0, np.int64), *map(np.ravel, pattern.columns)])
-
+    form.constraints(start)  # rows are to be defined there
     # A point that is accepted is differentiated after it was evaluated, and both come from one call.
     cost, constraints = Remembered(form.cost), Remembered(form.constraints)
 
@@ -118,10 +116,10 @@ def _problem(form: NonlinearForm, start: Array) -> NonlinearProblem:
     def jacobian(x: Array) -> Array:  # of points that are accepted
         if not form.has_cost:
             form.show(x)
-        return np.concatenate([np.zeros(0), *map(np.ravel, form.sparse_jacobian(constraints(x)[1]).values)])
+        return form.values_of_entries(constraints(x)[1])
 
     f = (lambda x: cost(x)[0]) if form.has_cost else None
     return NonlinearProblem(
         form.x_lower, form.x_upper, f, gradient, form.g_lower, form.g_upper,
-        lambda x: constraints(x)[0], jacobian, rows, columns,
+        lambda x: constraints(x)[0], jacobian, *form.entries,
     )  # fmt: skip

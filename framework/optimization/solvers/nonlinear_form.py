@@ -19,7 +19,7 @@ from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.program_bindings import CONSTRAINTS, COSTS
 from merganser.framework.optimization.solvers.judgement import box_of, sizes_of, units
-from merganser.framework.optimization.solvers.quadratic_form import BoxPrices, Triplets
+from merganser.framework.optimization.solvers.quadratic_form import BoxPrices
 
 NARROW = 1e-2  # bounds that are nearer than this are as good as an equation, for a search
 _SMALL = 1e-3  # sizes of variables and rows below this, or above its inverse, are brought to 1
@@ -150,17 +150,33 @@ class NonlinearForm:
             np.add.at(result, (row + np.arange(block.shape[0])[:, np.newaxis], places), block)
         return result
 
-    def sparse_jacobian(self, blocks: _Blocks) -> Triplets:
-        """The Jacobian of g as triplets; entries that are always 0 by the sparsity of an evaluator are left out."""
-        result = Triplets()
-        for (evaluator, _), (row, places, block) in zip(self._constraints, blocks):
-            pattern = evaluator.gradient_sparsity_pattern()
-            if pattern is None:
-                rows, columns = (each.ravel() for each in np.indices(block.shape))
-            else:
-                rows, columns = np.array(pattern, dtype=np.intp).reshape(-1, 2).T
-            result.add(rows + row, places[columns], block[rows, columns])
-        return result
+    @functools.cached_property
+    def entries(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Rows and columns of the entries of the Jacobian of g; those that an evaluator says are 0 are left out."""
+        rows, columns, row = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)], 0
+        for (evaluator, places), pattern in zip(self._constraints, self._patterns):
+            rows.append(row + pattern[0])
+            columns.append(places[pattern[1]])
+            row += evaluator.num_constraints()
+        return np.concatenate(rows), np.concatenate(columns)
+
+    @functools.cached_property
+    def _patterns(self) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+        """Rows and columns of these entries in the block of each constraint."""
+        patterns = []
+        for evaluator, places in self._constraints:
+            given = evaluator.gradient_sparsity_pattern()
+            if given is None:
+                given = np.argwhere(np.ones((evaluator.num_constraints(), places.size), bool))
+            rows, columns = np.array(given, dtype=np.intp).reshape(-1, 2).T
+            patterns.append((rows, columns))
+        return patterns
+
+    def values_of_entries(self, blocks: _Blocks) -> Array:
+        """The entries of the Jacobian of g, see `entries`."""
+        return np.concatenate(
+            [np.zeros(0), *(block[pattern] for (_, _, block), pattern in zip(blocks, self._patterns))]
+        )
 
     def gaps(self, x: Array) -> tuple[float, Array, Array]:
         """The worst violation of g, gaps r, which are 0 where g is where it should, and dr/dx, for least squares.
