@@ -55,8 +55,8 @@ class SlsqpSolver(SolverInterface):
     Without a cost, any point that keeps the constraints is a solution; `feasible_points.py` finds one. With a cost,
     later searches begin at such a point, and with `begin_feasible` the first one, too.
 
-    Options: maxiter (1000) of each search, ftol (1e-9), begin_feasible (False), and num_starts (5): how many guesses
-    are tried as long as no point that keeps the constraints is found.
+    Options: maxiter (1000) of each search, ftol (1e-9), begin_feasible (False), and num_starts (5, without a cost 20):
+    how many guesses are tried as long as no point that keeps the constraints is found.
     """
 
     NAME = "SLSQP"
@@ -67,7 +67,9 @@ class SlsqpSolver(SolverInterface):
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         form = NonlinearForm(prog)
-        given = {"maxiter": 1000, "ftol": 1e-9, "num_starts": 5, "begin_feasible": False, **options.of(self.NAME)}
+        num_starts = 5 if form.has_cost else 20
+        given = {"maxiter": 1000, "ftol": 1e-9, "num_starts": num_starts, "begin_feasible": False}
+        given |= options.of(self.NAME)
         given["maxiter"] = int(given["maxiter"])
         num_starts, begin_feasible = int(given.pop("num_starts")), bool(given.pop("begin_feasible"))
         best, count = _search(form, guess, num_starts, begin_feasible, given)

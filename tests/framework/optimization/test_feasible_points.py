@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merganser.framework.optimization import MathematicalProgram, SlsqpSolver, SolutionResult
+from merganser.framework.optimization import MathematicalProgram, SlsqpSolver, SolutionResult, Solve
 
 
 def circle_and_line(guess: Any) -> tuple[MathematicalProgram, Any]:
@@ -41,6 +41,33 @@ def test_scaled_variables_and_narrow_and_wide_bounds() -> None:
     result = SlsqpSolver().Solve(prog)
     assert result.is_success()
     assert result.GetInfeasibleConstraints(prog, 1e-9) == []
+
+
+def bounces(heights: tuple[float, float], num_bounces: int) -> MathematicalProgram:
+    """How long (h) and with which speeds (v) a ball flies between bounces from one height to another."""
+    (z_first, z_last), gravity, restitution = heights, 9.8, 0.8
+    prog = MathematicalProgram()
+    h, v = prog.NewContinuousVariables(num_bounces + 1), prog.NewContinuousVariables(num_bounces + 1)
+    prog.AddConstraint(h.sum() == 2 + num_bounces)
+    prog.AddBoundingBoxConstraint(0.0, np.inf, h)
+    prog.AddBoundingBoxConstraint(0.0, np.inf, v[0])
+    rises = v * h - 0.5 * gravity * h * h
+    rises[0] += z_first
+    for i in range(num_bounces):
+        prog.AddConstraint(rises[i] == 0.0)
+        prog.AddConstraint(v[i + 1] == -restitution * (v[i] - gravity * h[i]))
+    prog.AddConstraint(rises[-1] == z_last)
+    return prog
+
+
+def test_throws_with_bounces_are_found_from_a_guess_of_zeros() -> None:
+    """SNOPT finds 12 of these 16."""
+    found = [
+        Solve(bounces(heights, count)).is_success()
+        for heights in ((1.0, 1.0), (1.0, 3.0), (0.5, 2.0), (2.0, 1.0))
+        for count in range(4)
+    ]
+    assert sum(found) >= 12
 
 
 def test_where_nothing_is_feasible_the_program_says_so_and_nan_is_no_point() -> None:
