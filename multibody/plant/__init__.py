@@ -14,6 +14,7 @@ from merganser.multibody.plant.multibody_plant_config import (
 )
 
 if _TYPE_CHECKING:
+    from merganser.multibody.deformable.model import DeformableModel, PhysicalModel
     from merganser.multibody.plant.applied_forces import (
         ExternallyAppliedSpatialForceMultiplexer,
         Propeller,
@@ -30,7 +31,6 @@ if _TYPE_CHECKING:
         ConnectContactResultsToDrakeVisualizer,
         ContactResultsToLcmSystem,
     )
-    from merganser.multibody.plant.deformable_model import DeformableModel, PhysicalModel
     from merganser.multibody.plant.input_ports import ExternallyAppliedSpatialForce
     from merganser.multibody.plant.model import (
         ContactModel,

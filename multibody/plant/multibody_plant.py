@@ -227,7 +227,7 @@ class MultibodyPlant(PlantParts):
         self._views.declare_state()
         self._deformables.declare()
         if self._deformables.num_bodies():
-            from merganser.multibody.plant.step.deformable_steps import DeformableSteps
+            from merganser.multibody.deformable.steps import DeformableSteps
 
             self._dynamics.deformables = DeformableSteps(self._deformables, self._dynamics)
         if self.is_discrete():

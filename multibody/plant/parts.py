@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from merganser.framework import LeafSystem
+from merganser.multibody.deformable.model import DeformableModel
 from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import ForceElements, PlantComputations
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_settings import ContactSettings, ContactsOfKinds
-from merganser.multibody.plant.deformable_model import DeformableModel
 from merganser.multibody.plant.face.computations import DynamicsFace, KinematicsFace, StateFace
 from merganser.multibody.plant.face.model import ContactFace, ElementsFace, GeometryFace, LoopsFace, PortsFace
 from merganser.multibody.plant.frames import FrameMotion, FramePoses

@@ -93,6 +93,8 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "geometry.proximity": (POSES, SHAPES),
     "multibody.cenic": (STEPS, VECTORS),
     "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
+    "multibody.deformable.kernels": (BODIES, STATE, VECTORS, POSES, SHAPES),
+    "multibody.dynamics": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
     "multibody.fem": (BODIES,),
     "multibody.inverse_kinematics.reachable_motions": (MOTIONS,),
     "multibody.inverse_kinematics.rotation_gaps": (STATE, ELEMENTS),

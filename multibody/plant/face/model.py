@@ -20,10 +20,10 @@ from merganser.framework.common.delegation import written_out
 from merganser.framework.common.deprecation import deprecated_method
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HydroelasticContactRepresentation
+from merganser.multibody.deformable.model import DeformableModel
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_geometry import ContactGeometry
 from merganser.multibody.plant.contact_settings import ContactSettings, ContactsOfKinds
-from merganser.multibody.plant.deformable_model import DeformableModel
 from merganser.multibody.plant.face.delegation import from_part, from_tree
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.input_ports import InputPorts

@@ -5,7 +5,7 @@ theorem (contact/derivatives.py). Poses come with their derivatives through the 
 from geometry/proximity/manifold_derivatives.py. Forces of continuous plants are functions, and run over lanes as all
 else does (workspaces.py).
 
-    values of q, v, v*, poses --contact/step.py: hold--> v+                       on floats
+    values of q, v, v*, poses --dynamics/step.py: hold--> v+                       on floats
     v+ and lanes of the same --differentiate_step--> next state                    over lanes
 
 Properties of materials live in the SceneGraph and are floats there: there are no derivatives by them.
@@ -38,7 +38,8 @@ from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pai
 from merganser.multibody.contact.impending import largest_speed, margin_of_step
 from merganser.multibody.contact.penalty import penalty_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
-from merganser.multibody.contact.step import (
+from merganser.multibody.dynamics.records import NOT_SOLVED, NUM_PAIRS, SOLVED, StepResults
+from merganser.multibody.dynamics.step import (
     count_limits,
     drop_distant,
     find_contact_pairs,
@@ -46,7 +47,6 @@ from merganser.multibody.contact.step import (
     pose_problem,
     solve,
 )
-from merganser.multibody.contact.step_records import NOT_SOLVED, NUM_PAIRS, SOLVED, StepResults
 from merganser.multibody.kernels import generalized_forces, layout
 from merganser.multibody.kernels.actuators import ERROR, FEEDFORWARD, VELOCITY_TARGET
 from merganser.multibody.kernels.velocity_products import num_passes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.multibody.contact.layout import NOT_A_NUMBER, NOT_CONVERGED
-from merganser.multibody.contact.step_records import OUTCOME, StepResults
+from merganser.multibody.dynamics.records import OUTCOME, StepResults
 from merganser.multibody.kernels.step import NOT_CONVERGED as NO_STEP
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace

@@ -1,4 +1,4 @@
-"""The plant in the native plan: derivatives or steps (../../contact/step_operation.py), and what they leave."""
+"""The plant in the native plan: derivatives or steps (../../dynamics/operation.py), and what they leave."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
 from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
 from merganser.multibody.contact.plant_step import start_step
-from merganser.multibody.contact.step_kernels import Plant, addresses_of, solver_of
-from merganser.multibody.contact.step_operation import (
+from merganser.multibody.dynamics.operation import (
     DerivativesRecord,
     StepRecord,
 )
-from merganser.multibody.contact.step_records import Inputs, Model, Part, State
+from merganser.multibody.dynamics.records import Inputs, Model, Part, State
+from merganser.multibody.dynamics.step_kernels import Plant, addresses_of, solver_of
 from merganser.multibody.plant.step.drives import Controllers
 from merganser.multibody.plant.step.sample import SampleBox, SampleBuffers
 from merganser.multibody.plant.step.step_buffers import StepBuffers
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_DERIVATIVES = OptionalCode("merganser.multibody.contact.step_operation", "DERIVATIVES", "plant_derivatives")
-_STEP = OptionalCode("merganser.multibody.contact.step_operation", "STEP", "plant_step")
-_SLOPES = OptionalCode("merganser.multibody.contact.step_operation", "SLOPES", "plant_slopes")
-_INPUTS = OptionalCode("merganser.multibody.contact.step_operation", "INPUTS", "plant_inputs")
+_DERIVATIVES = OptionalCode("merganser.multibody.dynamics.operation", "DERIVATIVES", "plant_derivatives")
+_STEP = OptionalCode("merganser.multibody.dynamics.operation", "STEP", "plant_step")
+_SLOPES = OptionalCode("merganser.multibody.dynamics.operation", "SLOPES", "plant_slopes")
+_INPUTS = OptionalCode("merganser.multibody.dynamics.operation", "INPUTS", "plant_inputs")
 _STEP_WITH_DEFORMABLES = OptionalCode(
-    "merganser.multibody.contact.step_operation", "STEP_WITH_DEFORMABLES", "plant_step_with_deformables"
+    "merganser.multibody.dynamics.operation", "STEP_WITH_DEFORMABLES", "plant_step_with_deformables"
 )
 _NO_PLACE = Placed(0, (0,))
 _OF_POINTS = contact_manifolds, make_contact_pairs

@@ -1,6 +1,6 @@
 """Samples: what a step started from and found, for output ports; and the boxes that keep them in a Context.
 
-A step leaves StepResults (../../contact/step_records.py) in arrays that the next one overwrites. A sample is a copy of
+A step leaves StepResults (../../dynamics/records.py) in arrays that the next one overwrites. A sample is a copy of
 what they hold, and of the parameters. In files of contexts (context/context_file.py) it is a list of plain values.
 """
 
@@ -24,9 +24,9 @@ from merganser.multibody.contact.contact_pairs import OF_FACE, OF_KIND
 from merganser.multibody.contact.hydroelastic_pairs import SPRINGS_OF_TRIANGLES, TRIANGLES
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
 from merganser.multibody.contact.plant_step import calc_forces
-from merganser.multibody.contact.step_operation import COUNT, HAS_FORCES, WHICH
-from merganser.multibody.contact.step_operation import Sample as SampleNumbers
-from merganser.multibody.contact.step_records import SOLVED, StepResults
+from merganser.multibody.dynamics.operation import COUNT, HAS_FORCES, WHICH
+from merganser.multibody.dynamics.operation import Sample as SampleNumbers
+from merganser.multibody.dynamics.records import SOLVED, StepResults
 from merganser.multibody.plant.step.contact_arrays import ContactModelArrays
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
@@ -213,7 +213,11 @@ def sample_of_step(buffers: StepBuffers, w: Workspace, out: StepResults, F_appli
         row_forces,
     )  # fmt: skip
     sample = sample_of_contacts(buffers, found, forces, tau, tau_joints, row_forces, out.statistics.item())
-    return sample if buffers.deformable is None else buffers.deformable.add_contacts(sample, buffers, out)
+    of_deformables = None if buffers.deformable is None else buffers.deformable.contacts_of(tau, buffers, out)
+    if of_deformables is None:
+        return sample
+    tau, surfaces = of_deformables
+    return sample._replace(tau=tau, deformables=Surfaces(*surfaces))
 
 
 def sample_of_numbers(

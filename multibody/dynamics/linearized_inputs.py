@@ -30,8 +30,8 @@ from merganser.framework.native.memory.hinted_types import Floats, FloatsInConte
 from merganser.framework.native.memory.records_of_arrays import FLOAT, ArrayOf, Code
 from merganser.framework.native.memory.tape import call_quiet_kernel
 from merganser.multibody.contact.plant_layout import Drives
-from merganser.multibody.contact.step import add_up_inputs
-from merganser.multibody.contact.step_records import Inputs, Model, State, Work
+from merganser.multibody.dynamics.records import Inputs, Model, State, Work
+from merganser.multibody.dynamics.step import add_up_inputs
 from merganser.multibody.kernels.layout import Parameters, Topology, parameter_dtype
 from merganser.multibody.kernels.position import calc_velocity_to_qdot
 

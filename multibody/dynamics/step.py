@@ -14,7 +14,7 @@
     passes        again from the free motion on, with u = (v + v+) / 2          kernels/velocity_products.py
     next state    q+  = q + h N(q) v+                                                    plant_forces.py
 
-The records of arrays that it works on are in step_records.py. It calls kernels through `model.code`, whose names
+The records of arrays that it works on are in records.py. It calls kernels through `model.code`, whose names
 step_kernels.py declares: functions in Python, addresses in compiled code. So these are compiled once, as Python calls
 them too, and results agree to the last bit. Other scalars than floats run the same source with kernels of theirs;
 contacts and constraints, which those do not solve, `model.can_constrain` leaves out. What is about deformable bodies is
@@ -35,19 +35,18 @@ from merganser.framework.native import device
 from merganser.framework.native.memory.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.geometry.hydroelastic.buffers import lacks_memory
 from merganser.multibody.contact.contact_pairs import POINTS_ALONE, SURFACES_ALONE
-from merganser.multibody.contact.deformable_records import Deformables
-from merganser.multibody.contact.deformable_step import (
+from merganser.multibody.contact.impending import largest_speed, margin_of_step
+from merganser.multibody.contact.layout import Solution, StepProblem
+from merganser.multibody.contact.plant_layout import ConstraintSources
+from merganser.multibody.deformable.kernels.records import Deformables
+from merganser.multibody.dynamics.deformable_step import (
     add_deformables,
     find_deformable_pairs,
     finish_deformables,
     move_deformables_freely,
     trees_in_problem,
 )
-from merganser.multibody.contact.impending import largest_speed, margin_of_step
-from merganser.multibody.contact.layout import Solution, StepProblem
-from merganser.multibody.contact.plant_layout import ConstraintSources
-from merganser.multibody.contact.step_kernels import StepCode
-from merganser.multibody.contact.step_records import (
+from merganser.multibody.dynamics.records import (
     BAD_INPUT,
     BAD_PAIR,
     BAD_POSE,
@@ -73,6 +72,7 @@ from merganser.multibody.contact.step_records import (
     StepResults,
     Work,
 )
+from merganser.multibody.dynamics.step_kernels import StepCode
 from merganser.multibody.kernels.actuators import IS_LOCKED
 from merganser.multibody.kernels.velocity_products import num_passes
 

@@ -27,7 +27,7 @@ from merganser.multibody.contact.plant_layout import (
     ProblemArrays,
     ProblemTrees,
 )
-from merganser.multibody.contact.step_kernels import StepCode
+from merganser.multibody.dynamics.step_kernels import StepCode
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.layout import Elements, Positions, Scratch, Topology, Velocities
