@@ -183,8 +183,7 @@ def _size_of_blocks(
 def _range_of(trees: Array, taking_part: Participants, tree: int, end: Array) -> tuple[int, int]:
     """First column and number of columns of the block of J of an end, 0 without one.
 
-    Of deformable bodies it has those from the first of the end's vertices to the last one. There are never six of many,
-    as blocks of six are those of free bodies.
+    Of deformable bodies it has those from the first of the end's vertices to the last one.
     """
     if tree < 0:
         return 0, 0
@@ -196,11 +195,6 @@ def _range_of(trees: Array, taking_part: Participants, tree: int, end: Array) ->
             column = columns[first + end["nodes"][a]]
             if column >= 0:
                 low, high = min(low, column), max(high, column + 3)
-    if high - low == 6 and trees[tree]["num_v"] > 6:
-        if low > 0:
-            low -= 3
-        else:
-            high += 3
     return (low, high - low) if high > low else (0, 3)
 
 
