@@ -16,7 +16,7 @@ A constraint so stiff that its period is less than beta h cannot be resolved by 
     R >= beta^2 / (4 pi^2) w                                                              (3)
 
 and its relaxation time is then h (contacts keep theirs), or more where steps of different lengths ask for it
-(settings.py). Tangents of a contact have R_t = sigma w. The softness of the
+(layout.py). Tangents of a contact have R_t = sigma w. The softness of the
 convex friction laws is at least that of SAP: eps = max(v_s, mu R_t n_0). Of an actuator with effort
 u_ff - Kp (q - q_d) - Kd (v - v_d),
 

@@ -128,7 +128,7 @@ class ConstraintModel(NamedTuple):
         settings: record of settings_dtype.
         near_rigid_threshold: beta of contacts.
         constraint_rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
-        looks_ahead: whether steps see what the fastest body may meet within them, see impending.py.
+        looks_ahead: whether steps see what the fastest body may meet within them, see contact/contact_pairs.py.
         drives: room for records of drive_dtype, one for each PD controller.
         room: of the solver, see layout.py.
     """

@@ -122,6 +122,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
         "calc_frame_acceleration": (STATE, ELEMENTS),
         "calc_frame_velocity": (STATE, ELEMENTS),
         "calc_generalized_forces": (STATE, FORCES),
+        "geometry_poses": (STATE, POSES),
         "calc_gravity_forces": (STATE,),
         "calc_hinges_and_inertias": (STATE, CACHES),
         "calc_inverse_dynamics": (STATE, FORCES, RESULTS),

@@ -26,8 +26,8 @@ REASONS = {
     "multibody/deformable/kernels/problem.py:calc_deformable_forces": REPORT,
     "multibody/contact/plant_forces.py:calc_contact_forces": REPORT,
     "multibody/contact/plant_problem.py:add_point": GEOMETRY,
-    "multibody/contact/plant_step.py:calc_forces": REPORT,
-    "multibody/contact/plant_step.py:start_step": "what is posed follows model, state and free motion; "
+    "multibody/contact/plant_forces.py:calc_forces": REPORT,
+    "multibody/contact/plant_problem.py:start_step": "what is posed follows model, state and free motion; "
     "model.contact and state would be records of dynamics/records.py, which call this one by its address",
     "multibody/dynamics/linearized_inputs.py:linearize_inputs": INPUTS,
     "multibody/kernels/actuators.py:calc_efforts": ABOVE,

@@ -23,7 +23,13 @@ from merganser.framework.autodiff.blocks import refuse_counts
 from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.proximity.manifold_derivatives import contact_lanes_dtype, differentiate_manifolds
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
-from merganser.multibody.contact.contact_pairs import OF_FACE, OF_KIND, make_contact_pairs
+from merganser.multibody.contact.contact_pairs import (
+    OF_FACE,
+    OF_KIND,
+    largest_speed,
+    make_contact_pairs,
+    margin_of_step,
+)
 from merganser.multibody.contact.derivatives import (
     LACKS_SIZE,
     SINGULAR,
@@ -33,9 +39,7 @@ from merganser.multibody.contact.derivatives import (
     contact_pair_lanes_dtype,
     drive_lanes_dtype,
 )
-from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
-from merganser.multibody.contact.impending import largest_speed, margin_of_step
 from merganser.multibody.contact.penalty import penalty_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
 from merganser.multibody.dynamics.records import NOT_SOLVED, NUM_PAIRS, SOLVED, StepResults
@@ -49,6 +53,7 @@ from merganser.multibody.dynamics.step import (
 )
 from merganser.multibody.kernels import generalized_forces, layout
 from merganser.multibody.kernels.actuators import ERROR, FEEDFORWARD, VELOCITY_TARGET
+from merganser.multibody.kernels.frames import geometry_poses
 from merganser.multibody.kernels.velocity_products import num_passes
 from merganser.multibody.plant.scalars.chain_rules import FloatModel
 from merganser.multibody.plant.scalars.lanes import STEP, LaneRecords, LaneStep, LaneSteps, merge_lanes, split_lanes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.multibody.contact.joint_limits import limited_position
+from merganser.multibody.contact.plant_problem import limited_position
 from merganser.multibody.plant.contact_geometry import listed
 from merganser.multibody.plant.step.sample import ContactSample
 

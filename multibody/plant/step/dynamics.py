@@ -24,7 +24,8 @@ from merganser.geometry.proximity.manifolds import contact_manifolds
 from merganser.multibody import kernels
 from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_CONVERGED, SAP
-from merganser.multibody.contact.plant_step import end_step, start_step
+from merganser.multibody.contact.plant_forces import end_step
+from merganser.multibody.contact.plant_problem import start_step
 from merganser.multibody.dynamics.records import (
     BAD_INPUT,
     BAD_PAIR,

@@ -35,7 +35,7 @@ from merganser.multibody import kernels
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
 from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
-from merganser.multibody.contact.plant_step import start_step
+from merganser.multibody.contact.plant_problem import start_step
 from merganser.multibody.dynamics.operation import (
     DerivativesRecord,
     StepRecord,

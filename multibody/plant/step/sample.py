@@ -22,8 +22,8 @@ from merganser.geometry.proximity.layout import contact_dtype
 from merganser.geometry.registration.ids import GeometryId
 from merganser.multibody.contact.contact_pairs import OF_FACE, OF_KIND
 from merganser.multibody.contact.hydroelastic_pairs import SPRINGS_OF_TRIANGLES, TRIANGLES
+from merganser.multibody.contact.plant_forces import calc_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
-from merganser.multibody.contact.plant_step import calc_forces
 from merganser.multibody.dynamics.operation import COUNT, HAS_FORCES, WHICH
 from merganser.multibody.dynamics.operation import Sample as SampleNumbers
 from merganser.multibody.dynamics.records import SOLVED, StepResults
