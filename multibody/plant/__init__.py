@@ -15,21 +15,11 @@ from merganser.multibody.plant.multibody_plant_config import (
 
 if _TYPE_CHECKING:
     from merganser.multibody.deformable.model import DeformableModel, PhysicalModel
-    from merganser.multibody.plant.applied_forces import (
-        ExternallyAppliedSpatialForceMultiplexer,
-        Propeller,
-        PropellerInfo,
-        Wing,
-    )
     from merganser.multibody.plant.contact_results import (
         ContactResults,
         DeformableContactInfo,
         HydroelasticContactInfo,
         PointPairContactInfo,
-    )
-    from merganser.multibody.plant.contact_results_to_lcm import (
-        ConnectContactResultsToDrakeVisualizer,
-        ContactResultsToLcmSystem,
     )
     from merganser.multibody.plant.input_ports import ExternallyAppliedSpatialForce
     from merganser.multibody.plant.model import (
@@ -56,6 +46,16 @@ if _TYPE_CHECKING:
     )
     from merganser.multibody.plant.scratch_plant import MultibodyPositionToGeometryPose
     from merganser.multibody.plant.topology_graph import plot_topology
+    from merganser.multibody.systems.applied_forces import (
+        ExternallyAppliedSpatialForceMultiplexer,
+        Propeller,
+        PropellerInfo,
+        Wing,
+    )
+    from merganser.multibody.systems.contact_results_to_lcm import (
+        ConnectContactResultsToDrakeVisualizer,
+        ContactResultsToLcmSystem,
+    )
     from merganser.multibody.tree import BaseBodyJointType
     from merganser.multibody.tree.constraints import DistanceConstraintParams
 else:

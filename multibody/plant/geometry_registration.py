@@ -44,7 +44,7 @@ from merganser.multibody.tree import (
     WeldJoint,
     default_model_instance,
 )
-from merganser.multibody.tree.connected_groups import connected_groups
+from merganser.multibody.tree.forest import connected_groups
 
 
 class GeometryRegistration:

@@ -17,7 +17,6 @@ from merganser.framework.core.scalars.templates import instantiate
 from merganser.framework.core.system.scalar_conversion import ConversionRefused
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.plant.parts import PlantParts
 from merganser.multibody.plant.scalars.linearized_motion import linearized_motion
 from merganser.multibody.tree import (
     Joint,
@@ -28,12 +27,31 @@ from merganser.multibody.tree import (
     RevoluteSpring,
     WeldJoint,
 )
-from merganser.multibody.tree.copies import copy_finalized_tree
 from merganser.multibody.tree.indices import DeformableBodyIndex
+from merganser.multibody.tree.tree import copy_finalized_tree
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-
+from merganser.framework import LeafSystem
+from merganser.multibody.deformable.model import DeformableModel
+from merganser.multibody.plant.center_of_mass import CenterOfMass
+from merganser.multibody.plant.computations import ForceElements, PlantComputations
+from merganser.multibody.plant.constraints import Constraints
+from merganser.multibody.plant.contact_settings import ContactSettings, ContactsOfKinds
+from merganser.multibody.plant.face.computations import DynamicsFace, KinematicsFace, StateFace
+from merganser.multibody.plant.face.model import ContactFace, ElementsFace, GeometryFace, LoopsFace, PortsFace
+from merganser.multibody.plant.geometry_registration import GeometryRegistration
+from merganser.multibody.plant.input_ports import InputPorts
+from merganser.multibody.plant.jacobians import PlantJacobians, VelocityMaps
+from merganser.multibody.plant.kinematics import FrameMotion, FramePoses, PlantKinematics
+from merganser.multibody.plant.loops import LoopJoints
+from merganser.multibody.plant.names import PlantNames, Selectors
+from merganser.multibody.plant.outputs import OutputPorts
+from merganser.multibody.plant.state import FreeBodies, PlantState
+from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.step.dynamics import PlantDynamics
+from merganser.multibody.plant.step.failures import WarnOnce
+from merganser.multibody.plant.step.sampling import Sampling
 
 Array = NDArray[Any]
 
@@ -105,7 +123,9 @@ def _of_force_elements(tree: MultibodyTree, context: Context) -> Iterator[Array]
             yield np.array([element.GetStiffness(context), element.GetNominalAngle(context)])
 
 
-class MultibodyPlant(PlantParts):
+class MultibodyPlant(
+    ElementsFace, StateFace, KinematicsFace, DynamicsFace, GeometryFace, ContactFace, LoopsFace, PortsFace, LeafSystem
+):
     """Rigid bodies connected by joints, with their equations of motion.
 
         qdot = N(q) v                                                            (1)
@@ -122,16 +142,57 @@ class MultibodyPlant(PlantParts):
     Raises:
         ValueError: the time step is negative or not finite.
 
-    Its functions are in faces (face/), one line each that calls a part; parts.py lists the parts.
+    Its functions are in faces (face/), one line each that calls a part; `_make_parts` lists the parts.
     """
 
     _keeps_derivatives = True
+    _model: PlantModel
+    _tree: MultibodyTree
+    _views: StateViews
+    _frame_poses: FramePoses
+    _dynamics: PlantDynamics
 
     def __init__(self, time_step: float) -> None:
         super().__init__()
         if not (math.isfinite(time_step) and time_step >= 0.0):
             raise ValueError(f"The time step of a MultibodyPlant must be finite and not negative, got {time_step}.")
         self._make_parts(MultibodyTree(self), float(time_step))
+
+    def _make_parts(self, tree: MultibodyTree, time_step: float) -> None:
+        """Makes the parts, each with those that it needs."""
+        self._tree = tree
+        # The model: elements, geometry, settings and constraints.
+        model = self._model = PlantModel(self, tree, time_step)
+        self._names = PlantNames(model)
+        self._selectors = Selectors(model)
+        self._geometry = GeometryRegistration(model)
+        self._settings = ContactSettings(model, self._geometry)
+        self._warn_once = WarnOnce()
+        self._constraints = Constraints(model, self._settings)
+        self._contacts_of_kinds = ContactsOfKinds(model)
+        # State, and what follows from it.
+        views = self._views = StateViews(model)
+        self._state = PlantState(model, views)
+        self._free_bodies = FreeBodies(model, views)
+        self._frame_poses = FramePoses(model, views)
+        kinematics = self._kinematics = PlantKinematics(model, views)
+        self._velocity_maps = VelocityMaps(model, views)
+        self._jacobians = PlantJacobians(model, kinematics)
+        self._computations = PlantComputations(model, views, kinematics)
+        self._force_elements = ForceElements(model, kinematics, self._computations)
+        # Inputs, dynamics and outputs.
+        self._inputs = InputPorts(model, views, kinematics)
+        dynamics = self._dynamics = PlantDynamics(
+            model, views, kinematics, self._inputs, self._geometry, self._settings, self._constraints,
+            self._force_elements, self._warn_once,
+        )  # fmt: skip
+        self._contact_geometry = dynamics.contact_geometry
+        self._deformables = DeformableModel(model, self._geometry, self._settings)
+        self._sampling = Sampling(model, views, dynamics)
+        self._center_of_mass = CenterOfMass(model, views, kinematics, self._jacobians, dynamics.calc_vdot)
+        self._frame_motion = FrameMotion(model, kinematics, self._sampling)
+        self._loops = LoopJoints(model, views, kinematics, self._settings, dynamics)
+        self._outputs = OutputPorts(model, views, kinematics, self._geometry, self._sampling, self._deformables)
 
     def time_step(self) -> float:
         """Returns the period of the discrete update [s]; 0 for a continuous plant."""
@@ -188,7 +249,7 @@ class MultibodyPlant(PlantParts):
     def _around(cls, tree: MultibodyTree) -> MultibodyPlant:
         """Makes a continuous plant that owns a finalized tree without a plant."""
         plant = cls.__new__(cls)
-        PlantParts.__init__(plant)
+        LeafSystem.__init__(plant)
         plant._make_parts(tree, 0.0)
         tree.plant = plant
         plant._complete()
@@ -208,7 +269,7 @@ class MultibodyPlant(PlantParts):
             return None
         cls: type[MultibodyPlant] = instantiate(MultibodyPlant, T)
         plant = cls.__new__(cls)
-        PlantParts.__init__(plant)
+        LeafSystem.__init__(plant)
         plant._make_parts(copy_finalized_tree(self._tree, plant), self._model.time_step)
         plant._sampling.is_used = self._sampling.is_used
         plant._geometry.share(self._geometry)

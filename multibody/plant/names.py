@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.tree import BodyIndex, JointActuatorIndex, JointIndex
-from merganser.multibody.tree.coordinate_names import actuator_names, position_names, velocity_names
+from merganser.multibody.tree.coordinates import actuator_names, position_names, velocity_names
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix

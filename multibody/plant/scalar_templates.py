@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from merganser.framework.core.scalars.scalars import scalar_of_array
 from merganser.framework.core.scalars.templates import SystemTemplate, ValueTemplate
-from merganser.multibody.plant.applied_forces import (
-    ExternallyAppliedSpatialForceMultiplexer,
-    Propeller,
-    Wing,
-)
 from merganser.multibody.plant.contact_results import (
     ContactResults,
     DeformableContactInfo,
@@ -18,6 +13,11 @@ from merganser.multibody.plant.contact_results import (
 from merganser.multibody.plant.geometry_registration import CoulombFriction
 from merganser.multibody.plant.input_ports import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
+from merganser.multibody.systems.applied_forces import (
+    ExternallyAppliedSpatialForceMultiplexer,
+    Propeller,
+    Wing,
+)
 
 MultibodyPlant_ = SystemTemplate(MultibodyPlant)
 ExternallyAppliedSpatialForceMultiplexer_ = SystemTemplate(ExternallyAppliedSpatialForceMultiplexer)

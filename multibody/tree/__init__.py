@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.multibody.tree.base_bodies import BaseBodyJointType
 from merganser.multibody.tree.constraints import MultibodyConstraintId
-from merganser.multibody.tree.element import MultibodyElement
+from merganser.multibody.tree.element import MultibodyElement, ScopedName
 from merganser.multibody.tree.force_elements import (
     BallSpring,
     DoorHinge,
@@ -104,7 +104,6 @@ from merganser.multibody.tree.scalar_templates import (
     UniversalJoint_,
     WeldJoint_,
 )
-from merganser.multibody.tree.scoped_name import ScopedName
 from merganser.multibody.tree.tree import MultibodyTree
 
 if _TYPE_CHECKING:

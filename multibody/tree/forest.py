@@ -13,10 +13,9 @@ joints
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-
-from merganser.multibody.tree.connected_groups import connected_groups
+from typing import TypeVar
 
 WORLD = 0
 
@@ -113,6 +112,20 @@ def _base_candidates(joints_of: list[list[int]], children: set[int]) -> list[int
     child.
     """
     candidates = [body for body in range(len(joints_of)) if body not in children]
-    return sorted(
-        candidates, key=lambda body: -len(joints_of[body])
-    )  # stable: equal degrees stay in order of index
+    return sorted(candidates, key=lambda body: -len(joints_of[body]))  # stable: equal degrees stay in order of index
+
+
+T = TypeVar("T", bound=Hashable)
+
+
+def connected_groups(pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
+    """The connected parts of a graph, given by its edges; in the order in which they first appear."""
+    group_of: dict[T, list[T]] = {}
+    for pair in pairs:
+        one, other = (group_of.setdefault(thing, [thing]) for thing in pair)
+        if one is other:
+            continue
+        small, large = (one, other) if len(one) < len(other) else (other, one)
+        large.extend(small)
+        group_of.update((thing, large) for thing in small)
+    return list({id(group): group for group in group_of.values()}.values())

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import ForceElements, PlantComputations
 from merganser.multibody.plant.face.delegation import from_part, from_tree
-from merganser.multibody.plant.frames import FrameMotion
 from merganser.multibody.plant.jacobians import PlantJacobians, VelocityMaps
-from merganser.multibody.plant.kinematics import PlantKinematics
+from merganser.multibody.plant.kinematics import FrameMotion, PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state import FreeBodies, PlantState
 from merganser.multibody.tree import MultibodyTree

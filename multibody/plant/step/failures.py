@@ -13,7 +13,7 @@ from merganser.multibody.kernels.step import NOT_CONVERGED as NO_STEP
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import BodyIndex
-from merganser.multibody.tree.coordinate_names import position_names, velocity_names
+from merganser.multibody.tree.coordinates import position_names, velocity_names
 
 if TYPE_CHECKING:
     from merganser.framework import Context
