@@ -68,7 +68,7 @@ def start_step(
     beta: float,  # near-rigid threshold of contacts
     # In:
     sources: ConstraintSources,  # its drives get their targets here
-    drive_values_in: FloatTable,  # see kernels/drives.py
+    drive_values_in: FloatTable,  # see kernels/actuators.py
     q_in: Floats,
     v_in: Floats,
     x_star_in: Floats,  # state after the step without constraints
@@ -306,7 +306,7 @@ def are_resolved(mobods: Integers, time_step: float, drive_values_in: FloatTable
     Args:
         mobods: which the controllers drive.
         time_step: h [s].
-        drive_values_in: of the controllers, see kernels/drives.py.
+        drive_values_in: of the controllers, see kernels/actuators.py.
         scratch_in: as kernels/step.py has left it.
     """
     greatest = 4.0 * math.pi * math.pi / (_NEAR_RIGID * _NEAR_RIGID)

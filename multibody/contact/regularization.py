@@ -24,7 +24,7 @@ u_ff - Kp (q - q_d) - Kd (v - v_d),
 
 where K > 1/R of (3) is replaced by 1/R, both gains by the same share of them, unless actuators are all that acts on an
 island: as there is nothing then that they could overpower, they are as stiff as in the step of a plant that touches
-nothing (kernels/drives.py).
+nothing (kernels/actuators.py).
 
 Source: Castro et al. (2022), sections IV and V (1) to (4); Castro et al. (2023), section V (eps).
 """

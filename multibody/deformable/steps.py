@@ -77,11 +77,8 @@ class DeformableSteps:
         self.may_touch = bool(self.touching)
         self.may_constrain = self.may_touch or any(body.vertices_fixed_to_moving() for body in self.bodies)
         self.contact_geometry, self.warn_once = dynamics.contact_geometry, dynamics.warn_once
-        self.fixed = self._list_fixed()
         self._constant_forces: list[Array | None] | None = None
         self._orders: dict[int, Array] = {}
-
-    def _list_fixed(self) -> Array:
         parts = [np.zeros(0, fixed_dtype)]
         for i, body in enumerate(self.bodies):
             for fixed in body.vertices_fixed_to_moving():
@@ -89,7 +86,7 @@ class DeformableSteps:
                 part["number"], part["body"], part["mobod"] = len(parts), i, self.mobod_of(fixed.body)
                 part["vertex"], part["p_BQ"] = fixed.vertices, fixed.p_BP
                 parts.append(part)
-        return np.concatenate(parts)
+        self.fixed: Array = np.concatenate(parts)
 
     def mobod_of(self, body: RigidBody) -> int:
         """The number of the mobod of a rigid body."""

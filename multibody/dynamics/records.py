@@ -250,7 +250,7 @@ class Work(NamedTuple):
         feedforward: u_ff, shape [num_u].
         desired: q_d and v_d, and what is made of them, see ../kernels/actuators.py, shape [NUM_DESIRED_ROWS, num_u].
         u: what the actuators exert, shape [num_u].
-        drives, drive_values, drive_work, efforts: of the PD controllers, see kernels/drives.py.
+        drives, drive_values, drive_work, efforts: of the PD controllers, see kernels/actuators.py.
         multipliers: of constraints in continuous time.
     """
 

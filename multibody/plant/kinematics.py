@@ -27,7 +27,6 @@ from merganser.multibody.tree import Frame, RigidBody
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.plant.step.sampling import Sampling
-from collections.abc import Iterator
 
 from merganser.multibody.tree import FixedOffsetFrame
 from merganser.multibody.tree.force_elements import LinearBushingRollPitchYaw
@@ -295,7 +294,16 @@ class FramePoses:
         Raises:
             RuntimeError: a loop joint is at the frame: those are where the model says.
         """
-        self._refuse_frame_of_loop_joint(frame)
+        for joint in self._tree.loop_joints:
+            for end in (joint.frame_on_parent(), joint.frame_on_child()):
+                while end is not frame and isinstance(end, FixedOffsetFrame):
+                    end = end._frame_P
+                if end is frame:
+                    raise RuntimeError(
+                        f"SetPoseInParentFrame(): loop joint '{joint.name()}' of plant '{self._model.path()}' is fixed "
+                        f"to frame '{frame.name()}', so its pose cannot change in a context. Build the plant with the "
+                        "pose that you want."
+                    )
         w = self._views.workspace(context)
         matrix = X_PF.GetAsMatrix34()
         checked_vector(self._model, "SetPoseInParentFrame", matrix.ravel(), 12, w.dtype)
@@ -306,41 +314,16 @@ class FramePoses:
                 X_BF = other._frame_P.CalcPoseInBodyFrame(context) @ other.GetPoseInParentFrame(context)
                 w.frames["X_BF"][other._slot] = X_BF.GetAsMatrix34()
                 moved.add(other)
-        self._move_joints(context, w.parameters, moved)
-        self._move_bushings(context, moved)
-
-    def _refuse_frame_of_loop_joint(self, frame: FixedOffsetFrame) -> None:
-        for joint in self._tree.loop_joints:
-            for end in (joint.frame_on_parent(), joint.frame_on_child()):
-                if any(f is frame for f in _with_ancestors(end)):
-                    raise RuntimeError(
-                        f"SetPoseInParentFrame(): loop joint '{joint.name()}' of plant '{self._model.path()}' is fixed "
-                        f"to frame '{frame.name()}', so its pose cannot change in a context. Build the plant with the "
-                        "pose that you want."
-                    )
-
-    def _move_joints(self, context: Context, parameters: NDArray[Any], moved: set[Frame]) -> None:
-        """Writes the frames of the mobilizers of all joints between frames that have moved."""
-        tree = self._tree
-        for mobod, (mobilizer, joint) in enumerate(zip(tree._edges, tree._mobilizer_joints), start=1):
+        # The mobilizers of joints between frames that have moved, and bushings.
+        for mobod, (mobilizer, joint) in enumerate(zip(self._tree._edges, self._tree._mobilizer_joints), start=1):
             F, M = joint.frame_on_parent(), joint.frame_on_child()
             if F in moved or M in moved:
                 self._views.mutable_parameters(context)
                 poses = F.CalcPoseInBodyFrame(context), M.CalcPoseInBodyFrame(context)
-                write_joint_frames(parameters[mobod], joint, mobilizer.is_reversed, *poses)
-
-    def _move_bushings(self, context: Context, moved: set[Frame]) -> None:
+                write_joint_frames(w.parameters[mobod], joint, mobilizer.is_reversed, *poses)
         for element in self._tree.force_elements:
             if isinstance(element, LinearBushingRollPitchYaw):
-                for field, frame in (("X_L0A", element.frameA()), ("X_L1C", element.frameC())):
-                    if frame in moved:
+                for field, end in (("X_L0A", element.frameA()), ("X_L1C", element.frameC())):
+                    if end in moved:
                         constants = self._views.mutable_constants(context)
-                        constants[field][element.index() - 1] = frame.CalcPoseInBodyFrame(context).GetAsMatrix34()
-
-
-def _with_ancestors(frame: Frame) -> Iterator[Frame]:
-    """The frame and those that it is fixed to, one to the other."""
-    yield frame
-    while isinstance(frame, FixedOffsetFrame):
-        frame = frame._frame_P
-        yield frame
+                        constants[field][element.index() - 1] = end.CalcPoseInBodyFrame(context).GetAsMatrix34()

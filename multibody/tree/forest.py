@@ -86,7 +86,10 @@ def spanning_forest(num_bodies: int, joints: Mapping[int, tuple[int, int]]) -> l
             waiting.extend((outboard, next_joint) for next_joint in reversed(joints_of[outboard]))
 
     grow_tree(WORLD)
-    for base in _base_candidates(joints_of, {child for _, child in joints.values()}):
+    # A part of n bodies that does not hold the world has n - 1 joints, so one of its bodies is not a joint's child.
+    children = {child for _, child in joints.values()}
+    candidates = [body for body in range(num_bodies) if body not in children]
+    for base in sorted(candidates, key=lambda body: -len(joints_of[body])):  # stable: equal ones in order of index
         if base not in reached:
             mobilizers.append(ForestEdge(WORLD, base, joint=None))
             reached.add(base)
@@ -103,16 +106,6 @@ def _loop_of(joints: Mapping[int, tuple[int, int]]) -> list[int]:
         graph.add_edge(parent, child, joint=index)
     loop = nx.cycle_basis(graph)[0]
     return [graph.edges[edge]["joint"] for edge in zip(loop, loop[1:] + loop[:1])]
-
-
-def _base_candidates(joints_of: list[list[int]], children: set[int]) -> list[int]:
-    """Bodies that are no joint's child, in the order in which they become bases.
-
-    A part of n bodies that does not hold the world has n - 1 joints, so one of its bodies is not a joint's
-    child.
-    """
-    candidates = [body for body in range(len(joints_of)) if body not in children]
-    return sorted(candidates, key=lambda body: -len(joints_of[body]))  # stable: equal degrees stay in order of index
 
 
 T = TypeVar("T", bound=Hashable)

@@ -359,7 +359,11 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
             if not mobilizer.is_reversed or mobilizer.joint is None:
                 continue
             joint = self.joints.get(mobilizer.joint)
-            self._check_inboard(joint)
+            if joint in self._added_mobilizers:
+                raise RuntimeError(
+                    f"Finalize(): the inboard body '{joint.parent_body().name()}' of a mobilizer is farther from the "
+                    f"world than its outboard body '{joint.child_body().name()}'. Exchange the frames of the mobilizer."
+                )
             if not joint.kind.is_reversible:
                 raise RuntimeError(
                     f"Finalize(): the child of joint '{joint.name()}', body '{joint.child_body().name()}', is nearer "

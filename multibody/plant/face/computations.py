@@ -7,10 +7,6 @@ Functions of MultibodyPlant: positions and velocities.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from numpy.typing import NDArray
-
 from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import ForceElements, PlantComputations
 from merganser.multibody.plant.face.delegation import from_part, from_tree
@@ -108,9 +104,6 @@ class DynamicsFace:
     CalcSpatialInertia = from_part(CenterOfMass.calc_spatial_inertia)
 
 
-if TYPE_CHECKING:
-    pass
-
 class KinematicsFace:
     """Kinematics in a Context.
 
@@ -173,9 +166,6 @@ class KinematicsFace:
     MakeVelocityToQDotMap = from_part(VelocityMaps.make_velocity_to_qdot_map)
     MakeQDotToVelocityMap = from_part(VelocityMaps.make_qdot_to_velocity_map)
     IsVelocityEqualToQDot = from_part(VelocityMaps.is_velocity_equal_to_qdot)
-
-
-Array = NDArray[Any]
 
 
 class StateFace:

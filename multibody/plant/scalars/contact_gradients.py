@@ -357,7 +357,8 @@ class ContactGradients:
             return faces[0][np.newaxis].astype(np.complex128), faces[1][np.newaxis].astype(np.complex128)
         arrays = self.buffers.geometry.hydroelastic
         assert arrays is not None
-        return differentiate_surfaces(arrays, *_differentials(poses), found.surface_pairs, faces, STEP)
+        X_WG, dX_WG = poses.lanes[0].real.copy(), np.moveaxis(poses.lanes.imag, 0, -1) / STEP
+        return differentiate_surfaces(arrays, X_WG, dX_WG, found.surface_pairs, faces, STEP)
 
     def _with_faces(self, found: StepResults, faces: _Faces, pairs: LaneRecords | None) -> StepResults:
         """The same with derivatives of faces, for the sample."""
@@ -423,11 +424,6 @@ def _chosen(pairs: LaneRecords, sources: Array) -> LaneRecords:
         return pairs
     made, places = np.unique(given, return_index=True)
     return LaneRecords(pairs.lanes[:, places[np.searchsorted(made, sources)]], pairs.num_derivatives)
-
-
-def _differentials(poses: LaneRecords) -> tuple[Array, Array]:
-    """Poses, shape [n, 4, 4], and their derivatives, shape [n, 4, 4, num_derivatives]."""
-    return poses.lanes[0].real.copy(), np.moveaxis(poses.lanes.imag, 0, -1) / STEP
 
 
 def _common_count(arguments: Iterable[Any]) -> int:

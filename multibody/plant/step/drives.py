@@ -3,7 +3,7 @@
     u = max(-e, min(e, -Kp (q - qd) - Kd (v - vd) + u_ff))
 
 In a continuous plant, and for actuators without controller, this is a function of state and inputs. In a discrete
-plant, q and v are those at the end of the step, which is solved together with the motion (../../kernels/drives.py). The
+plant, q and v are those at the end of the step, which is solved together with the motion (../../kernels/actuators.py). The
 equations are in ../../kernels/actuators.py.
 """
 

@@ -225,9 +225,6 @@ class NativeDynamics:
     def _is_discrete(self) -> bool:
         return self._dynamics.model.is_discrete
 
-    def _may_touch(self) -> bool:
-        return self._dynamics.may_touch
-
     def _check_of(
         self, context: Context, step: StepBuffers, controllers_of: Callable[[Controllers], Controllers] | None = None
     ) -> Callable[[], bool]:
@@ -259,7 +256,7 @@ class NativeDynamics:
     def _constrains_at_once(self) -> bool:
         """Whether there are constraints from the beginning, as far as one can see: not only joint limits."""
         has_friction = self._is_discrete() and len(self._dynamics.model.contact.frictions) > 0
-        return self._may_touch() or self._dynamics.constraints.has_rows() or has_friction
+        return self._dynamics.may_touch or self._dynamics.constraints.has_rows() or has_friction
 
     def _can_constrain(self) -> bool:
         """Whether the kernels are compiled that hold something, or this process has to compile them."""

@@ -455,7 +455,10 @@ class SampleBox(AbstractValue):
         Raises:
             TypeError: it is no sample of a plant with such coordinates, nor None.
         """
-        if value is not None and not self._may_hold(value):
+        is_fit = isinstance(value, DynamicsSample) and all(  # of whichever scalar type
+            getattr(array, "shape", shape) == shape for array, shape in zip(value, self._shapes)
+        )
+        if value is not None and not is_fit:
             raise TypeError(
                 "The abstract state of a plant is what the last step of a plant like it has left, or None; got "
                 f"{type(value).__name__}."
@@ -465,12 +468,6 @@ class SampleBox(AbstractValue):
             return
         self._value, self._count = float_sample(value), self._buffers.count()
         self._buffers.put(self._value)
-
-    def _may_hold(self, value: Any) -> bool:
-        """Whether a value is a sample of a plant with such coordinates, of whichever scalar type."""
-        return isinstance(value, DynamicsSample) and all(
-            getattr(array, "shape", shape) == shape for array, shape in zip(value, self._shapes)
-        )
 
     def SetFrom(self, other: AbstractValue) -> None:
         """Shares the sample of another box."""

@@ -469,6 +469,7 @@ class StepBuffers:
         if len(drives):
             drives["v"], drives["p"], drives["d"] = controllers.velocities, controllers.p, controllers.d
             drives["limit"] = controllers.limits
+        settings = self.settings if self._fallback is None else self._fallback
         return ConstraintModel(
             is_complete=1,
             geometry=Geometry(
@@ -479,7 +480,7 @@ class StepBuffers:
             sources=arrays.sources,
             source_numbers=arrays.source_numbers,
             trees=arrays.plant_trees,
-            settings=self._settings_in_use(),
+            settings=self._settings_of.of_solver() if settings is None else settings,
             near_rigid_threshold=float(choices.near_rigid_threshold),
             constraint_rows=self._constraint_rows.rows,
             looks_ahead=int(self._looks_ahead),
@@ -506,10 +507,6 @@ class StepBuffers:
         work = Work._make([*self._first_of_work, *of_drives, self.multipliers.record])
         work.desired[2:] = self._dynamics.inputs.desired_constants
         return work
-
-    def _settings_in_use(self) -> Any:
-        given = self.settings if self._fallback is None else self._fallback
-        return self._settings_of.of_solver() if given is None else given
 
     def solve_by(self, settings: Any, looks_ahead: bool) -> None:
         """Has the next steps solve contact problems with other settings than those of the plant.
