@@ -37,20 +37,20 @@ if _TYPE_CHECKING:
         CoulombFriction_,
         DeformableContactInfo_,
         ExternallyAppliedSpatialForce_,
-        ExternallyAppliedSpatialForceMultiplexer_,
         HydroelasticContactInfo_,
         MultibodyPlant_,
         PointPairContactInfo_,
-        Propeller_,
-        Wing_,
     )
     from merganser.multibody.plant.scratch_plant import MultibodyPositionToGeometryPose
     from merganser.multibody.plant.topology_graph import plot_topology
     from merganser.multibody.systems.applied_forces import (
         ExternallyAppliedSpatialForceMultiplexer,
+        ExternallyAppliedSpatialForceMultiplexer_,
         Propeller,
+        Propeller_,
         PropellerInfo,
         Wing,
+        Wing_,
     )
     from merganser.multibody.systems.contact_results_to_lcm import (
         ConnectContactResultsToDrakeVisualizer,

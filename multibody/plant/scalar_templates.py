@@ -13,16 +13,8 @@ from merganser.multibody.plant.contact_results import (
 from merganser.multibody.plant.geometry_registration import CoulombFriction
 from merganser.multibody.plant.input_ports import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
-from merganser.multibody.systems.applied_forces import (
-    ExternallyAppliedSpatialForceMultiplexer,
-    Propeller,
-    Wing,
-)
 
 MultibodyPlant_ = SystemTemplate(MultibodyPlant)
-ExternallyAppliedSpatialForceMultiplexer_ = SystemTemplate(ExternallyAppliedSpatialForceMultiplexer)
-Propeller_ = SystemTemplate(Propeller)
-Wing_ = SystemTemplate(Wing)
 CoulombFriction_ = ValueTemplate(CoulombFriction)
 ContactResults_ = ValueTemplate(ContactResults)
 DeformableContactInfo_ = ValueTemplate(DeformableContactInfo)

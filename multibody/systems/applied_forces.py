@@ -1,9 +1,4 @@
-"""Propellers: thrust and moment on bodies, in proportion to a command.
-
-A wing: the forces of a flow on a flat plate.
-
-Lists of applied forces, one after the other.
-"""
+"""Systems whose outputs are forces on a plant: propellers, a wing, and lists of forces that become one."""
 
 from __future__ import annotations
 
@@ -24,6 +19,7 @@ from merganser.framework import (
     kUseDefaultName,
 )
 from merganser.framework.common.records import settings
+from merganser.framework.core.scalars.templates import SystemTemplate
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant.input_ports import ExternallyAppliedSpatialForce
@@ -272,3 +268,8 @@ class ExternallyAppliedSpatialForceMultiplexer(LeafSystem):
 
     def _calc_forces(self, context: Context, output: Any) -> None:
         output.set_value([force for port in self._lists for force in port.Eval(context)])
+
+
+ExternallyAppliedSpatialForceMultiplexer_ = SystemTemplate(ExternallyAppliedSpatialForceMultiplexer)
+Propeller_ = SystemTemplate(Propeller)
+Wing_ = SystemTemplate(Wing)
