@@ -6,7 +6,6 @@ The parameters of a plant as print(context) shows them: a group for each element
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,29 +66,28 @@ def printed_parameters(tree: MultibodyTree, context: Context) -> tuple[list[Arra
         The groups, and how many parameters there are that are no numbers: whether each mobilized body is locked,
         which constraints are active, and what distance constraints prescribe.
     """
-    groups = [*_of_joints(tree, context), *_of_bodies(tree, context), *_of_force_elements(tree, context)]
-    return groups, len(tree.topology) + 2
-
-
-def _of_joints(tree: MultibodyTree, context: Context) -> Iterator[Array]:
-    for joint in tree.joints:
-        yield np.array(joint.GetDampingVector(context))
+    groups = [np.array(joint.GetDampingVector(context)) for joint in tree.joints]
     for actuator in tree.actuators:
-        yield np.array([actuator.rotor_inertia(context)])
-        yield np.array([actuator.gear_ratio(context)])
-
-
-def _of_bodies(tree: MultibodyTree, context: Context) -> Iterator[Array]:
-    yield np.full(10, np.nan)  # the world
+        groups += [np.array([actuator.rotor_inertia(context)]), np.array([actuator.gear_ratio(context)])]
+    groups.append(np.full(10, np.nan))  # the world
     for body in list(tree.bodies)[1:]:
         M_BBo_B = body.CalcSpatialInertiaInBodyFrame(context)
         G_BBo_B = M_BBo_B.get_unit_inertia()
         p_BoBcm_B, moments, products = M_BBo_B.get_com(), G_BBo_B.get_moments(), G_BBo_B.get_products()
-        yield np.concatenate([[M_BBo_B.get_mass()], p_BoBcm_B, moments, products])
-    for frame in tree._offset_frames:
-        yield _numbers_of(frame.GetPoseInParentFrame(context))
+        groups.append(np.concatenate([[M_BBo_B.get_mass()], p_BoBcm_B, moments, products]))
+    poses = [frame.GetPoseInParentFrame(context) for frame in tree._offset_frames]
     for joint in sorted(tree.joints, key=lambda joint: int(tree.mobod_of_joint[joint.index()])):
-        yield from map(_numbers_of, _poses_made_by(tree, joint))
+        poses += _poses_made_by(tree, joint)
+    groups += [X.GetAsMatrix34().T.ravel() for X in poses]  # [R p] by columns
+    for element in tree.force_elements:
+        if isinstance(element, LinearBushingRollPitchYaw):
+            groups.append(np.array(element.GetTorqueStiffnessConstants(context)))
+            groups.append(np.array(element.GetTorqueDampingConstants(context)))
+            groups.append(np.array(element.GetForceStiffnessConstants(context)))
+            groups.append(np.array(element.GetForceDampingConstants(context)))
+        elif isinstance(element, RevoluteSpring):
+            groups.append(np.array([element.GetStiffness(context), element.GetNominalAngle(context)]))
+    return groups, len(tree.topology) + 2
 
 
 def _poses_made_by(tree: MultibodyTree, joint: Joint) -> list[RigidTransform]:
@@ -104,23 +102,6 @@ def _poses_made_by(tree: MultibodyTree, joint: Joint) -> list[RigidTransform]:
         if not any(np.array_equal(axis, along) for along in np.eye(3)):
             return 2 * [RigidTransform(RotationMatrix.MakeFromOneVector(axis, 2))]
     return []
-
-
-def _numbers_of(X: RigidTransform) -> Array:
-    """[R p] by columns, shape [12]."""
-    numbers: Array = X.GetAsMatrix34().T.ravel()
-    return numbers
-
-
-def _of_force_elements(tree: MultibodyTree, context: Context) -> Iterator[Array]:
-    for element in tree.force_elements:
-        if isinstance(element, LinearBushingRollPitchYaw):
-            yield np.array(element.GetTorqueStiffnessConstants(context))
-            yield np.array(element.GetTorqueDampingConstants(context))
-            yield np.array(element.GetForceStiffnessConstants(context))
-            yield np.array(element.GetForceDampingConstants(context))
-        elif isinstance(element, RevoluteSpring):
-            yield np.array([element.GetStiffness(context), element.GetNominalAngle(context)])
 
 
 class MultibodyPlant(

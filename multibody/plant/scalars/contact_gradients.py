@@ -307,48 +307,30 @@ class ContactGradients:
             return found, None, None
         num_points, num_of_geometries = np.searchsorted(origins, [OF_FACE, OF_KIND]).tolist()
         made: list[LaneRecords] = []
-        if num_of_geometries:
+        contact, sources, w = self.buffers.model.contact, found.contact_pairs["source"], self._w
+        materials = self.buffers.geometry.materials, self._arrays.tree_of_mobod
+        if num_of_geometries:  # pairs of points
             poses = self._geometry_poses(context)
-            made.append(self._pairs_of_points(context, poses, found, num_points))
-            if num_points < num_of_geometries:
-                faces = self._follow_faces(poses, found)
-                made.append(self._pairs_of_faces(poses, found, faces, num_of_geometries - num_points))
-        if num_of_geometries < len(origins):
-            made.append(self._pairs_of_kinds(found.contact_pairs["source"][num_of_geometries:]))
+            contacts = self._follow_contacts(context, poses, found.candidates, found.contacts)
+            pairs = LaneRecords(np.zeros((1, len(found.contacts)), contact_pair_lanes_dtype), 0)
+            w.call(make_contact_pairs, *materials, poses, found.candidates, contacts, pairs)
+            made.append(_chosen(pairs, sources[:num_points]))
+        if num_points < num_of_geometries:  # and of faces
+            faces = self._follow_faces(poses, found)
+            corners, numbers = (LaneRecords(lanes, poses.num_derivatives) for lanes in faces)
+            pairs = LaneRecords(np.zeros((1, num_of_geometries - num_points), contact_pair_lanes_dtype), 0)
+            of_faces = found.surface_pairs, corners, numbers, found.owners
+            w.call(make_hydroelastic_pairs, *materials, contact.geometry.points, poses, *of_faces, 0, pairs)
+            made.append(pairs)
+        if num_of_geometries < len(origins):  # and of a program's own kinds
+            pairs = LaneRecords(np.zeros((1, self._arrays.most_pairs_of_kinds), contact_pair_lanes_dtype), 0)
+            w.call(make_pairs_of_kinds, contact.sources, np.inf, 0, contact.source_numbers, w.position, pairs)
+            made.append(_chosen(pairs, sources[num_of_geometries:]))
         if len(made) == 1:
             return found, made[0], faces
         num_derivatives = max(pairs.num_derivatives for pairs in made)
         lanes = [np.broadcast_to(pairs.lanes, (max(num_derivatives, 1), len(pairs))) for pairs in made]
         return found, LaneRecords(np.concatenate(lanes, axis=1), num_derivatives), faces
-
-    def _pairs_of_points(
-        self, context: Context, poses: LaneRecords, found: StepResults, num_points: int
-    ) -> LaneRecords:
-        """The contact pairs of points, in lanes."""
-        contacts = self._follow_contacts(context, poses, found.candidates, found.contacts)
-        pairs = LaneRecords(np.zeros((1, len(found.contacts)), contact_pair_lanes_dtype), 0)
-        materials = self.buffers.geometry.materials, self._arrays.tree_of_mobod
-        self._w.call(make_contact_pairs, *materials, poses, found.candidates, contacts, pairs)
-        return _chosen(pairs, found.contact_pairs["source"][:num_points])
-
-    def _pairs_of_faces(
-        self, poses: LaneRecords, found: StepResults, faces: tuple[Array, Array], count: int
-    ) -> LaneRecords:
-        """The contact pairs of faces, in lanes."""
-        materials = self.buffers.geometry.materials, self._arrays.tree_of_mobod
-        geometry = self.buffers.model.contact.geometry
-        corners, numbers = (LaneRecords(lanes, poses.num_derivatives) for lanes in faces)
-        pairs = LaneRecords(np.zeros((1, count), contact_pair_lanes_dtype), 0)
-        of_faces = found.surface_pairs, corners, numbers, found.owners
-        self._w.call(make_hydroelastic_pairs, *materials, geometry.points, poses, *of_faces, 0, pairs)
-        return pairs
-
-    def _pairs_of_kinds(self, sources: Array) -> LaneRecords:
-        """The contact pairs of a program's own kinds, in lanes."""
-        contact, w = self.buffers.model.contact, self._w
-        pairs = LaneRecords(np.zeros((1, self._arrays.most_pairs_of_kinds), contact_pair_lanes_dtype), 0)
-        w.call(make_pairs_of_kinds, contact.sources, np.inf, 0, contact.source_numbers, w.position, pairs)
-        return _chosen(pairs, sources)
 
     def _follow_faces(self, poses: LaneRecords, found: StepResults) -> tuple[Array, Array]:
         """Corners and numbers of the faces of contact surfaces in lanes."""
