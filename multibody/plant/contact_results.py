@@ -1,9 +1,4 @@
-"""ContactResults: where bodies touch, and with what forces.
-
-DeformableContactInfo: where a deformable body touches another geometry, and what that exerts on it.
-
-HydroelasticContactInfo: a contact surface of two bodies, and what it exerts.
-"""
+"""ContactResults: where bodies touch, at points and on surfaces, deformable bodies too, and with what forces."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Settings of contact: which model, which approximation, and the numbers of compliance and friction.
-
-Contacts of kinds that a program brings: adding them.
-"""
+"""Settings of contact: model, approximation, numbers of compliance and friction; and contacts that a program brings."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Geometry of a plant: frames and shapes that it registers with a SceneGraph.
+"""Geometry of a plant: frames and shapes that it registers with a SceneGraph, and their friction.
 
-Elements and geometry are added to a plant together, or not at all.
-
-Coulomb friction coefficients of surfaces and of pairs of surfaces.
+`all_or_nothing` adds elements and geometry together, or not at all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Input ports of a plant, and the forces that come through them.
-
-A force on a body that comes through an input port.
-"""
+"""Input ports of a plant, and the forces that come through them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""MultibodyPlant: a leaf system whose state is that of jointed rigid bodies.
-
-The parameters of a plant as print(context) shows them: a group for each element that has some, as pydrake's are.
-"""
+"""MultibodyPlant: a leaf system whose state is that of jointed rigid bodies."""
 
 from __future__ import annotations
 

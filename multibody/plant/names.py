@@ -1,7 +1,4 @@
-"""Names and limits of the coordinates and inputs of a plant.
-
-Matrices that select states and inputs, and what joints move.
-"""
+"""Names, limits and selection of the coordinates and inputs of a plant."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Functions of MultibodyPlant: system matrices, inverse dynamics, energies, centre of mass, force elements.
-
-Functions of MultibodyPlant: poses, velocities, accelerations and Jacobians of bodies, frames and points.
-
-Functions of MultibodyPlant: positions and velocities.
-"""
+"""Functions of MultibodyPlant in a Context: dynamics, energies, kinematics, Jacobians, positions and velocities."""
 
 from __future__ import annotations
 

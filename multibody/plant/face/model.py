@@ -1,13 +1,4 @@
-"""Functions of MultibodyPlant: elements, names and limits of coordinates, and what follows from the topology.
-
-Functions of MultibodyPlant: frames and shapes in a SceneGraph.
-
-Functions of MultibodyPlant: ports.
-
-Functions of MultibodyPlant: settings of contact, and constraints.
-
-Functions of MultibodyPlant: joints that close loops.
-"""
+"""Functions of MultibodyPlant about the model: elements, geometry, ports, contact, constraints and loops."""
 
 from __future__ import annotations
 
