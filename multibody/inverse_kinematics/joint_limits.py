@@ -174,8 +174,6 @@ def _require_rates(plant: MultibodyPlant) -> None:
         )
 
 
-Array = NDArray[np.float64]
-
 _KINDS = ("position", "velocity", "acceleration")
 _FLAGS = ("require_finite_positions", "require_finite_velocities", "require_finite_accelerations")
 
