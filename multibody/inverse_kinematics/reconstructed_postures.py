@@ -91,7 +91,8 @@ def reconstructed_positions(
             p_FM = _place(joint, X_WP.inverse() @ X_WB)
             q[start : start + 7] = np.concatenate((RotationMatrix(R_FM).ToQuaternion().wxyz(), p_FM))
         else:
-            R_FM = _welded(joint)
+            weld: Any = joint
+            R_FM = weld.X_FM().rotation().matrix()
         exact[index] = R_WF @ R_FM @ R_BM.T
     return q
 
@@ -100,10 +101,6 @@ def _place(joint: Any, X_PB: RigidTransform) -> Array:
     """p_FM of a joint between bodies P and B [m]."""
     X_BM, X_PF = joint.frame_on_child().GetFixedPoseInBodyFrame(), joint.frame_on_parent().GetFixedPoseInBodyFrame()
     return np.asarray((X_PF.inverse() @ X_PB @ X_BM).translation())
-
-
-def _welded(joint: Any) -> Array:
-    return np.asarray(joint.X_FM().rotation().matrix())
 
 
 def _angle(joint: RevoluteJoint, M: Array) -> float:
