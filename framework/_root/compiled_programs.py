@@ -126,7 +126,7 @@ def simulate_arm(time_step: float, limit: float = math.inf) -> None:
 
 def discrete_arms() -> None:
     """robots in discrete time"""
-    from merganser.multibody.contact.step_operation import STEP
+    from merganser.multibody.dynamics.operation import STEP
     from merganser.multibody.kernels.operations import CONTROLLER, GATHER
 
     simulate_arm(TIME_STEP)
@@ -136,7 +136,7 @@ def discrete_arms() -> None:
 
 def continuous_arms() -> None:
     """robots in continuous time"""
-    from merganser.multibody.contact.step_operation import DERIVATIVES
+    from merganser.multibody.dynamics.operation import DERIVATIVES
 
     for limit in (math.inf, 0.5):
         simulate_arm(0.0, limit)
@@ -352,7 +352,7 @@ def scene_of_two(shape: Any, approximation: str, time_step: float) -> Any:
 def contact_of_boxes() -> None:
     """contact of boxes, spheres, cylinders and their like"""
     from merganser.geometry import Box
-    from merganser.multibody.contact.step_operation import CONTACT_FORCES, STEP
+    from merganser.multibody.dynamics.operation import CONTACT_FORCES, STEP
 
     simulate_contact(Box(0.1, 0.1, 0.1))
     for operation in (STEP, CONTACT_FORCES):
@@ -428,7 +428,7 @@ def contact_under_error_control() -> None:
     from merganser.framework.native import PreparedKernel
     from merganser.geometry import Sphere
     from merganser.multibody.cenic.attempt import try_contact_step
-    from merganser.multibody.contact.step_operation import INPUTS, SLOPES
+    from merganser.multibody.dynamics.operation import INPUTS, SLOPES
 
     simulate_contact(Sphere(0.05), "lagged", 0.0)
     for operation in (SLOPES, INPUTS):
@@ -475,7 +475,7 @@ def soft_ball() -> None:
         ProximityProperties,
         Sphere,
     )
-    from merganser.multibody.contact.step_operation import STEP_WITH_DEFORMABLES
+    from merganser.multibody.dynamics.operation import STEP_WITH_DEFORMABLES
     from merganser.multibody.fem import DeformableBodyConfig
     from merganser.multibody.plant import AddMultibodyPlant, CoulombFriction, MultibodyPlantConfig
     from merganser.multibody.tree import SpatialInertia

@@ -3,7 +3,7 @@
 Plants give the slopes of steps of length h (plant/step/variable_steps.py), so that x plus h times that is the state
 after it; all other continuous state takes an explicit Euler step.
 
-For the gain K_i of (2) in contact/linearized_inputs.py, of each input F_i that acts on velocity i, it takes differences
+For the gain K_i of (2) in dynamics/linearized_inputs.py, of each input F_i on velocity i, it takes differences
 
     dF_i/dv_i        by another velocity v_i,                                              (1)
     (dF_i/dq N)_i    by other positions, moved along N e_i,                                (2)

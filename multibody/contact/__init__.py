@@ -1,8 +1,7 @@
 """Contact and constraint solver: from masses, Jacobians and free velocities to velocities and impulses of one step."""
 
 from merganser.multibody.contact.contact_kinds import ContactKind
-from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI
-from merganser.multibody.contact.settings import make_settings, make_trees
+from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI, make_settings, make_trees
 from merganser.multibody.contact.solver import contact_velocities
 from merganser.multibody.contact.tamsi import tamsi_contact_velocities
 from merganser.multibody.contact.work_arrays import workspace_size

@@ -18,7 +18,16 @@ Of contacts of Hunt and Crossley that are far stiffer than their step resolves, 
 a cone of cliffs, along which steps are short. If the method lingers, it goes on through softer problems: all gains of
 contacts are bounded by a multiple of the rigid one 1 / w, which grows tenfold from one to the next.
 
-Source: Castro et al. (2022), section IV, where (2) is the optimality condition.
+Steps end where l(v + alpha dv) has its minimum, to the tolerance of the line search:
+
+    f(alpha) = dl/d alpha = dv^T A (v - v*) + alpha dv^T A dv - sum_c gamma_c(v_c + alpha dv_c) . dv_c = 0      (3)
+
+f increases with alpha, by at least dv^T A dv, and is negative at 0. Newton's method finds its zero, from alpha = 1; a
+bracket catches steps that leave it, or that do not halve it, as f has kinks where contacts open or start to slide.
+J dv is computed once, so that each iteration takes a time proportional to the number of constraints.
+
+Sources: Castro et al. (2022), section IV, where (2) is the optimality condition, and (3) in IV.D; W. Press et al.,
+Numerical Recipes (2007), section 9.4 (safe Newton).
 """
 
 from __future__ import annotations
@@ -30,8 +39,7 @@ from merganser.multibody.contact.balance import bound_rounding, calc_momentum_le
 from merganser.multibody.contact.friction_directions import forget_directions, soften_hessians, turn_directions
 from merganser.multibody.contact.hunt_crossley import soften
 from merganser.multibody.contact.layout import CONVERGED, NOT_A_NUMBER, NOT_CONVERGED, SAP, SINGULAR_MATRIX
-from merganser.multibody.contact.line_search import find_step_length
-from merganser.multibody.contact.potential import calc_impulses
+from merganser.multibody.contact.potential import calc_impulses, calc_slope
 from merganser.multibody.contact.regularization import LAW_SIZE
 from merganser.multibody.contact.work_arrays import (
     IMPULSE,
@@ -339,3 +347,57 @@ def _calc_step(problem: Problem, trees: Array, constraints: Array, pattern: Patt
     multiply_matrix(problem, trees, step, work.velocities[MOMENTUM_STEP])
     multiply_jacobian(problem, constraints, step, work.velocity_step)
     return CONVERGED
+
+
+_ROUNDING_OF_SLOPE = 4e-16  # of the terms of f, times the square root of their number
+_MOST_LENGTHS = 100
+_MOST_EXPANSIONS = 60
+
+
+@device
+def find_step_length(
+    problem: Problem,
+    approximation: int,
+    constraints: Array,  # of the island
+    law: Array,
+    velocity: Array,  # v_c, shape [num_rows]
+    velocity_step: Array,  # J dv, shape [num_rows]
+    momentum_slope: float,  # dv^T A (v - v*)
+    momentum_curvature: float,  # dv^T A dv
+    relative_tolerance: float,  # of f, to |f(0)|
+) -> tuple[float, int]:
+    """alpha where (3) is zero, or 0 if (3) is not negative at 0, and the number of iterations."""
+    slope_0, _, size = calc_slope(problem, approximation, constraints, law, velocity, velocity_step, 0.0)
+    slope_0 += momentum_slope
+    if not slope_0 < 0.0:
+        return 0.0, 0
+    tolerance = relative_tolerance * abs(slope_0)
+    rounding = _ROUNDING_OF_SLOPE * math.sqrt(1.0 * velocity_step.shape[0])
+    low, high, is_bracketed = 0.0, 1.0, False
+    alpha = 1.0
+    count = 0
+    while count < _MOST_LENGTHS:
+        count += 1
+        slope, curvature, size = calc_slope(problem, approximation, constraints, law, velocity, velocity_step, alpha)
+        size += abs(momentum_slope) + alpha * momentum_curvature
+        slope += momentum_slope + alpha * momentum_curvature
+        curvature += momentum_curvature
+        if abs(slope) <= max(tolerance, rounding * size):
+            break
+        if slope < 0.0:
+            low = alpha
+        else:
+            high, is_bracketed = alpha, True
+        previous = alpha
+        alpha -= slope / curvature
+        if not is_bracketed:
+            if count > _MOST_EXPANSIONS:
+                break
+            high = 4.0 * previous
+            if not alpha < high:
+                alpha = high
+        elif not low < alpha < high or count % 4 == 0:
+            alpha = 0.5 * (low + high)
+        if is_bracketed and high - low <= 1e-15 * high:
+            break
+    return alpha, count

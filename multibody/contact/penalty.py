@@ -7,7 +7,7 @@ With the elastic force f_0 and the dissipation d of a contact pair (contact_pair
 
 where mu(s) rises as a quintic to the static coefficient at s = 1 and falls to the dynamic one at s = 3; v_s is the
 stiction tolerance. At faces of contact surfaces mu(s) = 2 / pi arctan(s) mu, with the dynamic one (3). A joint beyond a
-limit (joint_limits.py) by x feels (1) with f_0 = k x, and its own k and d. Dry friction of a joint of rate v is
+limit (plant_problem.py) by x feels (1) with f_0 = k x, and its own k and d. Dry friction of a joint of rate v is
 
     tau = -f v / sqrt(v^2 + v_s^2)                                                        (4)
 
@@ -25,10 +25,10 @@ from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.by_value import larger
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.contact.contact_pairs import OF_FACE, ContactPairs
-from merganser.multibody.contact.joint_limits import limited_position, limited_rate
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.contact.plant_forces import push, velocity_of_point
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP, Frictions, Limits
+from merganser.multibody.contact.plant_problem import limited_position, limited_rate
 from merganser.multibody.kernels.layout import Parameters, Positions, Velocities
 from merganser.multibody.kernels.scalars import arctangent
 from merganser.multibody.kernels.spatial import add, dot, scaled, set_vector, subtract, vector

@@ -1,5 +1,7 @@
 """From the impulses of a contact problem (plant_problem.py) to the next state of a plant and the forces on its bodies.
 
+`end_step` gives the next state, `calc_forces` the forces that led there, for readers of the step.
+
 q+ = q + h N(q) v+,   f = gamma / h
 """
 
@@ -7,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from merganser.framework.native import device
+from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP, PlantTrees, ProblemArrays
 from merganser.multibody.contact.plant_problem import tangents_of
 from merganser.multibody.kernels.constraints.rows import add_force_of_row
+from merganser.multibody.kernels.layout import Topology
 from merganser.multibody.kernels.spatial import (
     Vector3,
     add,
@@ -25,6 +29,57 @@ from merganser.multibody.kernels.spatial import (
 from merganser.multibody.kernels.step import advance_positions
 from merganser.multibody.linear.products import add_row, block_of, num_ends, row_product
 from merganser.multibody.linear.records import Array
+
+
+@kernel
+def end_step(
+    # Model:
+    topology: Topology,
+    time_step: float,
+    # In:
+    q_in: Floats,
+    v_next_in: Floats,
+    impulses_in: Floats,  # those of PD controllers come last
+    controlled: Integers,  # the actuator of each controller
+    # Out:
+    x_next_out: Floats,  # [q+; v+]
+    u_io: Floats,  # efforts of all actuators
+) -> None:
+    """Computes the next state, and the efforts of controllers."""
+    calc_next_state(topology, time_step, q_in, v_next_in, x_next_out)
+    first = impulses_in.shape[0] - controlled.shape[0]
+    for n in range(controlled.shape[0]):
+        u_io[controlled[n]] = impulses_in[first + n] / time_step
+
+
+@kernel
+def calc_forces(
+    # Model:
+    plant: PlantTrees,
+    rows: Array,  # of the constraints between bodies and coordinates
+    time_step: float,
+    # In: as start_step() and the solver have left it
+    F_applied_in: Array,  # forces on the bodies from elsewhere, shape [num_mobods, 6]
+    position_in: Array,
+    v_next_in: Array,
+    contact_pairs_in: Array,
+    problem_in: ProblemArrays,
+    impulses_in: Array,
+    # Out:
+    F_Bo_W_out: Array,  # all forces on the bodies, shape [num_mobods, 6]
+    tau_contact_out: Array,  # generalized forces of contacts, shape [num_v]
+    tau_joints_out: Array,  # generalized forces of joint limits and constraints of coordinates, shape [num_v]
+    forces_out: Array,  # of each contact pair, see plant_layout.py
+    row_forces_out: Array,  # of each of the rows, shape [num_own_rows, 6]
+) -> None:
+    """Computes what a step reports."""
+    for i in range(F_Bo_W_out.shape[0]):
+        for k in range(6):
+            F_Bo_W_out[i, k] = F_applied_in[i, k]
+    calc_contact_forces(
+        plant, rows, time_step, position_in, v_next_in, contact_pairs_in, problem_in, impulses_in,
+        F_Bo_W_out, tau_contact_out, tau_joints_out, forces_out, row_forces_out,
+    )  # fmt: skip
 
 
 @device

@@ -1,4 +1,4 @@
-"""From a plant and its contacts to a contact problem (layout.py), and back to forces.
+"""From a plant and its contacts to a contact problem (layout.py).
 
 Trees of the problem are those of the plant: everything outboard of the world. Their blocks of A are those of the
 composite rigid body algorithm (kernels/mass_matrix.py) with h times the damping on the diagonal. A point C of body B
@@ -9,8 +9,15 @@ has
 so that a row of a Jacobian takes a walk from B to the world. Contacts come as pairs, with place, normal and law
 (contact_pairs.py).
 
-A joint limit (joint_limits.py) takes part if the joint comes within twice the way that it can go in the step at the
-greater of its speeds before it and without constraints.
+Limits of joints bound a position, or the angle by which a ball has turned. With the position q of a joint with one
+velocity v, or the quaternion Q = (w, e) of R_FM and v = w_FM_F of a ball,
+
+    x = q,   xdot = v                                                                                           (2)
+    x = 2 arctan(|e| / |w|),   xdot = a . v,   a = sign(w) e / |e|                                              (3)
+
+where 0 <= x <= pi is the angle of R_FM about the unit vector a. So the limit of a ball keeps each axis of M in a cone
+about that of F. At x = 0 there is no a, and no velocity changes x. A limit takes part if the joint comes within twice
+the way that it can go in the step at the greater of its speeds before it and without constraints.
 
 Sources: R. Featherstone (2008), section 6.2, for A; A. Castro, F. Permenter, X. Han (2022) for limits and constraints.
 """
@@ -18,18 +25,19 @@ Sources: R. Featherstone (2008), section 6.2, for A; A. Castro, F. Permenter, X.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.memory.views import as_matrix
-from merganser.multibody.contact.joint_limits import limited_position
-from merganser.multibody.contact.plant_layout import ConstraintSources, Limits, PlantTrees, ProblemArrays
-from merganser.multibody.kernels.actuators import GAIN
+from merganser.multibody.contact.plant_layout import ConstraintSources, Limits, PlantTrees, ProblemArrays, ProblemTrees
+from merganser.multibody.kernels.actuators import ERROR, FEEDFORWARD, GAIN, VELOCITY_TARGET
 from merganser.multibody.kernels.constraints.rows import fill_more, fill_row, write_row
-from merganser.multibody.kernels.layout import Scratch
+from merganser.multibody.kernels.layout import Parameters, Positions, Scratch
 from merganser.multibody.kernels.mass_matrix import add_composite, fill_rows, start_composite
+from merganser.multibody.kernels.scalars import arctangent
 from merganser.multibody.kernels.spatial import (
     Vector3,
     add,
@@ -49,6 +57,46 @@ _NEAR_RIGID = 0.1  # beta of all constraints but contacts and dry friction
 # beta of dry friction: a joint that sticks gives way by beta^2 / (4 pi^2), 2.5 millionths, of the velocity that its
 # load would give it in a step.
 _STICTION = 0.01
+
+
+@kernel
+def start_step(
+    # Model:
+    plant: PlantTrees,
+    parameters: Parameters,
+    time_step: float,  # h [s]
+    beta: float,  # near-rigid threshold of contacts
+    # In:
+    sources: ConstraintSources,  # its drives get their targets here
+    drive_values_in: FloatTable,  # see kernels/actuators.py
+    q_in: Floats,
+    v_in: Floats,
+    x_star_in: Floats,  # state after the step without constraints
+    position_in: Positions,
+    # Work:
+    scratch_work: Scratch,
+    # Out: see calc_tree_matrices() and calc_contact_problem()
+    trees_out: ProblemTrees,  # all but v_star
+    problem_out: ProblemArrays,
+) -> None:
+    """Makes the trees, computes A, and writes the constraints."""
+    size = 0
+    for t in range(plant.trees.shape[0]):
+        trees_out.trees[t] = plant.trees[t]
+        size += plant.trees[t]["num_v"] * plant.trees[t]["num_v"]
+    for k in range(v_in.shape[0]):
+        trees_out.v[k] = v_in[k]
+    trees_out.counts[0], trees_out.counts[1], trees_out.counts[2] = plant.trees.shape[0], v_in.shape[0], size
+    for n in range(sources.drives.shape[0]):
+        drive, values = sources.drives[n], drive_values_in[n]
+        drive["error"], drive["v_desired"] = -values[ERROR], values[VELOCITY_TARGET]
+        drive["feedforward"] = values[FEEDFORWARD]
+    calc_tree_matrices(
+        plant.topology, parameters, plant.trees, plant.of_mobod, time_step, position_in, scratch_work,
+        trees_out.matrix[:size], trees_out.is_locked,
+    )  # fmt: skip
+    v_star = x_star_in[q_in.shape[0] :]
+    calc_contact_problem(plant, time_step, beta, parameters, sources, q_in, v_in, v_star, position_in, problem_out)
 
 
 # ---------------------------------------------------------------------- masses
@@ -189,6 +237,37 @@ def tangents_of(n: Vector3) -> tuple[Vector3, Vector3]:
 
 
 @device
+def limited_position(limit: Array, q: Array) -> tuple[Any, Vector3]:
+    """x, and its slopes by the velocities from limit["v"] on, limit["num_v"] of them: equations (2) and (3).
+
+    Args:
+        limit: record of limit_dtype.
+        q: all positions, no symbols.
+    """
+    i = limit["q"]
+    zero = 0.0 * q[i]
+    if limit["num_v"] == 1:
+        return q[i], (1.0 + zero, zero, zero)
+    w, e = q[i], (q[i + 1], q[i + 2], q[i + 3])
+    square = dot(e, e)
+    if not square.real > 0.0:
+        return zero, (zero, zero, zero)
+    if w.real < 0.0:
+        w, e = -w, scaled(-1.0, e)
+    sine = np.sqrt(square)
+    return 2.0 * arctangent(sine, w), scaled(1.0 / sine, e)
+
+
+@device
+def limited_rate(limit: Array, slopes: Vector3, v: Array) -> Any:
+    """xdot."""
+    rate = slopes[0] * v[limit["v"]]
+    for k in range(1, limit["num_v"]):
+        rate += slopes[k] * v[limit["v"] + k]
+    return rate
+
+
+@device
 def _near_limits(limit: Array, time_step: float, q: Array, v: Array, v_star: Array) -> tuple[bool, bool]:
     """Whether a joint may come to its lower limit, and to its upper one."""
     way = LIMIT_WINDOW * time_step * max(_speed(limit, v), _speed(limit, v_star))
@@ -227,7 +306,7 @@ def are_resolved(mobods: Integers, time_step: float, drive_values_in: FloatTable
     Args:
         mobods: which the controllers drive.
         time_step: h [s].
-        drive_values_in: of the controllers, see kernels/drives.py.
+        drive_values_in: of the controllers, see kernels/actuators.py.
         scratch_in: as kernels/step.py has left it.
     """
     greatest = 4.0 * math.pi * math.pi / (_NEAR_RIGID * _NEAR_RIGID)

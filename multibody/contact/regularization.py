@@ -16,7 +16,7 @@ A constraint so stiff that its period is less than beta h cannot be resolved by 
     R >= beta^2 / (4 pi^2) w                                                              (3)
 
 and its relaxation time is then h (contacts keep theirs), or more where steps of different lengths ask for it
-(settings.py). Tangents of a contact have R_t = sigma w. The softness of the
+(layout.py). Tangents of a contact have R_t = sigma w. The softness of the
 convex friction laws is at least that of SAP: eps = max(v_s, mu R_t n_0). Of an actuator with effort
 u_ff - Kp (q - q_d) - Kd (v - v_d),
 
@@ -24,7 +24,7 @@ u_ff - Kp (q - q_d) - Kd (v - v_d),
 
 where K > 1/R of (3) is replaced by 1/R, both gains by the same share of them, unless actuators are all that acts on an
 island: as there is nothing then that they could overpower, they are as stiff as in the step of a plant that touches
-nothing (kernels/drives.py).
+nothing (kernels/actuators.py).
 
 Source: Castro et al. (2022), sections IV and V (1) to (4); Castro et al. (2023), section V (eps).
 """

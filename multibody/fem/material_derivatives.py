@@ -28,8 +28,8 @@ from merganser.multibody.fem.config import DeformableBodyConfig
 
 if TYPE_CHECKING:
     from merganser.framework import Context
+    from merganser.multibody.deformable.body import DeformableBody
     from merganser.multibody.fem.body import FemBody
-    from merganser.multibody.tree.deformable_body import DeformableBody
 
 Array = NDArray[np.float64]
 

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from merganser.framework.common.records import settings
 from merganser.framework.core.values.arguments import require_types
 from merganser.multibody.inverse_kinematics.inequality_least_squares import rows_of_bounds
-from merganser.multibody.planning.dof_mask import DofMask
-from merganser.multibody.planning.joint_limits import JointLimits
+from merganser.multibody.inverse_kinematics.joint_limits import DofMask, JointLimits
 
 Array = NDArray[np.float64]
 Masks = dict[str, NDArray[np.float64]]

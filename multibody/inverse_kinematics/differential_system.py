@@ -15,9 +15,9 @@ from merganser.multibody.inverse_kinematics import differential_ingredients as i
 from merganser.multibody.inverse_kinematics.differential import pose_difference
 from merganser.multibody.inverse_kinematics.differential_ingredients import Goal, Problem
 from merganser.multibody.inverse_kinematics.inequality_least_squares import least_squares_within
+from merganser.multibody.inverse_kinematics.joint_limits import DofMask
 from merganser.multibody.math import SpatialVelocity
 from merganser.multibody.parsing import GetScopedFrameByName
-from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import ScratchPlant
 from merganser.multibody.tree import Frame, JacobianWrtVariable

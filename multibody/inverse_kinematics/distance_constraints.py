@@ -23,8 +23,7 @@ from merganser.framework.optimization.evaluators.smooth_maxima import (
     smoothed_hinge,
 )
 from merganser.geometry import GeometryId, QueryObject, SignedDistancePair
-from merganser.multibody.inverse_kinematics.plant_geometries import query_of
-from merganser.multibody.inverse_kinematics.posture_functions import PostureFunction
+from merganser.multibody.inverse_kinematics.posture_functions import PostureFunction, query_of
 from merganser.multibody.plant import MultibodyPlant
 
 if TYPE_CHECKING:

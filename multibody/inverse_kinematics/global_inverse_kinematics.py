@@ -36,12 +36,12 @@ from merganser.framework.optimization import (
 from merganser.framework.optimization.arrays import number_of
 from merganser.multibody.inverse_kinematics.inverse_kinematics import InverseKinematics
 from merganser.multibody.inverse_kinematics.posture_functions import finite_vector
-from merganser.multibody.inverse_kinematics.postures_to_begin_with import (
+from merganser.multibody.inverse_kinematics.reconstructed_postures import (
     ProgramWithPostures,
     inside_of,
     postures_to_start_from,
+    reconstructed_positions,
 )
-from merganser.multibody.inverse_kinematics.reconstructed_postures import reconstructed_positions
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import BodyIndex, Joint, RevoluteJoint, WeldJoint
 

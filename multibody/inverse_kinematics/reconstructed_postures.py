@@ -1,18 +1,58 @@
-"""Positions of joints that give bodies about the orientations that were found for them."""
+"""Postures that a mixed-integer program tries before it searches, and those with the orientations that it has found."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.math import AngleAxis, RigidTransform, RotationMatrix
+from merganser.framework.optimization import MathematicalProgram
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Joint, RevoluteJoint
 
 Array = NDArray[np.float64]
+
+_MARGIN = 1e-5  # [m], by which searches for postures stay inside
+
+
+class ProgramWithPostures(MathematicalProgram):
+    """A program that searches for an initial guess if none was set.
+
+    Args:
+        find_guess: returns values of all variables, or None.
+    """
+
+    def __init__(self, find_guess: Callable[[], Array | None]) -> None:
+        super().__init__()
+        self._find_guess = find_guess
+
+    def _guess_to_begin_with(self) -> Array:
+        guess = self.initial_guess()
+        if not np.isnan(guess).all() or self.GetAllCosts():
+            return guess
+        found = self._find_guess()
+        return guess if found is None else found
+
+
+def inside_of(low: Any, high: Any) -> tuple[Array, Array]:
+    """A box a little inside of another one [m], where that has an inside."""
+    low, high = (np.asarray(each, dtype=np.float64).ravel() for each in (low, high))
+    margin = np.minimum(_MARGIN, 0.25 * (high - low))
+    return low + margin, high - margin
+
+
+def postures_to_start_from(plant: MultibodyPlant, count: int) -> Iterator[Array]:
+    """The default positions, and others within the limits of joints, by a fixed seed."""
+    default = plant.GetPositions(plant.CreateDefaultContext())
+    yield default
+    low, high = plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits()
+    is_limited, rng = np.isfinite(high - low), np.random.default_rng(0)
+    low, high = (np.where(is_limited, each, default) for each in (low, high))
+    for _ in range(1, count):
+        yield rng.uniform(low, high)
 
 
 def reconstructed_positions(
@@ -51,7 +91,8 @@ def reconstructed_positions(
             p_FM = _place(joint, X_WP.inverse() @ X_WB)
             q[start : start + 7] = np.concatenate((RotationMatrix(R_FM).ToQuaternion().wxyz(), p_FM))
         else:
-            R_FM = _welded(joint)
+            weld: Any = joint
+            R_FM = weld.X_FM().rotation().matrix()
         exact[index] = R_WF @ R_FM @ R_BM.T
     return q
 
@@ -60,10 +101,6 @@ def _place(joint: Any, X_PB: RigidTransform) -> Array:
     """p_FM of a joint between bodies P and B [m]."""
     X_BM, X_PF = joint.frame_on_child().GetFixedPoseInBodyFrame(), joint.frame_on_parent().GetFixedPoseInBodyFrame()
     return np.asarray((X_PF.inverse() @ X_PB @ X_BM).translation())
-
-
-def _welded(joint: Any) -> Array:
-    return np.asarray(joint.X_FM().rotation().matrix())
 
 
 def _angle(joint: RevoluteJoint, M: Array) -> float:

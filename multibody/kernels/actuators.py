@@ -29,7 +29,7 @@ the convex function
     l(v) = 1/2 (v - v*)^T A (v - v*) - h sum_i int u_i dv_j                           (3)
 
 has its minimum. Newton's method solves the step for a guess of which actuators are saturated, and takes the others as
-c - K v+ (step.py). If the result confirms the guess, it is exact. Otherwise the next guess is taken from the
+c - K v+ (dynamics/step.py). If the result confirms the guess, it is exact. Otherwise the next guess is taken from the
 minimum of l on the way from the last point to the result, where along a direction d
 
     dl/d alpha = d^T (p + alpha (p_new - p)) - h sum_i d_j u_i(v_j + alpha d_j)       (4)

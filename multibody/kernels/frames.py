@@ -55,6 +55,8 @@ Notation and equations (1) to (6): see above, with the origin of F as the point 
 
     V_AF = [w_WB - w_WA, v_WFo(B) - v_WFo(A)]                                       (3), (4)
     A_AF = [alpha_AB, a_AFo]                                                        (5), (6)
+
+Geometries of a plant are fixed to its bodies: X_WG = X_WB X_BG.
 """
 
 from __future__ import annotations
@@ -64,6 +66,8 @@ from typing import TypeAlias
 import numpy as np
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Integers, Poses
+from merganser.multibody.kernels.layout import Positions
 from merganser.multibody.kernels.scalars import arctangent, exceeds
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -409,3 +413,25 @@ def calc_frame_acceleration(
 
 frame_velocity = kernel(calc_frame_velocity)
 frame_acceleration = kernel(calc_frame_acceleration)
+
+
+@kernel
+def geometry_poses(
+    mobods: Integers,  # to which each geometry is fixed, shape [num_geometries]
+    X_BG: Poses,  # shape [num_geometries, 4, 4]
+    position_in: Positions,  # position records, shape [num_mobods]
+    X_WG_out: Poses,  # shape [num_geometries, 4, 4]
+) -> bool:
+    """Computes the poses of geometries in the world; returns whether all are finite."""
+    total = 0.0
+    for g in range(mobods.shape[0]):
+        body = position_in[mobods[g]]
+        for r in range(3):
+            for c in range(4):
+                x = body["p_WoBo_W"][r] if c == 3 else 0.0
+                for k in range(3):
+                    x += body["R_WB"][r, k] * X_BG[g, k, c]
+                X_WG_out[g, r, c] = x
+                total += x * 0.0
+        X_WG_out[g, 3, 0], X_WG_out[g, 3, 1], X_WG_out[g, 3, 2], X_WG_out[g, 3, 3] = 0.0, 0.0, 0.0, 1.0
+    return total == 0.0

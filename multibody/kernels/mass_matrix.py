@@ -332,18 +332,5 @@ def square_of_rates(node: Array, body: Array, V_PB_W: Array) -> Any:
 
 
 @device
-def power_of_rates(node: Array, body: Array, V_PB_W: Array, vdot_in: Array) -> Any:
-    """sum_k v_k vdot_k."""
-    H, start = body["H_PB_W"], node["v_start"]
-    if node["num_v"] == 1:
-        return _product(H[0], V_PB_W) / _product(H[0], H[0]) * vdot_in[start]
-    power = 0.0 * V_PB_W[0]
-    for k in range(node["num_v"]):
-        rate = _product(H[k], V_PB_W) if node["num_v"] == 6 else dot(rotational(H[k]), rotational(V_PB_W))
-        power += rate * vdot_in[start + k]
-    return power
-
-
-@device
 def _product(a: Array, b: Array) -> Any:
     return dot(rotational(a), rotational(b)) + dot(translational(a), translational(b))

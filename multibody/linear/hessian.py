@@ -1,7 +1,8 @@
 """The Hessian of an island, H = A + sum_c J_c^T G_c J_c, written into the panels of its factorization.
 
 Of a pair of trees only the block in the row of the one eliminated first is kept. Of diagonal blocks that part is
-complete which the factorization reads: of free bodies what is right of the diagonal, of others what is left of it.
+complete which the factorization reads: of trees of six velocities what is right of the diagonal, of others what is left
+of it.
 Column i of a block of J gives row i of a block of H:
 
     H_pq[i, :] += (G J_p[:, i])^T J_q                                                     (1)
@@ -102,15 +103,17 @@ def _add_contact(pattern: Pattern, G: Array, p: int, J_p: Block, q: int, J_q: Bl
 @device
 def _add_diagonal_block(G: Array, block: Block, start: int, width: int, panels: Array) -> None:
     if block.num_v == 6:
-        add_contact_product_of_six(G, block.J, block.J, start, width, panels)
+        add_contact_product_of_six(G, block.J, block.J, start + block.column * (width + 1), width, panels)
     else:
-        add_product(G, (G[3], G[4]), (G[3], G[4]), block, block, True, start, width, panels)
+        is_lower = block.num_v > 6  # smaller blocks may be those of a tree of six, which is read right of the diagonal
+        add_product(G, (G[3], G[4]), (G[3], G[4]), block, block, is_lower, start, width, panels)
 
 
 @device
 def _add_other_block(G: Array, left: Block, right: Block, start: int, width: int, panels: Array) -> None:
     if left.num_v == 6 and right.num_v == 6:
-        add_contact_product_of_six(G, left.J, right.J, start, width, panels)
+        at = start + left.column * width + right.column
+        add_contact_product_of_six(G, left.J, right.J, at, width, panels)
     else:
         add_product(G, (G[3], G[4]), (G[3], G[4]), left, right, False, start, width, panels)
 

@@ -34,7 +34,7 @@ class Block(NamedTuple):
     """The rows of a constraint at the velocities of one of its trees."""
 
     J: Array  # by rows, shape [num_rows num_v]
-    num_v: int  # its columns: velocities of the tree that follow each other; six are all of a free body
+    num_v: int  # its columns: velocities of the tree that follow each other
     first: int  # the first of them
     column: int  # the same, counted within the tree
 

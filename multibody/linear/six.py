@@ -1,4 +1,4 @@
-"""Blocks of free bodies, which have six velocities: rows of six numbers as vectors of the processor.
+"""Blocks of six columns, as free bodies have them: rows of six numbers as vectors of the processor.
 
 The compiler unrolls loops over six numbers and computes one number after the other. Said as operations on rows of six
 numbers (framework/native/memory/simd.py), the same takes a third of the time.

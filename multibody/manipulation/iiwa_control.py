@@ -8,7 +8,6 @@ from merganser.framework.lcm import DrakeLcmInterface, LcmInterfaceSystem, LcmPu
 from merganser.framework.lcm.messages.manipulators import lcmt_iiwa_command, lcmt_iiwa_status
 from merganser.framework.primitives import Demultiplexer, Gain
 from merganser.multibody.manipulation.iiwa import (
-    IiwaControlMode,
     IiwaDriver,
     ParseIiwaControlMode,
     kIiwaLcmStatusPeriod,
@@ -72,7 +71,10 @@ def BuildIiwaControl(
     builder.AddNamedSystem(f"{name}_iiwa_status_publisher", publisher)
     status = builder.AddNamedSystem(f"{name}_iiwa_status_sender", IiwaStatusSender(num_joints))
 
-    _connect_commands(builder, driver, receiver, mode)
+    if position_enabled(mode):
+        builder.Connect(receiver.get_commanded_position_output_port(), driver.GetInputPort("position"))
+    if torque_enabled(mode):
+        builder.Connect(receiver.get_commanded_torque_output_port(), driver.GetInputPort("torque"))
     builder.Connect(subscriber.get_output_port(), receiver.get_message_input_port())
     builder.Connect(plant.get_state_output_port(iiwa_instance), halves.get_input_port())
     builder.Connect(halves.get_output_port(0), receiver.get_position_measured_input_port())
@@ -83,12 +85,3 @@ def BuildIiwaControl(
         builder.Connect(driver.GetOutputPort(each), flip.get_input_port())
         builder.Connect(flip.get_output_port(), status.GetInputPort(each))
     builder.Connect(status.get_output_port(), publisher.get_input_port())
-
-
-def _connect_commands(
-    builder: DiagramBuilder, driver: SimIiwaDriver, receiver: IiwaCommandReceiver, mode: IiwaControlMode
-) -> None:
-    if position_enabled(mode):
-        builder.Connect(receiver.get_commanded_position_output_port(), driver.GetInputPort("position"))
-    if torque_enabled(mode):
-        builder.Connect(receiver.get_commanded_torque_output_port(), driver.GetInputPort("torque"))

@@ -11,7 +11,7 @@ from merganser.framework import Context
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.optimization.evaluators.closed_form import ClosedFormEvaluator
 from merganser.geometry import GeometryId, QueryObject
-from merganser.multibody.inverse_kinematics.plant_geometries import query_of
+from merganser.multibody.inverse_kinematics.posture_functions import query_of
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.optimization.plant_functions import with_derivatives
 from merganser.multibody.plant import (

@@ -35,7 +35,7 @@ class StaticEquilibriumConstraint(PlantFunction, Constraint):
     ) -> None:
         self._take(plant, context)
         self._pairs = [contact.pair() for contact in contacts]
-        self._B = _actuation_matrix(plant)
+        self._B: Array = np.array(plant.MakeActuationMatrix(), dtype=np.float64)
         nothing = np.zeros(plant.num_velocities())
         num_vars = plant.num_positions() + plant.num_actuated_dofs() + 3 * len(contacts)
         Constraint.__init__(self, num_vars, nothing, nothing, "static equilibrium")
@@ -51,12 +51,6 @@ class StaticEquilibriumConstraint(PlantFunction, Constraint):
             by_f.append(values_of(J).T)
         value = values_of(tau) + self._B @ x[num_q : num_q + num_u]
         return value, np.hstack((derivatives_of(tau, num_q), self._B, *by_f))
-
-
-def _actuation_matrix(plant: MultibodyPlant) -> Array:
-    """The actuation matrix B, shape [num_velocities, num_actuated_dofs]."""
-    B: Array = np.array(plant.MakeActuationMatrix(), dtype=np.float64)
-    return B
 
 
 class FrictionConeComplementarityConstraint(PlantFunction, AdjustableConstraint):

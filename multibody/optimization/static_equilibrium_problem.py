@@ -12,7 +12,7 @@ from merganser.framework import Context
 from merganser.framework.autodiff import InitializeAutoDiff
 from merganser.framework.optimization import Binding, MathematicalProgram, MathematicalProgramResult
 from merganser.geometry import GeometryId
-from merganser.multibody.inverse_kinematics.plant_geometries import query_of
+from merganser.multibody.inverse_kinematics.posture_functions import query_of
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.optimization.contact_wrenches import (
     ContactWrench,

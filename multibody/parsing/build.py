@@ -17,7 +17,6 @@ from merganser.multibody.parsing.build_geometry import make_proximity_properties
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
-    BushingDescription,
     CollisionExclusionDescription,
     DocumentDescription,
     FluidDescription,
@@ -131,7 +130,9 @@ class _DocumentBuilder:
         self._add_world_geometries(model)
         self._add_joints_and_frames(model)
         for bushing in model.bushings:
-            self._add_bushing(bushing)
+            A, C = self._named_frames((bushing.frameA, bushing.frameC))
+            given = bushing.torque_stiffness, bushing.torque_damping, bushing.force_stiffness, bushing.force_damping
+            self._plant.AddForceElement(LinearBushingRollPitchYaw(A, C, *given))
         for spring in model.spring_dampers:
             ends = self._bodies[spring.body_A], spring.p_AP, self._bodies[spring.body_B], spring.p_BQ
             constants = spring.free_length, spring.stiffness, spring.damping
@@ -166,11 +167,6 @@ class _DocumentBuilder:
 
     def _named_frames(self, frames: tuple[FrameReference, FrameReference]) -> list[Any]:
         return [self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in frames]
-
-    def _add_bushing(self, bushing: BushingDescription) -> None:
-        A, C = self._named_frames((bushing.frameA, bushing.frameC))
-        constants = bushing.torque_stiffness, bushing.torque_damping, bushing.force_stiffness, bushing.force_damping
-        self._plant.AddForceElement(LinearBushingRollPitchYaw(A, C, *constants))
 
     def _add_fluid(self, model: ModelDescription, fluid: FluidDescription) -> None:
         body = self._bodies[BodyReference(model.name, fluid.body)]

@@ -1,7 +1,7 @@
 """The content of a model file, in one form for every file format.
 
-The readers (urdf.py, sdf.py, mjcf.py) produce these records, validate.py checks them as a whole, and build.py adds
-them to a plant. Poses are monogram: X_BG is the pose of G in B. Names of models are those of the document,
+The readers (urdf.py, sdf.py, mjcf/reader.py) produce these records, validate.py checks them as a whole, and build.py
+adds them to a plant. Poses are monogram: X_BG is the pose of G in B. Names of models are those of the document,
 scoped with `::`; the world is the model with the empty name and holds the one body `world`.
 """
 

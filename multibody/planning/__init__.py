@@ -1,5 +1,6 @@
 """Robots ready for planning: see README.md."""
 
+from merganser.multibody.inverse_kinematics.joint_limits import DofMask, JointLimits
 from merganser.multibody.planning.checking.collision_checker import CollisionChecker
 from merganser.multibody.planning.checking.distance_and_interpolation import (
     DistanceAndInterpolationProvider,
@@ -18,9 +19,7 @@ from merganser.multibody.planning.checking.scene_graph_collision_checker import 
     SceneGraphCollisionChecker,
     UnimplementedCollisionChecker,
 )
-from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.planning.gcs.trajectory_optimization import GcsTrajectoryOptimization
-from merganser.multibody.planning.joint_limits import JointLimits
 from merganser.multibody.planning.paths.kinematic_trajectory_optimization import KinematicTrajectoryOptimization
 from merganser.multibody.planning.paths.rrt_connect import PathResult, PlanRrtConnect, ShortcutPath
 from merganser.multibody.planning.paths.toppra import CalcGridPointsOptions, Toppra, ToppraDiscretization

@@ -16,23 +16,13 @@ from merganser.multibody.plant.multibody_plant_config import (
 if _TYPE_CHECKING:
     from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
     from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
-    from merganser.multibody.plant.applied_forces import (
-        ExternallyAppliedSpatialForceMultiplexer,
-        Propeller,
-        PropellerInfo,
-        Wing,
-    )
+    from merganser.multibody.deformable.model import DeformableModel, PhysicalModel
     from merganser.multibody.plant.contact_results import (
         ContactResults,
         DeformableContactInfo,
         HydroelasticContactInfo,
         PointPairContactInfo,
     )
-    from merganser.multibody.plant.contact_results_to_lcm import (
-        ConnectContactResultsToDrakeVisualizer,
-        ContactResultsToLcmSystem,
-    )
-    from merganser.multibody.plant.deformable_model import DeformableModel, PhysicalModel
     from merganser.multibody.plant.input_ports import ExternallyAppliedSpatialForce
     from merganser.multibody.plant.model import (
         ContactModel,
@@ -46,6 +36,16 @@ if _TYPE_CHECKING:
     )
     from merganser.multibody.plant.scratch_plant import MultibodyPositionToGeometryPose
     from merganser.multibody.plant.topology_graph import plot_topology
+    from merganser.multibody.systems.applied_forces import (
+        ExternallyAppliedSpatialForceMultiplexer,
+        Propeller,
+        PropellerInfo,
+        Wing,
+    )
+    from merganser.multibody.systems.contact_results_to_lcm import (
+        ConnectContactResultsToDrakeVisualizer,
+        ContactResultsToLcmSystem,
+    )
     from merganser.multibody.tree import BaseBodyJointType
     from merganser.multibody.tree.constraints import DistanceConstraintParams
 

@@ -223,18 +223,14 @@ class CenterOfMass:
         w = self._kinematics.eval_position(context)
         R_WF, p_WoFo_W = self._kinematics.calc_relative_pose(caller, context, self._tree.world_frame(), frame_F)
         members = np.array([body._mobod for body in bodies if body._mobod], np.int64)
-        mp_FoScm_W, mass, I_SFo_W = self._total_inertia(w, members, p_WoFo_W)
+        mp_and_mass, I_SFo_W = np.empty(4, w.dtype), np.empty((3, 3), w.dtype)  # moments about Fo
+        w.call(kernels.total_inertia, w.position, members, p_WoFo_W, w.scratch, mp_and_mass, I_SFo_W)
+        mp_FoScm_W, mass = mp_and_mass[:3], mp_and_mass[3]
         if w.is_numeric and not mass:
             return SpatialInertia.Zero()
         G_SFo_F = R_WF.T @ (I_SFo_W / mass) @ R_WF
         p_FoScm_F = R_WF.T @ (mp_FoScm_W / mass)
         return SpatialInertia(mass, p_FoScm_F, UnitInertia._from_matrix(G_SFo_F), skip_validity_check=True)
-
-    def _total_inertia(self, w: Workspace, members: Array, p_WoP_W: Array) -> tuple[Array, Any, Array]:
-        """First moment about P [kg m], mass [kg] and inertia about P [kg m^2] of some mobods, in W."""
-        mp_and_mass, I_SP_W = np.empty(4, w.dtype), np.empty((3, 3), w.dtype)
-        w.call(kernels.total_inertia, w.position, members, p_WoP_W, w.scratch, mp_and_mass, I_SP_W)
-        return mp_and_mass[:3], mp_and_mass[3], I_SP_W
 
     # ------------------------------------------------------------------ which bodies
 

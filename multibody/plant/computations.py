@@ -1,7 +1,4 @@
-"""Dynamics of a plant in a given Context, as functions.
-
-Forces, energies and powers of the force elements of a plant, gravity among them.
-"""
+"""Dynamics of a plant in a given Context, and forces, energies and powers of its force elements, gravity among them."""
 
 from __future__ import annotations
 

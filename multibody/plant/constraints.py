@@ -222,7 +222,12 @@ class Constraints:
         of_type: Any = Joint if kind.acts_on_coordinates else Frame
         ends: dict[str, Any] = {"first": first, **({} if second is None else {"second": second})}
         ends |= {f"more[{k}]": joint for k, joint in enumerate(more)}
-        self._check_number_of_ends(caller, kind, len(ends))
+        most = MAX_COORDINATES if kind.acts_on_coordinates else 2
+        if len(ends) > most:
+            raise ValueError(
+                f"{caller}(): a {kind.name} constraint of plant '{self._model.path()}' is given {len(ends)} "
+                f"{'joints' if kind.acts_on_coordinates else 'frames'}; there may be up to {most}."
+            )
         self._check_can_constrain(caller, kind.name, **{name: (end, of_type) for name, end in ends.items()})
         self._check_numbers(caller, kind.name, constants, num_rows, (stiffness, damping), (lower, upper))
         given: dict[str, Any] = {"constants": tuple(map(float, constants)), "num_rows": int(num_rows)}
@@ -241,14 +246,6 @@ class Constraints:
         given |= {"bodies": tuple(body.index() for body in bodies)}
         given |= {"frames": tuple(frame.GetFixedPoseInBodyFrame() for frame in frames)}
         return self._add_constraint(ConstraintOfKind(MultibodyConstraintId.get_new_id(), kind, **given))
-
-    def _check_number_of_ends(self, caller: str, kind: ConstraintKind, number: int) -> None:
-        most = MAX_COORDINATES if kind.acts_on_coordinates else 2
-        if number > most:
-            raise ValueError(
-                f"{caller}(): a {kind.name} constraint of plant '{self._model.path()}' is given {number} "
-                f"{'joints' if kind.acts_on_coordinates else 'frames'}; there may be up to {most}."
-            )
 
     def _check_numbers(
         self,

@@ -12,7 +12,7 @@ from merganser.geometry import ProximityProperties, SceneGraphInspector
 from merganser.geometry.hydroelastic.representation import compliance_of
 from merganser.geometry.registration.materials import HydroelasticType
 from merganser.multibody.contact.contact_pairs import material_dtype
-from merganser.multibody.contact.step_records import StepResults
+from merganser.multibody.dynamics.records import StepResults
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.geometry_registration import CoulombFriction, GeometryRegistration
 from merganser.multibody.plant.input_ports import InputPorts

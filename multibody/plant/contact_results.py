@@ -1,15 +1,10 @@
-"""ContactResults: where bodies touch, and with what forces.
-
-DeformableContactInfo: where a deformable body touches another geometry, and what that exerts on it.
-
-HydroelasticContactInfo: a contact surface of two bodies, and what it exerts.
-"""
+"""ContactResults: where bodies touch, at points and on surfaces, deformable bodies too, and with what forces."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +19,8 @@ from merganser.multibody.tree import BodyIndex
 
 if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
+
+_Info = TypeVar("_Info")
 
 
 class DeformableContactInfo:
@@ -240,19 +237,11 @@ class ContactResults:
         Raises:
             IndexError: there is no contact surface `i`.
         """
-        if not 0 <= i < len(self._surface_infos):
-            raise IndexError(
-                f"ContactResults.hydroelastic_contact_info({i}): there are {len(self._surface_infos)} hydroelastic "
-                "contacts."
-            )
-        info = self._surface_infos[i]
-        if info is None:
-            info = self._surface_infos[i] = self._make_surface_info(self._starts[i], self._starts[i + 1])
-        return info
+        return _info_at(self._surface_infos, i, "hydroelastic", self._make_surface_info)
 
-    def _make_surface_info(self, start: int, end: int) -> HydroelasticContactInfo:
-        """The surface of some faces."""
+    def _make_surface_info(self, i: int) -> HydroelasticContactInfo:
         assert self._sample is not None and self._sample.surfaces is not None
+        start, end = self._starts[i : i + 2]
         sample, kinds = self._sample.surfaces, HydroelasticContactRepresentation
         is_compliant = tuple(map(bool, sample.is_compliant[sample.pairs[sample.owners[start, 0]]]))
         kind = kinds.kTriangle if sample.is_triangle else kinds.kPolygon
@@ -266,20 +255,11 @@ class ContactResults:
         Raises:
             IndexError: there is no such contact `i`.
         """
-        if not 0 <= i < len(self._deformable_infos):
-            raise IndexError(
-                f"ContactResults.deformable_contact_info({i}): there are {len(self._deformable_infos)} deformable "
-                "contacts."
-            )
-        info = self._deformable_infos[i]
-        if info is None:
-            start, end = self._deformable_starts[i : i + 2]
-            info = self._deformable_infos[i] = self._make_deformable_info(start, end)
-        return info
+        return _info_at(self._deformable_infos, i, "deformable", self._make_deformable_info)
 
-    def _make_deformable_info(self, start: int, end: int) -> DeformableContactInfo:
-        """The contact of some faces."""
+    def _make_deformable_info(self, i: int) -> DeformableContactInfo:
         assert self._sample is not None and self._sample.deformables is not None
+        start, end = self._deformable_starts[i : i + 2]
         sample, kind = self._sample.deformables, HydroelasticContactRepresentation.kPolygon
         surface = _surface_of(sample, slice(start, end), kind, (True, False))
         mesh, of_faces = surface.poly_mesh_W(), (sample.sources >= start) & (sample.sources < end)
@@ -313,6 +293,16 @@ class ContactResults:
             f"<ContactResults: {len(self._infos)} point pair contacts, {len(self._surface_infos)} hydroelastic "
             f"contacts, {len(self._deformable_infos)} deformable contacts>"
         )
+
+
+def _info_at(infos: list[_Info | None], i: int, kind: str, make: Callable[[int], _Info]) -> _Info:
+    """What is known of contact i of a kind, made when it is first asked for."""
+    if not 0 <= i < len(infos):
+        raise IndexError(f"ContactResults.{kind}_contact_info({i}): there are {len(infos)} {kind} contacts.")
+    info = infos[i]
+    if info is None:
+        info = infos[i] = make(i)
+    return info
 
 
 def _surface_of(

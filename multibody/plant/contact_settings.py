@@ -1,7 +1,4 @@
-"""Settings of contact: which model, which approximation, and the numbers of compliance and friction.
-
-Contacts of kinds that a program brings: adding them.
-"""
+"""Settings of contact: model, approximation, numbers of compliance and friction; and contacts that a program brings."""
 
 from __future__ import annotations
 
@@ -104,10 +101,13 @@ class ContactSettings:
         """Returns the approximation of contact in a discrete step, by default kLagged."""
         return self.choices.contact_approximation
 
+    def is_tamsi(self) -> bool:
+        """Whether the approximation is TAMSI, which solves for rigid bodies without constraints only."""
+        return self.choices.contact_approximation is DiscreteContactApproximation.kTamsi
+
     def get_discrete_contact_solver(self) -> DiscreteContactSolver:
         """Returns the solver that follows from the approximation."""
-        is_tamsi = self.choices.contact_approximation is DiscreteContactApproximation.kTamsi
-        return DiscreteContactSolver.kTamsi if is_tamsi else DiscreteContactSolver.kSap
+        return DiscreteContactSolver.kTamsi if self.is_tamsi() else DiscreteContactSolver.kSap
 
     def set_discrete_contact_solver(self, contact_solver: DiscreteContactSolver) -> None:
         """Chooses the approximation kTamsi or kSap, which the solver solves; nothing in a continuous plant.
@@ -128,7 +128,7 @@ class ContactSettings:
 
     def check_can_constrain(self, caller: str, what: str) -> None:
         """Refuses constraints of a discrete plant with the TAMSI solver, by RuntimeError."""
-        if self._model.is_discrete and self.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi:
+        if self._model.is_discrete and self.is_tamsi():
             raise RuntimeError(
                 f"{caller}(): plant '{self._model.path()}' uses the TAMSI solver, which does not support {what}. Use "
                 "set_discrete_contact_approximation() to choose an approximation that the SAP solver solves: kSap, "

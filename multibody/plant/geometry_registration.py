@@ -1,8 +1,6 @@
-"""Geometry of a plant: frames and shapes that it registers with a SceneGraph.
+"""Geometry of a plant: frames and shapes that it registers with a SceneGraph, and their friction.
 
-Elements and geometry are added to a plant together, or not at all.
-
-Coulomb friction coefficients of surfaces and of pairs of surfaces.
+`all_or_nothing` adds elements and geometry together, or not at all.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ from merganser.multibody.tree import (
     WeldJoint,
     default_model_instance,
 )
-from merganser.multibody.tree.connected_groups import connected_groups
+from merganser.multibody.tree.forest import connected_groups
 
 
 class GeometryRegistration:
@@ -218,14 +216,17 @@ class GeometryRegistration:
         elif any(part is not None for part in (X_BG, shape, name, diffuse_color, properties)):
             raise TypeError("RegisterVisualGeometry(): a geometry_instance has all that belongs to it.")
         geometry_instance = copy.copy(geometry_instance)
-        if properties is None and not _is_visual(geometry_instance):
+        roles = geometry_instance.illustration_properties(), geometry_instance.perception_properties()
+        if properties is None and all(role is None for role in roles):
             properties = IllustrationProperties()
         if properties is not None:
             geometry_instance.set_illustration_properties(properties)
             geometry_instance.set_perception_properties(PerceptionProperties(properties))
         perception = geometry_instance.mutable_perception_properties()
         if perception is not None and not perception.HasProperty("label", "id"):
-            perception.AddProperty("label", "id", _label_of(body))
+            index = int(body.index())
+            label = RenderLabel(index) if index <= RenderLabel.kMaxUnreserved else RenderLabel.kDontCare
+            perception.AddProperty("label", "id", label)
         return self._register("RegisterVisualGeometry", body, geometry_instance, self.visual_geometries)
 
     def register_collision_geometry(
@@ -343,17 +344,6 @@ class GeometryRegistration:
         welded = [[self.frame_ids[index] for index in group] for group in connected_groups(welds)]
         self.scene_graph.collision_filter_manager().Apply(declaration_for_bodies(welded, adjacent))
         self.scene_graph = None
-
-
-def _is_visual(geometry: GeometryInstance) -> bool:
-    """Whether a geometry has a role in which it is seen."""
-    return geometry.illustration_properties() is not None or geometry.perception_properties() is not None
-
-
-def _label_of(body: RigidBody) -> RenderLabel:
-    """The label of a body's geometries in label images: its index, if it is a valid label."""
-    index = int(body.index())
-    return RenderLabel(index) if index <= RenderLabel.kMaxUnreserved else RenderLabel.kDontCare
 
 
 @contextmanager

@@ -1,7 +1,4 @@
-"""Input ports of a plant, and the forces that come through them.
-
-A force on a body that comes through an input port.
-"""
+"""Input ports of a plant, and the forces that come through them."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from merganser.framework.common.errors import log_once
 from merganser.framework.common.records import settings
 from merganser.framework.core.context.nonfinite import blame_input
 from merganser.geometry import QueryObject
-from merganser.multibody.contact.step_records import Inputs, Part
+from merganser.multibody.dynamics.records import Inputs, Part
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant.kinematics import PlantKinematics
@@ -152,7 +149,7 @@ class InputPorts:
     # ------------------------------------------------------------------ inputs
 
     def read(self, context: Context, w: Workspace, table: ActuatorTable) -> Inputs:
-        """The values of the ports, as ../contact/step.py takes them.
+        """The values of the ports, as ../dynamics/step.py takes them.
 
         Raises:
             RuntimeError: an applied spatial force is not finite, or acts on no body of the plant.

@@ -1,6 +1,6 @@
-"""Jacobians of velocities, and bias accelerations, of a plant in a given Context.
+"""Jacobians of velocities and bias accelerations of a plant in a Context, and the map between its velocities and rates.
 
-The map between velocities v and rates qdot of positions: qdot = N(q) v, v = N+(q) qdot.
+    qdot = N(q) v,   v = N+(q) qdot
 """
 
 from __future__ import annotations

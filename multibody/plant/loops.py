@@ -143,7 +143,13 @@ class LoopJoints:
         w = self._views.workspace(context)
         if not w.is_float:
             raise RuntimeError(f"CloseLoops() takes a context of floats, not of {w.dtype}.")
-        free = self._free_velocities(w, fixed_joints)
+        free = np.ones(len(w.v), bool)
+        for joint in fixed_joints:
+            self._tree._check_mine("CloseLoops", "fixed_joints", joint)
+            free[joint.velocity_start() : joint.velocity_start() + joint.num_velocities()] = False
+        for node, locked in zip(w.topology, w.parameters["is_locked"]):
+            if locked:
+                free[node["v_start"] : node["v_start"] + node["num_v"]] = False
         q, position = w.q.copy(), np.zeros_like(w.position)
         loops = self._close_positions(w, q, position, free, max_iterations)
         self._check_errors(context, loops.values["error"], position, tolerance)
@@ -159,16 +165,6 @@ class LoopJoints:
             )
         self._views.mutable_q(context)[:] = q
         self._views.mutable_v(context)[:] = v
-
-    def _free_velocities(self, w: Workspace, fixed_joints: Iterable[Joint]) -> Array:
-        free = np.ones(len(w.v), bool)
-        for joint in fixed_joints:
-            self._tree._check_mine("CloseLoops", "fixed_joints", joint)
-            free[joint.velocity_start() : joint.velocity_start() + joint.num_velocities()] = False
-        for node, locked in zip(w.topology, w.parameters["is_locked"]):
-            if locked:
-                free[node["v_start"] : node["v_start"] + node["num_v"]] = False
-        return free
 
     def _close_positions(
         self, w: Workspace, q: Array, position: Array, free: Array, max_iterations: int

@@ -1,7 +1,4 @@
-"""The data of a plant that all its parts read.
-
-Ways in which a plant models contact, as names of pydrake.
-"""
+"""The data of a plant that all its parts read, and pydrake's names of how it models contact."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
-"""MultibodyPlant: a leaf system whose state is that of jointed rigid bodies.
-
-The parameters of a plant as print(context) shows them: a group for each element that has some, as pydrake's are.
-"""
+"""MultibodyPlant: a leaf system whose state is that of jointed rigid bodies."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +13,6 @@ from merganser.framework.core.scalars.templates import instantiate
 from merganser.framework.core.system.scalar_conversion import ConversionRefused
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.plant.parts import PlantParts
 from merganser.multibody.plant.scalars.linearized_motion import linearized_motion
 from merganser.multibody.tree import (
     Joint,
@@ -28,12 +23,31 @@ from merganser.multibody.tree import (
     RevoluteSpring,
     WeldJoint,
 )
-from merganser.multibody.tree.copies import copy_finalized_tree
 from merganser.multibody.tree.indices import DeformableBodyIndex
+from merganser.multibody.tree.tree import copy_finalized_tree
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-
+from merganser.framework import LeafSystem
+from merganser.multibody.deformable.model import DeformableModel
+from merganser.multibody.plant.center_of_mass import CenterOfMass
+from merganser.multibody.plant.computations import ForceElements, PlantComputations
+from merganser.multibody.plant.constraints import Constraints
+from merganser.multibody.plant.contact_settings import ContactSettings, ContactsOfKinds
+from merganser.multibody.plant.face.computations import DynamicsFace, KinematicsFace, StateFace
+from merganser.multibody.plant.face.model import ContactFace, ElementsFace, GeometryFace, LoopsFace, PortsFace
+from merganser.multibody.plant.geometry_registration import GeometryRegistration
+from merganser.multibody.plant.input_ports import InputPorts
+from merganser.multibody.plant.jacobians import PlantJacobians, VelocityMaps
+from merganser.multibody.plant.kinematics import FrameMotion, FramePoses, PlantKinematics
+from merganser.multibody.plant.loops import LoopJoints
+from merganser.multibody.plant.names import PlantNames, Selectors
+from merganser.multibody.plant.outputs import OutputPorts
+from merganser.multibody.plant.state import FreeBodies, PlantState
+from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.step.dynamics import PlantDynamics
+from merganser.multibody.plant.step.failures import WarnOnce
+from merganser.multibody.plant.step.sampling import Sampling
 
 Array = NDArray[Any]
 
@@ -49,29 +63,28 @@ def printed_parameters(tree: MultibodyTree, context: Context) -> tuple[list[Arra
         The groups, and how many parameters there are that are no numbers: whether each mobilized body is locked,
         which constraints are active, and what distance constraints prescribe.
     """
-    groups = [*_of_joints(tree, context), *_of_bodies(tree, context), *_of_force_elements(tree, context)]
-    return groups, len(tree.topology) + 2
-
-
-def _of_joints(tree: MultibodyTree, context: Context) -> Iterator[Array]:
-    for joint in tree.joints:
-        yield np.array(joint.GetDampingVector(context))
+    groups = [np.array(joint.GetDampingVector(context)) for joint in tree.joints]
     for actuator in tree.actuators:
-        yield np.array([actuator.rotor_inertia(context)])
-        yield np.array([actuator.gear_ratio(context)])
-
-
-def _of_bodies(tree: MultibodyTree, context: Context) -> Iterator[Array]:
-    yield np.full(10, np.nan)  # the world
+        groups += [np.array([actuator.rotor_inertia(context)]), np.array([actuator.gear_ratio(context)])]
+    groups.append(np.full(10, np.nan))  # the world
     for body in list(tree.bodies)[1:]:
         M_BBo_B = body.CalcSpatialInertiaInBodyFrame(context)
         G_BBo_B = M_BBo_B.get_unit_inertia()
         p_BoBcm_B, moments, products = M_BBo_B.get_com(), G_BBo_B.get_moments(), G_BBo_B.get_products()
-        yield np.concatenate([[M_BBo_B.get_mass()], p_BoBcm_B, moments, products])
-    for frame in tree._offset_frames:
-        yield _numbers_of(frame.GetPoseInParentFrame(context))
+        groups.append(np.concatenate([[M_BBo_B.get_mass()], p_BoBcm_B, moments, products]))
+    poses = [frame.GetPoseInParentFrame(context) for frame in tree._offset_frames]
     for joint in sorted(tree.joints, key=lambda joint: int(tree.mobod_of_joint[joint.index()])):
-        yield from map(_numbers_of, _poses_made_by(tree, joint))
+        poses += _poses_made_by(tree, joint)
+    groups += [X.GetAsMatrix34().T.ravel() for X in poses]  # [R p] by columns
+    for element in tree.force_elements:
+        if isinstance(element, LinearBushingRollPitchYaw):
+            groups.append(np.array(element.GetTorqueStiffnessConstants(context)))
+            groups.append(np.array(element.GetTorqueDampingConstants(context)))
+            groups.append(np.array(element.GetForceStiffnessConstants(context)))
+            groups.append(np.array(element.GetForceDampingConstants(context)))
+        elif isinstance(element, RevoluteSpring):
+            groups.append(np.array([element.GetStiffness(context), element.GetNominalAngle(context)]))
+    return groups, len(tree.topology) + 2
 
 
 def _poses_made_by(tree: MultibodyTree, joint: Joint) -> list[RigidTransform]:
@@ -88,24 +101,9 @@ def _poses_made_by(tree: MultibodyTree, joint: Joint) -> list[RigidTransform]:
     return []
 
 
-def _numbers_of(X: RigidTransform) -> Array:
-    """[R p] by columns, shape [12]."""
-    numbers: Array = X.GetAsMatrix34().T.ravel()
-    return numbers
-
-
-def _of_force_elements(tree: MultibodyTree, context: Context) -> Iterator[Array]:
-    for element in tree.force_elements:
-        if isinstance(element, LinearBushingRollPitchYaw):
-            yield np.array(element.GetTorqueStiffnessConstants(context))
-            yield np.array(element.GetTorqueDampingConstants(context))
-            yield np.array(element.GetForceStiffnessConstants(context))
-            yield np.array(element.GetForceDampingConstants(context))
-        elif isinstance(element, RevoluteSpring):
-            yield np.array([element.GetStiffness(context), element.GetNominalAngle(context)])
-
-
-class MultibodyPlant(PlantParts):
+class MultibodyPlant(
+    ElementsFace, StateFace, KinematicsFace, DynamicsFace, GeometryFace, ContactFace, LoopsFace, PortsFace, LeafSystem
+):
     """Rigid bodies connected by joints, with their equations of motion.
 
         qdot = N(q) v                                                            (1)
@@ -122,16 +120,57 @@ class MultibodyPlant(PlantParts):
     Raises:
         ValueError: the time step is negative or not finite.
 
-    Its functions are in faces (face/), one line each that calls a part; parts.py lists the parts.
+    Its functions are in faces (face/), one line each that calls a part; `_make_parts` lists the parts.
     """
 
     _keeps_derivatives = True
+    _model: PlantModel
+    _tree: MultibodyTree
+    _views: StateViews
+    _frame_poses: FramePoses
+    _dynamics: PlantDynamics
 
     def __init__(self, time_step: float) -> None:
         super().__init__()
         if not (math.isfinite(time_step) and time_step >= 0.0):
             raise ValueError(f"The time step of a MultibodyPlant must be finite and not negative, got {time_step}.")
         self._make_parts(MultibodyTree(self), float(time_step))
+
+    def _make_parts(self, tree: MultibodyTree, time_step: float) -> None:
+        """Makes the parts, each with those that it needs."""
+        self._tree = tree
+        # The model: elements, geometry, settings and constraints.
+        model = self._model = PlantModel(self, tree, time_step)
+        self._names = PlantNames(model)
+        self._selectors = Selectors(model)
+        self._geometry = GeometryRegistration(model)
+        self._settings = ContactSettings(model, self._geometry)
+        self._warn_once = WarnOnce()
+        self._constraints = Constraints(model, self._settings)
+        self._contacts_of_kinds = ContactsOfKinds(model)
+        # State, and what follows from it.
+        views = self._views = StateViews(model)
+        self._state = PlantState(model, views)
+        self._free_bodies = FreeBodies(model, views)
+        self._frame_poses = FramePoses(model, views)
+        kinematics = self._kinematics = PlantKinematics(model, views)
+        self._velocity_maps = VelocityMaps(model, views)
+        self._jacobians = PlantJacobians(model, kinematics)
+        self._computations = PlantComputations(model, views, kinematics)
+        self._force_elements = ForceElements(model, kinematics, self._computations)
+        # Inputs, dynamics and outputs.
+        self._inputs = InputPorts(model, views, kinematics)
+        dynamics = self._dynamics = PlantDynamics(
+            model, views, kinematics, self._inputs, self._geometry, self._settings, self._constraints,
+            self._force_elements, self._warn_once,
+        )  # fmt: skip
+        self._contact_geometry = dynamics.contact_geometry
+        self._deformables = DeformableModel(model, self._geometry, self._settings)
+        self._sampling = Sampling(model, views, dynamics)
+        self._center_of_mass = CenterOfMass(model, views, kinematics, self._jacobians, dynamics.calc_vdot)
+        self._frame_motion = FrameMotion(model, kinematics, self._sampling)
+        self._loops = LoopJoints(model, views, kinematics, self._settings, dynamics)
+        self._outputs = OutputPorts(model, views, kinematics, self._geometry, self._sampling, self._deformables)
 
     def time_step(self) -> float:
         """Returns the period of the discrete update [s]; 0 for a continuous plant."""
@@ -188,7 +227,7 @@ class MultibodyPlant(PlantParts):
     def _around(cls, tree: MultibodyTree) -> MultibodyPlant:
         """Makes a continuous plant that owns a finalized tree without a plant."""
         plant = cls.__new__(cls)
-        PlantParts.__init__(plant)
+        LeafSystem.__init__(plant)
         plant._make_parts(tree, 0.0)
         tree.plant = plant
         plant._complete()
@@ -208,7 +247,7 @@ class MultibodyPlant(PlantParts):
             return None
         cls: type[MultibodyPlant] = instantiate(MultibodyPlant, T)
         plant = cls.__new__(cls)
-        PlantParts.__init__(plant)
+        LeafSystem.__init__(plant)
         plant._make_parts(copy_finalized_tree(self._tree, plant), self._model.time_step)
         plant._sampling.is_used = self._sampling.is_used
         plant._geometry.share(self._geometry)
@@ -227,7 +266,7 @@ class MultibodyPlant(PlantParts):
         self._views.declare_state()
         self._deformables.declare()
         if self._deformables.num_bodies():
-            from merganser.multibody.plant.step.deformable_steps import DeformableSteps
+            from merganser.multibody.deformable.steps import DeformableSteps
 
             self._dynamics.deformables = DeformableSteps(self._deformables, self._dynamics)
         if self.is_discrete():

@@ -1,7 +1,4 @@
-"""MultibodyPlantConfig: the settings of a plant as data, and what is done with it.
-
-A plant and a SceneGraph, wired to each other.
-"""
+"""Making a plant and a SceneGraph that are wired to each other, also by MultibodyPlantConfig, its settings as data."""
 
 from __future__ import annotations
 

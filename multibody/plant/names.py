@@ -1,7 +1,4 @@
-"""Names and limits of the coordinates and inputs of a plant.
-
-Matrices that select states and inputs, and what joints move.
-"""
+"""Names, limits and selection of the coordinates and inputs of a plant."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from numpy.typing import NDArray
 
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.tree import BodyIndex, JointActuatorIndex, JointIndex
-from merganser.multibody.tree.coordinate_names import actuator_names, position_names, velocity_names
+from merganser.multibody.tree.coordinates import actuator_names, position_names, velocity_names
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix

@@ -18,10 +18,10 @@ from merganser.framework.math import RigidTransform
 from merganser.framework.math.rotations.unchecked import rigid_transform
 from merganser.framework.native import bind
 from merganser.geometry import FramePoseVector, GeometryConfigurationVector
-from merganser.multibody.contact.geometry_poses import geometry_poses
+from merganser.multibody.deformable.model import DeformableModel
+from merganser.multibody.kernels.frames import geometry_poses
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
 from merganser.multibody.plant.contact_results import ContactResults
-from merganser.multibody.plant.deformable_model import DeformableModel
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel

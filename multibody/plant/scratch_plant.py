@@ -1,6 +1,6 @@
 """ScratchPlant: a plant that other systems ask for kinematics and dynamics, at states that come from elsewhere.
 
-MultibodyPositionToGeometryPose: where the geometry of a plant is, at positions that come from elsewhere.
+MultibodyPositionToGeometryPose is one of them.
 """
 
 from __future__ import annotations

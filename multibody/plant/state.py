@@ -1,7 +1,4 @@
-"""Reading and writing positions and velocities, in a Context and in arrays.
-
-Poses and velocities of free bodies in a Context.
-"""
+"""Reading and writing positions and velocities, in a Context and in arrays, and those of free bodies."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """The arrays of one plant in one Context: views into the Context's numbers, and buffers for the kernels.
 
-Calls of kernels with the arrays of one workspace, for what a plant computes most often.
-
-A bound kernel is called in 50 ns instead of a microsecond. Few Contexts need all of them, and what is bound must be
-compiled first, so that each is bound when it is first needed: `w.calls.mass_matrix()`.
+What a plant computes most often are kernels that are bound to these arrays: called in 50 ns instead of a microsecond.
+Few Contexts need all of them, and what is bound must be compiled first, so that each is bound when it is first needed:
+`w.calls.mass_matrix()`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from merganser.framework import BasicVector, Context, InputPort, LeafSystem, Out
 from merganser.framework.core.scalars.templates import SystemTemplate
 from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform
-from merganser.multibody.plant.applied_forces import item_of_body
+from merganser.multibody.systems.applied_forces import item_of_body
 from merganser.multibody.tree import BodyIndex, RigidBody
 
 Array = NDArray[Any]

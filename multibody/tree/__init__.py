@@ -1,16 +1,12 @@
 """Elements and topology of multibody models."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
 from merganser.multibody.tree.base_bodies import BaseBodyJointType
 from merganser.multibody.tree.constraints import MultibodyConstraintId
-from merganser.multibody.tree.deformable_body import DeformableBody, DeformableBodyId
-from merganser.multibody.tree.element import MultibodyElement
-from merganser.multibody.tree.force_density_field import (
-    ForceDensityField,
-    ForceDensityField_,
-    GravityForceField,
-    GravityForceField_,
-)
+from merganser.multibody.tree.element import MultibodyElement, ScopedName
 from merganser.multibody.tree.force_elements import (
     BallSpring,
     DoorHinge,
@@ -79,7 +75,6 @@ from merganser.multibody.tree.mobilizers import (
 )
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 from merganser.multibody.tree.rigid_body import Body, RigidBody
-from merganser.multibody.tree.scoped_name import ScopedName
 from merganser.multibody.tree.tree import MultibodyTree
 
 BallQuaternionJoint_ = _ValueTemplate(BallQuaternionJoint)
@@ -111,6 +106,16 @@ UnitInertia_ = _ValueTemplate(UnitInertia)
 UniversalJoint_ = _ValueTemplate(UniversalJoint)
 WeldJoint_ = _ValueTemplate(WeldJoint)
 
+if _TYPE_CHECKING:
+    from merganser.multibody.deformable.body import DeformableBody, DeformableBodyId
+    from merganser.multibody.fem.force_density_field import (
+        ForceDensityField,
+        ForceDensityField_,
+        GravityForceField,
+        GravityForceField_,
+    )
+else:
+    __getattr__, __dir__ = _lazy_names(__name__)
 
 __all__ = [
     "AccelerationKinematicsCache",

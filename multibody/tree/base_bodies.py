@@ -1,7 +1,4 @@
-"""Joints that Finalize() adds to bodies without a path to the world, with their defaults.
-
-How Finalize() connects a body to the world that no joint connects to anything nearer.
-"""
+"""Joints by which Finalize() connects bodies to the world that no joint connects to anything nearer."""
 
 from __future__ import annotations
 

@@ -13,10 +13,9 @@ joints
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-
-from merganser.multibody.tree.connected_groups import connected_groups
+from typing import TypeVar
 
 WORLD = 0
 
@@ -87,7 +86,10 @@ def spanning_forest(num_bodies: int, joints: Mapping[int, tuple[int, int]]) -> l
             waiting.extend((outboard, next_joint) for next_joint in reversed(joints_of[outboard]))
 
     grow_tree(WORLD)
-    for base in _base_candidates(joints_of, {child for _, child in joints.values()}):
+    # A part of n bodies that does not hold the world has n - 1 joints, so one of its bodies is not a joint's child.
+    children = {child for _, child in joints.values()}
+    candidates = [body for body in range(num_bodies) if body not in children]
+    for base in sorted(candidates, key=lambda body: -len(joints_of[body])):  # stable: equal ones in order of index
         if base not in reached:
             mobilizers.append(ForestEdge(WORLD, base, joint=None))
             reached.add(base)
@@ -106,13 +108,17 @@ def _loop_of(joints: Mapping[int, tuple[int, int]]) -> list[int]:
     return [graph.edges[edge]["joint"] for edge in zip(loop, loop[1:] + loop[:1])]
 
 
-def _base_candidates(joints_of: list[list[int]], children: set[int]) -> list[int]:
-    """Bodies that are no joint's child, in the order in which they become bases.
+T = TypeVar("T", bound=Hashable)
 
-    A part of n bodies that does not hold the world has n - 1 joints, so one of its bodies is not a joint's
-    child.
-    """
-    candidates = [body for body in range(len(joints_of)) if body not in children]
-    return sorted(
-        candidates, key=lambda body: -len(joints_of[body])
-    )  # stable: equal degrees stay in order of index
+
+def connected_groups(pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
+    """The connected parts of a graph, given by its edges; in the order in which they first appear."""
+    group_of: dict[T, list[T]] = {}
+    for pair in pairs:
+        one, other = (group_of.setdefault(thing, [thing]) for thing in pair)
+        if one is other:
+            continue
+        small, large = (one, other) if len(one) < len(other) else (other, one)
+        large.extend(small)
+        group_of.update((thing, large) for thing in small)
+    return list({id(group): group for group in group_of.values()}.values())

@@ -1,7 +1,4 @@
-"""Typed indices of the elements of a tree: whole numbers that print their kind.
-
-With respect to what a Jacobian is taken.
-"""
+"""Typed indices of the elements of a tree, whole numbers that print their kind, and by what a Jacobian is taken."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Actuators: a force on the velocity of one joint, and the inertia of the rotor behind it.
-
-Gains of the PD controller of an actuator.
-"""
+"""Actuators: a force on the velocity of one joint, the inertia of the rotor behind it, and gains of a PD controller."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The elements of a multibody model, and what Finalize() makes of them."""
+"""The elements of a multibody model, what Finalize() makes of them, and that once more for another plant."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from merganser.multibody.tree.computations import TreeComputations
 from merganser.multibody.tree.constraints.rows import DEFAULT_STABILIZATION_TIME
 from merganser.multibody.tree.coordinates import Coordinates, make_elements, make_topology
 from merganser.multibody.tree.element import MultibodyElement
+from merganser.multibody.tree.element_collection import ElementCollection
 from merganser.multibody.tree.force_elements import ForceElement, UniformGravityFieldElement
 from merganser.multibody.tree.forest import ForestEdge, JointLoopError, spanning_forest
 from merganser.multibody.tree.frame import FixedOffsetFrame, Frame
@@ -27,7 +28,10 @@ from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import Joint, WeldJoint
 from merganser.multibody.tree.loops import check_can_close_loop, make_loop_rows
 from merganser.multibody.tree.rigid_body import RigidBody
-from merganser.multibody.tree.type_variables import ForceElementT, FrameT, JointT
+
+FrameT = TypeVar("FrameT", bound=Frame)
+JointT = TypeVar("JointT", bound=Joint)
+ForceElementT = TypeVar("ForceElementT", bound=ForceElement)
 
 
 def _gathered(coordinates: str, of_joint: Callable[[Any], Any], what: str) -> Callable[[Any], npt.NDArray[np.float64]]:
@@ -132,9 +136,7 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
                 "AddRigidBody(): this model has more model instances than the default one, so say to which one "
                 f"the body '{name}' belongs: AddRigidBody(name, model_instance, M_BBo_B)."
             )
-        body = RigidBody(
-            name, default_model_instance() if model_instance is None else model_instance, M_BBo_B
-        )
+        body = RigidBody(name, default_model_instance() if model_instance is None else model_instance, M_BBo_B)
         self.bodies.check_name(name, body.model_instance())
         self.frames.check_name(name, body.model_instance())
         self._register_body(body)
@@ -213,9 +215,7 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
         """Adds a WeldJoint named F_welds_to_M, and returns it; errors as WeldJoint and AddJoint."""
         self._check_not_finalized("WeldFrames")
         name = f"{frame_on_parent_F.name()}_welds_to_{frame_on_child_M.name()}"
-        weld = WeldJoint(
-            name, frame_on_parent_F, frame_on_child_M, RigidTransform() if X_FM is None else X_FM
-        )
+        weld = WeldJoint(name, frame_on_parent_F, frame_on_child_M, RigidTransform() if X_FM is None else X_FM)
         self.AddJoint(weld)
         return weld
 
@@ -321,8 +321,7 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
         self._check_reversed_joints(mobilizers)
         self._edges = mobilizers
         self._mobilizer_joints = [
-            self.joints.get(m.joint) if m.joint is not None else self._add_base_joint(m.outboard)
-            for m in mobilizers
+            self.joints.get(m.joint) if m.joint is not None else self._add_base_joint(m.outboard) for m in mobilizers
         ]
         self.mobod_of_body = np.zeros(len(self.bodies), dtype=np.int64)
         self.mobod_of_joint = np.zeros(self.joints.next_index(), dtype=np.int64)
@@ -360,7 +359,11 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
             if not mobilizer.is_reversed or mobilizer.joint is None:
                 continue
             joint = self.joints.get(mobilizer.joint)
-            self._check_inboard(joint)
+            if joint in self._added_mobilizers:
+                raise RuntimeError(
+                    f"Finalize(): the inboard body '{joint.parent_body().name()}' of a mobilizer is farther from the "
+                    f"world than its outboard body '{joint.child_body().name()}'. Exchange the frames of the mobilizer."
+                )
             if not joint.kind.is_reversible:
                 raise RuntimeError(
                     f"Finalize(): the child of joint '{joint.name()}', body '{joint.child_body().name()}', is nearer "
@@ -462,3 +465,41 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
                 f"AddJoint(): joint '{joint.name()}' would connect the bodies '{parent.name()}' and "
                 f"'{child.name()}', which joint '{other.name()}' connects already."
             )
+
+
+def copy_finalized_tree(tree: MultibodyTree, plant: Any) -> MultibodyTree:
+    """Returns a tree that is equal to a finalized one and belongs to another plant.
+
+    The elements are others, since each knows its plant and has defaults that may be set. Everything that they and the
+    tree refer to beside elements is shared: Finalize() has made it for good, or it is replaced, never changed in place,
+    when a default is set.
+    """
+    originals: list[Any] = [
+        *tree.bodies, *tree.frames, *tree.joints, *tree.loop_joints, *tree.actuators, *tree.force_elements,
+        *tree._mobilizer_objects, *tree._added_mobilizers.values(),
+    ]  # fmt: skip
+    copied: Any = object.__new__(type(tree))
+    copies = {id(original): object.__new__(type(original)) for original in originals}
+    copies |= {id(tree): copied, id(tree.plant): plant}
+    for original in originals:
+        content = vars(copies[id(original)])
+        for name, value in vars(original).items():
+            content[name] = copies.get(id(value), value)
+    for name, value in vars(tree).items():
+        setattr(copied, name, _with_copies(value, copies, copied))
+    copied._joint_between = {}  # of use before Finalize() only
+    # These are filled when first read, and not changed afterwards.
+    copied._fixed_parameters, copied._fixed_frames = tree._fixed_parameters, tree._fixed_frames
+    result: MultibodyTree = copied
+    return result
+
+
+def _with_copies(value: Any, copies: dict[int, Any], tree: MultibodyTree) -> Any:
+    """An attribute of a tree with its elements replaced by copies; lists and dictionaries are new."""
+    if type(value) is list:
+        return [copies.get(id(item), item) for item in value]
+    if type(value) is dict:
+        return {copies.get(id(key), key): copies.get(id(item), item) for key, item in value.items()}
+    if isinstance(value, ElementCollection):
+        return value.with_copies(copies, tree.GetModelInstanceName, tree._plant_name)
+    return copies.get(id(value), value)

@@ -111,14 +111,6 @@ class TreeMobilizers(TreeRemoval):
         self._added_mobilizers[joint] = mobilizer
         return mobilizer
 
-    def _check_inboard(self, joint: Joint) -> None:
-        """Refuses an added mobilizer whose inboard body is the farther one."""
-        if joint in self._added_mobilizers:
-            raise RuntimeError(
-                f"Finalize(): the inboard body '{joint.parent_body().name()}' of a mobilizer is farther from the world "
-                f"than its outboard body '{joint.child_body().name()}'. Exchange the frames of the mobilizer."
-            )
-
     # -- sizes and elements ----------------------------------------------------------------------------------
 
     get_num_frames = TreeRemoval.num_frames

@@ -237,7 +237,8 @@ class SurfaceContactDrawing:
         shown: dict[str, bool] = {}
         for i, path in zip(chosen, paths):
             self._draw_surface(path, contacts[i], time)
-            shown |= {path: True, **_arrows_of(path, has_arrow[i])}
+            has_force, has_moment = map(bool, has_arrow[i])
+            shown |= {path: True, f"{path}/force_C_W": has_force, f"{path}/moment_C_W": has_moment}
         self._contacts.show(self._contacts.hide_all_but(shown), time)
 
     def _poses(self, contact: SurfaceContact) -> Array:
@@ -266,11 +267,6 @@ class SurfaceContactDrawing:
 
 
 _UPSIDE_DOWN = np.diag([1.0, -1.0, -1.0])
-
-
-def _arrows_of(path: str, is_visible: Any) -> dict[str, bool]:
-    """Whether the arrows of a contact surface are shown."""
-    return {f"{path}/force_C_W": bool(is_visible[0]), f"{path}/moment_C_W": bool(is_visible[1])}
 
 
 def _draw_arrow(

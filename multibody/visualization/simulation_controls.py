@@ -13,6 +13,7 @@ from merganser.framework.core.values.arguments import checked_number, require_ty
 from merganser.geometry.visualizers import Meshcat
 from merganser.multibody.plant import MultibodyPlant
 
+_REACHED_BOUNDARY = SimulatorStatus.ReturnReason.kReachedBoundaryTime
 _PERIOD = 1 / 64  # between two looks at the bar, by the clock [s]
 _SHORTEST = 1e-4  # part of a period of simulated time between two looks, for simulations that are slow
 _BEHIND = 0.1  # of the clock, beyond which lost time is not caught up [s]
@@ -104,7 +105,7 @@ class SimulationControls:
                 status = self._advance(end)
                 is_new = False
             self._bar.show_time(self._time())
-            if self._time() >= end or (status is not None and not self._goes_on(status)):
+            if self._time() >= end or (status is not None and status.reason() != _REACHED_BOUNDARY):
                 break
             ahead = math.inf if is_new else self._time_ahead(simulated, clock, rate)
             if not -_BEHIND < ahead < math.inf or rate != self._bar.rate:
@@ -135,9 +136,6 @@ class SimulationControls:
     def _draw(self) -> None:
         """Publishes the current state, regardless of the periods of viewers."""
         self._simulator.get_system().ForcedPublish(self._simulator.get_context())
-
-    def _goes_on(self, status: SimulatorStatus) -> bool:
-        return status.reason() == SimulatorStatus.ReturnReason.kReachedBoundaryTime
 
     def _time(self) -> float:
         return float(self._simulator.get_context().get_time())

@@ -23,13 +23,13 @@ INPUTS = "it reads the arrays of the plant and writes those of one step, one by 
 REASONS = {
     "geometry/hydroelastic/surfaces.py:_add_face": FACE,
     "geometry/proximity/refine.py:_next_direction": INLINED,
-    "multibody/contact/deformable_problem.py:calc_deformable_forces": REPORT,
+    "multibody/deformable/kernels/problem.py:calc_deformable_forces": REPORT,
     "multibody/contact/plant_forces.py:calc_contact_forces": REPORT,
     "multibody/contact/plant_problem.py:add_point": GEOMETRY,
-    "multibody/contact/plant_step.py:calc_forces": REPORT,
-    "multibody/contact/plant_step.py:start_step": "what is posed follows model, state and free motion; "
-    "model.contact and state would be records of step_records.py, which call this one by its address",
-    "multibody/contact/linearized_inputs.py:linearize_inputs": INPUTS,
+    "multibody/contact/plant_forces.py:calc_forces": REPORT,
+    "multibody/contact/plant_problem.py:start_step": "what is posed follows model, state and free motion; "
+    "model.contact and state would be records of dynamics/records.py, which call this one by its address",
+    "multibody/dynamics/linearized_inputs.py:linearize_inputs": INPUTS,
     "multibody/kernels/actuators.py:calc_efforts": ABOVE,
     "multibody/kernels/constrained_dynamics.py:calc_constrained_forward_dynamics": ALGORITHM,
     "multibody/kernels/constrained_dynamics.py:calc_constrained_state_derivatives": ALGORITHM,

@@ -23,7 +23,7 @@ from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes
 from merganser.multibody.kernels.layout import topology_dtype
 
-CODE = OptionalCode("merganser.multibody.contact.step_operation", "STEP", "no_such_function")
+CODE = OptionalCode("merganser.multibody.dynamics.operation", "STEP", "no_such_function")
 OTHER = OptionalCode("merganser.analysis.plan.loop", "LOOP", "no_such_function")
 RUNNER = over_lanes(kernels.qdot_to_velocity)
 TOPOLOGY = np.zeros(2, topology_dtype)

@@ -9,7 +9,7 @@ import merganser.framework.math as math
 import merganser.multibody.tree as tree
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.tree import coordinate_names
+from merganser.multibody.tree import coordinates
 
 pytest.importorskip("pydrake", reason="pydrake (extra `reference`) is not installed")
 import pydrake.math
@@ -130,10 +130,10 @@ def test_joints_have_the_indices_names_and_coordinates_of_pydrake(models):
 
 def test_names_of_coordinates_are_those_of_pydrake(models):
     ours, theirs = models
-    assert coordinate_names.position_names(ours) == theirs.GetPositionNames()
-    assert coordinate_names.velocity_names(ours) == theirs.GetVelocityNames()
-    assert coordinate_names.actuator_names(ours) == theirs.GetActuatorNames()
-    assert coordinate_names.position_names(
+    assert coordinates.position_names(ours) == theirs.GetPositionNames()
+    assert coordinates.velocity_names(ours) == theirs.GetVelocityNames()
+    assert coordinates.actuator_names(ours) == theirs.GetActuatorNames()
+    assert coordinates.position_names(
         ours, add_model_instance_prefix=False, always_add_suffix=False
     ) == theirs.GetPositionNames(add_model_instance_prefix=False, always_add_suffix=False)
 

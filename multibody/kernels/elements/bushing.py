@@ -72,6 +72,13 @@ def _roll_pitch_yaw(A: Axes, C: Axes) -> tuple[Any, Any, Any, Any, Vector3]:
 
 
 @device
+def _rates(c1: Any, s1: Any, c2: Any, s2: Any, w_A: Vector3) -> Vector3:
+    """Qdot of roll, pitch and yaw, of the angular velocity w_AC_A."""
+    along = (c2 * w_A[0] + s2 * w_A[1]) / c1
+    return along, c2 * w_A[1] - s2 * w_A[0], s1 * along + w_A[2]
+
+
+@device
 def _halfway(A: Axes, C: Axes) -> tuple[Any, Vector3]:
     """A quaternion of any length of R_AB, half the rotation R_AC = 1 + 2 w [e]x + 2 [e]x^2: it is (1 + w, e), w >= 0.
 
@@ -124,9 +131,7 @@ def add_bushing(
     if not exceeds(c1, PITCH_TOLERANCE):
         return NO_FORCE
     # t_A = N^T (-K_t Q - D_t Qdot)  (1)
-    along = (c2 * w_A[0] + s2 * w_A[1]) / c1
-    Qdot = (along, c2 * w_A[1] - s2 * w_A[0], s1 * along + w_A[2])
-    k, d = constant["stiffness"], constant["damping"]
+    k, d, Qdot = constant["stiffness"], constant["damping"], _rates(c1, s1, c2, s2, w_A)
     tau = scaled(-1.0, add(_times(k, 0, Q), _times(d, 0, Qdot)))
     level = (tau[0] + s1 * tau[2]) / c1
     t_A = (c2 * level - s2 * tau[1], s2 * level + c2 * tau[1], tau[2])
@@ -152,9 +157,7 @@ def add_energy(
     c1, s1, c2, s2, Q = _roll_pitch_yaw(A, C)
     if not exceeds(c1, PITCH_TOLERANCE):
         return NO_FORCE
-    along = (c2 * w_A[0] + s2 * w_A[1]) / c1
-    Qdot = (along, c2 * w_A[1] - s2 * w_A[0], s1 * along + w_A[2])
-    k, d = constant["stiffness"], constant["damping"]
+    k, d, Qdot = constant["stiffness"], constant["damping"], _rates(c1, s1, c2, s2, w_A)
     s, e = _halfway(A, C)
     rdot_B = _turn(-s, e, rdot_A)
     energy_out[0] += 0.5 * (dot(Q, _times(k, 0, Q)) + k[3] * dot(r_A, r_A))

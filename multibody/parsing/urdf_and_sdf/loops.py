@@ -37,7 +37,8 @@ def open_loops(document: DocumentDescription, diagnostics: Diagnostics) -> None:
     joints = [(owner, joint) for owner in owners for joint in owner.joints]
     for owner, joint in sorted(joints, key=lambda pair: pair[1].type in _ABOUT_A_POINT):
         loop = _path(joint.child, joint.parent, neighbours)  # ends at once for a child that is new
-        if loop is None or not _may_close(joint, loop):
+        may_close = joint.type in _TYPES and any(other.type != "fixed" for other in [joint, *(loop or ())])
+        if loop is None or len(loop) < 2 or not may_close:
             neighbours.setdefault(joint.parent, []).append((joint.child, joint))
             neighbours.setdefault(joint.child, []).append((joint.parent, joint))
             continue
@@ -46,11 +47,6 @@ def open_loops(document: DocumentDescription, diagnostics: Diagnostics) -> None:
         lost = _lost(joint, document)
         others = f"; its {', '.join(lost)} {'have' if len(lost) > 1 else 'has'} no effect" if lost else ""
         diagnostics.warn(joint.location, f"joint '{joint.name}' closes a loop: it is a loop joint{others}.")
-
-
-def _may_close(joint: JointDescription, loop: list[JointDescription]) -> bool:
-    """Whether a joint becomes a loop joint, given the others of its loop."""
-    return joint.type in _TYPES and len(loop) > 1 and any(j.type != "fixed" for j in [joint, *loop])
 
 
 def _path(

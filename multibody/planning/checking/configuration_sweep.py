@@ -18,8 +18,8 @@ from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY, find_cand
 from merganser.geometry.proximity.layout import work_dtype
 from merganser.geometry.proximity.narrow_phase import is_any_nearer
 from merganser.multibody import kernels
-from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.kernels import checked_arrays, layout
+from merganser.multibody.kernels.frames import geometry_poses
 from merganser.multibody.planning.checking.body_pairs import BodyPairs
 from merganser.multibody.planning.checking.edge_checks import Unanswered
 

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.optimization.arrays import vector
 from merganser.framework.trajectories import PiecewisePolynomial
 from merganser.multibody.planning.checking.collision_checker import CollisionChecker
-from merganser.multibody.planning.checking.records import RobotCollisionType
 from merganser.multibody.planning.limits import checked_limits, positive_number
+from merganser.multibody.tree import BodyIndex
 
 Array = NDArray[Any]
 _ROUNDING = 1e-6  # by which elements of quaternions may be beyond 1
@@ -153,17 +153,9 @@ def ShortcutPath(checker: CollisionChecker, path: ArrayLike, *, num_attempts: in
             continue
         between = checker.InterpolateBetweenConfigurations
         a, b = between(points[i], points[i + 1], first - i), between(points[j], points[j + 1], last - j)
-        if checker.CheckEdgeCollisionFree(a, b) and _are_free(checker, (points[i], a), (b, points[j + 1])):
+        if all(checker.CheckEdgeCollisionFree(*edge) for edge in ((a, b), (points[i], a), (b, points[j + 1]))):
             points = [*points[: i + 1], a, b, *points[j + 1 :]]
-    return np.column_stack(_without_repeats(points))
-
-
-def _are_free(checker: CollisionChecker, *edges: tuple[Array, Array]) -> bool:
-    return all(checker.CheckEdgeCollisionFree(*edge) for edge in edges)
-
-
-def _without_repeats(points: list[Array]) -> list[Array]:
-    return [point for k, point in enumerate(points) if k == 0 or not np.array_equal(point, points[k - 1])]
+    return np.column_stack([p for k, p in enumerate(points) if k == 0 or not np.array_equal(p, points[k - 1])])
 
 
 class _Tree:
@@ -228,11 +220,5 @@ def _check_ends(checker: CollisionChecker, ends: list[Array], low: Array, high: 
             raise ValueError(f"PlanRrtConnect(): the {end} is out of bounds at positions {outside}: {q.tolist()}.")
         if not checker.CheckConfigCollisionFree(q):
             kinds = checker.ClassifyBodyCollisions(q)
-            bodies = [plant.get_body(i).scoped_name() for i, kind in _numbered(plant, kinds) if kind]
+            bodies = [plant.get_body(BodyIndex(i)).scoped_name() for i, kind in enumerate(kinds) if kind]
             raise ValueError(f"PlanRrtConnect(): the {end} is in collision: bodies {list(map(str, bodies))}.")
-
-
-def _numbered(plant: Any, kinds: list[RobotCollisionType]) -> list[tuple[Any, RobotCollisionType]]:
-    from merganser.multibody.tree import BodyIndex
-
-    return [(BodyIndex(i), kind) for i, kind in enumerate(kinds)]

@@ -28,7 +28,7 @@ from merganser.geometry.optimization.iris import (
 )
 from merganser.geometry.optimization.sets.sampling import RegionSampler
 from merganser.multibody.inverse_kinematics.distance_constraints import DistanceConstraint
-from merganser.multibody.inverse_kinematics.plant_geometries import query_of
+from merganser.multibody.inverse_kinematics.posture_functions import query_of
 from merganser.multibody.planning.limits import position_box
 from merganser.multibody.planning.regions.counterexamples import (
     AdditionalConstraints,

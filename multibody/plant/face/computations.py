@@ -1,22 +1,12 @@
-"""Functions of MultibodyPlant: system matrices, inverse dynamics, energies, centre of mass, force elements.
-
-Functions of MultibodyPlant: poses, velocities, accelerations and Jacobians of bodies, frames and points.
-
-Functions of MultibodyPlant: positions and velocities.
-"""
+"""Functions of MultibodyPlant in a Context: dynamics, energies, kinematics, Jacobians, positions and velocities."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-from numpy.typing import NDArray
 
 from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import ForceElements, PlantComputations
 from merganser.multibody.plant.face.delegation import from_part, from_tree
-from merganser.multibody.plant.frames import FrameMotion
 from merganser.multibody.plant.jacobians import PlantJacobians, VelocityMaps
-from merganser.multibody.plant.kinematics import PlantKinematics
+from merganser.multibody.plant.kinematics import FrameMotion, PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state import FreeBodies, PlantState
 from merganser.multibody.tree import MultibodyTree
@@ -109,9 +99,6 @@ class DynamicsFace:
     CalcSpatialInertia = from_part(CenterOfMass.calc_spatial_inertia)
 
 
-if TYPE_CHECKING:
-    pass
-
 class KinematicsFace:
     """Kinematics in a Context.
 
@@ -174,9 +161,6 @@ class KinematicsFace:
     MakeVelocityToQDotMap = from_part(VelocityMaps.make_velocity_to_qdot_map)
     MakeQDotToVelocityMap = from_part(VelocityMaps.make_qdot_to_velocity_map)
     IsVelocityEqualToQDot = from_part(VelocityMaps.is_velocity_equal_to_qdot)
-
-
-Array = NDArray[Any]
 
 
 class StateFace:

@@ -1,13 +1,4 @@
-"""Functions of MultibodyPlant: elements, names and limits of coordinates, and what follows from the topology.
-
-Functions of MultibodyPlant: frames and shapes in a SceneGraph.
-
-Functions of MultibodyPlant: ports.
-
-Functions of MultibodyPlant: settings of contact, and constraints.
-
-Functions of MultibodyPlant: joints that close loops.
-"""
+"""Functions of MultibodyPlant about the model: elements, geometry, ports, contact, constraints and loops."""
 
 from __future__ import annotations
 
@@ -20,10 +11,10 @@ from merganser.framework.common.delegation import written_out
 from merganser.framework.common.deprecation import deprecated_method
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HydroelasticContactRepresentation
+from merganser.multibody.deformable.model import DeformableModel
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_geometry import ContactGeometry
 from merganser.multibody.plant.contact_settings import ContactSettings, ContactsOfKinds
-from merganser.multibody.plant.deformable_model import DeformableModel
 from merganser.multibody.plant.face.delegation import from_part, from_tree
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.input_ports import InputPorts

@@ -5,7 +5,7 @@ theorem (contact/derivatives.py). Poses come with their derivatives through the 
 from geometry/proximity/manifold_derivatives.py. Forces of continuous plants are functions, and run over lanes as all
 else does (workspaces.py).
 
-    values of q, v, v*, poses --contact/step.py: hold--> v+                       on floats
+    values of q, v, v*, poses --dynamics/step.py: hold--> v+                       on floats
     v+ and lanes of the same --differentiate_step--> next state                    over lanes
 
 Properties of materials live in the SceneGraph and are floats there: there are no derivatives by them.
@@ -23,7 +23,13 @@ from merganser.framework.autodiff.blocks import refuse_counts
 from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.proximity.manifold_derivatives import contact_lanes_dtype, differentiate_manifolds
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
-from merganser.multibody.contact.contact_pairs import OF_FACE, OF_KIND, make_contact_pairs
+from merganser.multibody.contact.contact_pairs import (
+    OF_FACE,
+    OF_KIND,
+    largest_speed,
+    make_contact_pairs,
+    margin_of_step,
+)
 from merganser.multibody.contact.derivatives import (
     LACKS_SIZE,
     SINGULAR,
@@ -33,12 +39,11 @@ from merganser.multibody.contact.derivatives import (
     contact_pair_lanes_dtype,
     drive_lanes_dtype,
 )
-from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
-from merganser.multibody.contact.impending import largest_speed, margin_of_step
 from merganser.multibody.contact.penalty import penalty_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
-from merganser.multibody.contact.step import (
+from merganser.multibody.dynamics.records import NOT_SOLVED, NUM_PAIRS, SOLVED, StepResults
+from merganser.multibody.dynamics.step import (
     count_limits,
     drop_distant,
     find_contact_pairs,
@@ -46,9 +51,9 @@ from merganser.multibody.contact.step import (
     pose_problem,
     solve,
 )
-from merganser.multibody.contact.step_records import NOT_SOLVED, NUM_PAIRS, SOLVED, StepResults
 from merganser.multibody.kernels import generalized_forces, layout
 from merganser.multibody.kernels.actuators import ERROR, FEEDFORWARD, VELOCITY_TARGET
+from merganser.multibody.kernels.frames import geometry_poses
 from merganser.multibody.kernels.velocity_products import num_passes
 from merganser.multibody.plant.scalars.chain_rules import FloatModel
 from merganser.multibody.plant.scalars.lanes import STEP, LaneRecords, LaneStep, LaneSteps, merge_lanes, split_lanes
@@ -302,48 +307,30 @@ class ContactGradients:
             return found, None, None
         num_points, num_of_geometries = np.searchsorted(origins, [OF_FACE, OF_KIND]).tolist()
         made: list[LaneRecords] = []
-        if num_of_geometries:
+        contact, sources, w = self.buffers.model.contact, found.contact_pairs["source"], self._w
+        materials = self.buffers.geometry.materials, self._arrays.tree_of_mobod
+        if num_of_geometries:  # pairs of points
             poses = self._geometry_poses(context)
-            made.append(self._pairs_of_points(context, poses, found, num_points))
-            if num_points < num_of_geometries:
-                faces = self._follow_faces(poses, found)
-                made.append(self._pairs_of_faces(poses, found, faces, num_of_geometries - num_points))
-        if num_of_geometries < len(origins):
-            made.append(self._pairs_of_kinds(found.contact_pairs["source"][num_of_geometries:]))
+            contacts = self._follow_contacts(context, poses, found.candidates, found.contacts)
+            pairs = LaneRecords(np.zeros((1, len(found.contacts)), contact_pair_lanes_dtype), 0)
+            w.call(make_contact_pairs, *materials, poses, found.candidates, contacts, pairs)
+            made.append(_chosen(pairs, sources[:num_points]))
+        if num_points < num_of_geometries:  # and of faces
+            faces = self._follow_faces(poses, found)
+            corners, numbers = (LaneRecords(lanes, poses.num_derivatives) for lanes in faces)
+            pairs = LaneRecords(np.zeros((1, num_of_geometries - num_points), contact_pair_lanes_dtype), 0)
+            of_faces = found.surface_pairs, corners, numbers, found.owners
+            w.call(make_hydroelastic_pairs, *materials, contact.geometry.points, poses, *of_faces, 0, pairs)
+            made.append(pairs)
+        if num_of_geometries < len(origins):  # and of a program's own kinds
+            pairs = LaneRecords(np.zeros((1, self._arrays.most_pairs_of_kinds), contact_pair_lanes_dtype), 0)
+            w.call(make_pairs_of_kinds, contact.sources, np.inf, 0, contact.source_numbers, w.position, pairs)
+            made.append(_chosen(pairs, sources[num_of_geometries:]))
         if len(made) == 1:
             return found, made[0], faces
         num_derivatives = max(pairs.num_derivatives for pairs in made)
         lanes = [np.broadcast_to(pairs.lanes, (max(num_derivatives, 1), len(pairs))) for pairs in made]
         return found, LaneRecords(np.concatenate(lanes, axis=1), num_derivatives), faces
-
-    def _pairs_of_points(
-        self, context: Context, poses: LaneRecords, found: StepResults, num_points: int
-    ) -> LaneRecords:
-        """The contact pairs of points, in lanes."""
-        contacts = self._follow_contacts(context, poses, found.candidates, found.contacts)
-        pairs = LaneRecords(np.zeros((1, len(found.contacts)), contact_pair_lanes_dtype), 0)
-        materials = self.buffers.geometry.materials, self._arrays.tree_of_mobod
-        self._w.call(make_contact_pairs, *materials, poses, found.candidates, contacts, pairs)
-        return _chosen(pairs, found.contact_pairs["source"][:num_points])
-
-    def _pairs_of_faces(
-        self, poses: LaneRecords, found: StepResults, faces: tuple[Array, Array], count: int
-    ) -> LaneRecords:
-        """The contact pairs of faces, in lanes."""
-        materials = self.buffers.geometry.materials, self._arrays.tree_of_mobod
-        geometry = self.buffers.model.contact.geometry
-        corners, numbers = (LaneRecords(lanes, poses.num_derivatives) for lanes in faces)
-        pairs = LaneRecords(np.zeros((1, count), contact_pair_lanes_dtype), 0)
-        of_faces = found.surface_pairs, corners, numbers, found.owners
-        self._w.call(make_hydroelastic_pairs, *materials, geometry.points, poses, *of_faces, 0, pairs)
-        return pairs
-
-    def _pairs_of_kinds(self, sources: Array) -> LaneRecords:
-        """The contact pairs of a program's own kinds, in lanes."""
-        contact, w = self.buffers.model.contact, self._w
-        pairs = LaneRecords(np.zeros((1, self._arrays.most_pairs_of_kinds), contact_pair_lanes_dtype), 0)
-        w.call(make_pairs_of_kinds, contact.sources, np.inf, 0, contact.source_numbers, w.position, pairs)
-        return _chosen(pairs, sources)
 
     def _follow_faces(self, poses: LaneRecords, found: StepResults) -> tuple[Array, Array]:
         """Corners and numbers of the faces of contact surfaces in lanes."""
@@ -352,7 +339,8 @@ class ContactGradients:
             return faces[0][np.newaxis].astype(np.complex128), faces[1][np.newaxis].astype(np.complex128)
         arrays = self.buffers.geometry.hydroelastic
         assert arrays is not None
-        return differentiate_surfaces(arrays, *_differentials(poses), found.surface_pairs, faces, STEP)
+        X_WG, dX_WG = poses.lanes[0].real.copy(), np.moveaxis(poses.lanes.imag, 0, -1) / STEP
+        return differentiate_surfaces(arrays, X_WG, dX_WG, found.surface_pairs, faces, STEP)
 
     def _with_faces(self, found: StepResults, faces: _Faces, pairs: LaneRecords | None) -> StepResults:
         """The same with derivatives of faces, for the sample."""
@@ -418,11 +406,6 @@ def _chosen(pairs: LaneRecords, sources: Array) -> LaneRecords:
         return pairs
     made, places = np.unique(given, return_index=True)
     return LaneRecords(pairs.lanes[:, places[np.searchsorted(made, sources)]], pairs.num_derivatives)
-
-
-def _differentials(poses: LaneRecords) -> tuple[Array, Array]:
-    """Poses, shape [n, 4, 4], and their derivatives, shape [n, 4, 4, num_derivatives]."""
-    return poses.lanes[0].real.copy(), np.moveaxis(poses.lanes.imag, 0, -1) / STEP
 
 
 def _common_count(arguments: Iterable[Any]) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.multibody.contact.joint_limits import limited_position
+from merganser.multibody.contact.plant_problem import limited_position
 from merganser.multibody.plant.contact_geometry import listed
 from merganser.multibody.plant.step.sample import ContactSample
 
@@ -142,7 +142,14 @@ def _refuse_or_warn(dynamics: Any, context: Context, w: Any) -> None:
     acting = [constraints] if constraints else []
     numbers, can_touch = _numbers_of(w.x), dynamics.contact_geometry.may_touch
     if numbers is not None:
-        acting += _limits_beyond(dynamics, numbers)
+        beyond = [
+            joint.name()
+            for limit in dynamics.model.contact.limits
+            for joint in dynamics.model.tree.joints
+            if joint.position_start() == limit["q"]
+            and not limit["lower"] <= limited_position(limit, numbers)[0] <= limit["upper"]
+        ]
+        acting += [f"the limits of joints {listed(beyond)}"] if beyond else []
         if can_touch and context.has_input(dynamics.inputs.geometry_query.get_index()):
             can_touch, touching = False, _touching(dynamics, context)
             acting += [f"contact of geometries {listed(touching)}"] if touching else []
@@ -165,18 +172,6 @@ def _refuse_or_warn(dynamics: Any, context: Context, w: Any) -> None:
             f"The dynamics of plant '{dynamics.model.path()}' in symbolic expressions leave out "
             f"{'; '.join(left_out)}. They hold where nothing of that acts.",
         )
-
-
-def _limits_beyond(dynamics: Any, x: Array) -> list[str]:
-    """The joints that are beyond their limits at a state, in words."""
-    beyond = [
-        joint.name()
-        for limit in dynamics.model.contact.limits
-        for joint in dynamics.model.tree.joints
-        if joint.position_start() == limit["q"]
-        and not limit["lower"] <= limited_position(limit, x)[0] <= limit["upper"]
-    ]
-    return [f"the limits of joints {listed(beyond)}"] if beyond else []
 
 
 def _touching(dynamics: Any, context: Context) -> list[str]:

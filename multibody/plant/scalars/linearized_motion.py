@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.autodiff import ExtractValue
-from merganser.multibody.contact.step import SMALLEST_COSINE
+from merganser.multibody.dynamics.step import SMALLEST_COSINE
 
 if TYPE_CHECKING:
     from merganser.framework import Context, InputPort

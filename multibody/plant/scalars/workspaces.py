@@ -217,7 +217,9 @@ class AutoDiffWorkspace(Workspace):
         """
         self._look_at_parameters()
         if kernel in _KINEMATICS and all(map(operator.is_, arguments, _KINEMATICS[kernel](self))):
-            self._postpone(kernel, arguments)
+            pending = functools.partial(self.call_over_lanes, kernel, *arguments)  # when its records are read
+            for place in places_of(kernel).written:
+                arguments[place].pending = pending
             return None
         if kernel in _DYNAMICS and self._is_about_this_state(kernel, arguments):
             status = self._call_rule(kernel, arguments)
@@ -234,12 +236,6 @@ class AutoDiffWorkspace(Workspace):
             self._floats.clear()
             self._rules = None
             self.store.invalid &= ~self.parameter_bit
-
-    def _postpone(self, kernel: Any, arguments: tuple[Any, ...]) -> None:
-        """Has the records of the kinematics computed when they are read."""
-        pending = functools.partial(self.call_over_lanes, kernel, *arguments)
-        for place in places_of(kernel).written:
-            arguments[place].pending = pending
 
     def _is_about_this_state(self, kernel: Any, arguments: tuple[Any, ...]) -> bool:
         """Whether a kernel of dynamics is called for the state, the parameters and gravity of the Context."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.multibody.contact.step_records import Multipliers
+from merganser.multibody.dynamics.records import Multipliers
 from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.plant.workspace import Workspace
 

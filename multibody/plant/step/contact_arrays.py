@@ -81,8 +81,18 @@ class ContactModelArrays:
         self.matrix_size = int((self.trees["num_v"] ** 2).sum())
         self.most_velocities = max(sizes, default=0)
         self.limits = _limits_of(tree)
-        self.frictions = _frictions_of(tree)
-        self.contacts_of_kinds = _acting_contacts(tree, self.tree_of_mobod)
+        rows = [
+            (tree.mobod_of_joint[joint.index()], k, joint.velocity_start() + k)
+            for joint in tree.joints
+            if joint._may_have_friction
+            for k in range(joint.num_velocities())
+        ]
+        self.frictions = np.array(rows, friction_dtype)
+        self.contacts_of_kinds = [
+            contact
+            for contact in tree.contacts
+            if any(self.tree_of_mobod[tree.mobod_of_body[body]] >= 0 for body in contact.bodies)
+        ]
         self.sources, self.source_numbers = _sources_of(tree, self.contacts_of_kinds)
         self.most_pairs_of_kinds = int(self.sources["num_pairs"].sum())
         self.source_ids: list[GeometryId] = [id for contact in self.contacts_of_kinds for id in contact.ids]
@@ -112,24 +122,17 @@ class ContactModelArrays:
             scratch, M = np.zeros(len(tree.topology), layout.scratch_dtype(np.float64)), np.zeros((num_v, num_v))
             kernels.position_kinematics.interpreted(tree.topology, parameters, q, position)
             kernels.mass_matrix.interpreted(tree.topology, parameters, position, scratch, M)
-            held, share = (self._of_limits(values) for values in (M.diagonal(), _free_shares(M)))
+            try:  # inertia that each velocity feels where all others are free, over that where they are held
+                shares = 1.0 / np.maximum(np.linalg.inv(M).diagonal() * M.diagonal(), 1.0)
+            except np.linalg.LinAlgError:  # without inertia in some direction, which the dynamics will report
+                shares = np.ones(num_v)
+            places = list(zip(self.limits["v"].tolist(), self.limits["num_v"].tolist()))  # three of a ball
+            held, share = (
+                np.array([values[v : v + n].mean() for v, n in places]) for values in (M.diagonal(), shares)
+            )
             omega = 2.0 * np.pi / _LIMIT_PERIOD
             self._limit_springs = held * share**0.5 * omega**2, share**0.5 / (omega * _LIMIT_LENGTH)
         return self._limit_springs
-
-    def _of_limits(self, values: Array) -> Array:
-        """Values of velocities for each limit; the mean of a ball's three."""
-        places = zip(self.limits["v"].tolist(), self.limits["num_v"].tolist())
-        return np.array([values[v : v + num_v].mean() for v, num_v in places])
-
-
-def _free_shares(M: Array) -> Array:
-    """Inertia that each velocity feels where all others are free, 1 / (M^-1)_ii, over M_ii, where they are held."""
-    try:
-        products = np.linalg.inv(M).diagonal() * M.diagonal()
-    except np.linalg.LinAlgError:  # without inertia in some direction, which the dynamics will report
-        return np.ones(len(M))
-    return 1.0 / np.maximum(products, 1.0)
 
 
 def _roots_of_trees(topology: Array) -> list[int]:
@@ -159,16 +162,6 @@ def _limits_of(tree: MultibodyTree) -> Array:
     return np.array(rows, limit_dtype)
 
 
-def _frictions_of(tree: MultibodyTree) -> Array:
-    rows = [
-        (tree.mobod_of_joint[joint.index()], k, joint.velocity_start() + k)
-        for joint in tree.joints
-        if joint._may_have_friction
-        for k in range(joint.num_velocities())
-    ]
-    return np.array(rows, friction_dtype)
-
-
 def joints_with_limits_left_out(tree: MultibodyTree) -> list[str]:
     """Names of joints whose limits bound nothing that a velocity moves alone, as roll, pitch and yaw."""
     return [
@@ -176,15 +169,6 @@ def joints_with_limits_left_out(tree: MultibodyTree) -> list[str]:
         for joint in tree.joints
         if not joint.kind.has_equal_rates()
         and np.isfinite(np.concatenate([joint.position_lower_limits(), joint.position_upper_limits()])).any()
-    ]
-
-
-def _acting_contacts(tree: MultibodyTree, tree_of_mobod: Array) -> list[ContactOfKind]:
-    """The contacts of kinds of a finalized tree of which one body can move, or both."""
-    return [
-        contact
-        for contact in tree.contacts
-        if any(tree_of_mobod[tree.mobod_of_body[body]] >= 0 for body in contact.bodies)
     ]
 
 

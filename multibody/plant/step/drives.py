@@ -3,8 +3,8 @@
     u = max(-e, min(e, -Kp (q - qd) - Kd (v - vd) + u_ff))
 
 In a continuous plant, and for actuators without controller, this is a function of state and inputs. In a discrete
-plant, q and v are those at the end of the step, which is solved together with the motion (../../kernels/drives.py). The
-equations are in ../../kernels/actuators.py.
+plant, q and v are those at the end of the step, which is solved together with the motion. The equations are in
+../../kernels/actuators.py.
 """
 
 from __future__ import annotations

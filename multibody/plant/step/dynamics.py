@@ -1,6 +1,6 @@
 """The dynamics of a plant in a Context: derivatives of the state, or discrete steps, with all that acts and holds.
 
-Its source is ../../contact/step.py; here it gets its arrays, and what it says by a status becomes larger arrays,
+Its source is ../../dynamics/step.py; here it gets its arrays, and what it says by a status becomes larger arrays,
 another approximation, or an error. See ../../contact/README.md for the mathematics of contact.
 """
 
@@ -24,19 +24,9 @@ from merganser.geometry.proximity.manifolds import contact_manifolds
 from merganser.multibody import kernels
 from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_CONVERGED, SAP
-from merganser.multibody.contact.plant_step import end_step, start_step
-from merganser.multibody.contact.step import (
-    accelerate,
-    calc_derivatives,
-    find_forces,
-    find_next_pass,
-    find_penalty_forces,
-    move,
-    move_freely,
-    take_step,
-)
-from merganser.multibody.contact.step_kernels import solver_of
-from merganser.multibody.contact.step_records import (
+from merganser.multibody.contact.plant_forces import end_step
+from merganser.multibody.contact.plant_problem import start_step
+from merganser.multibody.dynamics.records import (
     BAD_INPUT,
     BAD_PAIR,
     BAD_POSE,
@@ -53,6 +43,17 @@ from merganser.multibody.contact.step_records import (
     Inputs,
     StepResults,
 )
+from merganser.multibody.dynamics.step import (
+    accelerate,
+    calc_derivatives,
+    find_forces,
+    find_next_pass,
+    find_penalty_forces,
+    move,
+    move_freely,
+    take_step,
+)
+from merganser.multibody.dynamics.step_kernels import solver_of
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.arguments import check_pitches, checked
 from merganser.multibody.plant.computations import ForceElements
@@ -87,7 +88,7 @@ from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-    from merganser.multibody.plant.step.deformable_steps import DeformableSteps
+    from merganser.multibody.deformable.steps import DeformableSteps
 
 Array = NDArray[Any]
 
@@ -207,7 +208,7 @@ class PlantDynamics:
     def raise_failure(
         self, context: Context, w: Workspace, status: int, failed: StepBuffers | None = None
     ) -> None:
-        """Raises an error that says why there are no dynamics, see contact/step.py.
+        """Raises an error that says why there are no dynamics, see dynamics/step.py.
 
         Args:
             context: of the plant.
@@ -255,7 +256,7 @@ class PlantDynamics:
     # ------------------------------------------------------------------ discrete steps
 
     def _take_step(self, context: Context, w: Workspace, result: Array) -> int:
-        """Computes the state one step later into `result`; returns 0, or why it failed (see contact/step.py)."""
+        """Computes the state one step later into `result`; returns 0, or why it failed (see dynamics/step.py)."""
         self._compile_contact_ahead(context, w)
         table, h = self.inputs.actuators_in(context), self.model.time_step
         inputs = self.inputs.read(context, w, table)
@@ -279,7 +280,7 @@ class PlantDynamics:
         return status
 
     def must_run(self, context: Context, buffers: StepBuffers, controllers: Controllers, status: int | None) -> bool:
-        """Makes arrays ready for a function of contact/step.py, and again where these or the solver did not suffice.
+        """Makes arrays ready for a function of dynamics/step.py, and again where these or the solver did not suffice.
 
             status = None
             while dynamics.must_run(context, buffers, controllers, status):

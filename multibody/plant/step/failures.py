@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.multibody.contact.layout import NOT_A_NUMBER, NOT_CONVERGED
-from merganser.multibody.contact.step_records import OUTCOME, StepResults
+from merganser.multibody.dynamics.records import OUTCOME, StepResults
 from merganser.multibody.kernels.step import NOT_CONVERGED as NO_STEP
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import BodyIndex
-from merganser.multibody.tree.coordinate_names import position_names, velocity_names
+from merganser.multibody.tree.coordinates import position_names, velocity_names
 
 if TYPE_CHECKING:
     from merganser.framework import Context

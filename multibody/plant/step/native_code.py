@@ -1,4 +1,4 @@
-"""The plant in the native plan: derivatives or steps (../../contact/step_operation.py), and what they leave."""
+"""The plant in the native plan: derivatives or steps (../../dynamics/operation.py), and what they leave."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from merganser.multibody import kernels
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
 from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
-from merganser.multibody.contact.plant_step import start_step
-from merganser.multibody.contact.step_kernels import Plant, addresses_of, solver_of
-from merganser.multibody.contact.step_operation import (
+from merganser.multibody.contact.plant_problem import start_step
+from merganser.multibody.dynamics.operation import (
     DerivativesRecord,
     StepRecord,
 )
-from merganser.multibody.contact.step_records import Inputs, Model, Part, State
+from merganser.multibody.dynamics.records import Inputs, Model, Part, State
+from merganser.multibody.dynamics.step_kernels import Plant, addresses_of, solver_of
 from merganser.multibody.plant.step.drives import Controllers
 from merganser.multibody.plant.step.sample import SampleBox, SampleBuffers
 from merganser.multibody.plant.step.step_buffers import StepBuffers
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_DERIVATIVES = OptionalCode("merganser.multibody.contact.step_operation", "DERIVATIVES", "plant_derivatives")
-_STEP = OptionalCode("merganser.multibody.contact.step_operation", "STEP", "plant_step")
-_SLOPES = OptionalCode("merganser.multibody.contact.step_operation", "SLOPES", "plant_slopes")
-_INPUTS = OptionalCode("merganser.multibody.contact.step_operation", "INPUTS", "plant_inputs")
+_DERIVATIVES = OptionalCode("merganser.multibody.dynamics.operation", "DERIVATIVES", "plant_derivatives")
+_STEP = OptionalCode("merganser.multibody.dynamics.operation", "STEP", "plant_step")
+_SLOPES = OptionalCode("merganser.multibody.dynamics.operation", "SLOPES", "plant_slopes")
+_INPUTS = OptionalCode("merganser.multibody.dynamics.operation", "INPUTS", "plant_inputs")
 _STEP_WITH_DEFORMABLES = OptionalCode(
-    "merganser.multibody.contact.step_operation", "STEP_WITH_DEFORMABLES", "plant_step_with_deformables"
+    "merganser.multibody.dynamics.operation", "STEP_WITH_DEFORMABLES", "plant_step_with_deformables"
 )
 _NO_PLACE = Placed(0, (0,))
 _OF_POINTS = contact_manifolds, make_contact_pairs
@@ -225,9 +225,6 @@ class NativeDynamics:
     def _is_discrete(self) -> bool:
         return self._dynamics.model.is_discrete
 
-    def _may_touch(self) -> bool:
-        return self._dynamics.may_touch
-
     def _check_of(
         self, context: Context, step: StepBuffers, controllers_of: Callable[[Controllers], Controllers] | None = None
     ) -> Callable[[], bool]:
@@ -259,7 +256,7 @@ class NativeDynamics:
     def _constrains_at_once(self) -> bool:
         """Whether there are constraints from the beginning, as far as one can see: not only joint limits."""
         has_friction = self._is_discrete() and len(self._dynamics.model.contact.frictions) > 0
-        return self._may_touch() or self._dynamics.constraints.has_rows() or has_friction
+        return self._dynamics.may_touch or self._dynamics.constraints.has_rows() or has_friction
 
     def _can_constrain(self) -> bool:
         """Whether the kernels are compiled that hold something, or this process has to compile them."""

@@ -19,7 +19,7 @@ from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
 from merganser.framework.primitives.discrete import difference_quotient
 from merganser.framework.when_to_compile import OptionalCode
-from merganser.multibody.contact.step_operation import ContactForcesRecord
+from merganser.multibody.dynamics.operation import ContactForcesRecord
 
 if TYPE_CHECKING:
     from merganser.framework import LeafContext
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_CONTACT_FORCES = OptionalCode("merganser.multibody.contact.step_operation", "CONTACT_FORCES", "contact_forces")
+_CONTACT_FORCES = OptionalCode("merganser.multibody.dynamics.operation", "CONTACT_FORCES", "contact_forces")
 
 
 def _place_of(context: LeafContext, array: Array) -> int:

@@ -1,6 +1,6 @@
 """Samples: what a step started from and found, for output ports; and the boxes that keep them in a Context.
 
-A step leaves StepResults (../../contact/step_records.py) in arrays that the next one overwrites. A sample is a copy of
+A step leaves StepResults (../../dynamics/records.py) in arrays that the next one overwrites. A sample is a copy of
 what they hold, and of the parameters. In files of contexts (context/context_file.py) it is a list of plain values.
 """
 
@@ -22,11 +22,11 @@ from merganser.geometry.proximity.layout import contact_dtype
 from merganser.geometry.registration.ids import GeometryId
 from merganser.multibody.contact.contact_pairs import OF_FACE, OF_KIND
 from merganser.multibody.contact.hydroelastic_pairs import SPRINGS_OF_TRIANGLES, TRIANGLES
+from merganser.multibody.contact.plant_forces import calc_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
-from merganser.multibody.contact.plant_step import calc_forces
-from merganser.multibody.contact.step_operation import COUNT, HAS_FORCES, WHICH
-from merganser.multibody.contact.step_operation import Sample as SampleNumbers
-from merganser.multibody.contact.step_records import SOLVED, StepResults
+from merganser.multibody.dynamics.operation import COUNT, HAS_FORCES, WHICH
+from merganser.multibody.dynamics.operation import Sample as SampleNumbers
+from merganser.multibody.dynamics.records import SOLVED, StepResults
 from merganser.multibody.plant.step.contact_arrays import ContactModelArrays
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
@@ -213,7 +213,11 @@ def sample_of_step(buffers: StepBuffers, w: Workspace, out: StepResults, F_appli
         row_forces,
     )  # fmt: skip
     sample = sample_of_contacts(buffers, found, forces, tau, tau_joints, row_forces, out.statistics.item())
-    return sample if buffers.deformable is None else buffers.deformable.add_contacts(sample, buffers, out)
+    of_deformables = None if buffers.deformable is None else buffers.deformable.contacts_of(tau, buffers, out)
+    if of_deformables is None:
+        return sample
+    tau, surfaces = of_deformables
+    return sample._replace(tau=tau, deformables=Surfaces(*surfaces))
 
 
 def sample_of_numbers(
@@ -451,7 +455,10 @@ class SampleBox(AbstractValue):
         Raises:
             TypeError: it is no sample of a plant with such coordinates, nor None.
         """
-        if value is not None and not self._may_hold(value):
+        is_fit = isinstance(value, DynamicsSample) and all(  # of whichever scalar type
+            getattr(array, "shape", shape) == shape for array, shape in zip(value, self._shapes)
+        )
+        if value is not None and not is_fit:
             raise TypeError(
                 "The abstract state of a plant is what the last step of a plant like it has left, or None; got "
                 f"{type(value).__name__}."
@@ -461,12 +468,6 @@ class SampleBox(AbstractValue):
             return
         self._value, self._count = float_sample(value), self._buffers.count()
         self._buffers.put(self._value)
-
-    def _may_hold(self, value: Any) -> bool:
-        """Whether a value is a sample of a plant with such coordinates, of whichever scalar type."""
-        return isinstance(value, DynamicsSample) and all(
-            getattr(array, "shape", shape) == shape for array, shape in zip(value, self._shapes)
-        )
 
     def SetFrom(self, other: AbstractValue) -> None:
         """Shares the sample of another box."""

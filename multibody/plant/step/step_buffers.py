@@ -1,4 +1,4 @@
-"""The arrays of steps of one plant in one Context, as the records that ../../contact/step.py works on."""
+"""The arrays of steps of one plant in one Context, as the records that ../../dynamics/step.py works on."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ from merganser.multibody.contact.hydroelastic_pairs import (
 from merganser.multibody.contact.layout import SolverWork, result_dtype, row_dtype
 from merganser.multibody.contact.penalty import limit_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES, ProblemArrays, ProblemTrees, drive_dtype
-from merganser.multibody.contact.step_kernels import StepCode, functions_of, interpreted_kernels
-from merganser.multibody.contact.step_records import (
+from merganser.multibody.dynamics.records import (
     NUM_CANDIDATES,
     NUM_CONTACTS,
     NUM_FACES,
@@ -53,6 +52,7 @@ from merganser.multibody.contact.step_records import (
     StepResults,
     Work,
 )
+from merganser.multibody.dynamics.step_kernels import StepCode, functions_of, interpreted_kernels
 from merganser.multibody.kernels.actuators import NUM_DESIRED_ROWS
 from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.layout import velocity_dtype
@@ -126,7 +126,7 @@ class StepBuffers:
     Attributes:
         time_step: h [s], which may change from step to step; 0 in continuous time.
         takes_steps: whether the dynamics are steps, and not derivatives.
-        model, state, work: records, see ../../contact/step_records.py.
+        model, state, work: records, see ../../dynamics/records.py.
         results: the last argument of steps, one for each set.
         geometry: what the geometries are that may touch.
         multipliers: of constraints in continuous time.
@@ -137,7 +137,7 @@ class StepBuffers:
         sample: the contacts of the last step; None without constraints.
         settings: of the solver in place of those of the plant; None at first.
         gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
-        deformable: arrays of deformable bodies, see deformable_buffers.py; None without them.
+        deformable: arrays of deformable bodies, see ../../deformable/steps.py; None without them.
         compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
     """
 
@@ -469,6 +469,7 @@ class StepBuffers:
         if len(drives):
             drives["v"], drives["p"], drives["d"] = controllers.velocities, controllers.p, controllers.d
             drives["limit"] = controllers.limits
+        settings = self.settings if self._fallback is None else self._fallback
         return ConstraintModel(
             is_complete=1,
             geometry=Geometry(
@@ -479,7 +480,7 @@ class StepBuffers:
             sources=arrays.sources,
             source_numbers=arrays.source_numbers,
             trees=arrays.plant_trees,
-            settings=self._settings_in_use(),
+            settings=self._settings_of.of_solver() if settings is None else settings,
             near_rigid_threshold=float(choices.near_rigid_threshold),
             constraint_rows=self._constraint_rows.rows,
             looks_ahead=int(self._looks_ahead),
@@ -506,10 +507,6 @@ class StepBuffers:
         work = Work._make([*self._first_of_work, *of_drives, self.multipliers.record])
         work.desired[2:] = self._dynamics.inputs.desired_constants
         return work
-
-    def _settings_in_use(self) -> Any:
-        given = self.settings if self._fallback is None else self._fallback
-        return self._settings_of.of_solver() if given is None else given
 
     def solve_by(self, settings: Any, looks_ahead: bool) -> None:
         """Has the next steps solve contact problems with other settings than those of the plant.

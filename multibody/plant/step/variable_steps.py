@@ -4,8 +4,8 @@ Such a plant declares two operations (framework/core/inside.py). "step" gives th
 
     (S_h(x) - x) / h                                                                       (1)
 
-with S_h the step of a discrete plant (contact/step.py), so that x plus h times that is the state after it; NaN where
-such a step has no solution. Its arguments are h, and how inputs follow the state: K of contact/linearized_inputs.py,
+with S_h the step of a discrete plant (dynamics/step.py), so that x plus h times that is the state after it; NaN where
+such a step has no solution. Its arguments are h, and how inputs follow the state: K of dynamics/linearized_inputs.py,
 and inputs that were sampled elsewhere. "inputs" samples what comes through the input ports. An input that does not
 follow the state acts as it is at the start of the step, and costs nothing. Time derivatives are what they always are.
 
@@ -29,7 +29,7 @@ from merganser.framework.core.inside import operation_slot
 from merganser.framework.native.memory.hinted_types import hinted_address
 from merganser.framework.native.memory.records_of_arrays import Placed, placed_beside
 from merganser.multibody import kernels
-from merganser.multibody.contact.linearized_inputs import (
+from merganser.multibody.dynamics.linearized_inputs import (
     InputSample,
     Linearization,
     linearize,
@@ -37,8 +37,7 @@ from merganser.multibody.contact.linearized_inputs import (
     sample,
     sample_inputs,
 )
-from merganser.multibody.contact.step import take_step
-from merganser.multibody.contact.step_operation import (
+from merganser.multibody.dynamics.operation import (
     WHICH,
     InputsRecord,
     Sample,
@@ -46,7 +45,8 @@ from merganser.multibody.contact.step_operation import (
     StepRecord,
     count_iterations,
 )
-from merganser.multibody.contact.step_records import NOT_SOLVED, SOLVED, Inputs, Model, Part, State
+from merganser.multibody.dynamics.records import NOT_SOLVED, SOLVED, Inputs, Model, Part, State
+from merganser.multibody.dynamics.step import take_step
 from merganser.multibody.plant.step.drives import Controllers, controllers_of
 from merganser.multibody.plant.step.sample import DynamicsSample, sample_of_numbers
 from merganser.multibody.plant.step.step_buffers import StepBuffers
@@ -267,7 +267,7 @@ class VariableSteps:
         w.store.invalid &= w.kinematics_clearing
 
     def _step(self, controllers: Controllers, inputs: Inputs, h: float, result: Array) -> int:
-        """The state after a step; returns 0, or why it failed (see contact/step.py)."""
+        """The state after a step; returns 0, or why it failed (see dynamics/step.py)."""
         dynamics, buffers, w = self._dynamics, self._python, self._w
         gain, given = self.arguments[1 : self._first_of_sample], None
         if self.follow():

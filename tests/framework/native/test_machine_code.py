@@ -139,7 +139,7 @@ def test_numba_is_imported_to_compile_and_not_to_load(tmp_path):
 
 OPERATION = """
 import sys
-from merganser.multibody.contact.step_operation import CONTACT_FORCES
+from merganser.multibody.dynamics.operation import CONTACT_FORCES
 CONTACT_FORCES.address()
 print("numba" in sys.modules)
 """

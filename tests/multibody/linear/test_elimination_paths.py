@@ -54,10 +54,19 @@ def columns(*tips: int) -> Array:
     return J
 
 
-def factored(problem: ContactProblem, blocks: list[Array]) -> tuple[Pattern, Array, Array, Array]:
-    """Paths and factor of the Hessian of a problem with one island; H itself, and H^-1 b for b of ones."""
+def factored(
+    problem: ContactProblem, blocks: list[Array], is_narrow: bool = False
+) -> tuple[Pattern, Array, Array, Array]:
+    """Paths and factor of the Hessian of a problem with one island; H itself, and H^-1 b for b of ones.
+
+    Args:
+        problem: of contacts.
+        blocks: of A.
+        is_narrow: whether blocks of J have only the columns that are not zero, and those between.
+    """
     settings, trees, constraints, _, jacobian = problem.arrays()
-    arrays = Problem(settings, trees, np.concatenate([A.ravel() for A in blocks]), constraints, jacobian)
+    given, J_given = (narrowed if is_narrow else lambda *same: same)(constraints, jacobian)
+    arrays = Problem(settings, trees, np.concatenate([A.ravel() for A in blocks]), given, J_given)
     num_v, num_trees, num_constraints = sum(len(A) for A in blocks), len(blocks), len(constraints)
     integers = np.zeros(integer_workspace_size(num_v, num_trees, num_constraints, num_trees**2), np.int64)
     islands = carve_islands(num_trees, num_constraints, integers)
@@ -85,6 +94,21 @@ def factored(problem: ContactProblem, blocks: list[Array]) -> tuple[Pattern, Arr
     assert factor(trees, pattern, num_trees, U)
     solve(trees, pattern, num_trees, U, x)
     return pattern, U, H, x
+
+
+def narrowed(constraints: Any, jacobian: Array) -> tuple[Any, Array]:
+    """The same without the columns of J before the first and behind the last that is not zero."""
+    constraints, parts = constraints.copy(), [np.zeros(0)]
+    for c in constraints:
+        for end in range(2 if c["tree_1"] >= 0 else 1):
+            start, n = int(c[f"jacobian_{end}"]), int(c[f"num_columns_{end}"])
+            J = jacobian[start : start + 3 * n].reshape(3, n)
+            used = np.flatnonzero(J.any(axis=0))
+            J = J[:, used[0] : used[-1] + 1]
+            c[f"column_{end}"], c[f"num_columns_{end}"] = used[0], J.shape[1]
+            c[f"jacobian_{end}"] = sum(map(len, parts))
+            parts.append(J.ravel())
+    return constraints, np.concatenate(parts)
 
 
 def problem_of(contacts: list[dict[int, Array]], sizes: list[int]) -> ContactProblem:
@@ -165,3 +189,20 @@ def test_paths_that_have_met_stay_as_they_are() -> None:
     for a, b in ((4, 0), (4, 3), (2, 1), (5, 0)):
         join_paths(a, b, path)
     assert path.tolist() == before.tolist()
+
+
+@pytest.mark.parametrize("size", [3, 6, 9])
+def test_blocks_of_some_columns_of_a_tree_act_on_just_these(size: int) -> None:
+    """As vertices of deformable bodies do: of six columns in a tree of more velocities, or three in a tree of six."""
+    rng = np.random.default_rng(size)
+    sizes = [15, 6, 12]
+    contacts = []
+    for a, first in ((0, 0), (0, 3), (0, 6), (1, 0), (1, 3), (2, 3)):
+        J = {t: np.zeros((3, n)) for t, n in ((a, sizes[a]), ((a + 1) % 3, sizes[(a + 1) % 3]))}
+        for t, block in J.items():
+            n = min(size, sizes[t] - min(first, sizes[t] - 3))
+            block[:, min(first, sizes[t] - 3) :][:, :n] = rng.normal(size=(3, n))
+        contacts.append(J)
+    squares = [rng.normal(size=(n, n)) for n in sizes]
+    _, _, H, x = factored(problem_of(contacts, sizes), [B @ B.T + np.eye(len(B)) for B in squares], is_narrow=True)
+    np.testing.assert_allclose(H @ x, np.ones(sum(sizes)), atol=1e-11 * np.abs(H).max())

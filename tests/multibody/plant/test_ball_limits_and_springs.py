@@ -10,8 +10,8 @@ import pytest
 from merganser.analysis import Simulator
 from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
 from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw, RotationMatrix
-from merganser.multibody.contact.joint_limits import limited_position, limited_rate
 from merganser.multibody.contact.plant_layout import limit_dtype
+from merganser.multibody.contact.plant_problem import limited_position, limited_rate
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import (
     BallQuaternionJoint,

@@ -18,7 +18,7 @@ from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
 from merganser.framework.math import RigidTransform
 from merganser.geometry import Box, HalfSpace, Mesh, SceneGraph, Sphere
 from merganser.multibody.contact.layout import NOT_CONVERGED
-from merganser.multibody.contact.step_records import NOT_SOLVED, OUTCOME
+from merganser.multibody.dynamics.records import NOT_SOLVED, OUTCOME
 from merganser.multibody.plant import ContactModel, MultibodyPlant
 
 LIB = contact_library("ours")

@@ -266,7 +266,7 @@ def test_joints_that_swing_into_their_limits_do_so_in_the_plan_as_in_python(time
 
 def test_what_is_on_the_disk_is_used_from_the_first_steps_on(monkeypatch: pytest.MonkeyPatch) -> None:
     from merganser.analysis.plan.loop import LOOP
-    from merganser.multibody.contact.step_operation import STEP
+    from merganser.multibody.dynamics.operation import STEP
 
     LOOP.address(), STEP.address()
     monkeypatch.undo()

@@ -27,7 +27,7 @@ from merganser.multibody.contact.plant_layout import (
     ProblemArrays,
     ProblemTrees,
 )
-from merganser.multibody.contact.step_kernels import StepCode
+from merganser.multibody.dynamics.step_kernels import StepCode
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.layout import Elements, Positions, Scratch, Topology, Velocities
@@ -128,7 +128,7 @@ class ConstraintModel(NamedTuple):
         settings: record of settings_dtype.
         near_rigid_threshold: beta of contacts.
         constraint_rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
-        looks_ahead: whether steps see what the fastest body may meet within them, see impending.py.
+        looks_ahead: whether steps see what the fastest body may meet within them, see contact/contact_pairs.py.
         drives: room for records of drive_dtype, one for each PD controller.
         room: of the solver, see layout.py.
     """
@@ -250,7 +250,7 @@ class Work(NamedTuple):
         feedforward: u_ff, shape [num_u].
         desired: q_d and v_d, and what is made of them, see ../kernels/actuators.py, shape [NUM_DESIRED_ROWS, num_u].
         u: what the actuators exert, shape [num_u].
-        drives, drive_values, drive_work, efforts: of the PD controllers, see kernels/drives.py.
+        drives, drive_values, drive_work, efforts: of the PD controllers, see kernels/actuators.py.
         multipliers: of constraints in continuous time.
     """
 

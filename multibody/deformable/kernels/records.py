@@ -1,4 +1,4 @@
-"""What a step of a plant with deformable bodies works on, as records of arrays: see step.py."""
+"""What a step of a plant with deformable bodies works on, as records of arrays: see dynamics/deformable_step.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from merganser.geometry.deformable.moving_meshes import MeshParts
 from merganser.geometry.hydroelastic.buffers import Buffers
 from merganser.geometry.hydroelastic.layout import Bodies, Meshes
 from merganser.multibody.contact.contact_pairs import ContactPairs, Materials
-from merganser.multibody.contact.deformable_pairs import Ends, MeshRows
+from merganser.multibody.deformable.kernels.pairs import Ends, MeshRows
 from merganser.multibody.fem.layout import BodyArrays, StepWork
 from merganser.multibody.kernels.layout import Positions, Velocities
 from merganser.multibody.linear.records import Array
@@ -35,7 +35,7 @@ fixed_dtype = np.dtype(
         ("p_WP", np.float64, (3,)),  # where both are before the step [m]
         ("p_WQ", np.float64, (3,)),
         ("p_WM", np.float64, (3,)),  # and Q in the middle of the step
-        ("bias", np.float64, (3,)),  # of v_P, see deformable_motion.py [m/s]
+        ("bias", np.float64, (3,)),  # of v_P, see motion.py [m/s]
     ]
 )
 Fixed = Annotated[Array, ArrayOf(fixed_dtype)]
@@ -99,7 +99,7 @@ class DeformableGeometry(NamedTuple):
         first_vertices: of the body of each part, among the vertices of all bodies.
         extent, opposite: see there.
         bodies, meshes: of contact surfaces.
-        materials, rows: of each row, see deformable_pairs.py.
+        materials, rows: of each row, see pairs.py.
         X_WG: shape [num_rows, 4, 4]; those of the rigid geometries come first.
         candidates: pairs of rows that may touch, of bodies that move, shape [num_candidates, 2].
         clipping: work arrays of contact surfaces.
@@ -160,7 +160,7 @@ class Deformables(NamedTuple):
         columns, W, S: room for fem/schur.py.
         middle: room for the rigid bodies in the middle of the step.
         corners, faces, owners: of contact surfaces, see geometry/hydroelastic/engine.py.
-        pairs, ends: contacts, see deformable_pairs.py.
+        pairs, ends: contacts, see pairs.py.
         fixed: vertices that are fixed to rigid bodies which can move, of bodies that move.
     """
 

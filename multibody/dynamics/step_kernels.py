@@ -17,26 +17,24 @@ from merganser.geometry.proximity.broad_phase import find_candidates
 from merganser.geometry.proximity.manifolds import contact_manifolds
 from merganser.multibody import kernels
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
-from merganser.multibody.contact.contact_pairs import POINTS_ALONE, make_contact_pairs
-from merganser.multibody.contact.deformable_motion import end_motion, place_fixed, start_motion
-from merganser.multibody.contact.deformable_pairs import make_deformable_pairs
-from merganser.multibody.contact.deformable_participants import find_participants
-from merganser.multibody.contact.deformable_problem import pose_deformables
-from merganser.multibody.contact.geometry_poses import geometry_poses
+from merganser.multibody.contact.contact_pairs import POINTS_ALONE, drop_distant_pairs, make_contact_pairs
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
-from merganser.multibody.contact.impending import drop_distant_pairs
 from merganser.multibody.contact.layout import TAMSI
 from merganser.multibody.contact.penalty import friction_forces, limit_forces, penalty_forces
-from merganser.multibody.contact.plant_problem import are_resolved, find_limits
-from merganser.multibody.contact.plant_step import end_step, start_step
+from merganser.multibody.contact.plant_forces import end_step
+from merganser.multibody.contact.plant_problem import are_resolved, find_limits, start_step
 from merganser.multibody.contact.solver import contact_velocities
 from merganser.multibody.contact.tamsi import tamsi_contact_velocities
+from merganser.multibody.deformable.kernels.motion import end_motion, place_fixed, start_motion
+from merganser.multibody.deformable.kernels.pairs import make_deformable_pairs
+from merganser.multibody.deformable.kernels.problem import find_participants, pose_deformables
 from merganser.multibody.fem.newton import free_motion
 from merganser.multibody.fem.schur import couple_nodes, follow_nodes
 from merganser.multibody.kernels import actuators, checked_arrays
+from merganser.multibody.kernels.frames import geometry_poses
 
 if TYPE_CHECKING:
-    from merganser.multibody.contact.step_records import Model
+    from merganser.multibody.dynamics.records import Model
 
 
 class Plant(NamedTuple):

@@ -10,7 +10,7 @@ controller of a program acts as damping at the end of the step, as those of the 
 acts as it is at the start, with positions that have moved on.
 
 What comes for actuators is cut off at their effort limits: (1) is then a PD controller of the step with the gain
-Kd = K and the desired velocity v, a constraint of its problem (../kernels/drives.py). An actuator with controller of
+Kd = K and the desired velocity v, a constraint of its problem (../kernels/actuators.py). An actuator with controller of
 its own, gain d and desired velocity v_d, gets
 
     d' = d + K,   v_d' = (d v_d + K v) / d'.                                               (3)
@@ -30,8 +30,8 @@ from merganser.framework.native.memory.hinted_types import Floats, FloatsInConte
 from merganser.framework.native.memory.records_of_arrays import FLOAT, ArrayOf, Code
 from merganser.framework.native.memory.tape import call_quiet_kernel
 from merganser.multibody.contact.plant_layout import Drives
-from merganser.multibody.contact.step import add_up_inputs
-from merganser.multibody.contact.step_records import Inputs, Model, State, Work
+from merganser.multibody.dynamics.records import Inputs, Model, State, Work
+from merganser.multibody.dynamics.step import add_up_inputs
 from merganser.multibody.kernels.layout import Parameters, Topology, parameter_dtype
 from merganser.multibody.kernels.position import calc_velocity_to_qdot
 

@@ -1,7 +1,9 @@
-"""Contacts of deformable bodies as constraints of the problem of a step, and their forces.
+"""Which vertices contacts of deformable bodies act on, these contacts as constraints of a step, and their forces.
 
-In that problem a deformable body is one tree more (Han et al. 2023, section IV): its velocities v_p are those of the
-vertices that take part, its block of A is h S, with the Schur complement of the tangent matrix of free motion
+In the problem of a step a deformable body that takes part is one tree more (Han et al. 2023, section IV). Its
+velocities v_p are those of the vertices that contacts act on, or that are fixed to rigid bodies, in an order in which
+neighbours are near each other, so that the columns of a contact's block of J lie in a short range. Its block of A is
+h S, with the Schur complement of the tangent matrix of free motion
 
     S = A_pp - A_pn A_nn^-1 A_np                                                                                  (1)
 
@@ -17,7 +19,7 @@ Vertices P that are fixed to points Q of a rigid body that moves are held by a h
     g = p_P - p_Q = 0                                                                                             (3)
 
 whose rows are along the axes of W. The block of J of the rigid body is that of the middle of the step, and v_P has a
-bias (deformable_motion.py).
+bias (motion.py).
 """
 
 from __future__ import annotations
@@ -26,8 +28,6 @@ import math
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.contact.contact_pairs import ContactPairs
-from merganser.multibody.contact.deformable_pairs import MOST_NODES, Ends
-from merganser.multibody.contact.deformable_records import Fixed, Participants
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.contact.plant_forces import push, report_contact
 from merganser.multibody.contact.plant_layout import PlantTrees, ProblemArrays, ProblemTrees
@@ -39,10 +39,97 @@ from merganser.multibody.contact.plant_problem import (
     set_holonomic,
     tangents_of,
 )
+from merganser.multibody.deformable.kernels.pairs import MOST_NODES, Ends
+from merganser.multibody.deformable.kernels.records import Fixed, Motion, Participants
 from merganser.multibody.kernels.layout import Positions
 from merganser.multibody.kernels.spatial import Vector3, add, scaled, vector
 from merganser.multibody.linear.products import add_row, block_of, num_ends, tree_of
 from merganser.multibody.linear.records import Array
+
+
+@kernel
+def find_participants(
+    # Model:
+    plant: PlantTrees,
+    # In:
+    motion: Motion,
+    fixed_in: Fixed,
+    # In and out:
+    taking_part: Participants,
+    pairs_io: ContactPairs,  # pairs with at least one side that can move are moved to the front
+    ends_io: Ends,
+    trees_io: ProblemTrees,  # those of the plant; the others are added, but for their blocks of A
+) -> Count:
+    """Adds the trees of bodies that take part; returns how many pairs have a side that can move."""
+    _mark(taking_part, pairs_io, ends_io, fixed_in)
+    num_v = trees_io.counts[1]
+    _add_trees(taking_part, trees_io)
+    for b in range(taking_part.tree_of_body.shape[0]):
+        first = taking_part.first_vertices[b]
+        for k in range(taking_part.starts[b], taking_part.starts[b + 1]):
+            for r in range(3):
+                at, to = 3 * (first + taking_part.vertices[k]) + r, num_v + 3 * k + r
+                trees_io.v[to], trees_io.v_star[to], trees_io.is_locked[to] = motion.v[at], motion.v_free[at], 0
+    return _drop_held(plant.of_mobod, taking_part.tree_of_body, pairs_io, ends_io)
+
+
+@device
+def _mark(taking_part: Participants, pairs: Array, ends: Array, fixed: Array) -> None:
+    """Lists the vertices that take part, and their columns."""
+    columns, first_vertices, count = taking_part.columns, taking_part.first_vertices, 0
+    for k in range(columns.shape[0]):
+        columns[k] = -1
+    for i in range(pairs.shape[0]):
+        for side in range(2):
+            end = ends[i, side]
+            if end["body"] >= 0:
+                for a in range(MOST_NODES):
+                    if end["nodes"][a] >= 0:
+                        columns[first_vertices[end["body"]] + end["nodes"][a]] = 0
+    for i in range(fixed.shape[0]):
+        columns[first_vertices[fixed[i]["body"]] + fixed[i]["vertex"]] = 0
+    for b in range(taking_part.tree_of_body.shape[0]):
+        taking_part.starts[b] = count
+        first = first_vertices[b]
+        for k in range(first, first_vertices[b + 1]):
+            at = first + taking_part.order[k]
+            if columns[at] == 0 and taking_part.moves[at] != 0:
+                columns[at] = 3 * (count - taking_part.starts[b])
+                taking_part.vertices[count] = taking_part.order[k]
+                count += 1
+            else:
+                columns[at] = -1
+    taking_part.starts[taking_part.tree_of_body.shape[0]] = count
+
+
+@device
+def _add_trees(taking_part: Participants, trees: ProblemTrees) -> None:
+    """Adds a tree for each body that takes part."""
+    num_trees, num_v, size = trees.counts[0], trees.counts[1], trees.counts[2]
+    for b in range(taking_part.tree_of_body.shape[0]):
+        taking_part.tree_of_body[b] = -1
+        n = 3 * (taking_part.starts[b + 1] - taking_part.starts[b])
+        if n > 0:
+            tree = trees.trees[num_trees]
+            tree["v_start"], tree["num_v"], tree["matrix_start"] = num_v, n, size
+            taking_part.tree_of_body[b] = num_trees
+            num_trees, num_v, size = num_trees + 1, num_v + n, size + n * n
+    trees.counts[0], trees.counts[1], trees.counts[2] = num_trees, num_v, size
+
+
+@device
+def _drop_held(of_mobod: Array, tree_of_body: Array, pairs: Array, ends: Array) -> int:
+    """Moves pairs with at least one side that can move to the front; returns how many these are."""
+    count = 0
+    for i in range(pairs.shape[0]):
+        a, b = ends[i, 0]["body"], ends[i, 1]["body"]
+        tree_A = of_mobod[pairs[i]["mobod_A"]] if a < 0 else tree_of_body[a]
+        tree_B = of_mobod[pairs[i]["mobod_B"]] if b < 0 else tree_of_body[b]
+        if tree_A >= 0 or tree_B >= 0:
+            if count < i:
+                pairs[count], ends[count, 0], ends[count, 1] = pairs[i], ends[i, 0], ends[i, 1]
+            count += 1
+    return count
 
 
 @kernel
@@ -96,8 +183,7 @@ def _size_of_blocks(
 def _range_of(trees: Array, taking_part: Participants, tree: int, end: Array) -> tuple[int, int]:
     """First column and number of columns of the block of J of an end, 0 without one.
 
-    Of deformable bodies it has those from the first of the end's vertices to the last one. There are never six of many,
-    as blocks of six are those of free bodies.
+    Of deformable bodies it has those from the first of the end's vertices to the last one.
     """
     if tree < 0:
         return 0, 0
@@ -109,11 +195,6 @@ def _range_of(trees: Array, taking_part: Participants, tree: int, end: Array) ->
             column = columns[first + end["nodes"][a]]
             if column >= 0:
                 low, high = min(low, column), max(high, column + 3)
-    if high - low == 6 and trees[tree]["num_v"] > 6:
-        if low > 0:
-            low -= 3
-        else:
-            high += 3
     return (low, high - low) if high > low else (0, 3)
 
 

@@ -33,8 +33,8 @@ from __future__ import annotations
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
-from merganser.multibody.contact.deformable_records import Fixed, Middle
 from merganser.multibody.contact.plant_forces import velocity_of_point
+from merganser.multibody.deformable.kernels.records import Fixed, Middle
 from merganser.multibody.kernels.layout import Parameters, Positions, Topology, Velocities
 from merganser.multibody.kernels.spatial import Vector3, set_vector, vector
 from merganser.multibody.kernels.step import advance_positions

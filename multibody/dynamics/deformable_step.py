@@ -1,13 +1,13 @@
 """What deformable bodies do in a step; step.py calls it in this order.
 
     free motion   v* of each deformable body                                          fem/newton.py
-    contacts      of deformable bodies                                                deformable_pairs.py
-    participants  vertices that these act on, or that are fixed to rigid bodies       deformable_participants.py
+    contacts      of deformable bodies                                                deformable/kernels/pairs.py
+    participants  vertices that these act on, or that are fixed to rigid bodies       deformable/kernels/problem.py
     coupling      how these vertices give way                                         fem/schur.py
     problem       one tree more for each deformable body that takes part, and its constraints behind those of the
-                  rigid bodies                                                        deformable_problem.py
+                  rigid bodies                                                        deformable/kernels/problem.py
     next state    of all vertices: those that take part as the solver says, the others as they follow them
-                                                                                      fem/schur.py
+                                                            fem/schur.py, deformable/kernels/motion.py
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 from merganser.framework.native import device
 from merganser.framework.native.memory.tape import call_kernel, call_quiet_kernel
 from merganser.geometry.hydroelastic.buffers import lacks_memory
-from merganser.multibody.contact.deformable_records import Deformables
 from merganser.multibody.contact.layout import SAP
 from merganser.multibody.contact.plant_layout import ProblemTrees
-from merganser.multibody.contact.step_records import (
+from merganser.multibody.deformable.kernels.records import Deformables
+from merganser.multibody.dynamics.records import (
     DEFORMABLE_FACES,
     DEFORMABLE_PAIRS,
     FAILED_BODY,

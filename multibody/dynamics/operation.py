@@ -15,12 +15,11 @@ from merganser.framework.native.memory.hinted_types import Floats, FloatsInConte
 from merganser.framework.native.memory.records_of_arrays import Code, record_at
 from merganser.framework.native.memory.tape import FAILED, integers_at
 from merganser.framework.native.operations.operations import CompiledOperation
-from merganser.multibody.contact.deformable_records import Deformables
 from merganser.multibody.contact.layout import CONVERGED, NO_CAPACITY
-from merganser.multibody.contact.linearized_inputs import InputSample, Linearization, linearize, sample
 from merganser.multibody.contact.plant_forces import calc_generalized_contact_forces
-from merganser.multibody.contact.step import calc_derivatives, take_step
-from merganser.multibody.contact.step_records import (
+from merganser.multibody.deformable.kernels.records import Deformables
+from merganser.multibody.dynamics.linearized_inputs import InputSample, Linearization, linearize, sample
+from merganser.multibody.dynamics.records import (
     NOT_SOLVED,
     OUTCOME,
     SOLVED,
@@ -30,6 +29,7 @@ from merganser.multibody.contact.step_records import (
     StepResults,
     Work,
 )
+from merganser.multibody.dynamics.step import calc_derivatives, take_step
 from merganser.multibody.linear.records import Trees
 
 # What Sample.counts holds.
@@ -61,7 +61,7 @@ class StepRecord(NamedTuple):
     """What the operation of steps is given.
 
     Attributes:
-        model, state, inputs, work: see step_records.py.
+        model, state, inputs, work: see records.py.
         time_step: h [s].
         results: two of these, which differ in all arrays but x_next.
         sample: of the step.
@@ -79,7 +79,7 @@ class StepRecord(NamedTuple):
 
 
 class DerivativesRecord(NamedTuple):
-    """What the operation of derivatives is given: see step_records.py."""
+    """What the operation of derivatives is given: see records.py."""
 
     model: Model
     state: State
@@ -107,7 +107,7 @@ class SlopesRecord(NamedTuple):
 
 
 class InputsRecord(NamedTuple):
-    """The operation that samples the inputs of a continuous plant: see step_records.py and linearized_inputs.py."""
+    """The operation that samples the inputs of a continuous plant: see records.py and linearized_inputs.py."""
 
     model: Model
     state: State

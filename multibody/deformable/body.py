@@ -14,10 +14,9 @@ from merganser.geometry import GeometryId, Shape, VolumeMesh
 from merganser.geometry.meshes.volume_mesh import tetrahedron_volumes
 from merganser.geometry.registration.ids import _Identifier
 from merganser.multibody.fem.config import DeformableBodyConfig
-from merganser.multibody.fem.force_density_field import ForceDensityFieldBase, ForceDensityType
+from merganser.multibody.fem.force_density_field import ForceDensityFieldBase, ForceDensityType, GravityForceField
 from merganser.multibody.tree.constraints import MultibodyConstraintId
 from merganser.multibody.tree.element import NamedElement
-from merganser.multibody.tree.force_density_field import GravityForceField
 from merganser.multibody.tree.indices import DeformableBodyIndex
 from merganser.multibody.tree.rigid_body import RigidBody
 

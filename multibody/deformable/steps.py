@@ -1,4 +1,8 @@
-"""The arrays of deformable bodies in steps of one plant in one Context: records of contact/deformable_records.py."""
+"""The deformable bodies of a plant in its steps (../dynamics/deformable_step.py), and their arrays in one Context.
+
+`DeformableSteps` has what is the same in all Contexts, forces that a program defines, errors and next states;
+`DeformableBuffers` the records of kernels/records.py.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +12,148 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.core.context.native_code import DiscreteStateOf, NextDiscreteStateOf
+from merganser.framework.native.compiler.extending import import_whole
 from merganser.framework.native.memory.records_of_arrays import Placed
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
 from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype
-from merganser.multibody.contact.deformable_pairs import end_dtype
-from merganser.multibody.contact.deformable_problem import calc_deformable_forces, push_by_fixed_vertices
-from merganser.multibody.contact.deformable_records import Deformables, Middle, Motion, Participants, SoftBody
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
-from merganser.multibody.contact.step_records import (
+from merganser.multibody.deformable.body import DeformableBody
+from merganser.multibody.deformable.geometry import DeformableGeometry
+from merganser.multibody.deformable.kernels.pairs import end_dtype
+from merganser.multibody.deformable.kernels.problem import calc_deformable_forces, push_by_fixed_vertices
+from merganser.multibody.deformable.kernels.records import (
+    Deformables,
+    Middle,
+    Motion,
+    Participants,
+    SoftBody,
+    fixed_dtype,
+)
+from merganser.multibody.deformable.model import DeformableModel
+from merganser.multibody.dynamics.records import (
     DEFORMABLE_FACES,
     DEFORMABLE_PAIRS,
+    FAILED_BODY,
     JACOBIAN_SIZE,
     MATRIX_SIZE,
+    REASON,
     SCHUR_SIZE,
     StepResults,
 )
 from merganser.multibody.fem.layout import StepWork
 from merganser.multibody.fem.materials.table import material_kind_of
 from merganser.multibody.kernels.layout import position_dtype, velocity_dtype
-from merganser.multibody.plant.step.deformable_geometry import DeformableGeometry
-from merganser.multibody.plant.step.sample import ContactSample, Surfaces
-from merganser.multibody.tree.deformable_body import DeformableBody
+from merganser.multibody.tree import RigidBody
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-    from merganser.multibody.plant.step.deformable_steps import DeformableSteps
+    from merganser.multibody.plant.step.dynamics import PlantDynamics
     from merganser.multibody.plant.step.step_buffers import StepBuffers
     from merganser.multibody.plant.workspace import Workspace
 
 Array = NDArray[Any]
+
+
+class DeformableSteps:
+    """Steps of a plant with deformable bodies.
+
+    Args:
+        deformables: the bodies.
+        dynamics: of the plant.
+
+    Attributes:
+        bodies, touching: all deformable bodies, and those that have contacts.
+        may_touch: whether any deformable body has contacts.
+        may_constrain: whether there may be constraints on deformable bodies.
+        contact_geometry, warn_once: of the plant.
+        fixed: vertices that are fixed to rigid bodies which can move, records of fixed_dtype.
+    """
+
+    def __init__(self, deformables: DeformableModel, dynamics: PlantDynamics) -> None:
+        self._dynamics = dynamics
+        self.bodies: list[DeformableBody] = deformables.bodies()
+        self.touching = deformables.bodies_with_contact()
+        self.may_touch = bool(self.touching)
+        self.may_constrain = self.may_touch or any(body.vertices_fixed_to_moving() for body in self.bodies)
+        self.contact_geometry, self.warn_once = dynamics.contact_geometry, dynamics.warn_once
+        self._constant_forces: list[Array | None] | None = None
+        self._orders: dict[int, Array] = {}
+        parts = [np.zeros(0, fixed_dtype)]
+        for i, body in enumerate(self.bodies):
+            for fixed in body.vertices_fixed_to_moving():
+                part = np.zeros(len(fixed.vertices), fixed_dtype)
+                part["number"], part["body"], part["mobod"] = len(parts), i, self.mobod_of(fixed.body)
+                part["vertex"], part["p_BQ"] = fixed.vertices, fixed.p_BP
+                parts.append(part)
+        self.fixed: Array = np.concatenate(parts)
+
+    def mobod_of(self, body: RigidBody) -> int:
+        """The number of the mobod of a rigid body."""
+        return int(self._dynamics.model.tree.mobod_of_body[body.index()])
+
+    @property
+    def constant_forces(self) -> list[Array | None]:
+        """External forces on the vertices of each body [N], None for those that may change."""
+        if self._constant_forces is None:
+            self._constant_forces = [body.constant_force() for body in self.bodies]
+        return self._constant_forces
+
+    def order_of(self, body: DeformableBody) -> Array:
+        """All vertices of a body, in an order in which neighbours are near each other (reverse Cuthill-McKee)."""
+        number = int(body.index())
+        if number not in self._orders:
+            sparse, csgraph = import_whole("scipy.sparse"), import_whole("scipy.sparse.csgraph")
+            nodes, n = body.fem_body().arrays.elements["nodes"], body.num_dofs() // 3
+            ends = nodes[:, np.array([(a, b) for a in range(4) for b in range(4)])].reshape(-1, 2)
+            graph = sparse.coo_array((np.ones(len(ends)), ends.T), shape=(n, n)).tocsr()
+            self._orders[number] = csgraph.reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.int64)
+        return self._orders[number]
+
+    def has_operation(self) -> bool:
+        """Whether steps can do without Python: all forces are constant."""
+        return all(force is not None for force in self.constant_forces)
+
+    def make_buffers(self, context: Context, w: Workspace, num_sets: int) -> DeformableBuffers:
+        """The arrays of deformable bodies beside those of rigid ones, with so many sets of results."""
+        if w.deformable_works is None:
+            w.deformable_works = [body.fem_body().make_work() for body in self.bodies]
+        return DeformableBuffers(self, context, w, num_sets)
+
+    # ------------------------------------------------------------------ the step
+
+    def raise_failure(self, context: Context, buffers: StepBuffers) -> None:
+        """Raises an error that says why a deformable body has no free motion."""
+        found, (deformables,) = buffers.results[0].found, buffers.deformable.records
+        number = int(found[FAILED_BODY])
+        work = deformables.bodies[number].work
+        self.bodies[number].fem_body().raise_failure(int(found[REASON]), context.get_time(), buffers.time_step, work)
+
+    def put_forces(self, context: Context, w: Workspace, step: StepBuffers) -> None:
+        """Asks force densities that programs have defined, where the vertices would be after the step at their v."""
+        if self.has_operation():
+            return
+        self._dynamics.kinematics.eval_position(context)
+        (deformables,), h = step.deformable.records, step.time_step
+        for i, body in enumerate(deformables.bodies):
+            if body.is_enabled and self.constant_forces[i] is None:
+                own, motion = slice(3 * body.first, 3 * (body.first + body.num_vertices)), deformables.motion
+                q, q_held, v = motion.q[own], motion.q_held[own], motion.v[own]
+                held = body.holders, body.p_held
+                step.model.code.start_motion(body.is_enabled, *held, w.position, body.state, q, q_held, v)
+                force = self.bodies[i].calc_force(context, (q_held + h * v).reshape(-1, 3))
+                motion.force[own] = force.ravel()
+
+    def write(self, w: Workspace, next_state: Any) -> None:
+        """Writes the states of all bodies after the step that Python has computed last.
+
+        Args:
+            w: workspace of the Context before it.
+            next_state: called with the number of a group of discrete state, returns the vector to be written.
+        """
+        (deformables,) = w.step_buffers.deformable.records
+        for body, computed in zip(self.bodies, deformables.bodies):
+            next_state(int(body.discrete_state_index())).get_mutable_value()[:] = computed.next_state
 
 
 class DeformableBuffers:
@@ -168,13 +284,16 @@ class DeformableBuffers:
 
     # ------------------------------------------------------------------ reports
 
-    def add_contacts(self, sample: ContactSample, step: StepBuffers, out: StepResults) -> ContactSample:
-        """Returns the sample of a step with the contacts of deformable bodies; F_Bo_W gets their forces, too.
+    def contacts_of(self, tau: Array, step: StepBuffers, out: StepResults) -> tuple[Array, tuple[Any, ...]] | None:
+        """What a step has found of contacts of deformable bodies, None without any; F_Bo_W gets their forces, too.
 
         Args:
-            sample: of the rigid bodies.
-            step: the arrays of these.
+            tau: generalized forces of the other contacts, shape [num_v].
+            step: the arrays of the rigid bodies.
             out: what the step has left.
+
+        Returns:
+            Generalized forces of all contacts, and their surfaces with the fields of plant/step/sample.py.
         """
         (record,) = (record for record, result in zip(self.records, step.results) if result is out)
         problem, fixed, h = out.problem, record.fixed, step.time_step
@@ -183,9 +302,9 @@ class DeformableBuffers:
             impulses = out.impulses[num_rows - 3 * len(fixed) : num_rows]
             push_by_fixed_vertices(h, fixed, impulses, out.position, step.F_Bo_W)
         if not num_pairs:
-            return sample
+            return None
         first = problem.counts[0] - num_pairs - len(np.unique(fixed["number"]))
-        forces, tau = np.zeros((num_pairs, NUM_FORCE_VALUES)), sample.tau.copy()
+        forces, tau = np.zeros((num_pairs, NUM_FORCE_VALUES)), tau.copy()
         pairs, ends = record.pairs[:num_pairs], record.ends[:num_pairs]
         self._w.call(
             calc_deformable_forces,
@@ -196,8 +315,7 @@ class DeformableBuffers:
         rows = record.geometry.candidates.copy()
         is_rigid = rows[:, 0] < self.geometry.num_rigid
         rows[is_rigid] = rows[is_rigid, ::-1]
-        deformables = Surfaces(
+        return tau, (
             self.geometry.geometry_ids, rows, record.corners[:num_faces].copy(), record.faces[:num_faces].copy(),
             record.owners[:num_faces].copy(), pairs["source"].copy(), forces, False, np.zeros(0, np.bool_),
         )  # fmt: skip
-        return sample._replace(tau=tau, deformables=deformables)

@@ -1,9 +1,4 @@
-"""Propellers: thrust and moment on bodies, in proportion to a command.
-
-A wing: the forces of a flow on a flat plate.
-
-Lists of applied forces, one after the other.
-"""
+"""Systems whose outputs are forces on a plant: propellers, a wing, and lists of forces that become one."""
 
 from __future__ import annotations
 

@@ -3,18 +3,18 @@
     controllers   u   = u_ff + Kp (q_d - q) + Kd (v_d - v), within the effort limits     kernels/actuators.py
     forces        tau = B u + tau_applied + those of springs and their like, F_applied   kernels/force_elements.py
     deformables   free motion of each, contacts, and their part of the problem           deformable_step.py
-    contacts      candidates, points, contact pairs                     geometry/proximity, contact_pairs.py
-                  and contact surfaces, where there are such            geometry/hydroelastic, hydroelastic_pairs.py
-                  and contacts of a program's own kinds                 contact_kinds.py
+    contacts      candidates, points, contact pairs            geometry/proximity, contact/contact_pairs.py
+                  and contact surfaces, where there are such   geometry/hydroelastic, contact/hydroelastic_pairs.py
+                  and contacts of a program's own kinds        contact/contact_kinds.py
     free motion   (M + h D) (v* - v) = h (tau - C(u) u - D v + tau_g + J^T F_applied)    kernels/step.py
                   or with controllers alone, whose efforts follow v+
-                  without what it does not bring together in this step                   impending.py
-    problem       contacts, joint limits, constraints and controllers                     plant_problem.py
-    solver        A (v+ - v*) = J^T gamma                                                solver.py, tamsi.py
-    passes        again from the free motion on, with u = (v + v+) / 2          kernels/velocity_products.py
-    next state    q+  = q + h N(q) v+                                                    plant_forces.py
+                  without what it does not bring together in this step                   contact/contact_pairs.py
+    problem       contacts, joint limits, constraints and controllers                    contact/plant_problem.py
+    solver        A (v+ - v*) = J^T gamma                                      contact/solver.py, contact/tamsi.py
+    passes        again from the free motion on, with u = (v + v+) / 2         kernels/velocity_products.py
+    next state    q+  = q + h N(q) v+                                                    contact/plant_forces.py
 
-The records of arrays that it works on are in step_records.py. It calls kernels through `model.code`, whose names
+The records of arrays that it works on are in records.py. It calls kernels through `model.code`, whose names
 step_kernels.py declares: functions in Python, addresses in compiled code. So these are compiled once, as Python calls
 them too, and results agree to the last bit. Other scalars than floats run the same source with kernels of theirs;
 contacts and constraints, which those do not solve, `model.can_constrain` leaves out. What is about deformable bodies is
@@ -34,20 +34,18 @@ import numpy as np
 from merganser.framework.native import device
 from merganser.framework.native.memory.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.geometry.hydroelastic.buffers import lacks_memory
-from merganser.multibody.contact.contact_pairs import POINTS_ALONE, SURFACES_ALONE
-from merganser.multibody.contact.deformable_records import Deformables
-from merganser.multibody.contact.deformable_step import (
+from merganser.multibody.contact.contact_pairs import POINTS_ALONE, SURFACES_ALONE, largest_speed, margin_of_step
+from merganser.multibody.contact.layout import Solution, StepProblem
+from merganser.multibody.contact.plant_layout import ConstraintSources
+from merganser.multibody.deformable.kernels.records import Deformables
+from merganser.multibody.dynamics.deformable_step import (
     add_deformables,
     find_deformable_pairs,
     finish_deformables,
     move_deformables_freely,
     trees_in_problem,
 )
-from merganser.multibody.contact.impending import largest_speed, margin_of_step
-from merganser.multibody.contact.layout import Solution, StepProblem
-from merganser.multibody.contact.plant_layout import ConstraintSources
-from merganser.multibody.contact.step_kernels import StepCode
-from merganser.multibody.contact.step_records import (
+from merganser.multibody.dynamics.records import (
     BAD_INPUT,
     BAD_PAIR,
     BAD_POSE,
@@ -73,6 +71,7 @@ from merganser.multibody.contact.step_records import (
     StepResults,
     Work,
 )
+from merganser.multibody.dynamics.step_kernels import StepCode
 from merganser.multibody.kernels.actuators import IS_LOCKED
 from merganser.multibody.kernels.velocity_products import num_passes
 
@@ -370,7 +369,7 @@ def find_contact_pairs(model: Model, margin: float, out: StepResults) -> int:
 
     Args:
         model: the plant.
-        margin: up to which distance points of geometries count [m]; see impending.py.
+        margin: up to which distance points of geometries count [m]; see contact_pairs.py.
         out: receives them.
     """
     for k in (NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS, NUM_SURFACES, NUM_FACES):

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from merganser.geometry import GeometryId, HalfSpace, MeshcatCone
 from merganser.geometry.deformable.moving_meshes import MovingMeshes, make_moving_meshes, pressure_field_of
 from merganser.geometry.hydroelastic.buffers import lacks_memory, make_buffers, with_memory
-from merganser.multibody.contact import deformable_records
 from merganser.multibody.contact.contact_pairs import material_dtype
-from merganser.multibody.contact.deformable_pairs import row_dtype
-from merganser.multibody.tree.deformable_body import DeformableBody
+from merganser.multibody.deformable.body import DeformableBody
+from merganser.multibody.deformable.kernels.pairs import row_dtype
+from merganser.multibody.deformable.kernels.records import DeformableGeometry as GeometryRecord
 
 if TYPE_CHECKING:
     from merganser.framework import Context
@@ -62,7 +62,7 @@ class DeformableGeometry:
 
     def record(
         self, context: Context, buffers: StepBuffers, first_vertices: Array, is_enabled: Sequence[bool]
-    ) -> deformable_records.DeformableGeometry:
+    ) -> GeometryRecord:
         """Returns what steps work on, with the geometries as they are now.
 
         Args:
@@ -77,7 +77,7 @@ class DeformableGeometry:
         takes_part = np.ones(len(self.geometry_ids), np.bool_)
         bodies = self._rows["body"][n:]
         takes_part[n:] = np.asarray(is_enabled, np.bool_)[bodies]
-        return deformable_records.DeformableGeometry(
+        return GeometryRecord(
             moving.parts, first_vertices[bodies], moving.extent, moving.opposite, moving.bodies, moving.meshes,
             self._materials, self._rows, self._X_WG,
             np.ascontiguousarray(self._candidates[takes_part[self._candidates].all(axis=1)]), self._clipping,

@@ -10,19 +10,18 @@ from merganser.framework import DiscreteStateIndex, Value
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.math import RigidTransform
 from merganser.geometry import GeometryConfigurationVector, GeometryId, GeometryInstance, Shape
+from merganser.multibody.deformable.body import DeformableBody, DeformableBodyId
 from merganser.multibody.fem.config import DeformableBodyConfig
-from merganser.multibody.fem.force_density_field import ForceDensityFieldBase
-from merganser.multibody.plant.contact_settings import ContactSettings
-from merganser.multibody.plant.geometry_registration import GeometryRegistration
-from merganser.multibody.plant.model import DiscreteContactApproximation, PlantModel
+from merganser.multibody.fem.force_density_field import ForceDensityField, ForceDensityFieldBase, GravityForceField
 from merganser.multibody.tree.constraints import MultibodyConstraintId
-from merganser.multibody.tree.deformable_body import DeformableBody, DeformableBodyId
-from merganser.multibody.tree.force_density_field import ForceDensityField, GravityForceField
 from merganser.multibody.tree.indices import DeformableBodyIndex, ModelInstanceIndex, default_model_instance
 from merganser.multibody.tree.rigid_body import RigidBody
 
 if TYPE_CHECKING:
     from merganser.framework import Context
+    from merganser.multibody.plant.contact_settings import ContactSettings
+    from merganser.multibody.plant.geometry_registration import GeometryRegistration
+    from merganser.multibody.plant.model import PlantModel
 
 Array = NDArray[Any]
 
@@ -39,7 +38,7 @@ class DeformableModel(PhysicalModel):
     """The deformable bodies of a plant, which `MultibodyPlant.mutable_deformable_model()` gives.
 
     Bodies are registered before Finalize(), of discrete plants of floats that have a SceneGraph and do not use TAMSI.
-    They touch rigid geometries that have a pressure field, see contact/README.md.
+    They touch rigid geometries that have a pressure field, see deformable/README.md.
 
     Functions that take the identifier of a body raise RuntimeError if no body has it.
     """
@@ -339,7 +338,7 @@ class DeformableModel(PhysicalModel):
         if not self._bodies:
             return
         name = self._bodies[0].name()
-        if self._settings.get_discrete_contact_approximation() is DiscreteContactApproximation.kTamsi:
+        if self._settings.is_tamsi():
             raise RuntimeError(
                 f"Plant '{self._model.path()}' has deformable body '{name}', and kTamsi is for rigid ones only. Choose "
                 "kSap, kSimilar or kLagged with set_discrete_contact_approximation()."

@@ -1,0 +1,1 @@
+"""Deformable bodies of a plant: see README.md."""

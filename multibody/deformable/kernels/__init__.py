@@ -1,0 +1,1 @@
+"""Kernels of steps with deformable bodies."""

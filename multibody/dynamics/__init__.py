@@ -1,0 +1,1 @@
+"""The step of a plant, one text for Python and compiled code: see README.md."""
