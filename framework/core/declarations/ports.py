@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ValueT = TypeVar("ValueT")  # what `Eval` of a port returns: an array, or the value of an abstract port
 
 
-class _Port(PartOfSystem):
+class _Port(PartOfSystem, Generic[ValueT]):
     """What input and output ports have in common."""
 
     _kind: str
@@ -55,6 +55,32 @@ class _Port(PartOfSystem):
         path = self._system.GetSystemPathname()
         return f"{self._kind} port '{self._name}' (index {int(self._index)}) of system '{path}'"
 
+    def _read(self, context: Context) -> BasicVector | AbstractValue:
+        """Override: the current value, computed if it is out of date."""
+        raise NotImplementedError
+
+    def Eval(self, context: Context) -> ValueT:
+        """Returns the current value: a new array for a vector port, the value itself for an abstract port.
+
+        Raises:
+            UnconnectedInputError: it is an input port that is neither connected nor fixed.
+        """
+        value = self._read(context)
+        result: Any = value._values.copy() if isinstance(value, BasicVector) else value.get_value()
+        return result
+
+    def EvalBasicVector(self, context: Context) -> BasicVector:
+        """Returns the current value of a vector port."""
+        value = self._read(context)
+        if not isinstance(value, BasicVector):
+            raise TypeError(f"{self.GetFullDescription()} carries an abstract value, not a vector.")
+        return value
+
+    def EvalAbstract(self, context: Context) -> AbstractValue:
+        """Returns the current value in a box; that of a vector port holds a BasicVector."""
+        value = self._read(context)
+        return Value(value) if isinstance(value, BasicVector) else value
+
     def _check_context(self, context: Context) -> None:
         try:
             is_mine = context.system is self._system
@@ -71,7 +97,7 @@ class _Port(PartOfSystem):
         return self._system._scalar
 
 
-class InputPort(_Port, Generic[ValueT]):
+class InputPort(_Port[ValueT]):
     """Takes a value from the output port it is connected to, or from `FixValue`."""
 
     _kind = "Input"
@@ -116,28 +142,6 @@ class InputPort(_Port, Generic[ValueT]):
         self._check_context(context)
         value = context.read_input(self._index)
         return context.require_input(self._index) if value is None else value
-
-    def Eval(self, context: Context) -> ValueT:
-        """Returns the current value: a new array for a vector port, the value itself for an abstract port.
-
-        Raises:
-            UnconnectedInputError: the port is neither connected nor fixed.
-        """
-        value = self._read(context)
-        result: Any = value._values.copy() if isinstance(value, BasicVector) else value.get_value()
-        return result
-
-    def EvalBasicVector(self, context: Context) -> BasicVector:
-        """Returns the current value of a vector port."""
-        value = self._read(context)
-        if not isinstance(value, BasicVector):
-            raise TypeError(f"{self.GetFullDescription()} carries an abstract value, not a vector.")
-        return value
-
-    def EvalAbstract(self, context: Context) -> AbstractValue:
-        """Returns the current value in a box; that of a vector port holds a BasicVector."""
-        value = self._read(context)
-        return Value(value) if isinstance(value, BasicVector) else value
 
     def HasValue(self, context: Context) -> bool:
         """Whether the port is connected or fixed."""
@@ -202,7 +206,7 @@ class InputPort(_Port, Generic[ValueT]):
         return box.Clone()
 
 
-class OutputPort(_Port, Generic[ValueT]):
+class OutputPort(_Port[ValueT]):
     """Gives a value that its system computes."""
 
     _kind = "Output"
@@ -220,24 +224,6 @@ class OutputPort(_Port, Generic[ValueT]):
     def get_index(self) -> OutputPortIndex:
         """Position among the system's output ports."""
         return self._index
-
-    def Eval(self, context: Context) -> ValueT:
-        """Returns the current value: a new array for a vector port, the value itself for an abstract port."""
-        value = self._read(context)
-        result: Any = value._values.copy() if isinstance(value, BasicVector) else value.get_value()
-        return result
-
-    def EvalBasicVector(self, context: Context) -> BasicVector:
-        """Returns the current value of a vector port."""
-        value = self._read(context)
-        if not isinstance(value, BasicVector):
-            raise TypeError(f"{self.GetFullDescription()} carries an abstract value, not a vector.")
-        return value
-
-    def EvalAbstract(self, context: Context) -> AbstractValue:
-        """Returns the current value in a box; that of a vector port holds a BasicVector."""
-        value = self._read(context)
-        return Value(value) if isinstance(value, BasicVector) else value
 
     def Allocate(self) -> AbstractValue:
         """Returns a box with a value of the port's type."""
