@@ -70,6 +70,10 @@ class ConvexSet(ABC):
     def _only_point(self) -> Array | None:
         return None
 
+    def _axis_aligned_bounds(self) -> Array | None:
+        """Lower and upper bounds of a set that is a box, shape [2, n]; None of others."""
+        return None
+
     def _feasible_point(self) -> Array | None:
         return set_programs.feasible_point(self, self._where("MaybeGetFeasiblePoint"))
 

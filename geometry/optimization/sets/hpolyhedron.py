@@ -347,6 +347,17 @@ class HPolyhedron(ConvexSet):
         # A y <= b s
         return np.empty(0, object), place.add_at_most_zero(prog, self._A, -self._b)
 
+    def _axis_aligned_bounds(self) -> Array | None:
+        if (np.count_nonzero(self._A, axis=1) != 1).any():
+            return None
+        axes = self._A.nonzero()[1]
+        slopes = self._A[np.arange(axes.size), axes]
+        bounds = np.array([[-np.inf], [np.inf]]).repeat(self._dimension, axis=1)
+        is_lower, limits = slopes < 0.0, self._b / slopes
+        np.maximum.at(bounds[0], axes[is_lower], limits[is_lower])
+        np.minimum.at(bounds[1], axes[~is_lower], limits[~is_lower])
+        return bounds
+
     def _is_empty(self) -> bool:
         return self._dimension > 0 and self._b.size > 0 and super()._is_empty()
 

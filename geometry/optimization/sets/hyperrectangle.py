@@ -76,7 +76,7 @@ class Hyperrectangle(ConvexSet):
 
     @staticmethod
     def MaybeCalcAxisAlignedBoundingBox(set: ConvexSet) -> Hyperrectangle | None:
-        """The smallest box around a set, by 2n programs; None if it is empty or unbounded.
+        """The smallest box around a set, by 2n programs if it is none; None if it is empty or unbounded.
 
         Raises:
             RuntimeError: the solver did not converge.
@@ -87,6 +87,9 @@ class Hyperrectangle(ConvexSet):
         n = set.ambient_dimension()
         if n == 0:
             return None if set.IsEmpty() else Hyperrectangle()
+        known = set._axis_aligned_bounds()
+        if known is not None and (known[0] <= known[1]).all():
+            return Hyperrectangle(*known) if np.isfinite(known).all() else None
         values: list[float] = []
         try:
             for extreme in set_programs.extremes(set, (*-np.eye(n), *np.eye(n)), where):

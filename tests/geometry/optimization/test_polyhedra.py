@@ -197,3 +197,16 @@ def test_a_polytope_in_space_is_a_mesh(tmp_path):
     assert cube.ToShapeConvex().GetConvexHull().num_vertices() == 8
     with pytest.raises(RuntimeError, match="ambient dimension of 3"):
         VPolytope.MakeUnitBox(2).ToShapeConvex()
+
+
+def test_boxes_of_rows_along_axes_are_those_of_programs():
+    A = np.array([[2.0, 0.0], [-1.0, 0.0], [0.0, 4.0], [0.0, -0.5], [1.0, 0.0]])
+    b = np.array([6.0, 1.0, 8.0, 1.0, 2.5])
+    box = Hyperrectangle.MaybeCalcAxisAlignedBoundingBox(HPolyhedron(A, b))
+    np.testing.assert_array_equal([box.lb(), box.ub()], [[-1.0, -2.0], [2.5, 2.0]])
+    turned = np.array([[0.6, 0.8], [-0.8, 0.6]])  # has no rows along axes; its box is found by programs
+    around = Hyperrectangle.MaybeCalcAxisAlignedBoundingBox(HPolyhedron(A @ turned, b))
+    corners = np.array([[x, y] for x in (-1.0, 2.5) for y in (-2.0, 2.0)]) @ turned
+    np.testing.assert_allclose([around.lb(), around.ub()], [corners.min(axis=0), corners.max(axis=0)], atol=1e-8)
+    assert Hyperrectangle.MaybeCalcAxisAlignedBoundingBox(HPolyhedron(A[:2], b[:2])) is None
+    assert Hyperrectangle.MaybeCalcAxisAlignedBoundingBox(HPolyhedron(A, b - 20.0)) is None
