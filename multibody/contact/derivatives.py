@@ -33,12 +33,12 @@ from numpy.typing import NDArray
 from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.memory.by_value import of_scalar
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype
-from merganser.multibody.contact.layout import LAGGED, TAMSI, row_dtype
+from merganser.multibody.contact.layout import LAGGED, TAMSI, Laws, law_dtype, row_dtype
 from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_next_state
 from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays, drive_dtype
 from merganser.multibody.contact.plant_problem import calc_contact_problem, calc_tree_matrices
 from merganser.multibody.contact.potential import calc_impulses
-from merganser.multibody.contact.regularization import LAW_SIZE, calc_compliance, calc_laws
+from merganser.multibody.contact.regularization import calc_compliance, calc_laws
 from merganser.multibody.contact.solver import add_bias, copy_free_part, has_locked
 from merganser.multibody.contact.tamsi import calc_tamsi_impulses
 from merganser.multibody.contact.work_arrays import Reduction
@@ -51,7 +51,9 @@ from merganser.multibody.linear.unsymmetric import factor_block, solve_block
 
 contact_pair_lanes_dtype = of_scalar(contact_pair_dtype, np.complex128)
 drive_lanes_dtype = of_scalar(drive_dtype, np.complex128)
-_constraint_lanes_dtype, _row_lanes_dtype = (of_scalar(dtype, np.complex128) for dtype in (constraint_dtype, row_dtype))
+_constraint_lanes_dtype, _row_lanes_dtype, _law_lanes_dtype = (
+    of_scalar(dtype, np.complex128) for dtype in (constraint_dtype, row_dtype, law_dtype)
+)
 _value_lanes_dtype = constraint_value_dtype(np.complex128)
 
 # Why there are no derivatives.
@@ -106,7 +108,7 @@ class LaneProblems(NamedTuple):
         matrix, free_matrix: A, and without what belongs to locked velocities; the latter only if there are such.
         constraints, rows: see layout.py.
         jacobian, free_jacobian: J, and without the columns of locked velocities; as above.
-        law: numbers of the laws.
+        laws: of the rows, see layout.py.
         values: of the StepModel.rows.
         counts: see plant_layout.py.
         is_locked: of each velocity.
@@ -119,7 +121,7 @@ class LaneProblems(NamedTuple):
     rows: Array
     jacobian: Array
     free_jacobian: Array
-    law: Array
+    laws: Laws
     values: Array
     counts: NDArray[np.int64]
     is_locked: NDArray[np.int64]
@@ -178,7 +180,7 @@ def make_problems(
 
     return LaneProblems(
         room(matrix_size), room(matrix_size), room(constraints, _constraint_lanes_dtype), room(rows, _row_lanes_dtype),
-        room(jacobian), room(jacobian), room(LAW_SIZE * rows),
+        room(jacobian), room(jacobian), room(rows, _law_lanes_dtype),
         room(num_own_rows, _value_lanes_dtype), np.zeros(5, np.int64), np.zeros(num_v, np.int64),
         np.zeros(constraints, np.int64),
     )  # fmt: skip
@@ -338,7 +340,7 @@ def _set_laws(
     islands = _islands(model, problems, work)
     for i in range(num_islands):
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-        calc_laws(problem, model.time_step, chosen, rows, work.compliance, work.velocity, problems.law[lane])
+        calc_laws(problem, model.time_step, chosen, rows, work.compliance, work.velocity, problems.laws[lane])
 
 
 @inlined
@@ -405,7 +407,7 @@ def _respond(
     constraints = problems.constraints[lane][: problems.counts[0]]
     (A, J), (A_free, J_free) = _given(lane, problems), _free(lane, problems)
     given, problem = Problem(settings, trees, A, constraints, J), Problem(settings, trees, A_free, constraints, J_free)
-    law, v_star = problems.law[lane], inputs.v_star[_row(inputs.v_star, lane)]
+    laws, v_star = problems.laws[lane], inputs.v_star[_row(inputs.v_star, lane)]
     _set_row_velocities(given, problems.rows[lane][: problems.counts[1]], v, work.velocity)
     convex, tamsi = 0, 0
     for c in range(problems.counts[0]):
@@ -417,8 +419,8 @@ def _respond(
             convex += 1
     approximation = model.settings[0]["approximation"]
     of_convex = LAGGED if approximation == TAMSI else approximation
-    calc_impulses(problem, of_convex, work.chosen[0, :convex], law, work.velocity, impulses_out, work.hessian)
-    calc_tamsi_impulses(problem, work.chosen[1, :tamsi], law, work.velocity, impulses_out, work.hessian)
+    calc_impulses(problem, of_convex, work.chosen[0, :convex], laws, work.velocity, impulses_out, work.hessian)
+    calc_tamsi_impulses(problem, work.chosen[1, :tamsi], laws, work.velocity, impulses_out, work.hessian)
     for k in range(v.shape[0]):
         work.change[k] = v[k] - v_star[k]
     multiply_matrix(problem, model.every_tree, work.change, work.residual)

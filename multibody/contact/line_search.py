@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
+from merganser.multibody.contact.layout import Laws
 from merganser.multibody.contact.potential import calc_slope
 from merganser.multibody.linear.records import Array, Problem
 
@@ -27,7 +28,7 @@ def find_step_length(
     problem: Problem,
     approximation: int,
     constraints: Array,  # of the island
-    law: Array,
+    laws: Laws,
     velocity: Array,  # v_c, shape [num_rows]
     velocity_step: Array,  # J dv, shape [num_rows]
     momentum_slope: float,  # dv^T A (v - v*)
@@ -35,7 +36,7 @@ def find_step_length(
     relative_tolerance: float,  # of f, to |f(0)|
 ) -> tuple[float, int]:
     """alpha where (1) is zero, or 0 if (1) is not negative at 0, and the number of iterations."""
-    slope_0, _, size = calc_slope(problem, approximation, constraints, law, velocity, velocity_step, 0.0)
+    slope_0, _, size = calc_slope(problem, approximation, constraints, laws, velocity, velocity_step, 0.0)
     slope_0 += momentum_slope
     if not slope_0 < 0.0:
         return 0.0, 0
@@ -46,7 +47,7 @@ def find_step_length(
     count = 0
     while count < _MOST_ITERATIONS:
         count += 1
-        slope, curvature, size = calc_slope(problem, approximation, constraints, law, velocity, velocity_step, alpha)
+        slope, curvature, size = calc_slope(problem, approximation, constraints, laws, velocity, velocity_step, alpha)
         size += abs(momentum_slope) + alpha * momentum_curvature
         slope += momentum_slope + alpha * momentum_curvature
         curvature += momentum_curvature

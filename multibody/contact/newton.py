@@ -29,10 +29,9 @@ from merganser.framework.native import device, inlined
 from merganser.multibody.contact.balance import bound_rounding, calc_momentum_left, measure_rounding
 from merganser.multibody.contact.friction_directions import forget_directions, soften_hessians, turn_directions
 from merganser.multibody.contact.hunt_crossley import soften
-from merganser.multibody.contact.layout import CONVERGED, NOT_A_NUMBER, NOT_CONVERGED, SAP, SINGULAR_MATRIX
+from merganser.multibody.contact.layout import CONVERGED, NOT_A_NUMBER, NOT_CONVERGED, SAP, SINGULAR_MATRIX, Laws
 from merganser.multibody.contact.line_search import find_step_length
 from merganser.multibody.contact.potential import calc_impulses
-from merganser.multibody.contact.regularization import LAW_SIZE
 from merganser.multibody.contact.work_arrays import (
     IMPULSE,
     MOMENTUM,
@@ -168,7 +167,7 @@ def minimize_island(
         return status
     bound = 1.0
     while status >= NOT_CONVERGED:
-        greatest = _soften_contacts(problem, constraints, bound, work.law)
+        greatest = _soften_contacts(problem, constraints, bound, work.laws)
         budget, result["residual"] = problem.settings["max_iterations"], residual_before
         status = _minimize(
             problem, approximation, trees, constraints, pattern, energy, (least, budget), v_star, work, v, gamma_out,
@@ -181,13 +180,13 @@ def minimize_island(
 
 
 @device
-def _soften_contacts(problem: Problem, constraints: Array, bound: float, law: Array) -> float:
+def _soften_contacts(problem: Problem, constraints: Array, bound: float, laws: Laws) -> float:
     """Bounds the gains of all contacts of an island, and returns how many times the rigid one the greatest is."""
     greatest = 0.0
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
         if c["kind"] == CONTACT:
-            greatest = max(greatest, soften(law[LAW_SIZE * c["row_start"] : LAW_SIZE * (c["row_start"] + 3)], bound))
+            greatest = max(greatest, soften(laws[c["row_start"]], bound))
     return greatest
 
 
@@ -214,7 +213,7 @@ def _minimize(
     num_forced = 0
     energy_now = energy
     for count in range(budget + 1):
-        calc_impulses(problem, approximation, constraints, work.law, work.velocity, gamma_out, work.hessian)
+        calc_impulses(problem, approximation, constraints, work.laws, work.velocity, gamma_out, work.hessian)
         residual, scale = measure_residual(problem, trees, constraints, gamma_out, velocities)
         if not residual < math.inf:
             return NOT_A_NUMBER
@@ -229,7 +228,7 @@ def _minimize(
             break
         follows_directions = num_cut >= _MOST_CUT
         if follows_directions:
-            soften_hessians(problem, approximation, constraints, work.law, work.velocity, gamma_out, work.hessian)
+            soften_hessians(problem, approximation, constraints, work.laws, work.velocity, gamma_out, work.hessian)
         status = _calc_step(problem, trees, constraints, pattern, work)
         if status != CONVERGED:
             return status
@@ -239,14 +238,14 @@ def _minimize(
         alpha, searches = 1.0, 0
         if residual > tolerance:  # below, steps are whole
             alpha, searches = find_step_length(
-                problem, approximation, constraints, work.law, work.velocity, work.velocity_step, slope, curvature,
+                problem, approximation, constraints, work.laws, work.velocity, work.velocity_step, slope, curvature,
                 _ROUGH if follows_directions else _EXACT,
             )  # fmt: skip
         if alpha < _SHORT and num_forced < _MOST_FORCED and curvature <= _TINY * energy_now:
             alpha, num_forced = 1.0, num_forced + 1
         if follows_directions:
             turn_directions(
-                problem, approximation, constraints, work.law, work.velocity, work.velocity_step, alpha, work.hessian
+                problem, approximation, constraints, work.laws, work.velocity, work.velocity_step, alpha, work.hessian
             )
         elif alpha < _SHORT:
             num_cut += 1

@@ -49,10 +49,10 @@ def calc_contact_velocities(given: StepProblem, room: SolverWork, solution: Solu
     """
     nv, nr, nc, nt = given.v.shape[0], given.rows.shape[0], given.constraints.shape[0], given.trees.shape[0]
     size, jacobian_size = given.matrix.shape[0], given.jacobian.shape[0]
-    has_room = room.numbers.shape[0] >= workspace_size(nv, nr, size, jacobian_size, 0)
+    has_room = room.numbers.shape[0] >= workspace_size(nv, nr, size, jacobian_size, 0) and room.laws.shape[0] >= nr
     if not has_room or room.integers.shape[0] < integer_workspace_size(nv, nt, nc, room.block_capacity):
         return NO_CAPACITY
-    views = carve_workspace(nv, nr, size, jacobian_size, room.numbers)
+    views = carve_workspace(nv, nr, size, jacobian_size, room)
     reduction = carve_reduction(nv, nr, size, jacobian_size, room.numbers)
     islands = carve_islands(nt, nc, room.integers)
     pattern = carve_pattern(nv, nt, nc, room.block_capacity, room.integers)
@@ -108,7 +108,7 @@ def prepare_step(
         calc_compliance(problem, work.velocities[SCRATCH], work.compliance)
         for i in range(result["num_islands"]):
             chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-            calc_laws(problem, step.time_step, chosen, step.rows, work.compliance, work.velocity, work.law)
+            calc_laws(problem, step.time_step, chosen, step.rows, work.compliance, work.velocity, work.laws)
     _start(given, step.is_locked, step.guess, step.v_star, islands.island_of, v_out)
     if not step.is_again:  # where the last search has ended
         multiply_jacobian(given, islands.constraint_order, v_out, work.velocity)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from merganser.framework.native import device
 from merganser.framework.native.memory.views import as_matrix
-from merganser.multibody.contact.regularization import LAW_SIZE
+from merganser.multibody.contact.layout import Laws, SolverWork
 from merganser.multibody.linear.records import HESSIAN_SIZE, Array
 
 # Rows of Workspace.velocities.
@@ -25,7 +25,7 @@ SCRATCH = 6
 GUESS = 7  # where TAMSI starts
 _NUM_VELOCITY_ARRAYS = 8
 
-_ROW_SIZE = 4 + LAW_SIZE + HESSIAN_SIZE
+_ROW_SIZE = 4 + HESSIAN_SIZE
 
 
 class Workspace(NamedTuple):
@@ -35,7 +35,7 @@ class Workspace(NamedTuple):
     velocity: Array  # v_c, shape [num_rows]
     velocity_step: Array  # J dv, shape [num_rows]
     compliance: Array  # w of each constraint, at its first row, shape [num_rows]
-    law: Array  # shape [LAW_SIZE num_rows]
+    laws: Laws  # shape [num_rows]
     hessian: Array  # G, shape [HESSIAN_SIZE num_rows]
     factor: Array  # panels of U, shape [factor capacity]
 
@@ -65,18 +65,18 @@ def workspace_size(
 
 
 @device
-def carve_workspace(num_v: int, num_rows: int, matrix_size: int, jacobian_size: int, work: Array) -> Workspace:
-    """Views of the first and of the last part of `work`; the factorization gets what others leave."""
+def carve_workspace(num_v: int, num_rows: int, matrix_size: int, jacobian_size: int, room: SolverWork) -> Workspace:
+    """Views of the first and of the last numbers; the factorization gets what others leave."""
+    work = room.numbers
     rows = _NUM_VELOCITY_ARRAYS * num_v
-    law = rows + 3 * num_rows
-    hessian = law + LAW_SIZE * num_rows
+    hessian = rows + 3 * num_rows
     others = hessian + HESSIAN_SIZE * num_rows
     return Workspace(
         as_matrix(work[:rows], _NUM_VELOCITY_ARRAYS, num_v),
         work[rows : rows + num_rows],
         work[rows + num_rows : rows + 2 * num_rows],
-        work[rows + 2 * num_rows : law],
-        work[law:hessian],
+        work[rows + 2 * num_rows : hessian],
+        room.laws,
         work[hessian:others],
         work[others + num_rows + matrix_size + jacobian_size :],
     )

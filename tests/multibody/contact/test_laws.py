@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from merganser.multibody.contact.hunt_crossley import (
     implicit_friction_response,
     set_hunt_crossley_law,
 )
-from merganser.multibody.contact.layout import LAGGED, SIMILAR
+from merganser.multibody.contact.layout import LAGGED, SIMILAR, law_dtype
 
 RNG = np.random.default_rng(7)
 POINTS = RNG.normal(size=(60, 3)) * 0.3
@@ -34,14 +35,19 @@ def slope(function, at: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack([(function(at + d) - function(at - d)) / (2.0 * STEP) for d in STEP * np.eye(3)], axis=-1)
 
 
-def cone_law(mu: float = 0.6) -> NDArray[np.float64]:
-    law = np.full(12, math.nan)
+def empty_law() -> Any:
+    """A law of which no number is set."""
+    return np.full(len(law_dtype), math.nan).view(law_dtype)[0]
+
+
+def cone_law(mu: float = 0.6) -> Any:
+    law = empty_law()
     set_cone_law(mu, 50.0, 20.0, 0.05, law)
     return law
 
 
-def hunt_crossley_law(dissipation: float = 2.0, softness: float = 0.01) -> NDArray[np.float64]:
-    law = np.full(12, math.nan)
+def hunt_crossley_law(dissipation: float = 2.0, softness: float = 0.01) -> Any:
+    law = empty_law()
     set_hunt_crossley_law(0.6, 0.8, 9.0, dissipation, softness, 0.7, 3.0, law)
     return law
 
@@ -124,7 +130,8 @@ def test_all_regions_of_the_cone_are_among_the_points() -> None:
 
 @pytest.mark.parametrize("gain", [0.0, 3.0])
 def test_bounded_rows_are_gradients_of_their_potentials(gain: float) -> None:
-    law = np.array([gain, 0.4, -0.5, 0.9])
+    law = empty_law()
+    law["gain"], law["offset"], law["lower"], law["upper"] = gain, 0.4, -0.5, 0.9
     for v in np.linspace(-1.0, 1.0, 41):
         gamma, G = bounded_response(law, v)
         down, up = (bounded_potential(law, v + d) for d in (-STEP, STEP))
