@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats
-from merganser.framework.native.memory.records_of_arrays import ArrayOf
-from merganser.multibody.contact.contact_pairs import OF_KIND, ContactPairs, contact_pair_dtype
+from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
+from merganser.multibody.contact.contact_pairs import OF_KIND, ContactPair, ContactPairs, contact_pair_dtype
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.kind_table import KindTable, Role
 from merganser.multibody.kernels.layout import Positions
-from merganser.multibody.linear.records import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,8 @@ contact_source_dtype = np.dtype(
         ("num_numbers", np.int64),
     ]
 )
-ContactSources = Annotated[Any, ArrayOf(contact_source_dtype)]
+ContactSource = Annotated[Any, RecordOf(contact_source_dtype)]
+ContactSources = Annotated[NDArray[Any], ArrayOf(contact_source_dtype)]
 
 
 def _make_examples(scalar: Any) -> dict[str, Any]:
@@ -129,7 +130,7 @@ make_pairs_of_kinds = kernel(calc_make_pairs_of_kinds)
 
 
 @device
-def _clear(source: Array, k: int, pair: Array) -> None:
+def _clear(source: ContactSource, k: int, pair: ContactPair) -> None:
     """Makes of a record a pair that is not there."""
     pair["origin"], pair["source"] = OF_KIND, source["first_pair"] + k
     pair["mobod_A"], pair["mobod_B"] = source["mobod_A"], source["mobod_B"]

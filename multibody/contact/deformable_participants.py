@@ -7,12 +7,12 @@ so that the columns of a contact's block of J lie in a short range.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Integers
 from merganser.multibody.contact.contact_pairs import ContactPairs
 from merganser.multibody.contact.deformable_pairs import MOST_NODES, Ends
 from merganser.multibody.contact.deformable_records import Fixed, Motion, Participants
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.contact.plant_layout import PlantTrees, ProblemTrees
-from merganser.multibody.linear.records import Array
 
 
 @kernel
@@ -42,7 +42,7 @@ def find_participants(
 
 
 @device
-def _mark(taking_part: Participants, pairs: Array, ends: Array, fixed: Array) -> None:
+def _mark(taking_part: Participants, pairs: ContactPairs, ends: Ends, fixed: Fixed) -> None:
     """Lists the vertices that take part, and their columns."""
     columns, first_vertices, count = taking_part.columns, taking_part.first_vertices, 0
     for k in range(columns.shape[0]):
@@ -86,7 +86,7 @@ def _add_trees(taking_part: Participants, trees: ProblemTrees) -> None:
 
 
 @device
-def _drop_held(of_mobod: Array, tree_of_body: Array, pairs: Array, ends: Array) -> int:
+def _drop_held(of_mobod: Integers, tree_of_body: Integers, pairs: ContactPairs, ends: Ends) -> int:
     """Moves pairs with at least one side that can move to the front; returns how many these are."""
     count = 0
     for i in range(pairs.shape[0]):

@@ -25,8 +25,9 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.contact.contact_pairs import ContactPairs
-from merganser.multibody.contact.deformable_pairs import MOST_NODES, Ends
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.multibody.contact.contact_pairs import ContactPair, ContactPairs
+from merganser.multibody.contact.deformable_pairs import MOST_NODES, End, Ends
 from merganser.multibody.contact.deformable_records import Fixed, Participants
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.contact.plant_forces import push, report_contact
@@ -42,7 +43,7 @@ from merganser.multibody.contact.plant_problem import (
 from merganser.multibody.kernels.layout import Positions
 from merganser.multibody.kernels.spatial import Vector3, add, scaled, vector
 from merganser.multibody.linear.products import add_row, block_of, num_ends, tree_of
-from merganser.multibody.linear.records import Array
+from merganser.multibody.linear.records import Constraint, Constraints, Trees
 
 
 @kernel
@@ -76,7 +77,7 @@ def pose_deformables(
 
 @device
 def _size_of_blocks(
-    plant: PlantTrees, trees: Array, taking_part: Participants, pairs: Array, ends: Array, fixed: Array
+    plant: PlantTrees, trees: Trees, taking_part: Participants, pairs: ContactPairs, ends: Ends, fixed: Fixed
 ) -> int:
     """How many numbers the blocks of J have."""
     size = 0
@@ -93,7 +94,7 @@ def _size_of_blocks(
 
 
 @device
-def _range_of(trees: Array, taking_part: Participants, tree: int, end: Array) -> tuple[int, int]:
+def _range_of(trees: Trees, taking_part: Participants, tree: int, end: End) -> tuple[int, int]:
     """First column and number of columns of the block of J of an end, 0 without one.
 
     Of deformable bodies it has those from the first of the end's vertices to the last one. There are never six of many,
@@ -119,8 +120,8 @@ def _range_of(trees: Array, taking_part: Participants, tree: int, end: Array) ->
 
 @device
 def _add_contacts(
-    plant: PlantTrees, trees: Array, beta: float, taking_part: Participants, pairs: Array, ends: Array,
-    position: Array, problem: ProblemArrays,
+    plant: PlantTrees, trees: Trees, beta: float, taking_part: Participants, pairs: ContactPairs, ends: Ends,
+    position: Positions, problem: ProblemArrays,
 ) -> None:  # fmt: skip
     """Adds the constraints of contacts.
 
@@ -146,7 +147,7 @@ def _add_contacts(
 
 
 @device
-def _tree_of(plant: PlantTrees, tree_of_body: Array, mobod: int, end: Array) -> int:
+def _tree_of(plant: PlantTrees, tree_of_body: Integers, mobod: int, end: End) -> int:
     """The tree of an end, -1 if it cannot move."""
     tree: int = plant.of_mobod[mobod] if end["body"] < 0 else tree_of_body[end["body"]]
     return tree
@@ -154,8 +155,8 @@ def _tree_of(plant: PlantTrees, tree_of_body: Array, mobod: int, end: Array) -> 
 
 @device
 def _add_end(
-    plant: PlantTrees, trees: Array, taking_part: Participants, pair: Array, mobod: int, end: Array, sign: float,
-    tree: int, position: Array, record: Array, jacobian: Array,
+    plant: PlantTrees, trees: Trees, taking_part: Participants, pair: ContactPair, mobod: int, end: End, sign: float,
+    tree: int, position: Positions, record: Constraint, jacobian: Floats,
 ) -> None:  # fmt: skip
     """Adds the velocity of an end along t1, t2 and n, equation (2)."""
     n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
@@ -181,7 +182,7 @@ def _add_end(
 
 @device
 def _add_fixed_vertices(
-    plant: PlantTrees, trees: Array, time_step: float, taking_part: Participants, fixed: Array, position_mid: Array,
+    plant: PlantTrees, trees: Trees, time_step: float, taking_part: Participants, fixed: Fixed, position_mid: Positions,
     problem: ProblemArrays,
 ) -> None:  # fmt: skip
     """Adds the constraints of equation (3)."""
@@ -218,11 +219,11 @@ def push_by_fixed_vertices(
     # Model:
     time_step: float,  # h [s]
     # In:
-    fixed_in: Array,
-    impulses_in: Array,  # of the rows of equation (3), shape [3 num_fixed]
-    position_in: Array,
+    fixed_in: Fixed,
+    impulses_in: Floats,  # of the rows of equation (3), shape [3 num_fixed]
+    position_in: Positions,
     # Out:
-    F_Bo_W_io: Array,  # forces on rigid bodies are added, shape [num_mobods, 6]
+    F_Bo_W_io: FloatTable,  # forces on rigid bodies are added, shape [num_mobods, 6]
 ) -> None:
     """Adds what fixed vertices exert on rigid bodies."""
     for k in range(fixed_in.shape[0]):
@@ -234,22 +235,22 @@ def push_by_fixed_vertices(
 @kernel
 def calc_deformable_forces(
     # Model:
-    trees: Array,
+    trees: Trees,
     num_v: int,  # of the plant
     time_step: float,  # h [s]
     # In: as the solver has left it
     first: int,  # the constraint of the first pair
-    pairs_in: Array,
-    ends_in: Array,
-    position_in: Array,
-    v_next_in: Array,  # of all trees
-    constraints_in: Array,
-    jacobian_in: Array,
-    impulses_in: Array,
+    pairs_in: ContactPairs,
+    ends_in: Ends,
+    position_in: Positions,
+    v_next_in: Floats,  # of all trees
+    constraints_in: Constraints,
+    jacobian_in: Floats,
+    impulses_in: Floats,
     # Out:
-    F_Bo_W_io: Array,  # forces on rigid bodies are added, shape [num_mobods, 6]
-    tau_io: Array,  # generalized forces of contacts are added, shape [num_v]
-    forces_out: Array,  # of each pair, see plant_layout.py, shape [num_pairs, NUM_FORCE_VALUES]
+    F_Bo_W_io: FloatTable,  # forces on rigid bodies are added, shape [num_mobods, 6]
+    tau_io: Floats,  # generalized forces of contacts are added, shape [num_v]
+    forces_out: FloatTable,  # of each pair, see plant_layout.py, shape [num_pairs, NUM_FORCE_VALUES]
 ) -> None:
     """Computes the forces of contacts with deformable bodies."""
     for i in range(pairs_in.shape[0]):
@@ -268,6 +269,6 @@ def calc_deformable_forces(
 
 
 @device
-def _push_on_rigid(position: Array, F: Array, mobod: int, end: Array, p_WC: Vector3, f: Vector3) -> None:
+def _push_on_rigid(position: Positions, F: FloatTable, mobod: int, end: End, p_WC: Vector3, f: Vector3) -> None:
     if end["body"] < 0:
         push(position, F, mobod, p_WC, (0.0, 0.0, 0.0), f)

@@ -32,10 +32,18 @@ from numpy.typing import NDArray
 
 from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.memory.by_value import of_scalar
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype
-from merganser.multibody.contact.layout import LAGGED, TAMSI, Laws, law_dtype, row_dtype
+from merganser.multibody.contact.layout import LAGGED, TAMSI, Rows, law_dtype, row_dtype
 from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_next_state
-from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays, drive_dtype
+from merganser.multibody.contact.plant_layout import (
+    ConstraintSources,
+    Frictions,
+    Limits,
+    PlantTrees,
+    ProblemArrays,
+    drive_dtype,
+)
 from merganser.multibody.contact.plant_problem import calc_contact_problem, calc_tree_matrices
 from merganser.multibody.contact.potential import calc_impulses
 from merganser.multibody.contact.regularization import calc_compliance, calc_laws
@@ -43,10 +51,11 @@ from merganser.multibody.contact.solver import add_bias, copy_free_part, has_loc
 from merganser.multibody.contact.tamsi import calc_tamsi_impulses
 from merganser.multibody.contact.work_arrays import Reduction
 from merganser.multibody.kernels.constraints import constraint_value_dtype
-from merganser.multibody.kernels.layout import scratch_dtype
+from merganser.multibody.kernels.constraints.records import ConstraintRecords
+from merganser.multibody.kernels.layout import Scratch, scratch_dtype
 from merganser.multibody.linear.ordering import Islands, carve_islands, find_islands, integer_workspace_size
 from merganser.multibody.linear.products import add_row, block_of, multiply_matrix, multiply_rows, num_ends
-from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem, constraint_dtype
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem, constraint_dtype
 from merganser.multibody.linear.unsymmetric import factor_block, solve_block
 
 contact_pair_lanes_dtype = of_scalar(contact_pair_dtype, np.complex128)
@@ -55,6 +64,8 @@ _constraint_lanes_dtype, _row_lanes_dtype, _law_lanes_dtype = (
     of_scalar(dtype, np.complex128) for dtype in (constraint_dtype, row_dtype, law_dtype)
 )
 _value_lanes_dtype = constraint_value_dtype(np.complex128)
+
+Lanes = NDArray[Any]  # complex numbers, or records of such, with an axis of lanes in front
 
 # Why there are no derivatives.
 LACKS_SIZE = 1  # the problem has not as many constraints and rows as given
@@ -80,25 +91,25 @@ class StepModel(NamedTuple):
 
     plant: PlantTrees
     every_tree: NDArray[np.int64]
-    settings: Array
+    settings: NDArray[Any]
     time_step: float
     near_rigid_threshold: float
-    limits: Array
-    frictions: Array
-    rows: Array
+    limits: Limits
+    frictions: Frictions
+    rows: ConstraintRecords
     has_fallbacks: int
 
 
 class LaneInputs(NamedTuple):
     """What a step follows: complex numbers with an axis of lanes in front, of length 1 if all lanes are the same."""
 
-    parameters: Array
-    contact_pairs: Array  # of contact_pair_lanes_dtype
-    drives: Array  # of drive_lanes_dtype
-    x: Array  # [q; v]
-    v_star: Array
-    position: Array
-    F_applied: Array  # forces on the bodies from elsewhere, shape [.., num_mobods, 6]
+    parameters: Lanes
+    contact_pairs: Lanes  # of contact_pair_lanes_dtype
+    drives: Lanes  # of drive_lanes_dtype
+    x: Lanes  # [q; v]
+    v_star: Lanes
+    position: Lanes
+    F_applied: Lanes  # forces on the bodies from elsewhere, shape [.., num_mobods, 6]
 
 
 class LaneProblems(NamedTuple):
@@ -115,14 +126,14 @@ class LaneProblems(NamedTuple):
         is_tamsi: of each constraint, whether it follows the law of TAMSI.
     """
 
-    matrix: Array
-    free_matrix: Array
-    constraints: Array
-    rows: Array
-    jacobian: Array
-    free_jacobian: Array
-    laws: Laws
-    values: Array
+    matrix: Lanes
+    free_matrix: Lanes
+    constraints: Lanes
+    rows: Lanes
+    jacobian: Lanes
+    free_jacobian: Lanes
+    laws: Lanes
+    values: Lanes
     counts: NDArray[np.int64]
     is_locked: NDArray[np.int64]
     is_tamsi: NDArray[np.int64]
@@ -143,14 +154,14 @@ class LaneWork(NamedTuple):
         integers: for islands.
     """
 
-    scratch: Array
-    v: Array
-    change: Array
-    residual: Array
-    compliance: Array
-    velocity: Array
-    impulses: Array
-    hessian: Array
+    scratch: Scratch
+    v: Floats
+    change: Floats
+    residual: Floats
+    compliance: Floats
+    velocity: Floats
+    impulses: Floats
+    hessian: Floats
     H: NDArray[np.float64]
     solution: NDArray[np.float64]
     pivots: NDArray[np.float64]
@@ -161,12 +172,12 @@ class LaneWork(NamedTuple):
 class LaneForces(NamedTuple):
     """The forces of a step: arrays of complex numbers with an axis of lanes in front; see plant_forces.py."""
 
-    impulses: Array
-    F_Bo_W: Array
-    tau_contact: Array
-    tau_joints: Array
-    forces: Array
-    row_forces: Array
+    impulses: Lanes
+    F_Bo_W: Lanes
+    tau_contact: Lanes
+    tau_joints: Lanes
+    forces: Lanes
+    row_forces: Lanes
 
 
 def make_problems(
@@ -175,7 +186,7 @@ def make_problems(
     """Room for problems with so many constraints, rows and numbers of the Jacobian at most."""
     constraints, rows, jacobian = most
 
-    def room(size: int, dtype: Any = np.complex128) -> Array:
+    def room(size: int, dtype: Any = np.complex128) -> NDArray[Any]:
         return np.zeros((num_lanes, size), dtype)
 
     return LaneProblems(
@@ -190,7 +201,7 @@ def make_work(num_mobods: int, num_v: int, num_trees: int, most: tuple[int, int,
     """Room for one lane of such problems."""
     constraints, rows, _ = most
 
-    def room(size: int, dtype: Any = np.complex128) -> Array:
+    def room(size: int, dtype: Any = np.complex128) -> NDArray[Any]:
         return np.zeros(size, dtype)
 
     return LaneWork(
@@ -213,7 +224,7 @@ def differentiate_step(
     inputs: LaneInputs,
     problems: LaneProblems,
     work: LaneWork,
-    x_next_out: Array,  # [q+; v+], complex, shape [num_lanes, num_x]
+    x_next_out: FloatTable,  # [q+; v+], complex, shape [num_lanes, num_x]
 ) -> int:
     """Computes the next state with derivatives, of a step of which the solution is known.
 
@@ -256,7 +267,7 @@ def differentiate_forces(
     # As differentiate_step() has left them:
     inputs: LaneInputs,
     problems: LaneProblems,
-    x_next: Array,
+    x_next: FloatTable,
     # Work:
     work: LaneWork,
     # Out:
@@ -270,13 +281,13 @@ def differentiate_forces(
 
 
 @inlined
-def _parts(x: Array, num_v: int) -> tuple[Array, Array]:
+def _parts(x: Floats, num_v: int) -> tuple[Floats, Floats]:
     """q and v."""
     return x[: x.shape[0] - num_v], x[x.shape[0] - num_v :]
 
 
 @inlined
-def _row(numbers: Array, lane: int) -> int:
+def _row(numbers: NDArray[Any], lane: int) -> int:
     """Where a lane is in an array with an axis of lanes."""
     return lane if numbers.shape[0] > 1 else 0
 
@@ -308,13 +319,13 @@ def _arrays(lane: int, problems: LaneProblems) -> ProblemArrays:
 
 
 @inlined
-def _given(lane: int, problems: LaneProblems) -> tuple[Array, Array]:
+def _given(lane: int, problems: LaneProblems) -> tuple[Floats, Floats]:
     """A and J of a lane."""
     return problems.matrix[lane], problems.jacobian[lane][: problems.counts[2]]
 
 
 @inlined
-def _free(lane: int, problems: LaneProblems) -> tuple[Array, Array]:
+def _free(lane: int, problems: LaneProblems) -> tuple[Floats, Floats]:
     """The same without what belongs to locked velocities."""
     A, J = _given(lane, problems)
     if has_locked(problems.is_locked):
@@ -349,7 +360,7 @@ def _islands(model: StepModel, problems: LaneProblems, work: LaneWork) -> Island
 
 
 @device
-def _set_row_velocities(problem: Problem, rows: Array, v: Array, velocity_out: Array) -> None:
+def _set_row_velocities(problem: Problem, rows: Rows, v: Floats, velocity_out: Floats) -> None:
     """v_c = J v + b, shape [num_rows]."""
     for i in range(problem.constraints.shape[0]):
         multiply_rows(problem, problem.constraints[i], v, velocity_out)
@@ -361,7 +372,7 @@ def _set_row_velocities(problem: Problem, rows: Array, v: Array, velocity_out: A
 
 @device
 def _choose_laws(
-    model: StepModel, num_islands: int, v_next: Array, inputs: LaneInputs, problems: LaneProblems, work: LaneWork
+    model: StepModel, num_islands: int, v_next: Floats, inputs: LaneInputs, problems: LaneProblems, work: LaneWork
 ) -> None:
     """Finds which constraints follow the law of TAMSI: not those of islands that were solved by LAGGED."""
     is_tamsi = int(model.settings[0]["approximation"] == TAMSI)
@@ -392,15 +403,15 @@ def _choose_laws(
 
 
 @inlined
-def _take_velocities(v: Array, out: Array) -> None:
+def _take_velocities(v: Floats, out: Floats) -> None:
     for k in range(v.shape[0]):
         out[k] = v[k]
 
 
 @device
 def _respond(
-    lane: int, v: Array, model: StepModel, inputs: LaneInputs, problems: LaneProblems, work: LaneWork,
-    impulses_out: Array,
+    lane: int, v: Floats, model: StepModel, inputs: LaneInputs, problems: LaneProblems, work: LaneWork,
+    impulses_out: Floats,
 ) -> None:  # fmt: skip
     """gamma, G and r of (1) at velocities v."""
     trees, settings = model.plant.trees, model.settings[0]
@@ -437,7 +448,7 @@ def _respond(
 
 @device
 def _refine(
-    model: StepModel, v_next: Array, inputs: LaneInputs, problems: LaneProblems, work: LaneWork
+    model: StepModel, v_next: Floats, inputs: LaneInputs, problems: LaneProblems, work: LaneWork
 ) -> bool:
     """Newton's method on values from v+, as the solver ends within a tolerance; leaves v+ and H, factored.
 
@@ -498,7 +509,7 @@ def _assemble(model: StepModel, problems: LaneProblems, work: LaneWork) -> None:
 
 
 @inlined
-def _slope(hessian: Array, row: int, r: int, s: int, ignores_slip: bool) -> float:
+def _slope(hessian: Floats, row: int, r: int, s: int, ignores_slip: bool) -> float:
     """G_rs of a contact, whose normal impulse follows slip or not."""
     if r == 2 and s < 2 and ignores_slip:
         return 0.0
@@ -512,7 +523,7 @@ def _slope(hessian: Array, row: int, r: int, s: int, ignores_slip: bool) -> floa
 
 @device
 def _write_forces(
-    lane: int, v_next: Array, model: StepModel, inputs: LaneInputs, problems: LaneProblems, out: LaneForces
+    lane: int, v_next: Floats, model: StepModel, inputs: LaneInputs, problems: LaneProblems, out: LaneForces
 ) -> None:
     """The forces of a lane."""
     position = inputs.position[_row(inputs.position, lane)]

@@ -27,9 +27,10 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.layout import Laws
 from merganser.multibody.contact.potential import contact_slip
-from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem
 
 # Where T stands among the numbers of a contact's Hessian.
 _T_1 = 6
@@ -37,7 +38,7 @@ _T_2 = 7
 
 
 @device
-def forget_directions(problem: Problem, constraints: Array, hessian: Array) -> None:
+def forget_directions(problem: Problem, constraints: Integers, hessian: Floats) -> None:
     """T = 0 for all contacts of an island."""
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
@@ -48,8 +49,9 @@ def forget_directions(problem: Problem, constraints: Array, hessian: Array) -> N
 
 @device
 def soften_hessians(
-    problem: Problem, approximation: int, constraints: Array, laws: Laws, velocity: Array, gamma: Array, hessian: Array
-) -> None:
+    problem: Problem, approximation: int, constraints: Integers, laws: Laws, velocity: Floats, gamma: Floats,
+    hessian: Floats,
+) -> None:  # fmt: skip
     """Puts (2) in place of the Hessian of friction; gamma and G are those at v_c."""
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
@@ -77,12 +79,12 @@ def soften_hessians(
 def turn_directions(
     problem: Problem,
     approximation: int,
-    constraints: Array,
+    constraints: Integers,
     laws: Laws,
-    velocity: Array,  # v_c before the step
-    velocity_step: Array,  # J dv
+    velocity: Floats,  # v_c before the step
+    velocity_step: Floats,  # J dv
     alpha: float,
-    hessian: Array,
+    hessian: Floats,
 ) -> None:
     """Equation (3)."""
     part = min(1.0, alpha)

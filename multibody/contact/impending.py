@@ -34,25 +34,24 @@ from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.contact.contact_pairs import ContactPairs
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.kernels.frames import arm_to, velocity_of
-from merganser.multibody.kernels.layout import Positions, Topology
+from merganser.multibody.kernels.layout import Positions, Topology, Velocities
 from merganser.multibody.kernels.spatial import Vector3, dot, vector
-from merganser.multibody.linear.records import Array
 
 # Poses in a scene a kilometre wide are rounded by less: so near, bodies touch, be there gravity or not [m].
-_ROUNDING = 1e-12
+_TOUCH = 1e-12
 
 
 @device
-def margin_of_step(gravity: Array, time_step: float) -> float:
+def margin_of_step(gravity: Floats, time_step: float) -> float:
     """Up to which distance points of geometries may touch within a step, equation (2) [m]; 0 in continuous time."""
     if time_step == 0.0:
         return 0.0
     g = math.sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2])
-    return g * time_step * time_step + _ROUNDING
+    return g * time_step * time_step + _TOUCH
 
 
 @device
-def largest_speed(velocity: Array) -> float:
+def largest_speed(velocity: Velocities) -> float:
     """That of the origin of any body, shape [num_mobods] [m/s]."""
     largest = 0.0
     for i in range(velocity.shape[0]):
@@ -78,12 +77,12 @@ def drop_distant_pairs(
     for i in range(contact_pairs_io.shape[0]):
         pair = contact_pairs_io[i]
         gap = pair["phi"]
-        if gap > _ROUNDING:
+        if gap > _TOUCH:
             n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
             v_A = _velocity_along(topology, position_in, num_q, x_star_in, pair["mobod_A"], p_WC, n)
             v_B = _velocity_along(topology, position_in, num_q, x_star_in, pair["mobod_B"], p_WC, n)
             gap += time_step * (v_A - v_B)
-        if gap <= _ROUNDING:
+        if gap <= _TOUCH:
             if count < i:
                 contact_pairs_io[count] = contact_pairs_io[i]
             count += 1
@@ -92,7 +91,7 @@ def drop_distant_pairs(
 
 @device
 def _velocity_along(
-    topology: Array, position: Array, num_q: int, x: Array, mobod: int, p_WC: Vector3, n: Vector3
+    topology: Topology, position: Positions, num_q: int, x: Floats, mobod: int, p_WC: Vector3, n: Vector3
 ) -> float:
     """n . v_WC of the point C of a body."""
     total, a = 0.0, mobod

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device
+from merganser.framework.native.memory.hinted_types import Floats
+from merganser.multibody.contact.plant_layout import Limit
 from merganser.multibody.kernels.scalars import arctangent
 from merganser.multibody.kernels.spatial import Vector3, dot, scaled
-from merganser.multibody.linear.records import Array
 
 
 @device
-def limited_position(limit: Array, q: Array) -> tuple[Any, Vector3]:
+def limited_position(limit: Limit, q: Floats) -> tuple[Any, Vector3]:
     """x, and its slopes by the velocities from limit["v"] on, limit["num_v"] of them: equations (1) and (2).
 
     Args:
@@ -44,7 +45,7 @@ def limited_position(limit: Array, q: Array) -> tuple[Any, Vector3]:
 
 
 @device
-def limited_rate(limit: Array, slopes: Vector3, v: Array) -> Any:
+def limited_rate(limit: Limit, slopes: Vector3, v: Floats) -> Any:
     """xdot."""
     rate = slopes[0] * v[limit["v"]]
     for k in range(1, limit["num_v"]):

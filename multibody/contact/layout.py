@@ -28,10 +28,11 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
-from merganser.multibody.linear.records import Array, Constraints, Trees
+from merganser.multibody.linear.records import Constraints, Trees
 
 Count: TypeAlias = int  # what a kernel returns that counts, and is no status
 
@@ -109,9 +110,9 @@ result_dtype = np.dtype(
 
 
 # What kernels take, by the hints of their parameters (framework/native/memory/hinted_types.py).
-Rows = Annotated[Array, ArrayOf(row_dtype)]
+Rows = Annotated[NDArray[Any], ArrayOf(row_dtype)]
 Law = Annotated[Any, RecordOf(law_dtype)]
-Laws = Annotated[Any, ArrayOf(law_dtype)]  # of each row; of a contact in the place of its first one
+Laws = Annotated[NDArray[Any], ArrayOf(law_dtype)]  # of each row; of a contact in the place of its first one
 Settings = Annotated[Any, RecordOf(settings_dtype)]
 Statistics = Annotated[Any, RecordOf(result_dtype)]
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.layout import Laws
 from merganser.multibody.contact.potential import calc_slope
-from merganser.multibody.linear.records import Array, Problem
+from merganser.multibody.linear.records import Problem
 
-_ROUNDING = 4e-16  # of the terms of f, times the square root of their number
+_SLOPE_ROUNDING = 4e-16  # of the terms of f, times the square root of their number
 _MOST_ITERATIONS = 100
 _MOST_EXPANSIONS = 60
 
@@ -27,10 +28,10 @@ _MOST_EXPANSIONS = 60
 def find_step_length(
     problem: Problem,
     approximation: int,
-    constraints: Array,  # of the island
+    constraints: Integers,  # of the island
     laws: Laws,
-    velocity: Array,  # v_c, shape [num_rows]
-    velocity_step: Array,  # J dv, shape [num_rows]
+    velocity: Floats,  # v_c, shape [num_rows]
+    velocity_step: Floats,  # J dv, shape [num_rows]
     momentum_slope: float,  # dv^T A (v - v*)
     momentum_curvature: float,  # dv^T A dv
     relative_tolerance: float,  # of f, to |f(0)|
@@ -41,7 +42,7 @@ def find_step_length(
     if not slope_0 < 0.0:
         return 0.0, 0
     tolerance = relative_tolerance * abs(slope_0)
-    rounding = _ROUNDING * math.sqrt(1.0 * velocity_step.shape[0])
+    rounding = _SLOPE_ROUNDING * math.sqrt(1.0 * velocity_step.shape[0])
     low, high, is_bracketed = 0.0, 1.0, False
     alpha = 1.0
     count = 0

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.native.memory.hinted_types import Floats, Integers
-from merganser.framework.native.memory.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
 from merganser.multibody.contact.contact_pairs import ContactPairs
 from merganser.multibody.contact.layout import Rows
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.layout import Topology
-from merganser.multibody.linear.records import Array, Constraints, Trees
+from merganser.multibody.linear.records import Constraints, Trees
 
 # What a plant learns about a contact: the force on body A in W [N], then
 APPROACH = 3  # the speed at which the bodies approach [m/s],
@@ -51,9 +52,11 @@ drive_dtype = np.dtype(
 )
 
 
-Limits = Annotated[Array, ArrayOf(limit_dtype)]
-Frictions = Annotated[Array, ArrayOf(friction_dtype)]
-Drives = Annotated[Array, ArrayOf(drive_dtype)]
+Limit = Annotated[Any, RecordOf(limit_dtype)]
+Limits = Annotated[NDArray[Any], ArrayOf(limit_dtype)]
+Frictions = Annotated[NDArray[Any], ArrayOf(friction_dtype)]
+Drive = Annotated[Any, RecordOf(drive_dtype)]
+Drives = Annotated[NDArray[Any], ArrayOf(drive_dtype)]
 
 
 class PlantTrees(NamedTuple):

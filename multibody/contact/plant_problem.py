@@ -24,11 +24,14 @@ import numpy as np
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.memory.views import as_matrix
+from merganser.multibody.contact.contact_pairs import ContactPair
 from merganser.multibody.contact.joint_limits import limited_position
-from merganser.multibody.contact.plant_layout import ConstraintSources, Limits, PlantTrees, ProblemArrays
+from merganser.multibody.contact.layout import Rows
+from merganser.multibody.contact.plant_layout import ConstraintSources, Drive, Limit, Limits, PlantTrees, ProblemArrays
 from merganser.multibody.kernels.actuators import GAIN
+from merganser.multibody.kernels.constraints.records import ConstraintRecords
 from merganser.multibody.kernels.constraints.rows import fill_more, fill_row, write_row
-from merganser.multibody.kernels.layout import Scratch
+from merganser.multibody.kernels.layout import Mobod, Parameter, Parameters, Positions, Scratch, Topology
 from merganser.multibody.kernels.mass_matrix import add_composite, fill_rows, start_composite
 from merganser.multibody.kernels.spatial import (
     Vector3,
@@ -41,7 +44,7 @@ from merganser.multibody.kernels.spatial import (
     translational,
     vector,
 )
-from merganser.multibody.linear.records import CONTACT, DRIVE, HOLONOMIC, Array
+from merganser.multibody.linear.records import CONTACT, DRIVE, HOLONOMIC, Constraint, Tree, Trees
 
 LIMIT_STIFFNESS = 1e12
 LIMIT_WINDOW = 2.0
@@ -56,15 +59,15 @@ _STICTION = 0.01
 
 @device
 def calc_tree_matrices(
-    topology: Array,  # shape [num_mobods], see kernels/layout.py
-    parameters: Array,
-    trees: Array,  # shape [num_trees], of tree_dtype
-    tree_of_mobod: Array,  # shape [num_mobods]
+    topology: Topology,  # shape [num_mobods], see kernels/layout.py
+    parameters: Parameters,
+    trees: Trees,  # shape [num_trees], of tree_dtype
+    tree_of_mobod: Integers,  # shape [num_mobods]
     time_step: float,
-    position_in: Array,
-    scratch_work: Array,
-    matrix_out: Array,  # blocks of A = M + h D
-    is_locked_out: Array,  # integers, shape [num_v]
+    position_in: Positions,
+    scratch_work: Scratch,
+    matrix_out: Floats,  # blocks of A = M + h D
+    is_locked_out: Integers,  # integers, shape [num_v]
 ) -> None:
     """Computes A, and which velocities are locked."""
     num_mobods = topology.shape[0]
@@ -87,7 +90,7 @@ def calc_tree_matrices(
 
 
 @device
-def _add_to_diagonal(node: Array, fixed: Array, time_step: float, tree: Array, matrix: Array) -> None:
+def _add_to_diagonal(node: Mobod, fixed: Parameter, time_step: float, tree: Tree, matrix: Floats) -> None:
     n = tree["num_v"]
     for k in range(node["num_v"]):
         at = tree["matrix_start"] + (n + 1) * (node["v_start"] - tree["v_start"] + k)
@@ -99,8 +102,8 @@ def _add_to_diagonal(node: Array, fixed: Array, time_step: float, tree: Array, m
 
 @device
 def add_point(
-    topology: Array, position: Array, trees: Array, tree: int, constraint: Array, row: int, mobod: int, p_WC: Vector3,
-    sign: float, t_1: Vector3, t_2: Vector3, n: Vector3, jacobian: Array,
+    topology: Topology, position: Positions, trees: Trees, tree: int, constraint: Constraint, row: int, mobod: int,
+    p_WC: Vector3, sign: float, t_1: Vector3, t_2: Vector3, n: Vector3, jacobian: Floats,
 ) -> None:  # fmt: skip
     """Adds to three rows of a constraint the velocity of point C of a body along t_1, t_2 and n: equation (1)."""
     if tree < 0:
@@ -123,8 +126,8 @@ def add_point(
 
 @device
 def open_constraint(
-    constraint: Array, trees: Array, tree_A: int, tree_B: int, row_start: int, num_rows: int, place: int,
-    jacobian: Array,
+    constraint: Constraint, trees: Trees, tree_A: int, tree_B: int, row_start: int, num_rows: int, place: int,
+    jacobian: Floats,
 ) -> int:  # fmt: skip
     """Makes room for the blocks of a constraint between two trees, -1 for none; returns where the next begins."""
     columns_A = 0, trees[tree_A]["num_v"] if tree_A >= 0 else 0
@@ -134,8 +137,8 @@ def open_constraint(
 
 @device
 def open_blocks(
-    constraint: Array, tree_A: int, tree_B: int, columns_A: tuple[int, int], columns_B: tuple[int, int],
-    row_start: int, num_rows: int, place: int, jacobian: Array,
+    constraint: Constraint, tree_A: int, tree_B: int, columns_A: tuple[int, int], columns_B: tuple[int, int],
+    row_start: int, num_rows: int, place: int, jacobian: Floats,
 ) -> int:  # fmt: skip
     """The same with blocks that have the columns from a first one on, and so many."""
     first, second = (tree_A, tree_B) if tree_A >= 0 else (tree_B, -1)
@@ -157,7 +160,7 @@ def open_blocks(
 
 
 @device
-def _open_row(constraint: Array, plant: PlantTrees, v: int, num_v: int, row: int, place: int) -> int:
+def _open_row(constraint: Constraint, plant: PlantTrees, v: int, num_v: int, row: int, place: int) -> int:
     """Makes room for a row of some velocities of one tree, which its user fills; returns where the next begins."""
     tree = plant.of_velocity[v]
     constraint["tree_0"], constraint["tree_1"] = tree, -1
@@ -168,7 +171,7 @@ def _open_row(constraint: Array, plant: PlantTrees, v: int, num_v: int, row: int
 
 
 @device
-def _row_start(constraint: Array, trees: Array, tree: int, r: int) -> int:
+def _row_start(constraint: Constraint, trees: Trees, tree: int, r: int) -> int:
     """Where row r of the block of a tree begins in the Jacobian."""
     start: int = constraint["jacobian_0"] if tree == constraint["tree_0"] else constraint["jacobian_1"]
     return start + r * trees[tree]["num_v"]
@@ -189,7 +192,7 @@ def tangents_of(n: Vector3) -> tuple[Vector3, Vector3]:
 
 
 @device
-def _near_limits(limit: Array, time_step: float, q: Array, v: Array, v_star: Array) -> tuple[bool, bool]:
+def _near_limits(limit: Limit, time_step: float, q: Floats, v: Floats, v_star: Floats) -> tuple[bool, bool]:
     """Whether a joint may come to its lower limit, and to its upper one."""
     way = LIMIT_WINDOW * time_step * max(_speed(limit, v), _speed(limit, v_star))
     position = limited_position(limit, q)[0].real
@@ -197,7 +200,7 @@ def _near_limits(limit: Array, time_step: float, q: Array, v: Array, v_star: Arr
 
 
 @device
-def _speed(limit: Array, v: Array) -> float:
+def _speed(limit: Limit, v: Floats) -> float:
     """The speed of a joint; of a ball that of its rotation, whatever the axis."""
     if limit["num_v"] == 1:
         return abs(v[limit["v"]].real)
@@ -244,13 +247,13 @@ def calc_contact_problem(
     plant: PlantTrees,
     h: float,  # time step [s]
     beta: float,  # near-rigid threshold of contacts
-    parameters: Array,
+    parameters: Parameters,
     # In:
     sources: ConstraintSources,
-    q_in: Array,
-    v_in: Array,
-    v_star_in: Array,
-    position_in: Array,
+    q_in: Floats,
+    v_in: Floats,
+    v_star_in: Floats,
+    position_in: Positions,
     # Out:
     problem_out: ProblemArrays,  # large enough for everything
 ) -> None:
@@ -288,8 +291,9 @@ def calc_contact_problem(
 
 @device
 def _add_contact(
-    pair: Array, plant: PlantTrees, beta: float, position: Array, c: int, row: int, place: int, problem: ProblemArrays
-) -> int:
+    pair: ContactPair, plant: PlantTrees, beta: float, position: Positions, c: int, row: int, place: int,
+    problem: ProblemArrays,
+) -> int:  # fmt: skip
     """Writes constraint c from a contact pair: the velocity of A relative to B along t1, t2 and n.
 
     As the normal of a pair points into A, bodies A and B of the solver are B and A of the pair.
@@ -307,7 +311,7 @@ def _add_contact(
 
 
 @device
-def set_contact(pair: Array, beta: float, record: Array, rows: Array, row: int) -> None:
+def set_contact(pair: ContactPair, beta: float, record: Constraint, rows: Rows, row: int) -> None:
     """What a contact pair says of its constraint but J."""
     record["kind"], record["beta"] = CONTACT, beta
     record["stiffness"], record["relaxation_time"] = pair["stiffness"], pair["relaxation_time"]
@@ -323,7 +327,7 @@ def set_contact(pair: Array, beta: float, record: Array, rows: Array, row: int) 
 
 
 @device
-def set_holonomic(record: Array, stiffness: float, relaxation_time: float, lower: float, upper: float) -> None:
+def set_holonomic(record: Constraint, stiffness: float, relaxation_time: float, lower: float, upper: float) -> None:
     """What all holonomic constraints have."""
     record["kind"] = HOLONOMIC
     record["stiffness"], record["relaxation_time"], record["beta"] = stiffness, relaxation_time, _NEAR_RIGID
@@ -334,7 +338,7 @@ def set_holonomic(record: Array, stiffness: float, relaxation_time: float, lower
 
 @device
 def _add_limit(
-    limit: Array, sign: float, q: Array, h: float, c: int, row: int, place: int, plant: PlantTrees,
+    limit: Limit, sign: float, q: Floats, h: float, c: int, row: int, place: int, plant: PlantTrees,
     problem: ProblemArrays,
 ) -> int:  # fmt: skip
     """Writes constraint c: the lower limit of a joint for the sign 1, or the upper one for -1."""
@@ -362,7 +366,7 @@ def _add_friction(v: int, most: float, plant: PlantTrees, c: int, row: int, plac
 
 
 @device
-def _add_drive(drive: Array, plant: PlantTrees, c: int, row: int, place: int, problem: ProblemArrays) -> int:
+def _add_drive(drive: Drive, plant: PlantTrees, c: int, row: int, place: int, problem: ProblemArrays) -> int:
     record = problem.constraints[c]
     problem.jacobian[place] = 1.0
     place = _open_row(record, plant, drive["v"], 1, row, place)
@@ -375,8 +379,8 @@ def _add_drive(drive: Array, plant: PlantTrees, c: int, row: int, place: int, pr
 
 @device
 def _add_rows(
-    rows: Array, first: int, plant: PlantTrees, h: float, q: Array, position: Array, c: int, row: int, place: int,
-    problem: ProblemArrays,
+    rows: ConstraintRecords, first: int, plant: PlantTrees, h: float, q: Floats, position: Positions, c: int, row: int,
+    place: int, problem: ProblemArrays,
 ) -> int:  # fmt: skip
     """Writes constraint c, whose rows begin at `first`; those that no velocity can change are left empty."""
     given, trees, record, jacobian = rows[first], plant.trees, problem.constraints[c], problem.jacobian
@@ -406,7 +410,7 @@ def _add_rows(
 
 
 @device
-def _velocity_start(constraint: Array, trees: Array, tree: int, r: int) -> int:
+def _velocity_start(constraint: Constraint, trees: Trees, tree: int, r: int) -> int:
     """Where velocity 0 of the plant would be in row r of the block of a tree; 0 for no tree."""
     if tree < 0:
         return 0
@@ -415,7 +419,7 @@ def _velocity_start(constraint: Array, trees: Array, tree: int, r: int) -> int:
 
 
 @device
-def _empty_row(constraint: Array, trees: Array, r: int, jacobian: Array) -> None:
+def _empty_row(constraint: Constraint, trees: Trees, r: int, jacobian: Floats) -> None:
     for b in range(2):
         tree = constraint["tree_0"] if b == 0 else constraint["tree_1"]
         if tree >= 0:

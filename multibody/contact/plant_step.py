@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from merganser.framework.native import kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.multibody.contact.contact_pairs import ContactPairs
 from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_next_state
 from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays, ProblemTrees
 from merganser.multibody.contact.plant_problem import calc_contact_problem, calc_tree_matrices
 from merganser.multibody.kernels.actuators import ERROR, FEEDFORWARD, VELOCITY_TARGET
+from merganser.multibody.kernels.constraints.records import ConstraintRecords
 from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology
-from merganser.multibody.linear.records import Array
 
 
 @kernel
@@ -82,21 +83,21 @@ def end_step(
 def calc_forces(
     # Model:
     plant: PlantTrees,
-    rows: Array,  # of the constraints between bodies and coordinates
+    rows: ConstraintRecords,  # of the constraints between bodies and coordinates
     time_step: float,
     # In: as start_step() and the solver have left it
-    F_applied_in: Array,  # forces on the bodies from elsewhere, shape [num_mobods, 6]
-    position_in: Array,
-    v_next_in: Array,
-    contact_pairs_in: Array,
+    F_applied_in: FloatTable,  # forces on the bodies from elsewhere, shape [num_mobods, 6]
+    position_in: Positions,
+    v_next_in: Floats,
+    contact_pairs_in: ContactPairs,
     problem_in: ProblemArrays,
-    impulses_in: Array,
+    impulses_in: Floats,
     # Out:
-    F_Bo_W_out: Array,  # all forces on the bodies, shape [num_mobods, 6]
-    tau_contact_out: Array,  # generalized forces of contacts, shape [num_v]
-    tau_joints_out: Array,  # generalized forces of joint limits and constraints of coordinates, shape [num_v]
-    forces_out: Array,  # of each contact pair, see plant_layout.py
-    row_forces_out: Array,  # of each of the rows, shape [num_own_rows, 6]
+    F_Bo_W_out: FloatTable,  # all forces on the bodies, shape [num_mobods, 6]
+    tau_contact_out: Floats,  # generalized forces of contacts, shape [num_v]
+    tau_joints_out: Floats,  # generalized forces of joint limits and constraints of coordinates, shape [num_v]
+    forces_out: FloatTable,  # of each contact pair, see plant_layout.py
+    row_forces_out: FloatTable,  # of each of the rows, shape [num_own_rows, 6]
 ) -> None:
     """Computes what a step reports."""
     for i in range(F_Bo_W_out.shape[0]):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.bounded import bounded_response
 from merganser.multibody.contact.friction_cone import Response, Slope, cone_response, cone_slip, cone_slope
 from merganser.multibody.contact.hunt_crossley import hunt_crossley_response, hunt_crossley_slip, hunt_crossley_slope
 from merganser.multibody.contact.layout import SAP, Law, Laws
-from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem
 
 
 @inlined
@@ -40,11 +41,11 @@ def contact_slip(approximation: int, law: Law, v_1: float, v_2: float, v_n: floa
 def calc_impulses(
     problem: Problem,
     approximation: int,
-    constraints: Array,  # of the island
+    constraints: Integers,  # of the island
     laws: Laws,
-    velocity: Array,  # v_c, shape [num_rows]
-    impulse_out: Array,  # gamma, shape [num_rows]
-    hessian_out: Array,  # G, shape [HESSIAN_SIZE num_rows]
+    velocity: Floats,  # v_c, shape [num_rows]
+    impulse_out: Floats,  # gamma, shape [num_rows]
+    hessian_out: Floats,  # G, shape [HESSIAN_SIZE num_rows]
 ) -> None:
     """Computes gamma = -dl_c/dv_c and G = d^2 l_c / dv_c^2."""
     for i in range(constraints.shape[0]):
@@ -66,10 +67,10 @@ def calc_impulses(
 def calc_slope(
     problem: Problem,
     approximation: int,
-    constraints: Array,
+    constraints: Integers,
     laws: Laws,
-    velocity: Array,
-    velocity_step: Array,
+    velocity: Floats,
+    velocity_step: Floats,
     alpha: float,
 ) -> tuple[float, float, float]:
     """d/d alpha and d^2/d alpha^2 of the sum of l_c(v_c + alpha dv_c), and the size of the terms of the first."""

@@ -38,11 +38,12 @@ import numpy as np
 
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.by_value import larger, smaller
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.friction_cone import set_cone_law
 from merganser.multibody.contact.hunt_crossley import set_hunt_crossley_law
-from merganser.multibody.contact.layout import SAP, TAMSI, Law, Laws
+from merganser.multibody.contact.layout import SAP, TAMSI, Law, Laws, Rows, Settings
 from merganser.multibody.linear.products import block_of, num_ends, row_product, tree_of
-from merganser.multibody.linear.records import CONTACT, DRIVE, Array, Problem
+from merganser.multibody.linear.records import CONTACT, DRIVE, Constraint, Problem
 
 _LEAST_ARM = 1e-12  # of an entry of J: [m], or the cosine of an angle
 
@@ -61,7 +62,7 @@ def has_masses(problem: Problem) -> bool:
 
 
 @device
-def calc_compliance(problem: Problem, scratch: Array, w_out: Array) -> None:
+def calc_compliance(problem: Problem, scratch: Floats, w_out: Floats) -> None:
     """w of all constraints, equation (1), in the place of their first rows; scratch has the shape [num_v]."""
     for c in range(problem.constraints.shape[0]):
         constraint = problem.constraints[c]
@@ -87,7 +88,7 @@ def calc_compliance(problem: Problem, scratch: Array, w_out: Array) -> None:
 
 
 @device
-def _moves_anything(problem: Problem, constraint: Array) -> bool:
+def _moves_anything(problem: Problem, constraint: Constraint) -> bool:
     """Whether J of a constraint is more than rounding: arms longer than a picometre.
 
     A rod along which its ends cannot move, say, would answer its error by an impulse of more digits than there are.
@@ -101,7 +102,7 @@ def _moves_anything(problem: Problem, constraint: Array) -> bool:
 
 
 @inlined
-def _compliance_of_three_rows(problem: Problem, constraint: Array) -> float:
+def _compliance_of_three_rows(problem: Problem, constraint: Constraint) -> float:
     """Equation (1) in one pass, for contacts: a tenth of the time of what follows."""
     w_00, w_11, w_22, w_01, w_02, w_12 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for end in range(num_ends(constraint)):
@@ -122,7 +123,7 @@ def _compliance_of_three_rows(problem: Problem, constraint: Array) -> float:
 
 
 @inlined
-def _compliance_of_one_row(problem: Problem, constraint: Array) -> float:
+def _compliance_of_one_row(problem: Problem, constraint: Constraint) -> float:
     """Equation (1) for limits and drives."""
     w = 0.0
     for end in range(num_ends(constraint)):
@@ -142,7 +143,7 @@ def _mass(problem: Problem, t: int, k: int) -> Any:
 
 
 @device
-def _divide_row(problem: Problem, constraint: Array, end: int, row: int, scratch: Array) -> None:
+def _divide_row(problem: Problem, constraint: Constraint, end: int, row: int, scratch: Floats) -> None:
     """diag(A_t)^-1 J_t^T of one row, at the velocities of its tree."""
     J, n, first, column = block_of(problem.trees, problem.jacobian, constraint, end)
     for i in range(n):
@@ -153,10 +154,10 @@ def _divide_row(problem: Problem, constraint: Array, end: int, row: int, scratch
 def calc_laws(
     problem: Problem,
     h: float,
-    constraints: Array,  # of an island
-    rows: Array,
-    w: Array,
-    velocity_before: Array,  # v_c before the step, shape [num_rows]
+    constraints: Integers,  # of an island
+    rows: Rows,
+    w: Floats,
+    velocity_before: Floats,  # v_c before the step, shape [num_rows]
     laws_out: Laws,  # shape [num_rows]
 ) -> None:
     """Sets the laws of an island."""
@@ -177,7 +178,7 @@ def calc_laws(
 
 
 @device
-def _are_drives(problem: Problem, constraints: Array) -> bool:
+def _are_drives(problem: Problem, constraints: Integers) -> bool:
     """Whether all constraints of an island are actuators."""
     count = 0
     for i in range(constraints.shape[0]):
@@ -194,7 +195,7 @@ def _gain_limit(beta: float, w: float) -> float:
 
 @device
 def _set_contact_law(
-    settings: Array, h: float, constraint: Array, phi: float, w: float, v_n: float, law: Law
+    settings: Settings, h: float, constraint: Constraint, phi: float, w: float, v_n: float, law: Law
 ) -> None:
     mu, k = constraint["friction"], constraint["stiffness"]
     tangent_resistance = settings["sigma"] * w
@@ -219,7 +220,7 @@ def _set_contact_law(
 
 
 @device
-def _set_holonomic_law(settings: Array, h: float, constraint: Array, w: float, g: float, law: Law) -> None:
+def _set_holonomic_law(settings: Settings, h: float, constraint: Constraint, w: float, g: float, law: Law) -> None:
     reach = h + constraint["relaxation_time"]
     limit = _gain_limit(constraint["beta"], w)
     is_soft = constraint["stiffness"].real < math.inf
@@ -235,7 +236,7 @@ def _set_holonomic_law(settings: Array, h: float, constraint: Array, w: float, g
 
 
 @device
-def _set_drive_law(h: float, constraint: Array, limit: float, error: float, law: Law) -> None:
+def _set_drive_law(h: float, constraint: Constraint, limit: float, error: float, law: Law) -> None:
     Kp, Kd = constraint["stiffness"], constraint["damping"]
     gain = h * (h * Kp + Kd)
     if gain.real > limit.real:

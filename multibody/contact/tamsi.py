@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.hunt_crossley import implicit_friction_response
 from merganser.multibody.contact.layout import (
     CONVERGED,
@@ -38,6 +39,7 @@ from merganser.multibody.contact.layout import (
     Laws,
     Solution,
     SolverWork,
+    Statistics,
     StepProblem,
 )
 from merganser.multibody.contact.newton import (
@@ -62,7 +64,7 @@ from merganser.multibody.contact.work_arrays import (
 )
 from merganser.multibody.linear.ordering import Pattern, carve_islands, carve_pattern, integer_workspace_size
 from merganser.multibody.linear.products import multiply_jacobian, multiply_matrix
-from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem
 from merganser.multibody.linear.unsymmetric import assemble_panels, factor_panels, solve_panels
 
 _PATIENCE = 40  # iterations in which the residual has to be halved once
@@ -123,15 +125,15 @@ tamsi_contact_velocities = kernel(calc_tamsi_contact_velocities)
 @device
 def _search(
     problem: Problem,
-    trees: Array,  # of the island
-    constraints: Array,  # of the island
+    trees: Integers,  # of the island
+    constraints: Integers,  # of the island
     pattern: Pattern,
     least: int,  # iterations
-    v_star: Array,
+    v_star: Floats,
     work: Workspace,
-    v: Array,
-    gamma_out: Array,
-    result: Array,
+    v: Floats,
+    gamma_out: Floats,
+    result: Statistics,
 ) -> int:
     """Newton's method on (1); CONVERGED, NOT_A_NUMBER or NOT_CONVERGED."""
     step, pivots, num_panels = work.velocities[STEP], work.velocities[SCRATCH], trees.shape[0]
@@ -164,8 +166,9 @@ def _search(
 
 @device
 def _copy_velocities(
-    problem: Problem, trees: Array, constraints: Array, v: Array, velocity: Array, v_out: Array, velocity_out: Array
-) -> None:
+    problem: Problem, trees: Integers, constraints: Integers, v: Floats, velocity: Floats, v_out: Floats,
+    velocity_out: Floats,
+) -> None:  # fmt: skip
     """Copies what belongs to an island of generalized velocities and of v_c."""
     for i in range(trees.shape[0]):
         tree = problem.trees[trees[i]]
@@ -179,7 +182,7 @@ def _copy_velocities(
 
 @device
 def calc_tamsi_impulses(
-    problem: Problem, constraints: Array, laws: Laws, velocity: Array, impulse_out: Array, hessian_out: Array
+    problem: Problem, constraints: Integers, laws: Laws, velocity: Floats, impulse_out: Floats, hessian_out: Floats
 ) -> None:
     """gamma and G, with the friction of TAMSI in place of that of LAGGED."""
     calc_impulses(problem, LAGGED, constraints, laws, velocity, impulse_out, hessian_out)
@@ -194,7 +197,7 @@ def calc_tamsi_impulses(
 
 
 @device
-def _step_length(problem: Problem, constraints: Array, laws: Laws, velocity: Array, velocity_step: Array) -> float:
+def _step_length(problem: Problem, constraints: Integers, laws: Laws, velocity: Floats, velocity_step: Floats) -> float:
     """The greatest step that (2) to (4) allow to all constraints."""
     alpha = 1.0
     for i in range(constraints.shape[0]):
