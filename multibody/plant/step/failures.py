@@ -98,12 +98,13 @@ def describe_overflow(model: PlantModel, context: Context, w: Workspace, values:
 
 
 def describe_bad_pair(model: PlantModel, context: Context, out: StepResults) -> str:
-    """Which contact of a kind has a gap that is no number."""
+    """Which contact of a kind is not valid."""
     contact = model.contact.contacts_of_kinds[int(out.found[OUTCOME])]
     names = (f"'{model.tree.get_body(BodyIndex(index)).name()}'" for index in contact.bodies)
     return (
-        f"The {contact.kind.name} contact of bodies {' and '.join(names)} of plant '{model.path()}' has a gap phi that "
-        f"is no number at time {time_of(context)} s, or its function was left by an exception."
+        f"The {contact.kind.name} contact of bodies {' and '.join(names)} of plant '{model.path()}' has at time "
+        f"{time_of(context)} s a gap phi that is no number, a normal nhat_BA_W whose length is not 1, or a negative "
+        "stiffness; or an exception ended its function, such as an index out of range."
     )
 
 
