@@ -25,7 +25,6 @@ from merganser.multibody.kernels.kind_table import KindTable, Role
 from merganser.multibody.kernels.layout import Positions
 from merganser.multibody.kernels.spatial import dot, vector
 
-
 _UNIT = 1e-6  # by which the square of the length of a normal may differ from 1
 
 

@@ -30,7 +30,7 @@ def find_participants(
 ) -> Count:
     """Adds the trees of bodies that take part; returns how many pairs have a side that can move."""
     _mark(taking_part, pairs_io, ends_io, fixed_in)
-    num_v = trees_io.counts[1]
+    num_v = trees_io.counts[0]["velocities"]
     _add_trees(taking_part, trees_io)
     for b in range(taking_part.tree_of_body.shape[0]):
         first = taking_part.first_vertices[b]
@@ -73,7 +73,8 @@ def _mark(taking_part: Participants, pairs: ContactPairs, ends: Ends, fixed: Fix
 @device
 def _add_trees(taking_part: Participants, trees: ProblemTrees) -> None:
     """Adds a tree for each body that takes part."""
-    num_trees, num_v, size = trees.counts[0], trees.counts[1], trees.counts[2]
+    counts = trees.counts[0]
+    num_trees, num_v, size = counts["trees"], counts["velocities"], counts["matrix"]
     for b in range(taking_part.tree_of_body.shape[0]):
         taking_part.tree_of_body[b] = -1
         n = 3 * (taking_part.starts[b + 1] - taking_part.starts[b])
@@ -82,7 +83,7 @@ def _add_trees(taking_part: Participants, trees: ProblemTrees) -> None:
             tree["v_start"], tree["num_v"], tree["matrix_start"] = num_v, n, size
             taking_part.tree_of_body[b] = num_trees
             num_trees, num_v, size = num_trees + 1, num_v + n, size + n * n
-    trees.counts[0], trees.counts[1], trees.counts[2] = num_trees, num_v, size
+    counts["trees"], counts["velocities"], counts["matrix"] = num_trees, num_v, size
 
 
 @device

@@ -68,7 +68,7 @@ def pose_deformables(
     Nothing is added where there is too little room for these.
     """
     trees = trees_in.trees
-    needed = problem_io.counts[2] + _size_of_blocks(plant, trees, taking_part, pairs_in, ends_in, fixed_in)
+    needed = problem_io.counts[0]["jacobian"] + _size_of_blocks(plant, trees, taking_part, pairs_in, ends_in, fixed_in)
     if needed <= problem_io.jacobian.shape[0]:
         _add_contacts(plant, trees, beta, taking_part, pairs_in, ends_in, position_in, problem_io)
         _add_fixed_vertices(plant, trees, time_step, taking_part, fixed_in, position_mid_in, problem_io)
@@ -127,8 +127,8 @@ def _add_contacts(
 
     As in plant_problem.py, bodies A and B of the solver are B and A of the pair.
     """
-    counts, jacobian = problem.counts, problem.jacobian
-    c, row, place = counts[0], counts[1], counts[2]
+    counts, jacobian = problem.counts[0], problem.jacobian
+    c, row, place = counts["constraints"], counts["rows"], counts["jacobian"]
     for i in range(pairs.shape[0]):
         pair, record = pairs[i], problem.constraints[c]
         tree_A = _tree_of(plant, taking_part.tree_of_body, pair["mobod_A"], ends[i, 0])
@@ -143,7 +143,7 @@ def _add_contacts(
             mobod = pair["mobod_A"] if side == 0 else pair["mobod_B"]
             _add_end(plant, trees, taking_part, pair, mobod, end, sign, tree, position, record, jacobian)
         c, row = c + 1, row + 3
-    counts[0], counts[1], counts[2] = c, row, place
+    counts["constraints"], counts["rows"], counts["jacobian"] = c, row, place
 
 
 @device
@@ -186,8 +186,8 @@ def _add_fixed_vertices(
     problem: ProblemArrays,
 ) -> None:  # fmt: skip
     """Adds the constraints of equation (3)."""
-    counts, jacobian = problem.counts, problem.jacobian
-    c, row, place = counts[0], counts[1], counts[2]
+    counts, jacobian = problem.counts[0], problem.jacobian
+    c, row, place = counts["constraints"], counts["rows"], counts["jacobian"]
     i = 0
     while i < fixed.shape[0]:
         end = i
@@ -211,7 +211,7 @@ def _add_fixed_vertices(
                 problem.rows[row + at + r]["g"] = fixed[k]["p_WP"][r] - p_WQ[r]
                 problem.rows[row + at + r]["bias"] = -fixed[k]["bias"][r]
         i, c, row = end, c + 1, row + 3 * (end - i)
-    counts[0], counts[1], counts[2] = c, row, place
+    counts["constraints"], counts["rows"], counts["jacobian"] = c, row, place
 
 
 @kernel

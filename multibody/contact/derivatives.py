@@ -42,7 +42,9 @@ from merganser.multibody.contact.plant_layout import (
     Limits,
     PlantTrees,
     ProblemArrays,
+    ProblemCounts,
     drive_dtype,
+    problem_counts_dtype,
 )
 from merganser.multibody.contact.plant_problem import calc_contact_problem, calc_tree_matrices
 from merganser.multibody.contact.potential import calc_impulses
@@ -134,7 +136,7 @@ class LaneProblems(NamedTuple):
     free_jacobian: Lanes
     laws: Lanes
     values: Lanes
-    counts: NDArray[np.int64]
+    counts: ProblemCounts
     is_locked: NDArray[np.int64]
     is_tamsi: NDArray[np.int64]
 
@@ -192,7 +194,7 @@ def make_problems(
     return LaneProblems(
         room(matrix_size), room(matrix_size), room(constraints, _constraint_lanes_dtype), room(rows, _row_lanes_dtype),
         room(jacobian), room(jacobian), room(rows, _law_lanes_dtype),
-        room(num_own_rows, _value_lanes_dtype), np.zeros(5, np.int64), np.zeros(num_v, np.int64),
+        room(num_own_rows, _value_lanes_dtype), np.zeros(1, problem_counts_dtype), np.zeros(num_v, np.int64),
         np.zeros(constraints, np.int64),
     )  # fmt: skip
 
@@ -218,7 +220,7 @@ def make_work(num_mobods: int, num_v: int, num_trees: int, most: tuple[int, int,
 @kernel
 def differentiate_step(
     model: StepModel,
-    sizes: NDArray[np.int64],  # how many constraints and rows the step had
+    sizes: ProblemCounts,  # how many constraints and rows the step had
     v_next: NDArray[np.float64],  # v+ as the solver has found it
     is_again: int,  # whether the problem stands there but for v*
     inputs: LaneInputs,
@@ -235,12 +237,12 @@ def differentiate_step(
     for lane in range(num_lanes):
         if not is_again:
             _set_problem(lane, model, inputs, problems, work)
-        if problems.counts[0] != sizes[0] or problems.counts[1] != sizes[1]:
+        counts = problems.counts[0]
+        if counts["constraints"] != sizes[0]["constraints"] or counts["rows"] != sizes[0]["rows"]:
             return LACKS_SIZE
         if lane == 0:  # they are the same in all
-            num_islands = find_islands(
-                problems.constraints[0][: sizes[0]], model.plant.trees.shape[0], _islands(model, problems, work)
-            )
+            constraints = problems.constraints[0][: sizes[0]["constraints"]]
+            num_islands = find_islands(constraints, model.plant.trees.shape[0], _islands(model, problems, work))
         if not is_again:
             _set_laws(lane, num_islands, model, inputs, problems, work)
         if lane == 0:
@@ -321,7 +323,7 @@ def _arrays(lane: int, problems: LaneProblems) -> ProblemArrays:
 @inlined
 def _given(lane: int, problems: LaneProblems) -> tuple[Floats, Floats]:
     """A and J of a lane."""
-    return problems.matrix[lane], problems.jacobian[lane][: problems.counts[2]]
+    return problems.matrix[lane], problems.jacobian[lane][: problems.counts[0]["jacobian"]]
 
 
 @inlined
@@ -329,7 +331,7 @@ def _free(lane: int, problems: LaneProblems) -> tuple[Floats, Floats]:
     """The same without what belongs to locked velocities."""
     A, J = _given(lane, problems)
     if has_locked(problems.is_locked):
-        A, J = problems.free_matrix[lane], problems.free_jacobian[lane][: problems.counts[2]]
+        A, J = problems.free_matrix[lane], problems.free_jacobian[lane][: problems.counts[0]["jacobian"]]
     return A, J
 
 
@@ -339,13 +341,13 @@ def _set_laws(
 ) -> None:
     """The numbers of the laws."""
     trees, settings = model.plant.trees, model.settings[0]
-    constraints = problems.constraints[lane][: problems.counts[0]]
+    constraints = problems.constraints[lane][: problems.counts[0]["constraints"]]
     (A, J), (A_free, J_free) = _given(lane, problems), _free(lane, problems)
     given, problem = Problem(settings, trees, A, constraints, J), Problem(settings, trees, A_free, constraints, J_free)
     if has_locked(problems.is_locked):
         copy_free_part(given, problems.is_locked, Reduction(work.compliance, problem.matrix, problem.jacobian))
     calc_compliance(problem, work.change, work.compliance)
-    rows = problems.rows[lane][: problems.counts[1]]
+    rows = problems.rows[lane][: problems.counts[0]["rows"]]
     _, v = _parts(inputs.x[_row(inputs.x, lane)], work.v.shape[0])
     _set_row_velocities(given, rows, v, work.velocity)
     islands = _islands(model, problems, work)
@@ -356,7 +358,7 @@ def _set_laws(
 
 @inlined
 def _islands(model: StepModel, problems: LaneProblems, work: LaneWork) -> Islands:
-    return carve_islands(model.plant.trees.shape[0], problems.counts[0], work.integers)
+    return carve_islands(model.plant.trees.shape[0], problems.counts[0]["constraints"], work.integers)
 
 
 @device
@@ -377,16 +379,16 @@ def _choose_laws(
     """Finds which constraints follow the law of TAMSI: not those of islands that were solved by LAGGED."""
     is_tamsi = int(model.settings[0]["approximation"] == TAMSI)
     _take_velocities(v_next, work.v)
-    for c in range(problems.counts[0]):
+    for c in range(problems.counts[0]["constraints"]):
         problems.is_tamsi[c] = is_tamsi
     if is_tamsi == 0 or model.has_fallbacks == 0:
         return
-    for c in range(problems.counts[0]):
+    for c in range(problems.counts[0]["constraints"]):
         problems.is_tamsi[c] = 0
     _respond(0, work.v, model, inputs, problems, work, work.impulses)
     for k in range(v_next.shape[0]):
         work.solution[k] = abs(work.residual[k].real)
-    for c in range(problems.counts[0]):
+    for c in range(problems.counts[0]["constraints"]):
         problems.is_tamsi[c] = 1
     _respond(0, work.v, model, inputs, problems, work, work.impulses)
     islands = _islands(model, problems, work)
@@ -415,13 +417,13 @@ def _respond(
 ) -> None:  # fmt: skip
     """gamma, G and r of (1) at velocities v."""
     trees, settings = model.plant.trees, model.settings[0]
-    constraints = problems.constraints[lane][: problems.counts[0]]
+    constraints = problems.constraints[lane][: problems.counts[0]["constraints"]]
     (A, J), (A_free, J_free) = _given(lane, problems), _free(lane, problems)
     given, problem = Problem(settings, trees, A, constraints, J), Problem(settings, trees, A_free, constraints, J_free)
     laws, v_star = problems.laws[lane], inputs.v_star[_row(inputs.v_star, lane)]
-    _set_row_velocities(given, problems.rows[lane][: problems.counts[1]], v, work.velocity)
+    _set_row_velocities(given, problems.rows[lane][: problems.counts[0]["rows"]], v, work.velocity)
     convex, tamsi = 0, 0
-    for c in range(problems.counts[0]):
+    for c in range(problems.counts[0]["constraints"]):
         if problems.is_tamsi[c] != 0:
             work.chosen[1, tamsi] = c
             tamsi += 1
@@ -435,7 +437,7 @@ def _respond(
     for k in range(v.shape[0]):
         work.change[k] = v[k] - v_star[k]
     multiply_matrix(problem, model.every_tree, work.change, work.residual)
-    for c in range(problems.counts[0]):
+    for c in range(problems.counts[0]["constraints"]):
         constraint = problem.constraints[c]
         for r in range(constraint["num_rows"]):
             gamma = impulses_out[constraint["row_start"] + r]
@@ -488,7 +490,7 @@ def _assemble(model: StepModel, problems: LaneProblems, work: LaneWork) -> None:
         for i in range(n):
             for j in range(n):
                 H[(start + i) * num_v + start + j] = A[tree["matrix_start"] + i * n + j].real
-    for c in range(problems.counts[0]):
+    for c in range(problems.counts[0]["constraints"]):
         constraint = problems.constraints[0, c]
         row, num_rows, is_contact = constraint["row_start"], constraint["num_rows"], constraint["kind"] == CONTACT
         ignores_slip = is_contact and problems.is_tamsi[c] != 0

@@ -8,9 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from merganser.framework.native import device
-from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.contact.contact_pairs import ContactPair, ContactPairs
-from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP, PlantTrees, ProblemArrays
+from merganser.multibody.contact.plant_layout import (
+    APPROACH,
+    POINT,
+    SLIP,
+    PlantTrees,
+    ProblemArrays,
+)
 from merganser.multibody.contact.plant_problem import tangents_of
 from merganser.multibody.kernels.constraints.records import ConstraintRecords
 from merganser.multibody.kernels.constraints.rows import add_force_of_row
@@ -67,13 +73,14 @@ def calc_contact_forces(
 ) -> None:
     """Computes the forces of all constraints but drives."""
     trees, constraints_in = plant.trees, problem_in.constraints
-    jacobian_in, counts_in = problem_in.jacobian, problem_in.counts
+    jacobian_in, num_contacts = problem_in.jacobian, problem_in.counts[0]["contacts"]
+    num_with_joints = problem_in.counts[0]["contacts_and_joints"]
     calc_generalized_contact_forces(
-        trees, time_step, constraints_in, jacobian_in, counts_in, impulses_in, tau_contact_out
+        trees, time_step, constraints_in, jacobian_in, num_contacts, impulses_in, tau_contact_out
     )  # fmt: skip
     for k in range(tau_joints_out.shape[0]):
         tau_joints_out[k] = 0.0
-    for c in range(counts_in[3]):
+    for c in range(num_contacts):
         constraint = constraints_in[c]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 3]
         pair = contact_pairs_in[c]
@@ -86,11 +93,11 @@ def calc_contact_forces(
         push(position_in, F_Bo_W_out, pair["mobod_A"], p_WC, zero, f)
         push(position_in, F_Bo_W_out, pair["mobod_B"], p_WC, zero, scaled(-1.0, f))
         report_contact(pair, constraint, trees, jacobian_in, v_next_in, t_1, t_2, f, forces_out[c])
-    for c in range(counts_in[3], counts_in[4]):
+    for c in range(num_contacts, num_with_joints):
         constraint = constraints_in[c]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 1]
         _add_generalized(constraint, trees, jacobian_in, gamma, 1, time_step, tau_joints_out)
-    c, i = counts_in[4], 0
+    c, i = num_with_joints, 0
     while i < rows.shape[0]:
         constraint, num_rows = constraints_in[c], rows[i]["num_rows"]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + num_rows]
@@ -114,7 +121,7 @@ def calc_generalized_contact_forces(
     # In: as plant_problem.py and the solver have left it
     constraints_in: Constraints,
     jacobian_in: Floats,
-    counts_in: Integers,
+    num_contacts: int,
     impulses_in: Floats,  # shape [>= num_rows]
     # Out:
     tau_out: Floats,  # shape [num_v]
@@ -122,7 +129,7 @@ def calc_generalized_contact_forces(
     """Computes the generalized forces of all contacts."""
     for k in range(tau_out.shape[0]):
         tau_out[k] = 0.0
-    for c in range(counts_in[3]):
+    for c in range(num_contacts):
         constraint = constraints_in[c]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 3]
         _add_generalized(constraint, trees, jacobian_in, gamma, 3, time_step, tau_out)

@@ -52,6 +52,21 @@ drive_dtype = np.dtype(
 )
 
 
+# How much of the arrays of a problem is in use.
+problem_counts_dtype = np.dtype(
+    [
+        ("constraints", np.int64),
+        ("rows", np.int64),
+        ("jacobian", np.int64),  # numbers
+        ("contacts", np.int64),  # the first constraints
+        ("contacts_and_joints", np.int64),  # these, and the limits and frictions of joints, which follow
+    ]
+)
+tree_counts_dtype = np.dtype([("trees", np.int64), ("velocities", np.int64), ("matrix", np.int64)])
+
+
+ProblemCounts = Annotated[NDArray[Any], ArrayOf(problem_counts_dtype)]
+TreeCounts = Annotated[NDArray[Any], ArrayOf(tree_counts_dtype)]
 Limit = Annotated[Any, RecordOf(limit_dtype)]
 Limits = Annotated[NDArray[Any], ArrayOf(limit_dtype)]
 Frictions = Annotated[NDArray[Any], ArrayOf(friction_dtype)]
@@ -103,7 +118,7 @@ class ProblemTrees(NamedTuple):
         matrix: blocks of A.
         is_locked, v: of each velocity.
         v_star: the same, where there are deformable bodies; else v* is that of the rigid ones alone.
-        counts: numbers of trees, velocities, and numbers of A; shape [3].
+        counts: one record of tree_counts_dtype; compiled code cannot return tuples of records.
     """
 
     trees: Trees
@@ -111,7 +126,7 @@ class ProblemTrees(NamedTuple):
     is_locked: Integers
     v: Floats
     v_star: Floats
-    counts: Integers
+    counts: TreeCounts
 
 
 class ProblemArrays(NamedTuple):
@@ -123,13 +138,12 @@ class ProblemArrays(NamedTuple):
         constraints: records of constraint_dtype.
         rows: records of row_dtype.
         jacobian: blocks of J.
-        counts: numbers of constraints, rows, numbers of the Jacobian, contacts, and of these with limits and friction
-            of joints; shape [5].
+        counts: one record of problem_counts_dtype.
         values: of each of the ConstraintSources.rows, records of constraint_value_dtype.
     """
 
     constraints: Constraints
     rows: Rows
     jacobian: Floats
-    counts: Integers
+    counts: ProblemCounts
     values: ConstraintValues

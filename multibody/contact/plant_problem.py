@@ -258,12 +258,12 @@ def calc_contact_problem(
     problem_out: ProblemArrays,  # large enough for everything
 ) -> None:
     """Writes the constraints: contacts, limits and friction of joints, those between bodies and coordinates, drives."""
-    limits, drives, counts = sources.limits, sources.drives, problem_out.counts
+    limits, drives, counts = sources.limits, sources.drives, problem_out.counts[0]
     c, row, place = 0, 0, 0
     for i in range(sources.contact_pairs.shape[0]):
         place = _add_contact(sources.contact_pairs[i], plant, beta, position_in, c, row, place, problem_out)
         c, row = c + 1, row + 3
-    counts[3] = c
+    counts["contacts"] = c
     for i in range(limits.shape[0]):
         limit = limits[i]
         lower, upper = _near_limits(limit, h, q_in, v_in, v_star_in)
@@ -278,7 +278,7 @@ def calc_contact_problem(
         most = parameters[friction["mobod"]]["friction"][friction["place"]]
         place = _add_friction(friction["v"], h * most, plant, c, row, place, problem_out)
         c, row = c + 1, row + 1
-    counts[4] = c
+    counts["contacts_and_joints"] = c
     i = 0
     while i < sources.rows.shape[0]:
         place = _add_rows(sources.rows, i, plant, h, q_in, position_in, c, row, place, problem_out)
@@ -286,7 +286,7 @@ def calc_contact_problem(
     for i in range(drives.shape[0]):
         place = _add_drive(drives[i], plant, c, row, place, problem_out)
         c, row = c + 1, row + 1
-    counts[0], counts[1], counts[2] = c, row, place
+    counts["constraints"], counts["rows"], counts["jacobian"] = c, row, place
 
 
 @device

@@ -45,7 +45,8 @@ def start_step(
         size += plant.trees[t]["num_v"] * plant.trees[t]["num_v"]
     for k in range(v_in.shape[0]):
         trees_out.v[k] = v_in[k]
-    trees_out.counts[0], trees_out.counts[1], trees_out.counts[2] = plant.trees.shape[0], v_in.shape[0], size
+    counts = trees_out.counts[0]
+    counts["trees"], counts["velocities"], counts["matrix"] = plant.trees.shape[0], v_in.shape[0], size
     for n in range(sources.drives.shape[0]):
         drive, values = sources.drives[n], drive_values_in[n]
         drive["error"], drive["v_desired"] = -values[ERROR], values[VELOCITY_TARGET]

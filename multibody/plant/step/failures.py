@@ -118,8 +118,8 @@ def describe_contact_failure(model: PlantModel, context: Context, w: Workspace, 
     if not np.isfinite(x).all():
         return describe_overflow(model, context, w, w.x)
     where = f"The contact problem of plant '{model.path()}' at time {time_of(context)} s"
-    num_constraints, _, _, num_contacts, _ = out.problem.counts.tolist()
-    size = f"{num_contacts} contacts, {num_constraints - num_contacts} other constraints"
+    counts = out.problem.counts[0]
+    size = f"{counts['contacts']} contacts, {counts['constraints'] - counts['contacts']} other constraints"
     status = out.found[OUTCOME]
     if status == NOT_CONVERGED:
         return f"{where} ({size}) was not solved: its residual is {float(out.statistics['residual']):.1e}."

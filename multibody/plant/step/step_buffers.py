@@ -36,7 +36,14 @@ from merganser.multibody.contact.hydroelastic_pairs import (
 )
 from merganser.multibody.contact.layout import SolverWork, law_dtype, result_dtype, row_dtype
 from merganser.multibody.contact.penalty import limit_forces
-from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES, ProblemArrays, ProblemTrees, drive_dtype
+from merganser.multibody.contact.plant_layout import (
+    NUM_FORCE_VALUES,
+    ProblemArrays,
+    ProblemTrees,
+    drive_dtype,
+    problem_counts_dtype,
+    tree_counts_dtype,
+)
 from merganser.multibody.contact.step_kernels import StepCode, functions_of, interpreted_kernels
 from merganser.multibody.contact.step_records import (
     NUM_CANDIDATES,
@@ -406,11 +413,11 @@ class StepBuffers:
         w, num_rows, num_v = self._w, len(self._rows), self._num_velocities
         trees = ProblemTrees(
             np.zeros(self._num_trees, tree_dtype), self._matrix, np.zeros(num_v, np.int64), np.zeros(num_v),
-            np.zeros(0 if self.deformable is None else num_v), np.zeros(3, np.int64),
+            np.zeros(0 if self.deformable is None else num_v), np.zeros(1, tree_counts_dtype),
         )  # fmt: skip
         problem = ProblemArrays(
             np.zeros(num_constraints, constraint_dtype), self._rows, np.zeros(self._jacobian_size()),
-            np.zeros(5, np.int64), np.zeros(len(self._constraint_rows.rows), constraint_value_dtype()),
+            np.zeros(1, problem_counts_dtype), np.zeros(len(self._constraint_rows.rows), constraint_value_dtype()),
         )  # fmt: skip
         return StepResults(
             x_next=w.make_numbers(len(w.x)) if self.takes_steps else np.zeros_like(w.x),

@@ -241,7 +241,7 @@ def test_pairs_without_a_unit_normal_or_with_a_negative_stiffness_are_refused(nu
     body = plant.AddRigidBody("ball", SpatialInertia.SolidSphereWithMass(1.0, RADIUS))
     plant.AddContact(ContactKind("given", set_given), body, numbers=numbers)
     plant.Finalize()
-    with pytest.raises(RuntimeError, match="The given contact .* length is not 1, or a negative stiffness"):
+    with pytest.raises(RuntimeError, match=r"The given contact .* length is not 1, or a negative stiffness"):
         Simulator(plant).AdvanceTo(0.01)
 
 
@@ -277,8 +277,9 @@ def test_wrong_arguments_are_refused_with_their_names() -> None:
     body, foreign = (
         of.AddRigidBody("ball", SpatialInertia.SolidSphereWithMass(1.0, RADIUS)) for of in (plant, other)
     )
+    message = r"ContactKind 'short': set_pairs must be a function of \(source, numbers_in"
     for wrong in (lambda source, numbers_in: None, 3, None):
-        with pytest.raises(TypeError, match=r"ContactKind 'short': set_pairs must be a function of \(source, numbers_in"):
+        with pytest.raises(TypeError, match=message):
             plant.AddContact(ContactKind("short", wrong), body)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="kind of a contact must be a ContactKind"):
         plant.AddContact("plane", body)
