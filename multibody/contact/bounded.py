@@ -23,13 +23,3 @@ def bounded_response(law: Law, v: float) -> tuple[float, float]:
     if y.real <= law["lower"].real:
         return law["lower"], 0.0 * y
     return y, law["gain"]
-
-
-@device
-def bounded_potential(law: Law, v: float) -> float:
-    """Potential of one row at a velocity [J]."""
-    gamma = bounded_response(law, v)[0]
-    if law["gain"] == 0.0:
-        return -gamma * v
-    y = law["offset"] - law["gain"] * v
-    return gamma * (y - 0.5 * gamma) / law["gain"]

@@ -112,14 +112,3 @@ def cone_slip(law: Law, v_1: float, v_2: float, v_n: float) -> tuple[float, bool
     if _sticks(law, gain_t * gain_t * square, y_n):
         return law["friction"] * y_n / gain_t, False
     return math.sqrt(square), True
-
-
-@device
-def cone_potential(law: Law, v_1: float, v_2: float, v_n: float) -> float:
-    """l_c = 1/2 gamma^T R gamma at a velocity v_c [J]."""
-    gamma = cone_response(law, v_1, v_2, v_n)
-    if gamma[2] == 0.0:
-        return 0.0
-    return 0.5 * (
-        (gamma[0] * gamma[0] + gamma[1] * gamma[1]) / law["tangent_gain"] + gamma[2] * gamma[2] / law["gain"]
-    )

@@ -163,25 +163,3 @@ def implicit_friction_response(law: Law, v_1: float, v_2: float, v_n: float) -> 
         -scale * slope * v_2,
         slope,
     )
-
-
-@device
-def hunt_crossley_potential(approximation: int, law: Law, v_1: float, v_2: float, v_n: float) -> float:
-    """l_c at a velocity v_c [J], equations (3) and (4)."""
-    mu, eps = law["friction"], law["softness"]
-    s = math.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps) - eps
-    if approximation == SIMILAR:
-        return -_antiderivative(law["elastic"], law["gain"], law["dissipation"], v_n - mu * s)
-    return -_antiderivative(law["elastic"], law["gain"], law["dissipation"], v_n) + mu * law["lagged"] * s
-
-
-@device
-def _antiderivative(elastic: float, gain: float, dissipation: float, v: float) -> float:
-    """N(v), equation (2); 0 if there is no impulse at any velocity."""
-    if elastic <= 0.0 and gain <= 0.0:
-        return 0.0
-    if gain > 0.0:
-        v = min(v, elastic / gain)
-    if dissipation > 0.0:
-        v = min(v, 1.0 / dissipation)
-    return v * (elastic - v * (0.5 * (gain + elastic * dissipation) - v * gain * dissipation / 3.0))

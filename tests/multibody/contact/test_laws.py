@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from merganser.multibody.contact.bounded import bounded_potential, bounded_response
-from merganser.multibody.contact.friction_cone import cone_potential, cone_response, set_cone_law
+from merganser.multibody.contact.bounded import bounded_response
+from merganser.multibody.contact.friction_cone import cone_response, set_cone_law
 from merganser.multibody.contact.hunt_crossley import (
-    hunt_crossley_potential,
     hunt_crossley_response,
     implicit_friction_response,
     set_hunt_crossley_law,
@@ -50,6 +49,36 @@ def hunt_crossley_law(dissipation: float = 2.0, softness: float = 0.01) -> Any:
     law = empty_law()
     set_hunt_crossley_law(0.6, 0.8, 9.0, dissipation, softness, 0.7, 3.0, law)
     return law
+
+
+def cone_potential(law: Any, *v: float) -> float:
+    """l_c = 1/2 gamma^T R gamma at a velocity v_c [J]."""
+    t_1, t_2, n = cone_response(law, *v)[:3]
+    return 0.5 * ((t_1 * t_1 + t_2 * t_2) / law["tangent_gain"] + n * n / law["gain"]) if n != 0.0 else 0.0
+
+
+def hunt_crossley_potential(approximation: int, law: Any, v_1: float, v_2: float, v_n: float) -> float:
+    """l_c at a velocity v_c [J], equations (3) and (4) of hunt_crossley.py."""
+    mu, eps = law["friction"], law["softness"]
+    s = math.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps) - eps
+    if approximation == SIMILAR:
+        return -antiderivative(law["elastic"], law["gain"], law["dissipation"], v_n - mu * s)
+    return -antiderivative(law["elastic"], law["gain"], law["dissipation"], v_n) + mu * law["lagged"] * s
+
+
+def antiderivative(elastic: float, gain: float, dissipation: float, v: float) -> float:
+    """N(v), equation (2) of hunt_crossley.py."""
+    v = min(v, elastic / gain, 1.0 / dissipation if dissipation > 0.0 else math.inf)
+    return v * (elastic - v * (0.5 * (gain + elastic * dissipation) - v * gain * dissipation / 3.0))
+
+
+def bounded_potential(law: Any, v: float) -> float:
+    """Potential of one row at a velocity [J], bounded.py."""
+    gamma = bounded_response(law, v)[0]
+    if law["gain"] == 0.0:
+        return -gamma * v
+    y = law["offset"] - law["gain"] * v
+    return gamma * (y - 0.5 * gamma) / law["gain"]
 
 
 LAWS = {
