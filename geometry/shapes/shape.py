@@ -57,6 +57,8 @@ class Shape(abc.ABC):
         """Files of contexts know a class with a kind by its name, and a shape by the arguments that make it."""
         super().__init_subclass__(**arguments)
         if "kind" in vars(cls):
+            if not isinstance(cls.kind, ShapeKind):
+                raise TypeError(f"{cls.__name__}.kind must be a ShapeKind, not {cls.kind!r}.")
             declare_plain(cls, lambda shape: [shape._arguments()], lambda arguments: cls(**arguments))
 
     __copy__ = Clone

@@ -17,16 +17,19 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.multibody.contact.work_arrays import IMPULSE, MOMENTUM, SCALE, SCRATCH, STEP
 from merganser.multibody.linear.products import block_of, multiply_matrix, num_ends
-from merganser.multibody.linear.records import Array, Problem
+from merganser.multibody.linear.records import Problem
 
 _LAST_BITS = 2.0 * 2.0**-52
 _SPLITTER = 2.0**27 + 1.0
 
 
 @device
-def measure_rounding(problem: Problem, trees: Array, constraints: Array, gamma: Array, velocities: Array) -> float:
+def measure_rounding(
+    problem: Problem, trees: Integers, constraints: Integers, gamma: Floats, velocities: FloatTable
+) -> float:
     """What the last bits of the impulses make of the residual: |D |J|^T |gamma||, times twice the rounding of 1."""
     total = velocities[SCRATCH]
     _clear(problem, trees, total)
@@ -47,7 +50,7 @@ def measure_rounding(problem: Problem, trees: Array, constraints: Array, gamma: 
 
 
 @device
-def bound_rounding(problem: Problem, constraints: Array, gamma: Array, compliance: Array) -> float:
+def bound_rounding(problem: Problem, constraints: Integers, gamma: Floats, compliance: Floats) -> float:
     """More than `measure_rounding` gives, in a tenth of the time.
 
     The Frobenius norm of J_c D is the root of the trace of W_c = J_c D^2 J_c^T, which is at most |W_c|_F sqrt(n) for n
@@ -66,8 +69,9 @@ def bound_rounding(problem: Problem, constraints: Array, gamma: Array, complianc
 
 @device
 def calc_momentum_left(
-    problem: Problem, trees: Array, constraints: Array, gamma: Array, v: Array, v_star: Array, velocities: Array
-) -> None:
+    problem: Problem, trees: Integers, constraints: Integers, gamma: Floats, v: Floats, v_star: Floats,
+    velocities: FloatTable,
+) -> None:  # fmt: skip
     """Computes A v, J^T gamma, and J^T gamma - A (v - v*) where dv will be, the last with twice the digits."""
     multiply_matrix(problem, trees, v, velocities[MOMENTUM])
     impulse, step, low = velocities[IMPULSE], velocities[STEP], velocities[SCRATCH]
@@ -94,7 +98,7 @@ def calc_momentum_left(
 
 
 @device
-def _clear(problem: Problem, trees: Array, out: Array) -> None:
+def _clear(problem: Problem, trees: Integers, out: Floats) -> None:
     for i in range(trees.shape[0]):
         tree = problem.trees[trees[i]]
         for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
@@ -102,7 +106,7 @@ def _clear(problem: Problem, trees: Array, out: Array) -> None:
 
 
 @inlined
-def _add_product(x: float, y: float, k: int, high: Array, low: Array) -> None:
+def _add_product(x: float, y: float, k: int, high: Floats, low: Floats) -> None:
     """Adds x y to high[k], and what rounding takes from it to low[k]."""
     product, rest = _product(x, y)
     high[k], rounding = _sum(high[k], product)

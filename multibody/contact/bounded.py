@@ -11,31 +11,15 @@ Source: Castro et al. (2022), section IV; the spring and damper behind c and K a
 from __future__ import annotations
 
 from merganser.framework.native import device
-from merganser.multibody.linear.records import Array
-
-# Numbers of the law of one row.
-GAIN = 0  # K
-OFFSET = 1  # c
-LOWER = 2
-UPPER = 3
+from merganser.multibody.contact.layout import Law
 
 
 @device
-def bounded_response(law: Array, v: float) -> tuple[float, float]:
+def bounded_response(law: Law, v: float) -> tuple[float, float]:
     """Impulse and Hessian of one row at a velocity."""
-    y = law[OFFSET] - law[GAIN] * v
-    if y.real >= law[UPPER].real:
-        return law[UPPER], 0.0 * y
-    if y.real <= law[LOWER].real:
-        return law[LOWER], 0.0 * y
-    return y, law[GAIN]
-
-
-@device
-def bounded_potential(law: Array, v: float) -> float:
-    """Potential of one row at a velocity [J]."""
-    gamma = bounded_response(law, v)[0]
-    if law[GAIN] == 0.0:
-        return -gamma * v
-    y = law[OFFSET] - law[GAIN] * v
-    return gamma * (y - 0.5 * gamma) / law[GAIN]
+    y = law["offset"] - law["gain"] * v
+    if y.real >= law["upper"].real:
+        return law["upper"], 0.0 * y
+    if y.real <= law["lower"].real:
+        return law["lower"], 0.0 * y
+    return y, law["gain"]

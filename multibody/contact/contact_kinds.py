@@ -13,16 +13,19 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats
-from merganser.framework.native.memory.records_of_arrays import ArrayOf
-from merganser.multibody.contact.contact_pairs import OF_KIND, ContactPairs, contact_pair_dtype
+from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
+from merganser.multibody.contact.contact_pairs import OF_KIND, ContactPair, ContactPairs, contact_pair_dtype
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.kind_table import KindTable, Role
 from merganser.multibody.kernels.layout import Positions
-from merganser.multibody.linear.records import Array
+from merganser.multibody.kernels.spatial import dot, vector
+
+_UNIT = 1e-6  # by which the square of the length of a normal may differ from 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,7 @@ class ContactKind:
     by real parts. For each place k that is near, it writes into the record `pairs_out[k]`
 
         p_WC                where the force acts, in W [m]
-        nhat_BA_W           the normal, out of B into A
+        nhat_BA_W           the normal, out of B into A, of length 1
         phi                 the gap there [m], negative where the bodies overlap
         stiffness           k [N/m]: the elastic force is -k phi
         dissipation         d of Hunt and Crossley [s/m]; 0 if it is not written, as are the next ones
@@ -66,7 +69,8 @@ contact_source_dtype = np.dtype(
         ("num_numbers", np.int64),
     ]
 )
-ContactSources = Annotated[Any, ArrayOf(contact_source_dtype)]
+ContactSource = Annotated[Any, RecordOf(contact_source_dtype)]
+ContactSources = Annotated[NDArray[Any], ArrayOf(contact_source_dtype)]
 
 
 def _make_examples(scalar: Any) -> dict[str, Any]:
@@ -101,7 +105,8 @@ def calc_make_pairs_of_kinds(
 ) -> Count:
     """Writes the contact pairs; returns how many there are, with those before the first one.
 
-    Returns -1 less the row of a source if a gap of it is no number, or its function was left by an exception.
+    Returns -1 less the row of a source if a pair of it is not valid: a gap that is no number, a normal that is no unit
+    vector, a negative stiffness; or if its function was left by an exception.
     """
     count = first
     for i in range(sources.shape[0]):
@@ -117,6 +122,9 @@ def calc_make_pairs_of_kinds(
             if pair["phi"] != pair["phi"]:
                 return -1 - i
             if pair["phi"].real < margin:
+                n = vector(pair["nhat_BA_W"])
+                if not (abs(dot(n, n).real - 1.0) < _UNIT and pair["stiffness"].real >= 0.0):
+                    return -1 - i
                 pair["elastic_force"] = -pair["stiffness"] * pair["phi"]
                 if kept < count + k:
                     contact_pairs_out[kept] = contact_pairs_out[count + k]
@@ -129,7 +137,7 @@ make_pairs_of_kinds = kernel(calc_make_pairs_of_kinds)
 
 
 @device
-def _clear(source: Array, k: int, pair: Array) -> None:
+def _clear(source: ContactSource, k: int, pair: ContactPair) -> None:
     """Makes of a record a pair that is not there."""
     pair["origin"], pair["source"] = OF_KIND, source["first_pair"] + k
     pair["mobod_A"], pair["mobod_B"] = source["mobod_A"], source["mobod_B"]

@@ -61,22 +61,24 @@ Sources: K. Hunt and F. Crossley (1975), and R. Elandt et al. (2019), section II
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.by_value import larger
-from merganser.framework.native.memory.hinted_types import Floats, Integers, IntegerTable, Poses
-from merganser.framework.native.memory.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers, IntegerTable, Poses
+from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
 from merganser.geometry.proximity.layout import Contacts
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.kernels.frames import arm_to, velocity_of
-from merganser.multibody.kernels.layout import Positions, Topology
+from merganser.multibody.kernels.layout import Positions, Topology, Velocities
 from merganser.multibody.kernels.spatial import Vector3, add, dot, scaled, set_vector, subtract, vector
-from merganser.multibody.linear.records import Array
 
-_ROUNDING = 1e-12  # of the size of a face: by how much rounding may lift a point of it
+_LIFT = 1e-12  # of the size of a face: by how much rounding may lift a point of it
+LEAST_AREA = 1e-14  # of a face that presses [m²], as in pydrake
+LEAST_GRADIENT = 1e-14  # of its pressure along its normal [Pa/m]
 
 OF_POINT, OF_FACE, OF_KIND = range(3)  # what a pair comes from; in this order they stand
 POINTS_ALONE, POINTS_FOR_OTHERS, SURFACES_ALONE = range(3)  # how geometries touch
@@ -115,8 +117,11 @@ contact_pair_dtype = np.dtype(
 )
 
 
-Materials = Annotated[Array, ArrayOf(material_dtype)]
-ContactPairs = Annotated[Array, ArrayOf(contact_pair_dtype)]
+Material = Annotated[Any, RecordOf(material_dtype)]
+Materials = Annotated[NDArray[Any], ArrayOf(material_dtype)]
+ContactPair = Annotated[Any, RecordOf(contact_pair_dtype)]
+ContactPairs = Annotated[NDArray[Any], ArrayOf(contact_pair_dtype)]
+
 
 
 @device
@@ -159,7 +164,7 @@ make_contact_pairs = kernel(calc_make_contact_pairs)
 
 
 @device
-def combine_materials(A: Array, B: Array, pair: Array) -> None:
+def combine_materials(A: Material, B: Material, pair: ContactPair) -> None:
     """Bodies, relaxation time and friction, equation (1)."""
     pair["mobod_A"], pair["mobod_B"] = A["mobod"], B["mobod"]
     pair["relaxation_time"] = A["relaxation_time"] + B["relaxation_time"]
@@ -168,7 +173,7 @@ def combine_materials(A: Array, B: Array, pair: Array) -> None:
 
 
 @device
-def set_surface_velocity(A: Array, B: Array, X_WA: Array, X_WB: Array, pair: Array) -> None:
+def set_surface_velocity(A: Material, B: Material, X_WA: FloatTable, X_WB: FloatTable, pair: ContactPair) -> None:
     """v_SbSa_W = R_WA v_GS_A - R_WB v_GS_B: how the surfaces move where the bodies do not."""
     v_A, v_B = A["v_GS_G"], B["v_GS_G"]
     for r in range(3):
@@ -207,7 +212,9 @@ def _combine_friction(mu_A: float, mu_B: float) -> float:
 
 
 @device
-def _set_point(A: Array, B: Array, contacts: Array, first: int, end: int, has_one_point: bool, pair: Array) -> None:
+def _set_point(
+    A: Material, B: Material, contacts: Contacts, first: int, end: int, has_one_point: bool, pair: ContactPair
+) -> None:
     """Place, normal and elastic force of the contacts first .. end - 1: equations (2) to (5)."""
     source = first
     for i in range(first, end):
@@ -226,7 +233,7 @@ def _set_point(A: Array, B: Array, contacts: Array, first: int, end: int, has_on
 
 
 @device
-def _centre_of_pressure(contacts: Array, first: int, end: int, deepest: Vector3) -> Vector3:
+def _centre_of_pressure(contacts: Contacts, first: int, end: int, deepest: Vector3) -> Vector3:
     """The place of equation (4), midway between the surfaces; its limit (5) if nothing presses yet.
 
     Which it is follows from real parts, so that derivatives in (5) are those of the points alone.
@@ -236,7 +243,7 @@ def _centre_of_pressure(contacts: Array, first: int, end: int, deepest: Vector3)
         most = max(most, contacts[i]["depth"].real)
         arm = subtract(vector(contacts[i]["p_WC"]), deepest)
         size_2 = max(size_2, dot(arm, arm).real)
-    rounding = _ROUNDING * size_2**0.5
+    rounding = _LIFT * size_2**0.5
     presses = most > rounding
     total, moment = 0.0 * contacts[first]["depth"], scaled(0.0, deepest)
     for i in range(first, end):
@@ -265,7 +272,7 @@ _NEAR = 1e-12
 
 
 @device
-def margin_of_step(gravity: Array, time_step: float) -> float:
+def margin_of_step(gravity: Floats, time_step: float) -> float:
     """Up to which distance points of geometries may touch within a step, equation (7) [m]; 0 in continuous time."""
     if time_step == 0.0:
         return 0.0
@@ -274,7 +281,7 @@ def margin_of_step(gravity: Array, time_step: float) -> float:
 
 
 @device
-def largest_speed(velocity: Array) -> float:
+def largest_speed(velocity: Velocities) -> float:
     """That of the origin of any body, shape [num_mobods] [m/s]."""
     largest = 0.0
     for i in range(velocity.shape[0]):
@@ -314,7 +321,7 @@ def drop_distant_pairs(
 
 @device
 def _velocity_along(
-    topology: Array, position: Array, num_q: int, x: Array, mobod: int, p_WC: Vector3, n: Vector3
+    topology: Topology, position: Positions, num_q: int, x: Floats, mobod: int, p_WC: Vector3, n: Vector3
 ) -> float:
     """n . v_WC of the point C of a body."""
     total, a = 0.0, mobod

@@ -32,27 +32,42 @@ from numpy.typing import NDArray
 
 from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.memory.by_value import of_scalar
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype
-from merganser.multibody.contact.layout import LAGGED, TAMSI, row_dtype
+from merganser.multibody.contact.layout import LAGGED, TAMSI, Rows, law_dtype, row_dtype
 from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_next_state
-from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays, drive_dtype
+from merganser.multibody.contact.plant_layout import (
+    ConstraintSources,
+    Frictions,
+    Limits,
+    PlantTrees,
+    ProblemArrays,
+    ProblemCounts,
+    drive_dtype,
+    problem_counts_dtype,
+)
 from merganser.multibody.contact.plant_problem import calc_contact_problem, calc_tree_matrices
 from merganser.multibody.contact.potential import calc_impulses
-from merganser.multibody.contact.regularization import LAW_SIZE, calc_compliance, calc_laws
+from merganser.multibody.contact.regularization import calc_compliance, calc_laws
 from merganser.multibody.contact.solver import add_bias, copy_free_part, has_locked
 from merganser.multibody.contact.tamsi import calc_tamsi_impulses
 from merganser.multibody.contact.work_arrays import Reduction
 from merganser.multibody.kernels.constraints import constraint_value_dtype
-from merganser.multibody.kernels.layout import scratch_dtype
+from merganser.multibody.kernels.constraints.records import ConstraintRecords
+from merganser.multibody.kernels.layout import Scratch, scratch_dtype
 from merganser.multibody.linear.ordering import Islands, carve_islands, find_islands, integer_workspace_size
 from merganser.multibody.linear.products import add_row, block_of, multiply_matrix, multiply_rows, num_ends
-from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem, constraint_dtype
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem, constraint_dtype
 from merganser.multibody.linear.unsymmetric import factor_block, solve_block
 
 contact_pair_lanes_dtype = of_scalar(contact_pair_dtype, np.complex128)
 drive_lanes_dtype = of_scalar(drive_dtype, np.complex128)
-_constraint_lanes_dtype, _row_lanes_dtype = (of_scalar(dtype, np.complex128) for dtype in (constraint_dtype, row_dtype))
+_constraint_lanes_dtype, _row_lanes_dtype, _law_lanes_dtype = (
+    of_scalar(dtype, np.complex128) for dtype in (constraint_dtype, row_dtype, law_dtype)
+)
 _value_lanes_dtype = constraint_value_dtype(np.complex128)
+
+Lanes = NDArray[Any]  # complex numbers, or records of such, with an axis of lanes in front
 
 # Why there are no derivatives.
 LACKS_SIZE = 1  # the problem has not as many constraints and rows as given
@@ -78,25 +93,25 @@ class StepModel(NamedTuple):
 
     plant: PlantTrees
     every_tree: NDArray[np.int64]
-    settings: Array
+    settings: NDArray[Any]
     time_step: float
     near_rigid_threshold: float
-    limits: Array
-    frictions: Array
-    rows: Array
+    limits: Limits
+    frictions: Frictions
+    rows: ConstraintRecords
     has_fallbacks: int
 
 
 class LaneInputs(NamedTuple):
     """What a step follows: complex numbers with an axis of lanes in front, of length 1 if all lanes are the same."""
 
-    parameters: Array
-    contact_pairs: Array  # of contact_pair_lanes_dtype
-    drives: Array  # of drive_lanes_dtype
-    x: Array  # [q; v]
-    v_star: Array
-    position: Array
-    F_applied: Array  # forces on the bodies from elsewhere, shape [.., num_mobods, 6]
+    parameters: Lanes
+    contact_pairs: Lanes  # of contact_pair_lanes_dtype
+    drives: Lanes  # of drive_lanes_dtype
+    x: Lanes  # [q; v]
+    v_star: Lanes
+    position: Lanes
+    F_applied: Lanes  # forces on the bodies from elsewhere, shape [.., num_mobods, 6]
 
 
 class LaneProblems(NamedTuple):
@@ -106,22 +121,22 @@ class LaneProblems(NamedTuple):
         matrix, free_matrix: A, and without what belongs to locked velocities; the latter only if there are such.
         constraints, rows: see layout.py.
         jacobian, free_jacobian: J, and without the columns of locked velocities; as above.
-        law: numbers of the laws.
+        laws: of the rows, see layout.py.
         values: of the StepModel.rows.
         counts: see plant_layout.py.
         is_locked: of each velocity.
         is_tamsi: of each constraint, whether it follows the law of TAMSI.
     """
 
-    matrix: Array
-    free_matrix: Array
-    constraints: Array
-    rows: Array
-    jacobian: Array
-    free_jacobian: Array
-    law: Array
-    values: Array
-    counts: NDArray[np.int64]
+    matrix: Lanes
+    free_matrix: Lanes
+    constraints: Lanes
+    rows: Lanes
+    jacobian: Lanes
+    free_jacobian: Lanes
+    laws: Lanes
+    values: Lanes
+    counts: ProblemCounts
     is_locked: NDArray[np.int64]
     is_tamsi: NDArray[np.int64]
 
@@ -141,14 +156,14 @@ class LaneWork(NamedTuple):
         integers: for islands.
     """
 
-    scratch: Array
-    v: Array
-    change: Array
-    residual: Array
-    compliance: Array
-    velocity: Array
-    impulses: Array
-    hessian: Array
+    scratch: Scratch
+    v: Floats
+    change: Floats
+    residual: Floats
+    compliance: Floats
+    velocity: Floats
+    impulses: Floats
+    hessian: Floats
     H: NDArray[np.float64]
     solution: NDArray[np.float64]
     pivots: NDArray[np.float64]
@@ -159,12 +174,12 @@ class LaneWork(NamedTuple):
 class LaneForces(NamedTuple):
     """The forces of a step: arrays of complex numbers with an axis of lanes in front; see plant_forces.py."""
 
-    impulses: Array
-    F_Bo_W: Array
-    tau_contact: Array
-    tau_joints: Array
-    forces: Array
-    row_forces: Array
+    impulses: Lanes
+    F_Bo_W: Lanes
+    tau_contact: Lanes
+    tau_joints: Lanes
+    forces: Lanes
+    row_forces: Lanes
 
 
 def make_problems(
@@ -173,13 +188,13 @@ def make_problems(
     """Room for problems with so many constraints, rows and numbers of the Jacobian at most."""
     constraints, rows, jacobian = most
 
-    def room(size: int, dtype: Any = np.complex128) -> Array:
+    def room(size: int, dtype: Any = np.complex128) -> NDArray[Any]:
         return np.zeros((num_lanes, size), dtype)
 
     return LaneProblems(
         room(matrix_size), room(matrix_size), room(constraints, _constraint_lanes_dtype), room(rows, _row_lanes_dtype),
-        room(jacobian), room(jacobian), room(LAW_SIZE * rows),
-        room(num_own_rows, _value_lanes_dtype), np.zeros(5, np.int64), np.zeros(num_v, np.int64),
+        room(jacobian), room(jacobian), room(rows, _law_lanes_dtype),
+        room(num_own_rows, _value_lanes_dtype), np.zeros(1, problem_counts_dtype), np.zeros(num_v, np.int64),
         np.zeros(constraints, np.int64),
     )  # fmt: skip
 
@@ -188,7 +203,7 @@ def make_work(num_mobods: int, num_v: int, num_trees: int, most: tuple[int, int,
     """Room for one lane of such problems."""
     constraints, rows, _ = most
 
-    def room(size: int, dtype: Any = np.complex128) -> Array:
+    def room(size: int, dtype: Any = np.complex128) -> NDArray[Any]:
         return np.zeros(size, dtype)
 
     return LaneWork(
@@ -205,13 +220,13 @@ def make_work(num_mobods: int, num_v: int, num_trees: int, most: tuple[int, int,
 @kernel
 def differentiate_step(
     model: StepModel,
-    sizes: NDArray[np.int64],  # how many constraints and rows the step had
+    sizes: ProblemCounts,  # how many constraints and rows the step had
     v_next: NDArray[np.float64],  # v+ as the solver has found it
     is_again: int,  # whether the problem stands there but for v*
     inputs: LaneInputs,
     problems: LaneProblems,
     work: LaneWork,
-    x_next_out: Array,  # [q+; v+], complex, shape [num_lanes, num_x]
+    x_next_out: FloatTable,  # [q+; v+], complex, shape [num_lanes, num_x]
 ) -> int:
     """Computes the next state with derivatives, of a step of which the solution is known.
 
@@ -222,12 +237,12 @@ def differentiate_step(
     for lane in range(num_lanes):
         if not is_again:
             _set_problem(lane, model, inputs, problems, work)
-        if problems.counts[0] != sizes[0] or problems.counts[1] != sizes[1]:
+        counts = problems.counts[0]
+        if counts["constraints"] != sizes[0]["constraints"] or counts["rows"] != sizes[0]["rows"]:
             return LACKS_SIZE
         if lane == 0:  # they are the same in all
-            num_islands = find_islands(
-                problems.constraints[0][: sizes[0]], model.plant.trees.shape[0], _islands(model, problems, work)
-            )
+            constraints = problems.constraints[0][: sizes[0]["constraints"]]
+            num_islands = find_islands(constraints, model.plant.trees.shape[0], _islands(model, problems, work))
         if not is_again:
             _set_laws(lane, num_islands, model, inputs, problems, work)
         if lane == 0:
@@ -254,7 +269,7 @@ def differentiate_forces(
     # As differentiate_step() has left them:
     inputs: LaneInputs,
     problems: LaneProblems,
-    x_next: Array,
+    x_next: FloatTable,
     # Work:
     work: LaneWork,
     # Out:
@@ -268,13 +283,13 @@ def differentiate_forces(
 
 
 @inlined
-def _parts(x: Array, num_v: int) -> tuple[Array, Array]:
+def _parts(x: Floats, num_v: int) -> tuple[Floats, Floats]:
     """q and v."""
     return x[: x.shape[0] - num_v], x[x.shape[0] - num_v :]
 
 
 @inlined
-def _row(numbers: Array, lane: int) -> int:
+def _row(numbers: NDArray[Any], lane: int) -> int:
     """Where a lane is in an array with an axis of lanes."""
     return lane if numbers.shape[0] > 1 else 0
 
@@ -306,17 +321,17 @@ def _arrays(lane: int, problems: LaneProblems) -> ProblemArrays:
 
 
 @inlined
-def _given(lane: int, problems: LaneProblems) -> tuple[Array, Array]:
+def _given(lane: int, problems: LaneProblems) -> tuple[Floats, Floats]:
     """A and J of a lane."""
-    return problems.matrix[lane], problems.jacobian[lane][: problems.counts[2]]
+    return problems.matrix[lane], problems.jacobian[lane][: problems.counts[0]["jacobian"]]
 
 
 @inlined
-def _free(lane: int, problems: LaneProblems) -> tuple[Array, Array]:
+def _free(lane: int, problems: LaneProblems) -> tuple[Floats, Floats]:
     """The same without what belongs to locked velocities."""
     A, J = _given(lane, problems)
     if has_locked(problems.is_locked):
-        A, J = problems.free_matrix[lane], problems.free_jacobian[lane][: problems.counts[2]]
+        A, J = problems.free_matrix[lane], problems.free_jacobian[lane][: problems.counts[0]["jacobian"]]
     return A, J
 
 
@@ -326,28 +341,28 @@ def _set_laws(
 ) -> None:
     """The numbers of the laws."""
     trees, settings = model.plant.trees, model.settings[0]
-    constraints = problems.constraints[lane][: problems.counts[0]]
+    constraints = problems.constraints[lane][: problems.counts[0]["constraints"]]
     (A, J), (A_free, J_free) = _given(lane, problems), _free(lane, problems)
     given, problem = Problem(settings, trees, A, constraints, J), Problem(settings, trees, A_free, constraints, J_free)
     if has_locked(problems.is_locked):
         copy_free_part(given, problems.is_locked, Reduction(work.compliance, problem.matrix, problem.jacobian))
     calc_compliance(problem, work.change, work.compliance)
-    rows = problems.rows[lane][: problems.counts[1]]
+    rows = problems.rows[lane][: problems.counts[0]["rows"]]
     _, v = _parts(inputs.x[_row(inputs.x, lane)], work.v.shape[0])
     _set_row_velocities(given, rows, v, work.velocity)
     islands = _islands(model, problems, work)
     for i in range(num_islands):
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-        calc_laws(problem, model.time_step, chosen, rows, work.compliance, work.velocity, problems.law[lane])
+        calc_laws(problem, model.time_step, chosen, rows, work.compliance, work.velocity, problems.laws[lane])
 
 
 @inlined
 def _islands(model: StepModel, problems: LaneProblems, work: LaneWork) -> Islands:
-    return carve_islands(model.plant.trees.shape[0], problems.counts[0], work.integers)
+    return carve_islands(model.plant.trees.shape[0], problems.counts[0]["constraints"], work.integers)
 
 
 @device
-def _set_row_velocities(problem: Problem, rows: Array, v: Array, velocity_out: Array) -> None:
+def _set_row_velocities(problem: Problem, rows: Rows, v: Floats, velocity_out: Floats) -> None:
     """v_c = J v + b, shape [num_rows]."""
     for i in range(problem.constraints.shape[0]):
         multiply_rows(problem, problem.constraints[i], v, velocity_out)
@@ -359,21 +374,21 @@ def _set_row_velocities(problem: Problem, rows: Array, v: Array, velocity_out: A
 
 @device
 def _choose_laws(
-    model: StepModel, num_islands: int, v_next: Array, inputs: LaneInputs, problems: LaneProblems, work: LaneWork
+    model: StepModel, num_islands: int, v_next: Floats, inputs: LaneInputs, problems: LaneProblems, work: LaneWork
 ) -> None:
     """Finds which constraints follow the law of TAMSI: not those of islands that were solved by LAGGED."""
     is_tamsi = int(model.settings[0]["approximation"] == TAMSI)
     _take_velocities(v_next, work.v)
-    for c in range(problems.counts[0]):
+    for c in range(problems.counts[0]["constraints"]):
         problems.is_tamsi[c] = is_tamsi
     if is_tamsi == 0 or model.has_fallbacks == 0:
         return
-    for c in range(problems.counts[0]):
+    for c in range(problems.counts[0]["constraints"]):
         problems.is_tamsi[c] = 0
     _respond(0, work.v, model, inputs, problems, work, work.impulses)
     for k in range(v_next.shape[0]):
         work.solution[k] = abs(work.residual[k].real)
-    for c in range(problems.counts[0]):
+    for c in range(problems.counts[0]["constraints"]):
         problems.is_tamsi[c] = 1
     _respond(0, work.v, model, inputs, problems, work, work.impulses)
     islands = _islands(model, problems, work)
@@ -390,25 +405,25 @@ def _choose_laws(
 
 
 @inlined
-def _take_velocities(v: Array, out: Array) -> None:
+def _take_velocities(v: Floats, out: Floats) -> None:
     for k in range(v.shape[0]):
         out[k] = v[k]
 
 
 @device
 def _respond(
-    lane: int, v: Array, model: StepModel, inputs: LaneInputs, problems: LaneProblems, work: LaneWork,
-    impulses_out: Array,
+    lane: int, v: Floats, model: StepModel, inputs: LaneInputs, problems: LaneProblems, work: LaneWork,
+    impulses_out: Floats,
 ) -> None:  # fmt: skip
     """gamma, G and r of (1) at velocities v."""
     trees, settings = model.plant.trees, model.settings[0]
-    constraints = problems.constraints[lane][: problems.counts[0]]
+    constraints = problems.constraints[lane][: problems.counts[0]["constraints"]]
     (A, J), (A_free, J_free) = _given(lane, problems), _free(lane, problems)
     given, problem = Problem(settings, trees, A, constraints, J), Problem(settings, trees, A_free, constraints, J_free)
-    law, v_star = problems.law[lane], inputs.v_star[_row(inputs.v_star, lane)]
-    _set_row_velocities(given, problems.rows[lane][: problems.counts[1]], v, work.velocity)
+    laws, v_star = problems.laws[lane], inputs.v_star[_row(inputs.v_star, lane)]
+    _set_row_velocities(given, problems.rows[lane][: problems.counts[0]["rows"]], v, work.velocity)
     convex, tamsi = 0, 0
-    for c in range(problems.counts[0]):
+    for c in range(problems.counts[0]["constraints"]):
         if problems.is_tamsi[c] != 0:
             work.chosen[1, tamsi] = c
             tamsi += 1
@@ -417,12 +432,12 @@ def _respond(
             convex += 1
     approximation = model.settings[0]["approximation"]
     of_convex = LAGGED if approximation == TAMSI else approximation
-    calc_impulses(problem, of_convex, work.chosen[0, :convex], law, work.velocity, impulses_out, work.hessian)
-    calc_tamsi_impulses(problem, work.chosen[1, :tamsi], law, work.velocity, impulses_out, work.hessian)
+    calc_impulses(problem, of_convex, work.chosen[0, :convex], laws, work.velocity, impulses_out, work.hessian)
+    calc_tamsi_impulses(problem, work.chosen[1, :tamsi], laws, work.velocity, impulses_out, work.hessian)
     for k in range(v.shape[0]):
         work.change[k] = v[k] - v_star[k]
     multiply_matrix(problem, model.every_tree, work.change, work.residual)
-    for c in range(problems.counts[0]):
+    for c in range(problems.counts[0]["constraints"]):
         constraint = problem.constraints[c]
         for r in range(constraint["num_rows"]):
             gamma = impulses_out[constraint["row_start"] + r]
@@ -435,7 +450,7 @@ def _respond(
 
 @device
 def _refine(
-    model: StepModel, v_next: Array, inputs: LaneInputs, problems: LaneProblems, work: LaneWork
+    model: StepModel, v_next: Floats, inputs: LaneInputs, problems: LaneProblems, work: LaneWork
 ) -> bool:
     """Newton's method on values from v+, as the solver ends within a tolerance; leaves v+ and H, factored.
 
@@ -475,7 +490,7 @@ def _assemble(model: StepModel, problems: LaneProblems, work: LaneWork) -> None:
         for i in range(n):
             for j in range(n):
                 H[(start + i) * num_v + start + j] = A[tree["matrix_start"] + i * n + j].real
-    for c in range(problems.counts[0]):
+    for c in range(problems.counts[0]["constraints"]):
         constraint = problems.constraints[0, c]
         row, num_rows, is_contact = constraint["row_start"], constraint["num_rows"], constraint["kind"] == CONTACT
         ignores_slip = is_contact and problems.is_tamsi[c] != 0
@@ -496,7 +511,7 @@ def _assemble(model: StepModel, problems: LaneProblems, work: LaneWork) -> None:
 
 
 @inlined
-def _slope(hessian: Array, row: int, r: int, s: int, ignores_slip: bool) -> float:
+def _slope(hessian: Floats, row: int, r: int, s: int, ignores_slip: bool) -> float:
     """G_rs of a contact, whose normal impulse follows slip or not."""
     if r == 2 and s < 2 and ignores_slip:
         return 0.0
@@ -510,7 +525,7 @@ def _slope(hessian: Array, row: int, r: int, s: int, ignores_slip: bool) -> floa
 
 @device
 def _write_forces(
-    lane: int, v_next: Array, model: StepModel, inputs: LaneInputs, problems: LaneProblems, out: LaneForces
+    lane: int, v_next: Floats, model: StepModel, inputs: LaneInputs, problems: LaneProblems, out: LaneForces
 ) -> None:
     """The forces of a lane."""
     position = inputs.position[_row(inputs.position, lane)]

@@ -20,50 +20,42 @@ import math
 import numpy as np
 
 from merganser.framework.native import device, inlined
-from merganser.multibody.linear.records import Array
+from merganser.multibody.contact.layout import Law
 
 # Impulse [t1, t2, n] and Hessian (11, 12, 22, 1n, 2n, nn) of one contact.
 Response = tuple[float, float, float, float, float, float, float, float, float]
 # Impulse times a direction, by component, and the curvature along it.
 Slope = tuple[float, float, float, float]
 
-# Numbers of the law of one contact.
-_FRICTION = 0  # mu
-_TANGENT_GAIN = 1  # 1 / R_t
-_NORMAL_GAIN = 2  # 1 / R_n; 0 switches the contact off
-_NORMAL_TARGET = 3  # v^_n
-_CONE_SCALE = 4  # mu^
-_FACTOR = 5  # f
-
 
 @device
-def set_cone_law(mu: float, tangent_gain: float, normal_gain: float, normal_target: float, law: Array) -> None:
-    """Prepares the numbers of the law of one contact, shape [12], of which this law uses six."""
-    law[_FRICTION] = mu
-    law[_TANGENT_GAIN] = tangent_gain
-    law[_NORMAL_GAIN] = normal_gain
-    law[_NORMAL_TARGET] = normal_target
-    law[_CONE_SCALE] = mu * normal_gain / tangent_gain if tangent_gain.real > 0.0 else 0.0
-    law[_FACTOR] = 1.0 / (1.0 + mu * law[_CONE_SCALE])
+def set_cone_law(mu: float, tangent_gain: float, normal_gain: float, normal_target: float, law: Law) -> None:
+    """Prepares the law of one contact."""
+    law["friction"] = mu
+    law["tangent_gain"] = tangent_gain
+    law["gain"] = normal_gain
+    law["normal_target"] = normal_target
+    law["cone_scale"] = mu * normal_gain / tangent_gain if tangent_gain.real > 0.0 else 0.0
+    law["factor"] = 1.0 / (1.0 + mu * law["cone_scale"])
 
 
 @inlined
-def _is_open(law: Array, square: float, y_n: float) -> bool:
+def _is_open(law: Law, square: float, y_n: float) -> bool:
     """Whether (3) holds, from y_r^2: roots are drawn of contacts that slide only."""
-    return y_n.real <= 0.0 and (y_n * y_n).real >= (law[_CONE_SCALE] * law[_CONE_SCALE] * square).real
+    return y_n.real <= 0.0 and (y_n * y_n).real >= (law["cone_scale"] * law["cone_scale"] * square).real
 
 
 @inlined
-def _sticks(law: Array, square: float, y_n: float) -> bool:
+def _sticks(law: Law, square: float, y_n: float) -> bool:
     """Whether (1) holds, from y_r^2."""
-    return y_n.real >= 0.0 and square.real <= (law[_FRICTION] * law[_FRICTION] * y_n * y_n).real
+    return y_n.real >= 0.0 and square.real <= (law["friction"] * law["friction"] * y_n * y_n).real
 
 
 @device
-def cone_response(law: Array, v_1: float, v_2: float, v_n: float) -> Response:
+def cone_response(law: Law, v_1: float, v_2: float, v_n: float) -> Response:
     """Impulse and Hessian at a velocity v_c, equations (1) to (3)."""
-    mu, gain_t, gain_n = law[_FRICTION], law[_TANGENT_GAIN], law[_NORMAL_GAIN]
-    y_1, y_2, y_n = -gain_t * v_1, -gain_t * v_2, gain_n * (law[_NORMAL_TARGET] - v_n)
+    mu, gain_t, gain_n = law["friction"], law["tangent_gain"], law["gain"]
+    y_1, y_2, y_n = -gain_t * v_1, -gain_t * v_2, gain_n * (law["normal_target"] - v_n)
     square = y_1 * y_1 + y_2 * y_2
     if gain_n.real == 0.0 or _is_open(law, square, y_n):
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -72,9 +64,9 @@ def cone_response(law: Array, v_1: float, v_2: float, v_n: float) -> Response:
     y_r = np.sqrt(square)  # positive: if it were 0, the contact would be open or stick
     inverse = 1.0 / y_r
     t_1, t_2 = y_1 * inverse, y_2 * inverse
-    f = law[_FACTOR]
-    gamma_n = f * (y_n + law[_CONE_SCALE] * y_r)
-    along = mu * law[_CONE_SCALE] * f * gain_t  # along the slip
+    f = law["factor"]
+    gamma_n = f * (y_n + law["cone_scale"] * y_r)
+    along = mu * law["cone_scale"] * f * gain_t  # along the slip
     across = mu * gamma_n * inverse * gain_t
     coupling = mu * f * gain_n
     return (
@@ -91,43 +83,32 @@ def cone_response(law: Array, v_1: float, v_2: float, v_n: float) -> Response:
 
 
 @inlined
-def cone_slope(law: Array, v_1: float, v_2: float, v_n: float, d_1: float, d_2: float, d_n: float) -> Slope:
+def cone_slope(law: Law, v_1: float, v_2: float, v_n: float, d_1: float, d_2: float, d_n: float) -> Slope:
     """gamma_i d_i and d^T G d at a velocity v_c: what a line search along d takes of `cone_response`."""
-    mu, gain_t, gain_n = law[_FRICTION], law[_TANGENT_GAIN], law[_NORMAL_GAIN]
-    y_1, y_2, y_n = -gain_t * v_1, -gain_t * v_2, gain_n * (law[_NORMAL_TARGET] - v_n)
+    mu, gain_t, gain_n = law["friction"], law["tangent_gain"], law["gain"]
+    y_1, y_2, y_n = -gain_t * v_1, -gain_t * v_2, gain_n * (law["normal_target"] - v_n)
     square = y_1 * y_1 + y_2 * y_2
     if gain_n.real == 0.0 or _is_open(law, square, y_n):
         return 0.0, 0.0, 0.0, 0.0
     if _sticks(law, square, y_n):
         return y_1 * d_1, y_2 * d_2, y_n * d_n, gain_t * (d_1 * d_1 + d_2 * d_2) + gain_n * d_n * d_n
     y_r = math.sqrt(square)
-    inverse, f = 1.0 / y_r, law[_FACTOR]
-    gamma_n = f * (y_n + law[_CONE_SCALE] * y_r)
+    inverse, f = 1.0 / y_r, law["factor"]
+    gamma_n = f * (y_n + law["cone_scale"] * y_r)
     t_1, t_2 = y_1 * inverse, y_2 * inverse
     along, across = t_1 * d_1 + t_2 * d_2, t_1 * d_2 - t_2 * d_1
-    curvature = mu * gain_t * (law[_CONE_SCALE] * f * along * along + gamma_n * inverse * across * across)
+    curvature = mu * gain_t * (law["cone_scale"] * f * along * along + gamma_n * inverse * across * across)
     curvature += f * gain_n * d_n * (2.0 * mu * along + d_n)
     return mu * gamma_n * t_1 * d_1, mu * gamma_n * t_2 * d_2, gamma_n * d_n, curvature
 
 
 @device
-def cone_slip(law: Array, v_1: float, v_2: float, v_n: float) -> tuple[float, bool]:
+def cone_slip(law: Law, v_1: float, v_2: float, v_n: float) -> tuple[float, bool]:
     """How fast a contact slips, at least so fast that it slides, and whether it slides; 0 if there is no contact."""
-    gain_t, gain_n = law[_TANGENT_GAIN], law[_NORMAL_GAIN]
-    y_n, square = gain_n * (law[_NORMAL_TARGET] - v_n), v_1 * v_1 + v_2 * v_2
+    gain_t, gain_n = law["tangent_gain"], law["gain"]
+    y_n, square = gain_n * (law["normal_target"] - v_n), v_1 * v_1 + v_2 * v_2
     if gain_n.real == 0.0 or _is_open(law, gain_t * gain_t * square, y_n):
         return 0.0, False
     if _sticks(law, gain_t * gain_t * square, y_n):
-        return law[_FRICTION] * y_n / gain_t, False
+        return law["friction"] * y_n / gain_t, False
     return math.sqrt(square), True
-
-
-@device
-def cone_potential(law: Array, v_1: float, v_2: float, v_n: float) -> float:
-    """l_c = 1/2 gamma^T R gamma at a velocity v_c [J]."""
-    gamma = cone_response(law, v_1, v_2, v_n)
-    if gamma[2] == 0.0:
-        return 0.0
-    return 0.5 * (
-        (gamma[0] * gamma[0] + gamma[1] * gamma[1]) / law[_TANGENT_GAIN] + gamma[2] * gamma[2] / law[_NORMAL_GAIN]
-    )

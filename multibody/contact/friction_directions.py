@@ -26,12 +26,11 @@ from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device, inlined
-from merganser.multibody.contact.friction_cone import cone_slip
-from merganser.multibody.contact.hunt_crossley import hunt_crossley_slip
-from merganser.multibody.contact.layout import SAP
-from merganser.multibody.contact.regularization import LAW_SIZE
-from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem
+from merganser.framework.native import device
+from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.multibody.contact.layout import Laws
+from merganser.multibody.contact.potential import contact_slip
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem
 
 # Where T stands among the numbers of a contact's Hessian.
 _T_1 = 6
@@ -39,7 +38,7 @@ _T_2 = 7
 
 
 @device
-def forget_directions(problem: Problem, constraints: Array, hessian: Array) -> None:
+def forget_directions(problem: Problem, constraints: Integers, hessian: Floats) -> None:
     """T = 0 for all contacts of an island."""
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
@@ -50,15 +49,16 @@ def forget_directions(problem: Problem, constraints: Array, hessian: Array) -> N
 
 @device
 def soften_hessians(
-    problem: Problem, approximation: int, constraints: Array, law: Array, velocity: Array, gamma: Array, hessian: Array
-) -> None:
+    problem: Problem, approximation: int, constraints: Integers, laws: Laws, velocity: Floats, gamma: Floats,
+    hessian: Floats,
+) -> None:  # fmt: skip
     """Puts (2) in place of the Hessian of friction; gamma and G are those at v_c."""
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
         if c["kind"] != CONTACT:
             continue
         row = c["row_start"]
-        s, is_sliding = _slip(approximation, law, velocity, row)
+        s, is_sliding = contact_slip(approximation, laws[row], velocity[row], velocity[row + 1], velocity[row + 2])
         if not is_sliding:
             continue
         G = hessian[HESSIAN_SIZE * row : HESSIAN_SIZE * (row + 3)]
@@ -79,12 +79,12 @@ def soften_hessians(
 def turn_directions(
     problem: Problem,
     approximation: int,
-    constraints: Array,
-    law: Array,
-    velocity: Array,  # v_c before the step
-    velocity_step: Array,  # J dv
+    constraints: Integers,
+    laws: Laws,
+    velocity: Floats,  # v_c before the step
+    velocity_step: Floats,  # J dv
     alpha: float,
-    hessian: Array,
+    hessian: Floats,
 ) -> None:
     """Equation (3)."""
     part = min(1.0, alpha)
@@ -93,7 +93,7 @@ def turn_directions(
         if c["kind"] != CONTACT:
             continue
         row = c["row_start"]
-        s, is_sliding = _slip(approximation, law, velocity, row)
+        s, is_sliding = contact_slip(approximation, laws[row], velocity[row], velocity[row + 1], velocity[row + 2])
         start = HESSIAN_SIZE * row
         T_1, T_2 = hessian[start + _T_1], hessian[start + _T_2]
         if s > 0.0:
@@ -108,12 +108,3 @@ def turn_directions(
             scale = 1.0 / math.sqrt(square)
             T_1, T_2 = scale * T_1, scale * T_2
         hessian[start + _T_1], hessian[start + _T_2] = T_1, T_2
-
-
-@inlined
-def _slip(approximation: int, law: Array, velocity: Array, row: int) -> tuple[float, bool]:
-    """s of equation (1), 0 where there is no friction, and whether it grows with the slip."""
-    numbers = law[LAW_SIZE * row : LAW_SIZE * (row + 3)]
-    if approximation == SAP:
-        return cone_slip(numbers, velocity[row], velocity[row + 1], velocity[row + 2])
-    return hunt_crossley_slip(numbers, velocity[row], velocity[row + 1])

@@ -30,23 +30,11 @@ import numpy as np
 
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.friction_cone import Response, Slope
-from merganser.multibody.contact.layout import SIMILAR
-from merganser.multibody.linear.records import Array
+from merganser.multibody.contact.layout import SIMILAR, Law
 
 # -dn/dv at v = 0 is at most so many times the rigid gain 1 / w: what is steeper gives way by less than 1e-8 of its
 # velocity, but the rounding of velocities would cause impulses above the tolerance of the solver.
 _STEEPEST = 1e8
-
-# Numbers of the law of one contact.
-_FRICTION = 0  # mu
-_ELASTIC = 1  # a [N s]
-_GAIN = 2  # b [kg]
-_DISSIPATION = 3  # d [s/m]
-SOFTNESS = 4  # eps [m/s]
-_LAGGED = 5  # n_0 [N s]
-_TRUE_ELASTIC = 6  # a and b of the problem, when _ELASTIC and _GAIN are those of a softer one
-_TRUE_GAIN = 7
-_RIGID_GAIN = 8  # 1 / w [kg], from which on the contact is rigid compared to what it touches
 
 
 @device
@@ -58,37 +46,37 @@ def set_hunt_crossley_law(
     softness: float,
     lagged: float,
     rigid_gain: float,
-    law: Array,
+    law: Law,
 ) -> None:
-    """Prepares the numbers of the law of one contact, shape [12], of which this law uses nine."""
+    """Prepares the law of one contact."""
     steepness = gain + dissipation * elastic
     if steepness.real > _STEEPEST * rigid_gain.real:
         scale = _STEEPEST * rigid_gain / steepness
         gain, elastic = scale * gain, scale * elastic
-    law[_FRICTION] = mu
-    law[_ELASTIC] = elastic
-    law[_GAIN] = gain
-    law[_DISSIPATION] = dissipation
-    law[SOFTNESS] = softness
-    law[_LAGGED] = lagged
-    law[_TRUE_ELASTIC] = elastic
-    law[_TRUE_GAIN] = gain
-    law[_RIGID_GAIN] = rigid_gain
+    law["friction"] = mu
+    law["elastic"] = elastic
+    law["gain"] = gain
+    law["dissipation"] = dissipation
+    law["softness"] = softness
+    law["lagged"] = lagged
+    law["true_elastic"] = elastic
+    law["true_gain"] = gain
+    law["rigid_gain"] = rigid_gain
 
 
 @device
-def soften(law: Array, bound: float) -> float:
+def soften(law: Law, bound: float) -> float:
     """Lowers the gain to `bound` times the rigid one, where impulses vanish at the same velocity as before.
 
     Returns:
         How many times the rigid gain the true one is.
     """
-    gain = min(law[_TRUE_GAIN], bound * law[_RIGID_GAIN])
-    law[_GAIN] = gain
-    law[_ELASTIC] = law[_TRUE_ELASTIC]
-    if gain < law[_TRUE_GAIN]:
-        law[_ELASTIC] *= gain / law[_TRUE_GAIN]
-    return law[_TRUE_GAIN] / law[_RIGID_GAIN]
+    gain = min(law["true_gain"], bound * law["rigid_gain"])
+    law["gain"] = gain
+    law["elastic"] = law["true_elastic"]
+    if gain < law["true_gain"]:
+        law["elastic"] *= gain / law["true_gain"]
+    return law["true_gain"] / law["rigid_gain"]
 
 
 @device
@@ -102,18 +90,18 @@ def normal_impulse(elastic: float, gain: float, dissipation: float, v: float) ->
 
 
 @device
-def hunt_crossley_response(approximation: int, law: Array, v_1: float, v_2: float, v_n: float) -> Response:
+def hunt_crossley_response(approximation: int, law: Law, v_1: float, v_2: float, v_n: float) -> Response:
     """Impulse and Hessian at a velocity v_c, equations (3) and (4)."""
-    mu, eps = law[_FRICTION], law[SOFTNESS]
+    mu, eps = law["friction"], law["softness"]
     s = np.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps)
     inverse = 1.0 / s
     t_1, t_2 = v_1 * inverse, v_2 * inverse
     if approximation == SIMILAR:
-        n, slope = normal_impulse(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n - mu * (s - eps))
+        n, slope = normal_impulse(law["elastic"], law["gain"], law["dissipation"], v_n - mu * (s - eps))
         friction, turning, coupling = mu * n, mu * mu * slope, -mu * slope
     else:
-        n, slope = normal_impulse(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n)
-        friction, turning, coupling = mu * law[_LAGGED], 0.0, 0.0
+        n, slope = normal_impulse(law["elastic"], law["gain"], law["dissipation"], v_n)
+        friction, turning, coupling = mu * law["lagged"], 0.0, 0.0
     return (
         -friction * t_1,
         -friction * t_2,
@@ -129,41 +117,41 @@ def hunt_crossley_response(approximation: int, law: Array, v_1: float, v_2: floa
 
 @inlined
 def hunt_crossley_slope(
-    approximation: int, law: Array, v_1: float, v_2: float, v_n: float, d_1: float, d_2: float, d_n: float
+    approximation: int, law: Law, v_1: float, v_2: float, v_n: float, d_1: float, d_2: float, d_n: float
 ) -> Slope:
     """gamma_i d_i and d^T G d at a velocity v_c: what a line search along d takes of `hunt_crossley_response`."""
-    mu, eps = law[_FRICTION], law[SOFTNESS]
+    mu, eps = law["friction"], law["softness"]
     s = np.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps)
     inverse = 1.0 / s
     t_1, t_2 = v_1 * inverse, v_2 * inverse
     along, square = t_1 * d_1 + t_2 * d_2, d_1 * d_1 + d_2 * d_2
     if approximation == SIMILAR:
-        n, slope = normal_impulse(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n - mu * (s - eps))
+        n, slope = normal_impulse(law["elastic"], law["gain"], law["dissipation"], v_n - mu * (s - eps))
         friction, approach = mu * n, d_n - mu * along
     else:
-        n, slope = normal_impulse(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n)
-        friction, approach = mu * law[_LAGGED], d_n
+        n, slope = normal_impulse(law["elastic"], law["gain"], law["dissipation"], v_n)
+        friction, approach = mu * law["lagged"], d_n
     curvature = friction * inverse * (square - along * along) + slope * approach * approach
     return -friction * t_1 * d_1, -friction * t_2 * d_2, n * d_n, curvature
 
 
 @device
-def hunt_crossley_slip(law: Array, v_1: float, v_2: float) -> tuple[float, bool]:
+def hunt_crossley_slip(law: Law, v_1: float, v_2: float) -> tuple[float, bool]:
     """s, and that it grows with the slip velocity."""
-    return math.sqrt(v_1 * v_1 + v_2 * v_2 + law[SOFTNESS] * law[SOFTNESS]), True
+    return math.sqrt(v_1 * v_1 + v_2 * v_2 + law["softness"] * law["softness"]), True
 
 
 @device
-def implicit_friction_response(law: Array, v_1: float, v_2: float, v_n: float) -> Response:
+def implicit_friction_response(law: Law, v_1: float, v_2: float, v_n: float) -> Response:
     """Impulse of equation (5) and -dgamma/dv_c, whose last row is [0, 0, nn] as normal impulses ignore slip."""
-    mu, v_s = law[_FRICTION], law[SOFTNESS]
+    mu, v_s = law["friction"], law["softness"]
     v_r = np.sqrt(v_1 * v_1 + v_2 * v_2)
     if v_r.real < v_s.real:
         scale, along = mu * (2.0 - v_r / v_s) / v_s, 2.0 * mu * (1.0 - v_r / v_s) / v_s
     else:
         scale, along = mu / v_r, 0.0
     t_1, t_2 = (v_1 / v_r, v_2 / v_r) if v_r.real > 0.0 else (0.0, 0.0)
-    n, slope = normal_impulse(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n)
+    n, slope = normal_impulse(law["elastic"], law["gain"], law["dissipation"], v_n)
     return (
         -scale * n * v_1,
         -scale * n * v_2,
@@ -175,25 +163,3 @@ def implicit_friction_response(law: Array, v_1: float, v_2: float, v_n: float) -
         -scale * slope * v_2,
         slope,
     )
-
-
-@device
-def hunt_crossley_potential(approximation: int, law: Array, v_1: float, v_2: float, v_n: float) -> float:
-    """l_c at a velocity v_c [J], equations (3) and (4)."""
-    mu, eps = law[_FRICTION], law[SOFTNESS]
-    s = math.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps) - eps
-    if approximation == SIMILAR:
-        return -_antiderivative(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n - mu * s)
-    return -_antiderivative(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n) + mu * law[_LAGGED] * s
-
-
-@device
-def _antiderivative(elastic: float, gain: float, dissipation: float, v: float) -> float:
-    """N(v), equation (2); 0 if there is no impulse at any velocity."""
-    if elastic <= 0.0 and gain <= 0.0:
-        return 0.0
-    if gain > 0.0:
-        v = min(v, elastic / gain)
-    if dissipation > 0.0:
-        v = min(v, 1.0 / dissipation)
-    return v * (elastic - v * (0.5 * (gain + elastic * dissipation) - v * gain * dissipation / 3.0))

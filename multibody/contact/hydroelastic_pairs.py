@@ -28,9 +28,11 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.memory.hinted_types import FloatTable, Integers, IntegerTable, Poses
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers, IntegerTable, Poses
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
 from merganser.multibody.contact.contact_pairs import (
+    LEAST_AREA,
+    LEAST_GRADIENT,
     OF_FACE,
     ContactPairs,
     Materials,
@@ -40,14 +42,10 @@ from merganser.multibody.contact.contact_pairs import (
 )
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.kernels.spatial import Vector3, add, cross, dot, scaled, set_vector, subtract, vector
-from merganser.multibody.linear.records import Array
 
 # At which points there are pairs: of a discrete step at centroids, of faces that are springs; in continuous time at
 # the centroids of all polygons, or at three points of all triangles.
 SPRINGS_OF_POLYGONS, SPRINGS_OF_TRIANGLES, POLYGONS, TRIANGLES = range(4)
-
-_LEAST_AREA = 1e-14  # [m²], as in pydrake
-_LEAST_GRADIENT = 1e-14  # [Pa/m]
 
 
 @device
@@ -97,7 +95,7 @@ def calc_make_hydroelastic_pairs(
 
 
 @device
-def _add_triangle(P: Array, Q: Array, face: Array, g: float, points: int, count: int, pairs: Array) -> int:
+def _add_triangle(P: Floats, Q: Floats, face: Floats, g: float, points: int, count: int, pairs: ContactPairs) -> int:
     """The pairs of the triangle of two corners and the centroid of a face."""
     p, q, c, n = vector(P), vector(Q), vector(face[CENTROID:]), vector(face[NORMAL:])
     area = 0.5 * dot(cross(subtract(q, p), subtract(c, p)), n)
@@ -112,9 +110,11 @@ def _add_triangle(P: Array, Q: Array, face: Array, g: float, points: int, count:
 
 
 @device
-def _add_point(p_WC: Vector3, area: float, pressure: float, face: Array, g: float, count: int, pairs: Array) -> int:
+def _add_point(
+    p_WC: Vector3, area: float, pressure: float, face: Floats, g: float, count: int, pairs: ContactPairs
+) -> int:
     """One pair, unless it stands for next to no area, equations (2)."""
-    if not area.real > _LEAST_AREA:
+    if not area.real > LEAST_AREA:
         return count
     if count < pairs.shape[0]:
         pair = pairs[count]
@@ -126,15 +126,15 @@ def _add_point(p_WC: Vector3, area: float, pressure: float, face: Array, g: floa
 
 
 @device
-def _gradient(face: Array, M_is_rigid: bool, N_is_rigid: bool) -> float:
+def _gradient(face: Floats, M_is_rigid: bool, N_is_rigid: bool) -> float:
     """g of equation (1); zero if the pressure of either does not grow along the normal."""
     n = vector(face[NORMAL:])
     g_M, g_N = dot(n, vector(face[GRAD_M:])), -dot(n, vector(face[GRAD_N:]))
     if M_is_rigid:
-        return g_N if g_N.real > _LEAST_GRADIENT else 0.0 * g_N
+        return g_N if g_N.real > LEAST_GRADIENT else 0.0 * g_N
     if N_is_rigid:
-        return g_M if g_M.real > _LEAST_GRADIENT else 0.0 * g_M
-    if g_M.real > _LEAST_GRADIENT and g_N.real > _LEAST_GRADIENT:
+        return g_M if g_M.real > LEAST_GRADIENT else 0.0 * g_M
+    if g_M.real > LEAST_GRADIENT and g_N.real > LEAST_GRADIENT:
         return g_M * g_N / (g_M + g_N)
     return 0.0 * g_M
 

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
-from merganser.multibody.linear.records import Array, Constraints, Trees, tree_dtype
+from merganser.multibody.linear.records import Constraints, Trees, tree_dtype
 
 Count: TypeAlias = int  # what a kernel returns that counts, and is no status
 
@@ -71,6 +71,32 @@ settings_dtype = np.dtype(
     ]
 )
 
+law_dtype = np.dtype(
+    [
+        ("friction", np.float64),  # mu of a contact
+        # How steeply the impulse of a row, or of a contact along its normal, falls with the velocity: K of bounded.py,
+        # 1 / R_n of friction_cone.py, where 0 switches the contact off, b of hunt_crossley.py [kg].
+        ("gain", np.float64),
+        # bounded.py
+        ("offset", np.float64),  # c
+        ("lower", np.float64),
+        ("upper", np.float64),
+        # friction_cone.py
+        ("tangent_gain", np.float64),  # 1 / R_t
+        ("normal_target", np.float64),  # v^_n
+        ("cone_scale", np.float64),  # mu^
+        ("factor", np.float64),  # f
+        # hunt_crossley.py
+        ("elastic", np.float64),  # a [N s]
+        ("dissipation", np.float64),  # d [s/m]
+        ("softness", np.float64),  # eps, v_s of TAMSI [m/s]
+        ("lagged", np.float64),  # n_0 [N s]
+        ("true_elastic", np.float64),  # a and b of the problem, when `elastic` and `gain` are those of a softer one
+        ("true_gain", np.float64),
+        ("rigid_gain", np.float64),  # 1 / w [kg], from which on the contact is rigid compared to what it touches
+    ]
+)
+
 result_dtype = np.dtype(
     [
         ("num_islands", np.int64),
@@ -86,7 +112,9 @@ result_dtype = np.dtype(
 
 
 # What kernels take, by the hints of their parameters (framework/native/memory/hinted_types.py).
-Rows = Annotated[Array, ArrayOf(row_dtype)]
+Rows = Annotated[NDArray[Any], ArrayOf(row_dtype)]
+Law = Annotated[Any, RecordOf(law_dtype)]
+Laws = Annotated[NDArray[Any], ArrayOf(law_dtype)]  # of each row; of a contact in the place of its first one
 Settings = Annotated[Any, RecordOf(settings_dtype)]
 Statistics = Annotated[Any, RecordOf(result_dtype)]
 
@@ -126,10 +154,11 @@ class SolverWork(NamedTuple):
 
     Attributes:
         block_capacity: for how many blocks off the diagonal there is room.
-        numbers, integers: the room.
+        laws, numbers, integers: the room.
     """
 
     block_capacity: int
+    laws: Laws
     numbers: Floats
     integers: Integers
 

@@ -35,12 +35,20 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.multibody.contact.balance import bound_rounding, calc_momentum_left, measure_rounding
 from merganser.multibody.contact.friction_directions import forget_directions, soften_hessians, turn_directions
 from merganser.multibody.contact.hunt_crossley import soften
-from merganser.multibody.contact.layout import CONVERGED, NOT_A_NUMBER, NOT_CONVERGED, SAP, SINGULAR_MATRIX
+from merganser.multibody.contact.layout import (
+    CONVERGED,
+    NOT_A_NUMBER,
+    NOT_CONVERGED,
+    SAP,
+    SINGULAR_MATRIX,
+    Laws,
+    Statistics,
+)
 from merganser.multibody.contact.potential import calc_impulses, calc_slope
-from merganser.multibody.contact.regularization import LAW_SIZE
 from merganser.multibody.contact.work_arrays import (
     IMPULSE,
     MOMENTUM,
@@ -60,7 +68,7 @@ from merganser.multibody.linear.products import (
     multiply_jacobian_transpose,
     multiply_matrix,
 )
-from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem
 
 _PATIENCE = 25  # iterations before softer problems are tried
 _STIFFENING = 10.0
@@ -73,12 +81,12 @@ _MOST_FORCED = 3  # such steps, which are taken whole
 _MANY = 8  # iterations, after which the rounding of the impulses is looked at, every fourth time
 _LEAST_SHIFT = 1e-14  # relative, of the diagonal of H
 _UNSEEN = 1e-7  # of the momentum: what a pass may leave out at any tolerance, as 1e5 steps make 1 % of it
-_ROUNDING = 1e-30  # of twice the kinetic energy: a step of 1e-15 of the velocities
+_STILL = 1e-30  # of twice the kinetic energy: a step of 1e-15 of the velocities
 
 
 @device
 def start_island(
-    problem: Problem, trees: Array, v: Array, v_star: Array, is_again: int, velocities: Array
+    problem: Problem, trees: Integers, v: Floats, v_star: Floats, is_again: int, velocities: FloatTable
 ) -> tuple[float, bool]:
     """Computes A v, A v* and D of an island.
 
@@ -107,7 +115,7 @@ def start_island(
 
 @device
 def measure_residual(
-    problem: Problem, trees: Array, constraints: Array, gamma: Array, velocities: Array
+    problem: Problem, trees: Integers, constraints: Integers, gamma: Floats, velocities: FloatTable
 ) -> tuple[float, float]:
     """Computes J^T gamma, and -grad l where dv will be; returns both sides of (2) without tolerances."""
     multiply_jacobian_transpose(problem, trees, constraints, gamma, velocities[IMPULSE])
@@ -119,7 +127,7 @@ def measure_residual(
 
 
 @inlined
-def _measure_momentum(problem: Problem, trees: Array, velocities: Array) -> tuple[float, float]:
+def _measure_momentum(problem: Problem, trees: Integers, velocities: FloatTable) -> tuple[float, float]:
     """Both sides of (2) without tolerances, -grad l being where dv will be."""
     residual, momentum, impulse = 0.0, 0.0, 0.0
     for i in range(trees.shape[0]):
@@ -133,7 +141,9 @@ def _measure_momentum(problem: Problem, trees: Array, velocities: Array) -> tupl
 
 
 @device
-def take_step(problem: Problem, trees: Array, constraints: Array, alpha: float, v: Array, work: Workspace) -> None:
+def take_step(
+    problem: Problem, trees: Integers, constraints: Integers, alpha: float, v: Floats, work: Workspace
+) -> None:
     """Moves v, A v and v_c by alpha times their steps."""
     velocities, velocity, velocity_step = work.velocities, work.velocity, work.velocity_step
     for i in range(trees.shape[0]):
@@ -151,16 +161,16 @@ def take_step(problem: Problem, trees: Array, constraints: Array, alpha: float, 
 def minimize_island(
     problem: Problem,
     approximation: int,
-    trees: Array,  # of the island, shape [num_island_trees]
-    constraints: Array,  # of the island
+    trees: Integers,  # of the island, shape [num_island_trees]
+    constraints: Integers,  # of the island
     pattern: Pattern,
     energy: float,  # v*^T A v*, of start_island()
     least: int,  # iterations; one for a problem that is solved again
-    v_star: Array,  # shape [num_v]
+    v_star: Floats,  # shape [num_v]
     work: Workspace,  # v_c at v in `velocity`
-    v: Array,  # the guess, and the result, shape [num_v]
-    gamma_out: Array,  # shape [num_rows]
-    result: Array,  # record of counts, added to
+    v: Floats,  # the guess, and the result, shape [num_v]
+    gamma_out: Floats,  # shape [num_rows]
+    result: Statistics,  # record of counts, added to
 ) -> int:
     """Solves an island; returns CONVERGED or NOT_CONVERGED, NOT_A_NUMBER or SINGULAR_MATRIX."""
     if not least or result["num_islands"] > 1:
@@ -176,7 +186,7 @@ def minimize_island(
         return status
     bound = 1.0
     while status >= NOT_CONVERGED:
-        greatest = _soften_contacts(problem, constraints, bound, work.law)
+        greatest = _soften_contacts(problem, constraints, bound, work.laws)
         budget, result["residual"] = problem.settings["max_iterations"], residual_before
         status = _minimize(
             problem, approximation, trees, constraints, pattern, energy, (least, budget), v_star, work, v, gamma_out,
@@ -189,13 +199,13 @@ def minimize_island(
 
 
 @device
-def _soften_contacts(problem: Problem, constraints: Array, bound: float, law: Array) -> float:
+def _soften_contacts(problem: Problem, constraints: Integers, bound: float, laws: Laws) -> float:
     """Bounds the gains of all contacts of an island, and returns how many times the rigid one the greatest is."""
     greatest = 0.0
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
         if c["kind"] == CONTACT:
-            greatest = max(greatest, soften(law[LAW_SIZE * c["row_start"] : LAW_SIZE * (c["row_start"] + 3)], bound))
+            greatest = max(greatest, soften(laws[c["row_start"]], bound))
     return greatest
 
 
@@ -203,16 +213,16 @@ def _soften_contacts(problem: Problem, constraints: Array, bound: float, law: Ar
 def _minimize(
     problem: Problem,
     approximation: int,
-    trees: Array,
-    constraints: Array,
+    trees: Integers,
+    constraints: Integers,
     pattern: Pattern,
     energy: float,  # v*^T A v*
     counts: tuple[int, int],  # of iterations, at least and at most
-    v_star: Array,
+    v_star: Floats,
     work: Workspace,
-    v: Array,
-    gamma_out: Array,
-    result: Array,
+    v: Floats,
+    gamma_out: Floats,
+    result: Statistics,
 ) -> int:
     """Newton's method with the present laws, from the present v, v_c and A v."""
     velocities, (least, budget) = work.velocities, counts
@@ -222,7 +232,7 @@ def _minimize(
     num_forced = 0
     energy_now = energy
     for count in range(budget + 1):
-        calc_impulses(problem, approximation, constraints, work.law, work.velocity, gamma_out, work.hessian)
+        calc_impulses(problem, approximation, constraints, work.laws, work.velocity, gamma_out, work.hessian)
         residual, scale = measure_residual(problem, trees, constraints, gamma_out, velocities)
         if not residual < math.inf:
             return NOT_A_NUMBER
@@ -237,7 +247,7 @@ def _minimize(
             break
         follows_directions = num_cut >= _MOST_CUT
         if follows_directions:
-            soften_hessians(problem, approximation, constraints, work.law, work.velocity, gamma_out, work.hessian)
+            soften_hessians(problem, approximation, constraints, work.laws, work.velocity, gamma_out, work.hessian)
         status = _calc_step(problem, trees, constraints, pattern, work)
         if status != CONVERGED:
             return status
@@ -247,14 +257,14 @@ def _minimize(
         alpha, searches = 1.0, 0
         if residual > tolerance:  # below, steps are whole
             alpha, searches = find_step_length(
-                problem, approximation, constraints, work.law, work.velocity, work.velocity_step, slope, curvature,
+                problem, approximation, constraints, work.laws, work.velocity, work.velocity_step, slope, curvature,
                 _ROUGH if follows_directions else _EXACT,
             )  # fmt: skip
         if alpha < _SHORT and num_forced < _MOST_FORCED and curvature <= _TINY * energy_now:
             alpha, num_forced = 1.0, num_forced + 1
         if follows_directions:
             turn_directions(
-                problem, approximation, constraints, work.law, work.velocity, work.velocity_step, alpha, work.hessian
+                problem, approximation, constraints, work.laws, work.velocity, work.velocity_step, alpha, work.hessian
             )
         elif alpha < _SHORT:
             num_cut += 1
@@ -265,7 +275,7 @@ def _minimize(
         result["line_search_iterations"] += searches
         result["iterations"] = max(result["iterations"], count + 1)
         energy_now = max(energy, dot_over_trees(problem, trees, v, velocities[MOMENTUM]))
-        is_still = alpha * alpha * curvature <= _ROUNDING * energy_now
+        is_still = alpha * alpha * curvature <= _STILL * energy_now
     result["residual"] = max(result["residual"], relative)
     return NOT_CONVERGED
 
@@ -273,16 +283,16 @@ def _minimize(
 @inlined
 def end_search(
     problem: Problem,
-    trees: Array,
-    constraints: Array,
+    trees: Integers,
+    constraints: Integers,
     pattern: Pattern,
     residual: float,  # both sides of (2), as measured last
     scale: float,
-    gamma: Array,
-    v_star: Array,
+    gamma: Floats,
+    v_star: Floats,
     work: Workspace,
-    v: Array,
-    result: Array,
+    v: Floats,
+    result: Statistics,
 ) -> None:
     """Notes the residual; where impulses cancel so that their last bits matter, velocities balance them first."""
     rounding = bound_rounding(problem, constraints, gamma, work.compliance)
@@ -294,13 +304,13 @@ def end_search(
 @device
 def _balance(
     problem: Problem,
-    trees: Array,
-    constraints: Array,
+    trees: Integers,
+    constraints: Integers,
     pattern: Pattern,
-    gamma: Array,
-    v_star: Array,
+    gamma: Floats,
+    v_star: Floats,
     work: Workspace,
-    v: Array,
+    v: Floats,
 ) -> tuple[float, float]:
     """Moves v to what the impulses make of v*, if it is not there; returns both sides of (2)."""
     calc_momentum_left(problem, trees, constraints, gamma, v, v_star, work.velocities)
@@ -323,7 +333,7 @@ def calc_tolerance(problem: Problem, scale: float) -> float:
 
 
 @device
-def _calc_step(problem: Problem, trees: Array, constraints: Array, pattern: Pattern, work: Workspace) -> int:
+def _calc_step(problem: Problem, trees: Integers, constraints: Integers, pattern: Pattern, work: Workspace) -> int:
     """Turns -grad l into dv, equation (1), and computes A dv and J dv.
 
     Returns:
@@ -358,16 +368,16 @@ _MOST_EXPANSIONS = 60
 def find_step_length(
     problem: Problem,
     approximation: int,
-    constraints: Array,  # of the island
-    law: Array,
-    velocity: Array,  # v_c, shape [num_rows]
-    velocity_step: Array,  # J dv, shape [num_rows]
+    constraints: Integers,  # of the island
+    laws: Laws,
+    velocity: Floats,  # v_c, shape [num_rows]
+    velocity_step: Floats,  # J dv, shape [num_rows]
     momentum_slope: float,  # dv^T A (v - v*)
     momentum_curvature: float,  # dv^T A dv
     relative_tolerance: float,  # of f, to |f(0)|
 ) -> tuple[float, int]:
     """alpha where (3) is zero, or 0 if (3) is not negative at 0, and the number of iterations."""
-    slope_0, _, size = calc_slope(problem, approximation, constraints, law, velocity, velocity_step, 0.0)
+    slope_0, _, size = calc_slope(problem, approximation, constraints, laws, velocity, velocity_step, 0.0)
     slope_0 += momentum_slope
     if not slope_0 < 0.0:
         return 0.0, 0
@@ -378,7 +388,7 @@ def find_step_length(
     count = 0
     while count < _MOST_LENGTHS:
         count += 1
-        slope, curvature, size = calc_slope(problem, approximation, constraints, law, velocity, velocity_step, alpha)
+        slope, curvature, size = calc_slope(problem, approximation, constraints, laws, velocity, velocity_step, alpha)
         size += abs(momentum_slope) + alpha * momentum_curvature
         slope += momentum_slope + alpha * momentum_curvature
         curvature += momentum_curvature

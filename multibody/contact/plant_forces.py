@@ -10,11 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.multibody.contact.contact_pairs import ContactPair, ContactPairs
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP, PlantTrees, ProblemArrays
 from merganser.multibody.contact.plant_problem import tangents_of
+from merganser.multibody.kernels.constraints.records import ConstraintRecords
 from merganser.multibody.kernels.constraints.rows import add_force_of_row
-from merganser.multibody.kernels.layout import Topology
+from merganser.multibody.kernels.layout import Positions, Topology, Velocities
 from merganser.multibody.kernels.spatial import (
     Vector3,
     add,
@@ -28,7 +30,7 @@ from merganser.multibody.kernels.spatial import (
 )
 from merganser.multibody.kernels.step import advance_positions
 from merganser.multibody.linear.products import add_row, block_of, num_ends, row_product
-from merganser.multibody.linear.records import Array
+from merganser.multibody.linear.records import Constraint, Constraints, Trees
 
 
 @kernel
@@ -56,21 +58,21 @@ def end_step(
 def calc_forces(
     # Model:
     plant: PlantTrees,
-    rows: Array,  # of the constraints between bodies and coordinates
+    rows: ConstraintRecords,  # of the constraints between bodies and coordinates
     time_step: float,
     # In: as start_step() and the solver have left it
-    F_applied_in: Array,  # forces on the bodies from elsewhere, shape [num_mobods, 6]
-    position_in: Array,
-    v_next_in: Array,
-    contact_pairs_in: Array,
+    F_applied_in: FloatTable,  # forces on the bodies from elsewhere, shape [num_mobods, 6]
+    position_in: Positions,
+    v_next_in: Floats,
+    contact_pairs_in: ContactPairs,
     problem_in: ProblemArrays,
-    impulses_in: Array,
+    impulses_in: Floats,
     # Out:
-    F_Bo_W_out: Array,  # all forces on the bodies, shape [num_mobods, 6]
-    tau_contact_out: Array,  # generalized forces of contacts, shape [num_v]
-    tau_joints_out: Array,  # generalized forces of joint limits and constraints of coordinates, shape [num_v]
-    forces_out: Array,  # of each contact pair, see plant_layout.py
-    row_forces_out: Array,  # of each of the rows, shape [num_own_rows, 6]
+    F_Bo_W_out: FloatTable,  # all forces on the bodies, shape [num_mobods, 6]
+    tau_contact_out: Floats,  # generalized forces of contacts, shape [num_v]
+    tau_joints_out: Floats,  # generalized forces of joint limits and constraints of coordinates, shape [num_v]
+    forces_out: FloatTable,  # of each contact pair, see plant_layout.py
+    row_forces_out: FloatTable,  # of each of the rows, shape [num_own_rows, 6]
 ) -> None:
     """Computes what a step reports."""
     for i in range(F_Bo_W_out.shape[0]):
@@ -84,11 +86,11 @@ def calc_forces(
 
 @device
 def calc_next_state(
-    topology: Array,
+    topology: Topology,
     time_step: float,
-    q_in: Array,
-    v_next_in: Array,  # those of the plant come first
-    x_next_out: Array,  # [q+; v+]
+    q_in: Floats,
+    v_next_in: Floats,  # those of the plant come first
+    x_next_out: Floats,  # [q+; v+]
 ) -> None:
     """Computes the next state from its velocities."""
     num_q = q_in.shape[0]
@@ -101,30 +103,31 @@ def calc_next_state(
 def calc_contact_forces(
     # Model:
     plant: PlantTrees,
-    rows: Array,  # of the constraints between bodies and coordinates
+    rows: ConstraintRecords,  # of the constraints between bodies and coordinates
     time_step: float,
     # In:
-    position_in: Array,
-    v_next_in: Array,  # shape [num_v]
-    contact_pairs_in: Array,  # those of the problem
+    position_in: Positions,
+    v_next_in: Floats,  # shape [num_v]
+    contact_pairs_in: ContactPairs,  # those of the problem
     problem_in: ProblemArrays,  # as plant_problem.py has left it
-    impulses_in: Array,  # shape [num_rows]
+    impulses_in: Floats,  # shape [num_rows]
     # Out:
-    F_Bo_W_out: Array,  # forces of contacts and constraints on the bodies are added, shape [num_mobods, 6]
-    tau_contact_out: Array,  # generalized forces of contacts, shape [num_v]
-    tau_joints_out: Array,  # generalized forces of joint limits and constraints of coordinates, shape [num_v]
-    forces_out: Array,  # of each contact, see plant_layout.py; speeds are those after the step
-    row_forces_out: Array,  # of each row between bodies, [t; f] on B at Q; zero of others; shape [num_own_rows, 6]
+    F_Bo_W_out: FloatTable,  # forces of contacts and constraints on the bodies are added, shape [num_mobods, 6]
+    tau_contact_out: Floats,  # generalized forces of contacts, shape [num_v]
+    tau_joints_out: Floats,  # generalized forces of joint limits and constraints of coordinates, shape [num_v]
+    forces_out: FloatTable,  # of each contact, see plant_layout.py; speeds are those after the step
+    row_forces_out: FloatTable,  # of each row between bodies, [t; f] on B at Q; zero of others; shape [num_own_rows, 6]
 ) -> None:
     """Computes the forces of all constraints but drives."""
     trees, constraints_in = plant.trees, problem_in.constraints
-    jacobian_in, counts_in = problem_in.jacobian, problem_in.counts
+    jacobian_in, num_contacts = problem_in.jacobian, problem_in.counts[0]["contacts"]
+    num_with_joints = problem_in.counts[0]["contacts_and_joints"]
     calc_generalized_contact_forces(
-        trees, time_step, constraints_in, jacobian_in, counts_in, impulses_in, tau_contact_out
+        trees, time_step, constraints_in, jacobian_in, num_contacts, impulses_in, tau_contact_out
     )  # fmt: skip
     for k in range(tau_joints_out.shape[0]):
         tau_joints_out[k] = 0.0
-    for c in range(counts_in[3]):
+    for c in range(num_contacts):
         constraint = constraints_in[c]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 3]
         pair = contact_pairs_in[c]
@@ -137,11 +140,11 @@ def calc_contact_forces(
         push(position_in, F_Bo_W_out, pair["mobod_A"], p_WC, zero, f)
         push(position_in, F_Bo_W_out, pair["mobod_B"], p_WC, zero, scaled(-1.0, f))
         report_contact(pair, constraint, trees, jacobian_in, v_next_in, t_1, t_2, f, forces_out[c])
-    for c in range(counts_in[3], counts_in[4]):
+    for c in range(num_contacts, num_with_joints):
         constraint = constraints_in[c]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 1]
         _add_generalized(constraint, trees, jacobian_in, gamma, 1, time_step, tau_joints_out)
-    c, i = counts_in[4], 0
+    c, i = num_with_joints, 0
     while i < rows.shape[0]:
         constraint, num_rows = constraints_in[c], rows[i]["num_rows"]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + num_rows]
@@ -160,27 +163,27 @@ def calc_contact_forces(
 @device
 def calc_generalized_contact_forces(
     # Model:
-    trees: Array,
+    trees: Trees,
     time_step: float,
     # In: as plant_problem.py and the solver have left it
-    constraints_in: Array,
-    jacobian_in: Array,
-    counts_in: Array,
-    impulses_in: Array,  # shape [>= num_rows]
+    constraints_in: Constraints,
+    jacobian_in: Floats,
+    num_contacts: int,
+    impulses_in: Floats,  # shape [>= num_rows]
     # Out:
-    tau_out: Array,  # shape [num_v]
+    tau_out: Floats,  # shape [num_v]
 ) -> None:
     """Computes the generalized forces of all contacts."""
     for k in range(tau_out.shape[0]):
         tau_out[k] = 0.0
-    for c in range(counts_in[3]):
+    for c in range(num_contacts):
         constraint = constraints_in[c]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 3]
         _add_generalized(constraint, trees, jacobian_in, gamma, 3, time_step, tau_out)
 
 
 @device
-def push(position: Array, F: Array, mobod: int, p_WC: Vector3, moment: Vector3, force: Vector3) -> None:
+def push(position: Positions, F: FloatTable, mobod: int, p_WC: Vector3, moment: Vector3, force: Vector3) -> None:
     """Adds a moment and a force at C to those on a body, about its origin."""
     if mobod > 0:
         arm = subtract(p_WC, vector(position[mobod]["p_WoBo_W"]))
@@ -189,8 +192,8 @@ def push(position: Array, F: Array, mobod: int, p_WC: Vector3, moment: Vector3, 
 
 @device
 def report_contact(
-    pair: Array, constraint: Array, trees: Array, jacobian: Array, v_next: Array, t_1: Vector3, t_2: Vector3,
-    f: Vector3, out: Array,
+    pair: ContactPair, constraint: Constraint, trees: Trees, jacobian: Floats, v_next: Floats, t_1: Vector3,
+    t_2: Vector3, f: Vector3, out: Floats,
 ) -> None:  # fmt: skip
     """Writes what a plant learns about a contact, see plant_layout.py."""
     set_vector(out, f)
@@ -203,7 +206,7 @@ def report_contact(
 
 
 @device
-def velocity_of_point(position: Array, velocity: Array, mobod: int, p_WC: Vector3) -> Vector3:
+def velocity_of_point(position: Positions, velocity: Velocities, mobod: int, p_WC: Vector3) -> Vector3:
     """v_WC of the point C of a body."""
     if mobod == 0:
         return (0.0, 0.0, 0.0)
@@ -213,7 +216,7 @@ def velocity_of_point(position: Array, velocity: Array, mobod: int, p_WC: Vector
 
 
 @device
-def _row_velocity(constraint: Array, trees: Array, jacobian: Array, r: int, v: Array) -> float:
+def _row_velocity(constraint: Constraint, trees: Trees, jacobian: Floats, r: int, v: Floats) -> float:
     """Row r of J v."""
     total = 0.0
     for end in range(num_ends(constraint)):
@@ -223,7 +226,7 @@ def _row_velocity(constraint: Array, trees: Array, jacobian: Array, r: int, v: A
 
 @device
 def _add_generalized(
-    constraint: Array, trees: Array, jacobian: Array, gamma: Array, num_rows: int, time_step: float, tau: Array
+    constraint: Constraint, trees: Trees, jacobian: Floats, gamma: Floats, num_rows: int, time_step: float, tau: Floats
 ) -> None:
     """tau += J^T gamma / h."""
     for end in range(num_ends(constraint)):

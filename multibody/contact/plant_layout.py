@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.native.memory.hinted_types import Floats, Integers
-from merganser.framework.native.memory.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
 from merganser.multibody.contact.contact_pairs import ContactPairs
 from merganser.multibody.contact.layout import Rows
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.layout import Topology
-from merganser.multibody.linear.records import Array, Constraints, Trees
+from merganser.multibody.linear.records import Constraints, Trees
 
 # What a plant learns about a contact: the force on body A in W [N], then
 APPROACH = 3  # the speed at which the bodies approach [m/s],
@@ -51,9 +52,26 @@ drive_dtype = np.dtype(
 )
 
 
-Limits = Annotated[Array, ArrayOf(limit_dtype)]
-Frictions = Annotated[Array, ArrayOf(friction_dtype)]
-Drives = Annotated[Array, ArrayOf(drive_dtype)]
+# How much of the arrays of a problem is in use.
+problem_counts_dtype = np.dtype(
+    [
+        ("constraints", np.int64),
+        ("rows", np.int64),
+        ("jacobian", np.int64),  # numbers
+        ("contacts", np.int64),  # the first constraints
+        ("contacts_and_joints", np.int64),  # these, and the limits and frictions of joints, which follow
+    ]
+)
+tree_counts_dtype = np.dtype([("trees", np.int64), ("velocities", np.int64), ("matrix", np.int64)])
+
+
+ProblemCounts = Annotated[NDArray[Any], ArrayOf(problem_counts_dtype)]
+TreeCounts = Annotated[NDArray[Any], ArrayOf(tree_counts_dtype)]
+Limit = Annotated[Any, RecordOf(limit_dtype)]
+Limits = Annotated[NDArray[Any], ArrayOf(limit_dtype)]
+Frictions = Annotated[NDArray[Any], ArrayOf(friction_dtype)]
+Drive = Annotated[Any, RecordOf(drive_dtype)]
+Drives = Annotated[NDArray[Any], ArrayOf(drive_dtype)]
 
 
 class PlantTrees(NamedTuple):
@@ -100,7 +118,7 @@ class ProblemTrees(NamedTuple):
         matrix: blocks of A.
         is_locked, v: of each velocity.
         v_star: the same, where there are deformable bodies; else v* is that of the rigid ones alone.
-        counts: numbers of trees, velocities, and numbers of A; shape [3].
+        counts: one record of tree_counts_dtype; compiled code cannot return tuples of records.
     """
 
     trees: Trees
@@ -108,7 +126,7 @@ class ProblemTrees(NamedTuple):
     is_locked: Integers
     v: Floats
     v_star: Floats
-    counts: Integers
+    counts: TreeCounts
 
 
 class ProblemArrays(NamedTuple):
@@ -120,13 +138,12 @@ class ProblemArrays(NamedTuple):
         constraints: records of constraint_dtype.
         rows: records of row_dtype.
         jacobian: blocks of J.
-        counts: numbers of constraints, rows, numbers of the Jacobian, contacts, and of these with limits and friction
-            of joints; shape [5].
+        counts: one record of problem_counts_dtype.
         values: of each of the ConstraintSources.rows, records of constraint_value_dtype.
     """
 
     constraints: Constraints
     rows: Rows
     jacobian: Floats
-    counts: Integers
+    counts: ProblemCounts
     values: ConstraintValues

@@ -32,10 +32,21 @@ import numpy as np
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.memory.views import as_matrix
-from merganser.multibody.contact.plant_layout import ConstraintSources, Limits, PlantTrees, ProblemArrays, ProblemTrees
+from merganser.multibody.contact.contact_pairs import ContactPair
+from merganser.multibody.contact.layout import Rows
+from merganser.multibody.contact.plant_layout import (
+    ConstraintSources,
+    Drive,
+    Limit,
+    Limits,
+    PlantTrees,
+    ProblemArrays,
+    ProblemTrees,
+)
 from merganser.multibody.kernels.actuators import ERROR, FEEDFORWARD, GAIN, VELOCITY_TARGET
+from merganser.multibody.kernels.constraints.records import ConstraintRecords
 from merganser.multibody.kernels.constraints.rows import fill_more, fill_row, write_row
-from merganser.multibody.kernels.layout import Parameters, Positions, Scratch
+from merganser.multibody.kernels.layout import Mobod, Parameter, Parameters, Positions, Scratch, Topology
 from merganser.multibody.kernels.mass_matrix import add_composite, fill_rows, start_composite
 from merganser.multibody.kernels.scalars import arctangent
 from merganser.multibody.kernels.spatial import (
@@ -49,7 +60,7 @@ from merganser.multibody.kernels.spatial import (
     translational,
     vector,
 )
-from merganser.multibody.linear.records import CONTACT, DRIVE, HOLONOMIC, Array
+from merganser.multibody.linear.records import CONTACT, DRIVE, HOLONOMIC, Constraint, Tree, Trees
 
 LIMIT_STIFFNESS = 1e12
 LIMIT_WINDOW = 2.0
@@ -86,7 +97,8 @@ def start_step(
         size += plant.trees[t]["num_v"] * plant.trees[t]["num_v"]
     for k in range(v_in.shape[0]):
         trees_out.v[k] = v_in[k]
-    trees_out.counts[0], trees_out.counts[1], trees_out.counts[2] = plant.trees.shape[0], v_in.shape[0], size
+    counts = trees_out.counts[0]
+    counts["trees"], counts["velocities"], counts["matrix"] = plant.trees.shape[0], v_in.shape[0], size
     for n in range(sources.drives.shape[0]):
         drive, values = sources.drives[n], drive_values_in[n]
         drive["error"], drive["v_desired"] = -values[ERROR], values[VELOCITY_TARGET]
@@ -104,15 +116,15 @@ def start_step(
 
 @device
 def calc_tree_matrices(
-    topology: Array,  # shape [num_mobods], see kernels/layout.py
-    parameters: Array,
-    trees: Array,  # shape [num_trees], of tree_dtype
-    tree_of_mobod: Array,  # shape [num_mobods]
+    topology: Topology,  # shape [num_mobods], see kernels/layout.py
+    parameters: Parameters,
+    trees: Trees,  # shape [num_trees], of tree_dtype
+    tree_of_mobod: Integers,  # shape [num_mobods]
     time_step: float,
-    position_in: Array,
-    scratch_work: Array,
-    matrix_out: Array,  # blocks of A = M + h D
-    is_locked_out: Array,  # integers, shape [num_v]
+    position_in: Positions,
+    scratch_work: Scratch,
+    matrix_out: Floats,  # blocks of A = M + h D
+    is_locked_out: Integers,  # integers, shape [num_v]
 ) -> None:
     """Computes A, and which velocities are locked."""
     num_mobods = topology.shape[0]
@@ -135,7 +147,7 @@ def calc_tree_matrices(
 
 
 @device
-def _add_to_diagonal(node: Array, fixed: Array, time_step: float, tree: Array, matrix: Array) -> None:
+def _add_to_diagonal(node: Mobod, fixed: Parameter, time_step: float, tree: Tree, matrix: Floats) -> None:
     n = tree["num_v"]
     for k in range(node["num_v"]):
         at = tree["matrix_start"] + (n + 1) * (node["v_start"] - tree["v_start"] + k)
@@ -147,8 +159,8 @@ def _add_to_diagonal(node: Array, fixed: Array, time_step: float, tree: Array, m
 
 @device
 def add_point(
-    topology: Array, position: Array, trees: Array, tree: int, constraint: Array, row: int, mobod: int, p_WC: Vector3,
-    sign: float, t_1: Vector3, t_2: Vector3, n: Vector3, jacobian: Array,
+    topology: Topology, position: Positions, trees: Trees, tree: int, constraint: Constraint, row: int, mobod: int,
+    p_WC: Vector3, sign: float, t_1: Vector3, t_2: Vector3, n: Vector3, jacobian: Floats,
 ) -> None:  # fmt: skip
     """Adds to three rows of a constraint the velocity of point C of a body along t_1, t_2 and n: equation (1)."""
     if tree < 0:
@@ -171,8 +183,8 @@ def add_point(
 
 @device
 def open_constraint(
-    constraint: Array, trees: Array, tree_A: int, tree_B: int, row_start: int, num_rows: int, place: int,
-    jacobian: Array,
+    constraint: Constraint, trees: Trees, tree_A: int, tree_B: int, row_start: int, num_rows: int, place: int,
+    jacobian: Floats,
 ) -> int:  # fmt: skip
     """Makes room for the blocks of a constraint between two trees, -1 for none; returns where the next begins."""
     columns_A = 0, trees[tree_A]["num_v"] if tree_A >= 0 else 0
@@ -182,8 +194,8 @@ def open_constraint(
 
 @device
 def open_blocks(
-    constraint: Array, tree_A: int, tree_B: int, columns_A: tuple[int, int], columns_B: tuple[int, int],
-    row_start: int, num_rows: int, place: int, jacobian: Array,
+    constraint: Constraint, tree_A: int, tree_B: int, columns_A: tuple[int, int], columns_B: tuple[int, int],
+    row_start: int, num_rows: int, place: int, jacobian: Floats,
 ) -> int:  # fmt: skip
     """The same with blocks that have the columns from a first one on, and so many."""
     first, second = (tree_A, tree_B) if tree_A >= 0 else (tree_B, -1)
@@ -205,7 +217,7 @@ def open_blocks(
 
 
 @device
-def _open_row(constraint: Array, plant: PlantTrees, v: int, num_v: int, row: int, place: int) -> int:
+def _open_row(constraint: Constraint, plant: PlantTrees, v: int, num_v: int, row: int, place: int) -> int:
     """Makes room for a row of some velocities of one tree, which its user fills; returns where the next begins."""
     tree = plant.of_velocity[v]
     constraint["tree_0"], constraint["tree_1"] = tree, -1
@@ -216,7 +228,7 @@ def _open_row(constraint: Array, plant: PlantTrees, v: int, num_v: int, row: int
 
 
 @device
-def _row_start(constraint: Array, trees: Array, tree: int, r: int) -> int:
+def _row_start(constraint: Constraint, trees: Trees, tree: int, r: int) -> int:
     """Where row r of the block of a tree begins in the Jacobian."""
     start: int = constraint["jacobian_0"] if tree == constraint["tree_0"] else constraint["jacobian_1"]
     return start + r * trees[tree]["num_v"]
@@ -237,7 +249,7 @@ def tangents_of(n: Vector3) -> tuple[Vector3, Vector3]:
 
 
 @device
-def limited_position(limit: Array, q: Array) -> tuple[Any, Vector3]:
+def limited_position(limit: Limit, q: Floats) -> tuple[Any, Vector3]:
     """x, and its slopes by the velocities from limit["v"] on, limit["num_v"] of them: equations (2) and (3).
 
     Args:
@@ -259,7 +271,7 @@ def limited_position(limit: Array, q: Array) -> tuple[Any, Vector3]:
 
 
 @device
-def limited_rate(limit: Array, slopes: Vector3, v: Array) -> Any:
+def limited_rate(limit: Limit, slopes: Vector3, v: Floats) -> Any:
     """xdot."""
     rate = slopes[0] * v[limit["v"]]
     for k in range(1, limit["num_v"]):
@@ -268,7 +280,7 @@ def limited_rate(limit: Array, slopes: Vector3, v: Array) -> Any:
 
 
 @device
-def _near_limits(limit: Array, time_step: float, q: Array, v: Array, v_star: Array) -> tuple[bool, bool]:
+def _near_limits(limit: Limit, time_step: float, q: Floats, v: Floats, v_star: Floats) -> tuple[bool, bool]:
     """Whether a joint may come to its lower limit, and to its upper one."""
     way = LIMIT_WINDOW * time_step * max(_speed(limit, v), _speed(limit, v_star))
     position = limited_position(limit, q)[0].real
@@ -276,7 +288,7 @@ def _near_limits(limit: Array, time_step: float, q: Array, v: Array, v_star: Arr
 
 
 @device
-def _speed(limit: Array, v: Array) -> float:
+def _speed(limit: Limit, v: Floats) -> float:
     """The speed of a joint; of a ball that of its rotation, whatever the axis."""
     if limit["num_v"] == 1:
         return abs(v[limit["v"]].real)
@@ -323,23 +335,23 @@ def calc_contact_problem(
     plant: PlantTrees,
     h: float,  # time step [s]
     beta: float,  # near-rigid threshold of contacts
-    parameters: Array,
+    parameters: Parameters,
     # In:
     sources: ConstraintSources,
-    q_in: Array,
-    v_in: Array,
-    v_star_in: Array,
-    position_in: Array,
+    q_in: Floats,
+    v_in: Floats,
+    v_star_in: Floats,
+    position_in: Positions,
     # Out:
     problem_out: ProblemArrays,  # large enough for everything
 ) -> None:
     """Writes the constraints: contacts, limits and friction of joints, those between bodies and coordinates, drives."""
-    limits, drives, counts = sources.limits, sources.drives, problem_out.counts
+    limits, drives, counts = sources.limits, sources.drives, problem_out.counts[0]
     c, row, place = 0, 0, 0
     for i in range(sources.contact_pairs.shape[0]):
         place = _add_contact(sources.contact_pairs[i], plant, beta, position_in, c, row, place, problem_out)
         c, row = c + 1, row + 3
-    counts[3] = c
+    counts["contacts"] = c
     for i in range(limits.shape[0]):
         limit = limits[i]
         lower, upper = _near_limits(limit, h, q_in, v_in, v_star_in)
@@ -354,7 +366,7 @@ def calc_contact_problem(
         most = parameters[friction["mobod"]]["friction"][friction["place"]]
         place = _add_friction(friction["v"], h * most, plant, c, row, place, problem_out)
         c, row = c + 1, row + 1
-    counts[4] = c
+    counts["contacts_and_joints"] = c
     i = 0
     while i < sources.rows.shape[0]:
         place = _add_rows(sources.rows, i, plant, h, q_in, position_in, c, row, place, problem_out)
@@ -362,13 +374,14 @@ def calc_contact_problem(
     for i in range(drives.shape[0]):
         place = _add_drive(drives[i], plant, c, row, place, problem_out)
         c, row = c + 1, row + 1
-    counts[0], counts[1], counts[2] = c, row, place
+    counts["constraints"], counts["rows"], counts["jacobian"] = c, row, place
 
 
 @device
 def _add_contact(
-    pair: Array, plant: PlantTrees, beta: float, position: Array, c: int, row: int, place: int, problem: ProblemArrays
-) -> int:
+    pair: ContactPair, plant: PlantTrees, beta: float, position: Positions, c: int, row: int, place: int,
+    problem: ProblemArrays,
+) -> int:  # fmt: skip
     """Writes constraint c from a contact pair: the velocity of A relative to B along t1, t2 and n.
 
     As the normal of a pair points into A, bodies A and B of the solver are B and A of the pair.
@@ -386,7 +399,7 @@ def _add_contact(
 
 
 @device
-def set_contact(pair: Array, beta: float, record: Array, rows: Array, row: int) -> None:
+def set_contact(pair: ContactPair, beta: float, record: Constraint, rows: Rows, row: int) -> None:
     """What a contact pair says of its constraint but J."""
     record["kind"], record["beta"] = CONTACT, beta
     record["stiffness"], record["relaxation_time"] = pair["stiffness"], pair["relaxation_time"]
@@ -402,7 +415,7 @@ def set_contact(pair: Array, beta: float, record: Array, rows: Array, row: int) 
 
 
 @device
-def set_holonomic(record: Array, stiffness: float, relaxation_time: float, lower: float, upper: float) -> None:
+def set_holonomic(record: Constraint, stiffness: float, relaxation_time: float, lower: float, upper: float) -> None:
     """What all holonomic constraints have."""
     record["kind"] = HOLONOMIC
     record["stiffness"], record["relaxation_time"], record["beta"] = stiffness, relaxation_time, _NEAR_RIGID
@@ -413,7 +426,7 @@ def set_holonomic(record: Array, stiffness: float, relaxation_time: float, lower
 
 @device
 def _add_limit(
-    limit: Array, sign: float, q: Array, h: float, c: int, row: int, place: int, plant: PlantTrees,
+    limit: Limit, sign: float, q: Floats, h: float, c: int, row: int, place: int, plant: PlantTrees,
     problem: ProblemArrays,
 ) -> int:  # fmt: skip
     """Writes constraint c: the lower limit of a joint for the sign 1, or the upper one for -1."""
@@ -441,7 +454,7 @@ def _add_friction(v: int, most: float, plant: PlantTrees, c: int, row: int, plac
 
 
 @device
-def _add_drive(drive: Array, plant: PlantTrees, c: int, row: int, place: int, problem: ProblemArrays) -> int:
+def _add_drive(drive: Drive, plant: PlantTrees, c: int, row: int, place: int, problem: ProblemArrays) -> int:
     record = problem.constraints[c]
     problem.jacobian[place] = 1.0
     place = _open_row(record, plant, drive["v"], 1, row, place)
@@ -454,8 +467,8 @@ def _add_drive(drive: Array, plant: PlantTrees, c: int, row: int, place: int, pr
 
 @device
 def _add_rows(
-    rows: Array, first: int, plant: PlantTrees, h: float, q: Array, position: Array, c: int, row: int, place: int,
-    problem: ProblemArrays,
+    rows: ConstraintRecords, first: int, plant: PlantTrees, h: float, q: Floats, position: Positions, c: int, row: int,
+    place: int, problem: ProblemArrays,
 ) -> int:  # fmt: skip
     """Writes constraint c, whose rows begin at `first`; those that no velocity can change are left empty."""
     given, trees, record, jacobian = rows[first], plant.trees, problem.constraints[c], problem.jacobian
@@ -485,7 +498,7 @@ def _add_rows(
 
 
 @device
-def _velocity_start(constraint: Array, trees: Array, tree: int, r: int) -> int:
+def _velocity_start(constraint: Constraint, trees: Trees, tree: int, r: int) -> int:
     """Where velocity 0 of the plant would be in row r of the block of a tree; 0 for no tree."""
     if tree < 0:
         return 0
@@ -494,7 +507,7 @@ def _velocity_start(constraint: Array, trees: Array, tree: int, r: int) -> int:
 
 
 @device
-def _empty_row(constraint: Array, trees: Array, r: int, jacobian: Array) -> None:
+def _empty_row(constraint: Constraint, trees: Trees, r: int, jacobian: Floats) -> None:
     for b in range(2):
         tree = constraint["tree_0"] if b == 0 else constraint["tree_1"]
         if tree >= 0:

@@ -38,14 +38,13 @@ import numpy as np
 
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.by_value import larger, smaller
-from merganser.multibody.contact.bounded import GAIN, LOWER, OFFSET, UPPER
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.friction_cone import set_cone_law
 from merganser.multibody.contact.hunt_crossley import set_hunt_crossley_law
-from merganser.multibody.contact.layout import SAP, TAMSI
+from merganser.multibody.contact.layout import SAP, TAMSI, Law, Laws, Rows, Settings
 from merganser.multibody.linear.products import block_of, num_ends, row_product, tree_of
-from merganser.multibody.linear.records import CONTACT, DRIVE, Array, Problem
+from merganser.multibody.linear.records import CONTACT, DRIVE, Constraint, Problem
 
-LAW_SIZE = 4  # numbers of a law for each row
 _LEAST_ARM = 1e-12  # of an entry of J: [m], or the cosine of an angle
 
 
@@ -63,7 +62,7 @@ def has_masses(problem: Problem) -> bool:
 
 
 @device
-def calc_compliance(problem: Problem, scratch: Array, w_out: Array) -> None:
+def calc_compliance(problem: Problem, scratch: Floats, w_out: Floats) -> None:
     """w of all constraints, equation (1), in the place of their first rows; scratch has the shape [num_v]."""
     for c in range(problem.constraints.shape[0]):
         constraint = problem.constraints[c]
@@ -89,7 +88,7 @@ def calc_compliance(problem: Problem, scratch: Array, w_out: Array) -> None:
 
 
 @device
-def _moves_anything(problem: Problem, constraint: Array) -> bool:
+def _moves_anything(problem: Problem, constraint: Constraint) -> bool:
     """Whether J of a constraint is more than rounding: arms longer than a picometre.
 
     A rod along which its ends cannot move, say, would answer its error by an impulse of more digits than there are.
@@ -103,7 +102,7 @@ def _moves_anything(problem: Problem, constraint: Array) -> bool:
 
 
 @inlined
-def _compliance_of_three_rows(problem: Problem, constraint: Array) -> float:
+def _compliance_of_three_rows(problem: Problem, constraint: Constraint) -> float:
     """Equation (1) in one pass, for contacts: a tenth of the time of what follows."""
     w_00, w_11, w_22, w_01, w_02, w_12 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for end in range(num_ends(constraint)):
@@ -124,7 +123,7 @@ def _compliance_of_three_rows(problem: Problem, constraint: Array) -> float:
 
 
 @inlined
-def _compliance_of_one_row(problem: Problem, constraint: Array) -> float:
+def _compliance_of_one_row(problem: Problem, constraint: Constraint) -> float:
     """Equation (1) for limits and drives."""
     w = 0.0
     for end in range(num_ends(constraint)):
@@ -144,7 +143,7 @@ def _mass(problem: Problem, t: int, k: int) -> Any:
 
 
 @device
-def _divide_row(problem: Problem, constraint: Array, end: int, row: int, scratch: Array) -> None:
+def _divide_row(problem: Problem, constraint: Constraint, end: int, row: int, scratch: Floats) -> None:
     """diag(A_t)^-1 J_t^T of one row, at the velocities of its tree."""
     J, n, first, column = block_of(problem.trees, problem.jacobian, constraint, end)
     for i in range(n):
@@ -155,33 +154,31 @@ def _divide_row(problem: Problem, constraint: Array, end: int, row: int, scratch
 def calc_laws(
     problem: Problem,
     h: float,
-    constraints: Array,  # of an island
-    rows: Array,
-    w: Array,
-    velocity_before: Array,  # v_c before the step, shape [num_rows]
-    law_out: Array,  # shape [LAW_SIZE num_rows]
+    constraints: Integers,  # of an island
+    rows: Rows,
+    w: Floats,
+    velocity_before: Floats,  # v_c before the step, shape [num_rows]
+    laws_out: Laws,  # shape [num_rows]
 ) -> None:
-    """The numbers of the laws of an island."""
+    """Sets the laws of an island."""
     are_drives = _are_drives(problem, constraints)
     for i in range(constraints.shape[0]):
         constraint = problem.constraints[constraints[i]]
         row = constraint["row_start"]
         if constraint["kind"] == CONTACT:
-            law = law_out[LAW_SIZE * row : LAW_SIZE * (row + 3)]
             phi, v_n = rows[row + 2]["g"], velocity_before[row + 2]
-            _set_contact_law(problem.settings, h, constraint, phi, w[row], v_n, law)
+            _set_contact_law(problem.settings, h, constraint, phi, w[row], v_n, laws_out[row])
             continue
         for r in range(row, row + constraint["num_rows"]):
-            law = law_out[LAW_SIZE * r : LAW_SIZE * (r + 1)]
             if constraint["kind"] == DRIVE:
                 limit = math.inf if are_drives else _gain_limit(constraint["beta"], w[row])
-                _set_drive_law(h, constraint, limit, rows[r]["g"], law)
+                _set_drive_law(h, constraint, limit, rows[r]["g"], laws_out[r])
             else:
-                _set_holonomic_law(problem.settings, h, constraint, w[row], rows[r]["g"], law)
+                _set_holonomic_law(problem.settings, h, constraint, w[row], rows[r]["g"], laws_out[r])
 
 
 @device
-def _are_drives(problem: Problem, constraints: Array) -> bool:
+def _are_drives(problem: Problem, constraints: Integers) -> bool:
     """Whether all constraints of an island are actuators."""
     count = 0
     for i in range(constraints.shape[0]):
@@ -198,7 +195,7 @@ def _gain_limit(beta: float, w: float) -> float:
 
 @device
 def _set_contact_law(
-    settings: Array, h: float, constraint: Array, phi: float, w: float, v_n: float, law: Array
+    settings: Settings, h: float, constraint: Constraint, phi: float, w: float, v_n: float, law: Law
 ) -> None:
     mu, k = constraint["friction"], constraint["stiffness"]
     tangent_resistance = settings["sigma"] * w
@@ -223,7 +220,7 @@ def _set_contact_law(
 
 
 @device
-def _set_holonomic_law(settings: Array, h: float, constraint: Array, w: float, g: float, law: Array) -> None:
+def _set_holonomic_law(settings: Settings, h: float, constraint: Constraint, w: float, g: float, law: Law) -> None:
     reach = h + constraint["relaxation_time"]
     limit = _gain_limit(constraint["beta"], w)
     is_soft = constraint["stiffness"].real < math.inf
@@ -232,19 +229,19 @@ def _set_holonomic_law(settings: Array, h: float, constraint: Array, w: float, g
         gain, reach = limit, max(2.0 * h, settings["shortest_relaxation"])
     if w.real == 0.0:
         gain = 0.0
-    law[GAIN] = gain
-    law[OFFSET] = -gain * g / reach
-    law[LOWER] = constraint["lower"]
-    law[UPPER] = constraint["upper"]
+    law["gain"] = gain
+    law["offset"] = -gain * g / reach
+    law["lower"] = constraint["lower"]
+    law["upper"] = constraint["upper"]
 
 
 @device
-def _set_drive_law(h: float, constraint: Array, limit: float, error: float, law: Array) -> None:
+def _set_drive_law(h: float, constraint: Constraint, limit: float, error: float, law: Law) -> None:
     Kp, Kd = constraint["stiffness"], constraint["damping"]
     gain = h * (h * Kp + Kd)
     if gain.real > limit.real:
         Kp, Kd = Kp * (limit / gain), Kd * (limit / gain)
-    law[GAIN] = h * (h * Kp + Kd)
-    law[OFFSET] = h * (constraint["feedforward"] - Kp * error + Kd * constraint["velocity_target"])
-    law[LOWER] = h * constraint["lower"]
-    law[UPPER] = h * constraint["upper"]
+    law["gain"] = h * (h * Kp + Kd)
+    law["offset"] = h * (constraint["feedforward"] - Kp * error + Kd * constraint["velocity_target"])
+    law["lower"] = h * constraint["lower"]
+    law["upper"] = h * constraint["upper"]

@@ -9,12 +9,15 @@ out of A and J, as the reduced problem of the others does not know them.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.layout import (
     CONVERGED,
     NO_CAPACITY,
     SINGULAR_MATRIX,
+    Rows,
     Solution,
     SolverWork,
+    Statistics,
     StepProblem,
 )
 from merganser.multibody.contact.newton import minimize_island, start_island
@@ -37,7 +40,7 @@ from merganser.multibody.linear.ordering import (
     order_trees,
 )
 from merganser.multibody.linear.products import block_of, copy_columns, multiply_jacobian, num_ends
-from merganser.multibody.linear.records import Array, Problem
+from merganser.multibody.linear.records import Problem
 
 
 @device
@@ -49,10 +52,10 @@ def calc_contact_velocities(given: StepProblem, room: SolverWork, solution: Solu
     """
     nv, nr, nc, nt = given.v.shape[0], given.rows.shape[0], given.constraints.shape[0], given.trees.shape[0]
     size, jacobian_size = given.matrix.shape[0], given.jacobian.shape[0]
-    has_room = room.numbers.shape[0] >= workspace_size(nv, nr, size, jacobian_size, 0)
+    has_room = room.numbers.shape[0] >= workspace_size(nv, nr, size, jacobian_size, 0) and room.laws.shape[0] >= nr
     if not has_room or room.integers.shape[0] < integer_workspace_size(nv, nt, nc, room.block_capacity):
         return NO_CAPACITY
-    views = carve_workspace(nv, nr, size, jacobian_size, room.numbers)
+    views = carve_workspace(nv, nr, size, jacobian_size, room)
     reduction = carve_reduction(nv, nr, size, jacobian_size, room.numbers)
     islands = carve_islands(nt, nc, room.integers)
     pattern = carve_pattern(nv, nt, nc, room.block_capacity, room.integers)
@@ -90,8 +93,8 @@ def prepare_step(
     islands: Islands,
     reduction: Reduction,
     work: Workspace,
-    v_out: Array,
-    result: Array,
+    v_out: Floats,
+    result: Statistics,
 ) -> int:
     """All that comes before the search: the reduced problem, islands, laws, and v_c where the search starts."""
     given = Problem(step.settings, step.trees, step.matrix, step.constraints, step.jacobian)
@@ -108,7 +111,7 @@ def prepare_step(
         calc_compliance(problem, work.velocities[SCRATCH], work.compliance)
         for i in range(result["num_islands"]):
             chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-            calc_laws(problem, step.time_step, chosen, step.rows, work.compliance, work.velocity, work.law)
+            calc_laws(problem, step.time_step, chosen, step.rows, work.compliance, work.velocity, work.laws)
     _start(given, step.is_locked, step.guess, step.v_star, islands.island_of, v_out)
     if not step.is_again:  # where the last search has ended
         multiply_jacobian(given, islands.constraint_order, v_out, work.velocity)
@@ -120,12 +123,12 @@ def prepare_step(
 def lay_out_island(
     problem: Problem,
     islands: Islands,
-    island_trees: Array,
-    island_constraints: Array,
+    island_trees: Integers,
+    island_constraints: Integers,
     num_copies: int,  # how many sets of panels are wanted
     capacity: int,
     pattern: Pattern,
-    result: Array,
+    result: Statistics,
 ) -> int:
     """Finds the pattern of an island; returns CONVERGED, or NO_CAPACITY if there is no room for it."""
     blocks = order_trees(
@@ -140,7 +143,7 @@ def lay_out_island(
 
 
 @device
-def _clear(result: Array) -> None:
+def _clear(result: Statistics) -> None:
     result["num_islands"] = 0
     result["iterations"] = 0
     result["total_iterations"] = 0
@@ -152,7 +155,9 @@ def _clear(result: Array) -> None:
 
 
 @device
-def _start(problem: Problem, is_locked: Array, guess_in: Array, v_star: Array, island_of: Array, v_out: Array) -> None:
+def _start(
+    problem: Problem, is_locked: Integers, guess_in: Floats, v_star: Floats, island_of: Integers, v_out: Floats
+) -> None:
     """The guess for velocities that constraints may change, v* for the others."""
     for t in range(problem.trees.shape[0]):
         tree = problem.trees[t]
@@ -162,13 +167,13 @@ def _start(problem: Problem, is_locked: Array, guess_in: Array, v_star: Array, i
 
 
 @device
-def add_bias(rows: Array, velocity: Array) -> None:
+def add_bias(rows: Rows, velocity: Floats) -> None:
     for r in range(rows.shape[0]):
         velocity[r] += rows[r]["bias"]
 
 
 @device
-def has_locked(is_locked: Array) -> bool:
+def has_locked(is_locked: Integers) -> bool:
     """Whether any velocity is locked."""
     count = 0
     for k in range(is_locked.shape[0]):
@@ -178,7 +183,7 @@ def has_locked(is_locked: Array) -> bool:
 
 
 @device
-def copy_free_part(given: Problem, is_locked: Array, reduction: Reduction) -> None:
+def copy_free_part(given: Problem, is_locked: Integers, reduction: Reduction) -> None:
     """Copies A and J, with zeros where velocities are locked except on the diagonal of A."""
     for t in range(given.trees.shape[0]):
         tree = given.trees[t]

@@ -26,8 +26,8 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.contact.bounded import GAIN, LOWER, OFFSET, UPPER
-from merganser.multibody.contact.hunt_crossley import SOFTNESS, implicit_friction_response
+from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.multibody.contact.hunt_crossley import implicit_friction_response
 from merganser.multibody.contact.layout import (
     CONVERGED,
     FELL_BACK,
@@ -35,8 +35,11 @@ from merganser.multibody.contact.layout import (
     NO_CAPACITY,
     NOT_A_NUMBER,
     NOT_CONVERGED,
+    Law,
+    Laws,
     Solution,
     SolverWork,
+    Statistics,
     StepProblem,
 )
 from merganser.multibody.contact.newton import (
@@ -48,7 +51,6 @@ from merganser.multibody.contact.newton import (
     take_step,
 )
 from merganser.multibody.contact.potential import calc_impulses
-from merganser.multibody.contact.regularization import LAW_SIZE
 from merganser.multibody.contact.solver import has_locked, lay_out_island, prepare_step
 from merganser.multibody.contact.work_arrays import (
     GUESS,
@@ -62,7 +64,7 @@ from merganser.multibody.contact.work_arrays import (
 )
 from merganser.multibody.linear.ordering import Pattern, carve_islands, carve_pattern, integer_workspace_size
 from merganser.multibody.linear.products import multiply_jacobian, multiply_matrix
-from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem
 from merganser.multibody.linear.unsymmetric import assemble_panels, factor_panels, solve_panels
 
 _PATIENCE = 40  # iterations in which the residual has to be halved once
@@ -79,10 +81,10 @@ def calc_tamsi_contact_velocities(given: StepProblem, room: SolverWork, solution
     """
     nv, nr, nc, nt = given.v.shape[0], given.rows.shape[0], given.constraints.shape[0], given.trees.shape[0]
     size, jacobian_size = given.matrix.shape[0], given.jacobian.shape[0]
-    has_room = room.numbers.shape[0] >= workspace_size(nv, nr, size, jacobian_size, 0)
+    has_room = room.numbers.shape[0] >= workspace_size(nv, nr, size, jacobian_size, 0) and room.laws.shape[0] >= nr
     if not has_room or room.integers.shape[0] < integer_workspace_size(nv, nt, nc, room.block_capacity):
         return NO_CAPACITY
-    views = carve_workspace(nv, nr, size, jacobian_size, room.numbers)
+    views = carve_workspace(nv, nr, size, jacobian_size, room)
     reduction = carve_reduction(nv, nr, size, jacobian_size, room.numbers)
     islands = carve_islands(nt, nc, room.integers)
     pattern = carve_pattern(nv, nt, nc, room.block_capacity, room.integers)
@@ -123,21 +125,21 @@ tamsi_contact_velocities = kernel(calc_tamsi_contact_velocities)
 @device
 def _search(
     problem: Problem,
-    trees: Array,  # of the island
-    constraints: Array,  # of the island
+    trees: Integers,  # of the island
+    constraints: Integers,  # of the island
     pattern: Pattern,
     least: int,  # iterations
-    v_star: Array,
+    v_star: Floats,
     work: Workspace,
-    v: Array,
-    gamma_out: Array,
-    result: Array,
+    v: Floats,
+    gamma_out: Floats,
+    result: Statistics,
 ) -> int:
     """Newton's method on (1); CONVERGED, NOT_A_NUMBER or NOT_CONVERGED."""
     step, pivots, num_panels = work.velocities[STEP], work.velocities[SCRATCH], trees.shape[0]
     smallest, count_of_smallest = math.inf, 0
     for count in range(problem.settings["max_iterations"] + 1):
-        calc_tamsi_impulses(problem, constraints, work.law, work.velocity, gamma_out, work.hessian)
+        calc_tamsi_impulses(problem, constraints, work.laws, work.velocity, gamma_out, work.hessian)
         residual, scale = measure_residual(problem, trees, constraints, gamma_out, work.velocities)
         if not residual < math.inf:
             return NOT_A_NUMBER
@@ -155,7 +157,7 @@ def _search(
         solve_panels(problem.trees, pattern, num_panels, work.factor, pivots, step)
         multiply_matrix(problem, trees, step, work.velocities[MOMENTUM_STEP])
         multiply_jacobian(problem, constraints, step, work.velocity_step)
-        alpha = _step_length(problem, constraints, work.law, work.velocity, work.velocity_step)
+        alpha = _step_length(problem, constraints, work.laws, work.velocity, work.velocity_step)
         take_step(problem, trees, constraints, alpha, v, work)
         result["total_iterations"] += 1
         result["iterations"] = max(result["iterations"], count + 1)
@@ -164,8 +166,9 @@ def _search(
 
 @device
 def _copy_velocities(
-    problem: Problem, trees: Array, constraints: Array, v: Array, velocity: Array, v_out: Array, velocity_out: Array
-) -> None:
+    problem: Problem, trees: Integers, constraints: Integers, v: Floats, velocity: Floats, v_out: Floats,
+    velocity_out: Floats,
+) -> None:  # fmt: skip
     """Copies what belongs to an island of generalized velocities and of v_c."""
     for i in range(trees.shape[0]):
         tree = problem.trees[trees[i]]
@@ -179,46 +182,45 @@ def _copy_velocities(
 
 @device
 def calc_tamsi_impulses(
-    problem: Problem, constraints: Array, law: Array, velocity: Array, impulse_out: Array, hessian_out: Array
+    problem: Problem, constraints: Integers, laws: Laws, velocity: Floats, impulse_out: Floats, hessian_out: Floats
 ) -> None:
     """gamma and G, with the friction of TAMSI in place of that of LAGGED."""
-    calc_impulses(problem, LAGGED, constraints, law, velocity, impulse_out, hessian_out)
+    calc_impulses(problem, LAGGED, constraints, laws, velocity, impulse_out, hessian_out)
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
         if c["kind"] == CONTACT:
             row = c["row_start"]
-            numbers = law[LAW_SIZE * row : LAW_SIZE * (row + 3)]
-            result = implicit_friction_response(numbers, velocity[row], velocity[row + 1], velocity[row + 2])
+            result = implicit_friction_response(laws[row], velocity[row], velocity[row + 1], velocity[row + 2])
             impulse_out[row], impulse_out[row + 1], impulse_out[row + 2] = result[0], result[1], result[2]
             G = hessian_out[HESSIAN_SIZE * row : HESSIAN_SIZE * (row + 3)]
             G[0], G[1], G[2], G[3], G[4], G[5] = result[3], result[4], result[5], result[6], result[7], result[8]
 
 
 @device
-def _step_length(problem: Problem, constraints: Array, law: Array, velocity: Array, velocity_step: Array) -> float:
+def _step_length(problem: Problem, constraints: Integers, laws: Laws, velocity: Floats, velocity_step: Floats) -> float:
     """The greatest step that (2) to (4) allow to all constraints."""
     alpha = 1.0
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
         if c["kind"] == CONTACT:
             row = c["row_start"]
-            tolerance = law[LAW_SIZE * row + SOFTNESS]
+            tolerance = laws[row]["softness"]
             d_1, d_2 = velocity_step[row], velocity_step[row + 1]
             alpha = min(alpha, find_transition(tolerance, velocity[row], velocity[row + 1], d_1, d_2))
             continue
         for r in range(c["row_start"], c["row_start"] + c["num_rows"]):
-            alpha = min(alpha, _find_crossing(law[LAW_SIZE * r : LAW_SIZE * (r + 1)], velocity[r], velocity_step[r]))
+            alpha = min(alpha, _find_crossing(laws[r], velocity[r], velocity_step[r]))
     return alpha
 
 
 @device
-def _find_crossing(law: Array, v: float, d: float) -> float:
+def _find_crossing(law: Law, v: float, d: float) -> float:
     """The part of the step d that a row with two bounds may take, (4), at most 1."""
-    lower, upper = law[LOWER], law[UPPER]
+    lower, upper = law["lower"], law["upper"]
     if not (lower < upper and upper - lower < math.inf):
         return 1.0
-    y = law[OFFSET] - law[GAIN] * v
-    change = -law[GAIN] * d
+    y = law["offset"] - law["gain"] * v
+    change = -law["gain"] * d
     if (y >= upper and y + change <= lower) or (y <= lower and y + change >= upper):
         return min(1.0, (0.5 * (lower + upper) - y) / change)
     return 1.0

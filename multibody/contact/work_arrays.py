@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from merganser.framework.native import device
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.framework.native.memory.views import as_matrix
-from merganser.multibody.contact.regularization import LAW_SIZE
-from merganser.multibody.linear.records import HESSIAN_SIZE, Array
+from merganser.multibody.contact.layout import Laws, SolverWork
+from merganser.multibody.linear.records import HESSIAN_SIZE
 
 # Rows of Workspace.velocities.
 STEP = 0  # dv
@@ -25,27 +26,27 @@ SCRATCH = 6
 GUESS = 7  # where TAMSI starts
 _NUM_VELOCITY_ARRAYS = 8
 
-_ROW_SIZE = 4 + LAW_SIZE + HESSIAN_SIZE
+_ROW_SIZE = 4 + HESSIAN_SIZE
 
 
 class Workspace(NamedTuple):
     """Numbers of the search; few arrays, as compilation takes longer with each."""
 
-    velocities: Array  # shape [8, num_v], see above
-    velocity: Array  # v_c, shape [num_rows]
-    velocity_step: Array  # J dv, shape [num_rows]
-    compliance: Array  # w of each constraint, at its first row, shape [num_rows]
-    law: Array  # shape [LAW_SIZE num_rows]
-    hessian: Array  # G, shape [HESSIAN_SIZE num_rows]
-    factor: Array  # panels of U, shape [factor capacity]
+    velocities: FloatTable  # shape [8, num_v], see above
+    velocity: Floats  # v_c, shape [num_rows]
+    velocity_step: Floats  # J dv, shape [num_rows]
+    compliance: Floats  # w of each constraint, at its first row, shape [num_rows]
+    laws: Laws  # shape [num_rows]
+    hessian: Floats  # G, shape [HESSIAN_SIZE num_rows]
+    factor: Floats  # panels of U, shape [factor capacity]
 
 
 class Reduction(NamedTuple):
     """Numbers that are set once, before the search."""
 
-    velocity_guess: Array  # v_c where TAMSI starts, shape [num_rows]
-    matrix: Array  # as `matrix`, without what belongs to locked velocities
-    jacobian: Array  # as `jacobian`, without the columns of locked velocities
+    velocity_guess: Floats  # v_c where TAMSI starts, shape [num_rows]
+    matrix: Floats  # as `matrix`, without what belongs to locked velocities
+    jacobian: Floats  # as `jacobian`, without the columns of locked velocities
 
 
 @device
@@ -65,25 +66,25 @@ def workspace_size(
 
 
 @device
-def carve_workspace(num_v: int, num_rows: int, matrix_size: int, jacobian_size: int, work: Array) -> Workspace:
-    """Views of the first and of the last part of `work`; the factorization gets what others leave."""
+def carve_workspace(num_v: int, num_rows: int, matrix_size: int, jacobian_size: int, room: SolverWork) -> Workspace:
+    """Views of the first and of the last numbers; the factorization gets what others leave."""
+    work = room.numbers
     rows = _NUM_VELOCITY_ARRAYS * num_v
-    law = rows + 3 * num_rows
-    hessian = law + LAW_SIZE * num_rows
+    hessian = rows + 3 * num_rows
     others = hessian + HESSIAN_SIZE * num_rows
     return Workspace(
         as_matrix(work[:rows], _NUM_VELOCITY_ARRAYS, num_v),
         work[rows : rows + num_rows],
         work[rows + num_rows : rows + 2 * num_rows],
-        work[rows + 2 * num_rows : law],
-        work[law:hessian],
+        work[rows + 2 * num_rows : hessian],
+        room.laws,
         work[hessian:others],
         work[others + num_rows + matrix_size + jacobian_size :],
     )
 
 
 @device
-def carve_reduction(num_v: int, num_rows: int, matrix_size: int, jacobian_size: int, work: Array) -> Reduction:
+def carve_reduction(num_v: int, num_rows: int, matrix_size: int, jacobian_size: int, work: Floats) -> Reduction:
     """Views of the middle part of `work`."""
     start = _NUM_VELOCITY_ARRAYS * num_v + (_ROW_SIZE - 1) * num_rows
     matrix = start + num_rows

@@ -297,13 +297,14 @@ class DeformableBuffers:
         """
         (record,) = (record for record, result in zip(self.records, step.results) if result is out)
         problem, fixed, h = out.problem, record.fixed, step.time_step
-        num_rows, num_faces, num_pairs = problem.counts[1], out.found[DEFORMABLE_FACES], out.found[DEFORMABLE_PAIRS]
+        num_rows = problem.counts[0]["rows"]
+        num_faces, num_pairs = out.found[DEFORMABLE_FACES], out.found[DEFORMABLE_PAIRS]
         if len(fixed):
             impulses = out.impulses[num_rows - 3 * len(fixed) : num_rows]
             push_by_fixed_vertices(h, fixed, impulses, out.position, step.F_Bo_W)
         if not num_pairs:
             return None
-        first = problem.counts[0] - num_pairs - len(np.unique(fixed["number"]))
+        first = problem.counts[0]["constraints"] - num_pairs - len(np.unique(fixed["number"]))
         forces, tau = np.zeros((num_pairs, NUM_FORCE_VALUES)), tau.copy()
         pairs, ends = record.pairs[:num_pairs], record.ends[:num_pairs]
         self._w.call(

@@ -116,12 +116,12 @@ def add_deformables(
 def _couple_nodes(model: Model, deformables: Deformables, h: float, out: StepResults) -> int:
     """Writes the blocks of A of deformable bodies that take part."""
     motion, taking_part, trees = deformables.motion, deformables.participants, out.trees
-    out.found[MATRIX_SIZE], out.found[SCHUR_SIZE] = trees.counts[2], 0
+    out.found[MATRIX_SIZE], out.found[SCHUR_SIZE] = trees.counts[0]["matrix"], 0
     for n in range(len(deformables.bodies)):
         num_nodes = taking_part.starts[n + 1] - taking_part.starts[n]
         needed = deformables.bodies[n].num_unknowns * 3 * num_nodes
         out.found[SCHUR_SIZE] = max(out.found[SCHUR_SIZE], needed)
-    if trees.counts[2] > trees.matrix.shape[0] or out.found[SCHUR_SIZE] > deformables.W.shape[0]:
+    if trees.counts[0]["matrix"] > trees.matrix.shape[0] or out.found[SCHUR_SIZE] > deformables.W.shape[0]:
         return LACKS_CAPACITY
     for n in range(len(deformables.bodies)):
         body, t = deformables.bodies[n], taking_part.tree_of_body[n]
@@ -149,7 +149,8 @@ def trees_in_problem(trees: ProblemTrees, v_star: Any) -> ProblemTrees:
     """The trees of the rigid bodies, to which v_star belongs, and of deformable ones that take part."""
     for k in range(v_star.shape[0]):  # to copy a slice takes two seconds to compile
         trees.v_star[k] = v_star[k]
-    num_trees, num_v, size = trees.counts[0], trees.counts[1], trees.counts[2]
+    counts = trees.counts[0]
+    num_trees, num_v, size = counts["trees"], counts["velocities"], counts["matrix"]
     return ProblemTrees(
         trees.trees[:num_trees], trees.matrix[:size], trees.is_locked[:num_v], trees.v[:num_v], trees.v_star[:num_v],
         trees.counts,

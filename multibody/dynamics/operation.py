@@ -248,10 +248,11 @@ def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
         for k in range(tau.shape[0]):
             tau[k] = 0.0
         if out.found[SOLVED]:
-            constraints, _, jacobian, numbers_of, _ = out.problem
+            problem = out.problem
             calc_generalized_contact_forces(
-                given.trees, given.time_step, constraints, jacobian, numbers_of, out.impulses, tau
-            )
+                given.trees, given.time_step, problem.constraints, problem.jacobian, problem.counts[0]["contacts"],
+                out.impulses, tau,
+            )  # fmt: skip
         counts[HAS_FORCES] = 1
     for k in range(tau.shape[0]):
         given.tau_out[k] = tau[k]

@@ -55,7 +55,7 @@ NOT_COMPILED = -7  # of constraints
 BAD_POSE = -8  # the pose of a geometry is not finite
 NOT_FINITE = -9  # the next state, or the derivatives
 NO_SURFACE = -10  # of geometries that overlap, where contact is to be surfaces alone
-BAD_PAIR = -11  # a contact of a kind has a gap that is no number
+BAD_PAIR = -11  # a contact of a kind is not valid, see contact_kinds.py
 NO_FREE_MOTION = -12  # of a deformable body; `found` says of which one, and why
 NO_FORCE = -13  # less the number of a force element: it has no force
 

@@ -511,7 +511,7 @@ def constrain(
     if not model.contact.is_complete:
         return NOT_COMPILED
     pose_problem(model, state, h, work, out, num_pairs)
-    num_rows = out.problem.counts[1]  # of which PD controllers are the last
+    num_rows = out.problem.counts[0]["rows"]  # of which PD controllers are the last
     if deformables is not None:
         status = add_deformables(model, deformables, state, h, work, out)
         if status != 0:
@@ -538,7 +538,7 @@ def solve(
 ) -> int:
     """Solves the problem, in which v* of the rigid bodies is that in out.x_next; returns 0 or NOT_SOLVED."""
     constraints, rows, jacobian, counts, _ = out.problem
-    num_constraints, num_rows, jacobian_size = counts[0], counts[1], counts[2]
+    num_rows = counts[0]["rows"]
     trees, v_star = out.trees, out.x_next[state.q.shape[0] :]
     if deformables is not None:
         trees = trees_in_problem(trees, v_star)
@@ -546,7 +546,7 @@ def solve(
     outcome = call_kernel(model.code.solve, (
         StepProblem(
             h, model.contact.settings, trees.trees, trees.matrix, trees.is_locked, trees.v, v_star, guess, is_again,
-            constraints[:num_constraints], rows[:num_rows], jacobian[:jacobian_size],
+            constraints[: counts[0]["constraints"]], rows[:num_rows], jacobian[: counts[0]["jacobian"]],
         ),
         model.contact.room, Solution(out.v_next, out.impulses[:num_rows], out.statistics),
     ))  # fmt: skip

@@ -16,8 +16,8 @@ from merganser.multibody.fem.layout import (
     NOT_CONVERGED,
     NOT_FINITE,
     SINGULAR_MATRIX,
-    Array,
     BodyArrays,
+    Elements,
     StepWork,
     element_dtype,
     material_dtype,
@@ -30,6 +30,8 @@ from merganser.multibody.fem.materials.kind import MaterialKind
 from merganser.multibody.fem.newton import free_motion
 from merganser.multibody.fem.patches import make_patches
 from merganser.multibody.fem.pattern import make_pattern
+
+Array = NDArray[Any]
 
 
 class FemBody:
@@ -198,7 +200,7 @@ class FemBody:
         )
 
 
-def _make_elements(mesh: VolumeMesh, name: str) -> Array:
+def _make_elements(mesh: VolumeMesh, name: str) -> Elements:
     """Records of tetrahedra at rest."""
     corners, p = mesh.tetrahedron_array(), np.asarray(mesh.vertex_array(), np.float64)
     if not np.isfinite(p).all():

@@ -17,8 +17,6 @@ from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, Array
 from merganser.multibody.fem.materials.kind import MOST_CONSTANTS
 from merganser.multibody.linear.ordering import Pattern
 
-Array = NDArray[Any]
-
 # What a step returns.
 CONVERGED = 0
 NOT_CONVERGED = -1
@@ -107,8 +105,11 @@ def point_dtype(scalar: Any) -> np.dtype[Any]:
 
 # What kernels take.
 Element = Annotated[Any, RecordOf(element_dtype)]
+Elements = Annotated[NDArray[Any], ArrayOf(element_dtype)]
 Material = Annotated[Any, RecordOf(material_dtype)]
+NodeTrees = Annotated[NDArray[Any], ArrayOf(tree_dtype)]
 NodeValues = Floats  # of all nodes, shape [3 num_nodes]
+Patches = Annotated[NDArray[Any], ArrayOf(patch_dtype)]
 Point = Annotated[Any, RecordOf(point_dtype(np.float64))]
 Report = Annotated[Any, RecordOf(report_dtype)]
 
@@ -126,13 +127,13 @@ class BodyArrays(NamedTuple):
         patches: elements with one growth of volume, shape [num_patches]; none of most materials.
     """
 
-    elements: Annotated[Array, ArrayOf(element_dtype)]
+    elements: Elements
     material: Material
     unknown: Integers
-    trees: Annotated[Array, ArrayOf(tree_dtype)]
+    trees: NodeTrees
     padding: Integers
     pattern: Annotated[Pattern, ONE_VALUE]
-    patches: Annotated[Array, ArrayOf(patch_dtype)]
+    patches: Patches
 
 
 class StepWork(NamedTuple):
@@ -150,8 +151,8 @@ class StepWork(NamedTuple):
         report: of the last step, record of report_dtype.
     """
 
-    points: Annotated[Array, ArrayOf(point_dtype(np.float64))]
-    patches: Annotated[Array, ArrayOf(patch_work_dtype)]
+    points: Annotated[NDArray[Any], ArrayOf(point_dtype(np.float64))]
+    patches: Annotated[NDArray[Any], ArrayOf(patch_work_dtype)]
     derivative: FloatTable
     panels: Floats
     residual: Floats

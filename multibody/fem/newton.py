@@ -38,7 +38,7 @@ from merganser.multibody.linear.factorization import factor, solve
 _MOST_ITERATIONS = 200
 _MOST_SEARCHES = 12
 _RELATIVE_TOLERANCE = 1e-10  # of the forces that r is the sum of
-_ROUNDING = 1e-15  # of stresses before they cancel
+_STRESS_ROUNDING = 1e-15  # of stresses before they cancel
 _NEARLY = 100.0  # times the tolerance, from where on rounding may be what keeps r from getting less
 _KEPT_FROM = 20  # iterations
 
@@ -173,7 +173,7 @@ def _tolerance(
         inertial += share * share * rate
         rounding += area * (1.0 + far * math.sqrt(gradient)) ** 2
     scale += math.sqrt(elastic) + math.sqrt(inertial)
-    return _RELATIVE_TOLERANCE * scale + _ROUNDING * stiffness * math.sqrt(rounding)
+    return _RELATIVE_TOLERANCE * scale + _STRESS_ROUNDING * stiffness * math.sqrt(rounding)
 
 
 @device

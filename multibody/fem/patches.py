@@ -23,17 +23,15 @@ import heapq
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from merganser.multibody.fem.layout import MOST_PATCH_NODES, Array, patch_dtype
-
-Integers = NDArray[np.int64]
+from merganser.framework.native.memory.hinted_types import FloatTable, Integers
+from merganser.multibody.fem.layout import MOST_PATCH_NODES, Elements, Patches, patch_dtype
 
 _FULL = 8  # nodes that a patch has when it stops growing
 _FEW = 3  # elements of a patch that joins another one
 
 
-def make_patches(elements: Array, p_WV: Array, averages_volume: bool) -> Array:
+def make_patches(elements: Elements, p_WV: FloatTable, averages_volume: bool) -> Patches:
     """Returns records of patch_dtype, but for their places; none unless volumes are to be averaged.
 
     Args:
@@ -55,7 +53,7 @@ def make_patches(elements: Array, p_WV: Array, averages_volume: bool) -> Array:
     return patches
 
 
-def _grown(corners: Integers, p_WV: Array) -> list[list[int]]:
+def _grown(corners: Integers, p_WV: FloatTable) -> list[list[int]]:
     """The elements of each patch: those with the fewest free neighbours begin one, so that few are left alone."""
     neighbours, nodes = _neighbours(corners), [frozenset(row) for row in corners.tolist()]
     points: list[list[float]] = p_WV.tolist()

@@ -20,19 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.fem.layout import Array, tree_dtype
+from merganser.framework.native.memory.hinted_types import FloatTable, Integers
+from merganser.multibody.fem.layout import Elements, NodeTrees, Patches, tree_dtype
 from merganser.multibody.linear.factorization import find_column
 from merganser.multibody.linear.ordering import Pattern
-
-Integers = NDArray[np.int64]
 
 _FEW = 8  # nodes that are not cut in halves any more
 _SIX = 6  # velocities of a pair of nodes
 
 
 def make_pattern(
-    elements: Array, patches: Array, points: Array, is_held: NDArray[np.bool_]
-) -> tuple[Integers, Array, Integers, Pattern]:
+    elements: Elements, patches: Patches, points: FloatTable, is_held: NDArray[np.bool_]
+) -> tuple[Integers, NodeTrees, Integers, Pattern]:
     """Returns where the velocity of each node stands among the unknowns, the trees, the padding, and the pattern.
 
     Args:
@@ -62,7 +61,7 @@ def make_pattern(
     return unknown, trees, padding.astype(np.int64), pattern
 
 
-def _edges(nodes: Integers, patches: Array, is_held: NDArray[np.bool_]) -> Integers:
+def _edges(nodes: Integers, patches: Patches, is_held: NDArray[np.bool_]) -> Integers:
     """Pairs of nodes that share an element or a patch, the smaller one first, neither of them held; shape [n, 2]."""
     pairs = [_pairs_of_columns(nodes), _pairs_of_columns(patches["nodes"])]
     edges = np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
@@ -71,7 +70,7 @@ def _edges(nodes: Integers, patches: Array, is_held: NDArray[np.bool_]) -> Integ
     return found
 
 
-def _dissected(nodes: list[int], points: Array, neighbours: list[set[int]]) -> list[list[int]]:
+def _dissected(nodes: list[int], points: FloatTable, neighbours: list[set[int]]) -> list[list[int]]:
     """Nodes in the order of elimination, in pieces: halves that are not cut any more, and what cuts."""
     if len(nodes) <= _FEW:
         return [nodes]
@@ -123,7 +122,7 @@ def _filled(num_trees: int, edges: Integers) -> Pattern:
 
 
 @device
-def _set_place(tree_of: Array, unknown: Array, trees: Array, pattern: Any, a: int, b: int) -> tuple[int, int]:
+def _set_place(tree_of: Integers, unknown: Integers, trees: NodeTrees, pattern: Any, a: int, b: int) -> tuple[int, int]:
     """Where the block of two nodes starts in the panels, and the stride of its rows; -1 if it is not kept."""
     if unknown[a] < 0 or unknown[b] < 0:
         return -1, 0
@@ -139,7 +138,7 @@ def _set_place(tree_of: Array, unknown: Array, trees: Array, pattern: Any, a: in
 
 @kernel
 def _place_blocks(
-    elements: Array, patches: Array, unknown: Array, tree_of: Array, trees: Array, pattern: Pattern
+    elements: Elements, patches: Patches, unknown: Integers, tree_of: Integers, trees: NodeTrees, pattern: Pattern
 ) -> None:
     """Sets `place` and `stride` of all elements and patches."""
     for e in range(elements.shape[0]):
@@ -150,7 +149,7 @@ def _place_blocks(
 
 @device
 def _place_blocks_of(
-    record: Any, num_nodes: int, unknown: Array, tree_of: Array, trees: Array, pattern: Pattern
+    record: Any, num_nodes: int, unknown: Integers, tree_of: Integers, trees: NodeTrees, pattern: Pattern
 ) -> None:
     for a in range(num_nodes):
         for b in range(num_nodes):

@@ -23,6 +23,7 @@ Compiled code knows its functions when it is compiled. So a table is turned into
 
 from __future__ import annotations
 
+import inspect
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -144,15 +145,34 @@ class KindTable(Generic[K]):
         """Returns the number of a kind in records; one of a user gets its own when it is first asked for.
 
         Raises:
-            TypeError: it is no such kind.
+            TypeError: it is no such kind, or a function of it takes other arguments.
         """
         if not isinstance(kind, self._class):
             raise TypeError(
                 f"The kind of a {self._what} must be a {self._class.__name__}, not a {type(kind).__name__}: {kind!r}."
             )
         if kind not in self._kinds:
+            self._check_functions(kind)
             self._kinds.append(kind)
         return self._kinds.index(kind)
+
+    def _check_functions(self, kind: K) -> None:
+        """Checks that a kind of a user has the functions of its roles, with their arguments.
+
+        Raises:
+            TypeError: a function is missing, or takes other arguments.
+        """
+        for name, role in self._roles.items():
+            function = getattr(kind, name)
+            if function is None and getattr(self._class, name, 0) is None:  # by default
+                continue
+            try:
+                inspect.signature(getattr(function, "interpreted", function)).bind(*role.arguments)
+            except TypeError as error:
+                raise TypeError(
+                    f"{self._class.__name__} '{getattr(kind, 'name', '')}': {name} must be a function of "
+                    f"({', '.join(role.arguments)}), but {function!r} is not: {error}."
+                ) from None
 
     def set_kind(self, record: Any, kind: K) -> None:
         """Makes a record that of a thing of this kind: its number, and where its code stands.
@@ -171,7 +191,11 @@ class KindTable(Generic[K]):
         if (kind, scalar) not in self._lists:
             examples = self._make_examples(scalar)
             arguments = [tuple(examples[name] for name in role.arguments) for role in self._roles.values()]
-            self._lists[kind, scalar] = KernelList([getattr(kind, role) for role in self._roles], arguments)
+            try:
+                self._lists[kind, scalar] = KernelList([getattr(kind, role) for role in self._roles], arguments)
+            except KeyError as error:  # of a record that has no such field
+                name = f"{self._class.__name__} '{getattr(kind, 'name', '')}'"
+                raise TypeError(f"{name}: no record that its functions take has a field {error}.") from None
         return self._lists[kind, scalar].address
 
     def branches(self, name: str) -> Callable[..., Any]:

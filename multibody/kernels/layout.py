@@ -38,7 +38,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native.memory.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
 
 MAX_VELOCITIES = 6  # of one mobilizer
 
@@ -221,8 +221,10 @@ def scratch_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     )
 
 # What kernels take, by the hints of their parameters (framework/native/memory/hinted_types.py).
+Mobod = Annotated[Any, RecordOf(topology_dtype)]
 Topology = Annotated[NDArray[Any], ArrayOf(topology_dtype)]
 Elements = Annotated[NDArray[Any], ArrayOf(element_dtype)]
+Parameter = Annotated[Any, RecordOf(parameter_dtype())]
 Parameters = Annotated[NDArray[Any], ArrayOf(parameter_dtype())]
 Constants = Annotated[NDArray[Any], ArrayOf(constant_dtype())]
 Positions = Annotated[NDArray[Any], ArrayOf(position_dtype())]

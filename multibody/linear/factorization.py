@@ -18,9 +18,10 @@ Source: T. Davis, Direct Methods for Sparse Linear Systems (2006), chapter 4 (su
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.linear.ordering import Pattern
 from merganser.multibody.linear.paths import factor_along_paths, solve_lower_along_paths, solve_upper_along_paths
-from merganser.multibody.linear.records import Array
+from merganser.multibody.linear.records import Trees
 from merganser.multibody.linear.six import (
     divide_six_columns,
     factor_six,
@@ -44,7 +45,7 @@ def find_column(pattern: Pattern, p: int, q: int) -> int:
 
 
 @device
-def factor(trees: Array, pattern: Pattern, num_panels: int, U: Array) -> bool:
+def factor(trees: Trees, pattern: Pattern, num_panels: int, U: Floats) -> bool:
     """Factors H in place.
 
     Returns:
@@ -66,7 +67,7 @@ def factor(trees: Array, pattern: Pattern, num_panels: int, U: Array) -> bool:
 
 
 @device
-def _end_of_run(trees: Array, pattern: Pattern, first: int, num_panels: int) -> int:
+def _end_of_run(trees: Trees, pattern: Pattern, first: int, num_panels: int) -> int:
     """The last panel of a run: panels of free bodies whose blocks are the next panel's, and the next one itself."""
     p = first
     while p + 1 < num_panels and trees[pattern.tree[p]]["num_v"] == 6 and trees[pattern.tree[p + 1]]["num_v"] == 6:
@@ -78,7 +79,7 @@ def _end_of_run(trees: Array, pattern: Pattern, first: int, num_panels: int) -> 
 
 
 @device
-def _factor_panel(trees: Array, pattern: Pattern, p: int, U: Array) -> bool:
+def _factor_panel(trees: Trees, pattern: Pattern, p: int, U: Floats) -> bool:
     """Equation (1); returns whether the diagonal block is positive definite."""
     n, start, width = trees[pattern.tree[p]]["num_v"], pattern.panel_start[p], pattern.panel_width[p]
     if n != 6:
@@ -96,7 +97,7 @@ def _factor_panel(trees: Array, pattern: Pattern, p: int, U: Array) -> bool:
 
 
 @inlined
-def _divide_columns(n: int, start: int, width: int, first: int, U: Array) -> None:
+def _divide_columns(n: int, start: int, width: int, first: int, U: Floats) -> None:
     """U_pj of equation (1), for all columns from the first on."""
     for i in range(n):
         row = U[start + i * width + first : start + (i + 1) * width]
@@ -113,7 +114,7 @@ def _divide_columns(n: int, start: int, width: int, first: int, U: Array) -> Non
 
 @device
 def update_panel(
-    trees: Array,
+    trees: Trees,
     pattern: Pattern,
     p: int,  # the first panel of a run; others of trees that are no free bodies stand alone
     last: int,  # and the last one
@@ -121,7 +122,7 @@ def update_panel(
     first: int,  # the first block j
     left_from: int,  # where the panels with U_pi start
     right_from: int,  # and those with U_pj, which are those of H_ij, too
-    U: Array,
+    U: Floats,
 ) -> None:
     """Equation (2) by the panels of a run, for one block i of the last one and all j from the first on."""
     width, num_p, num_panels = pattern.panel_width[p], trees[pattern.tree[p]]["num_v"], 1 + last - p
@@ -149,7 +150,7 @@ def update_panel(
 
 @device
 def _subtract_product(
-    num_p: int, num_i: int, num_j: int, left: int, right: int, width: int, target: int, target_width: int, U: Array
+    num_p: int, num_i: int, num_j: int, left: int, right: int, width: int, target: int, target_width: int, U: Floats
 ) -> None:
     """H_ij -= U_pi^T U_pj."""
     for a in range(num_i):
@@ -163,7 +164,7 @@ def _subtract_product(
 
 
 @device
-def solve(trees: Array, pattern: Pattern, num_panels: int, U: Array, x: Array) -> None:
+def solve(trees: Trees, pattern: Pattern, num_panels: int, U: Floats, x: Floats) -> None:
     """Solves U^T U x = b in place, on generalized velocities in their own order, shape [num_v]."""
     for p in range(num_panels):
         start, width, tree = pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]
@@ -187,7 +188,7 @@ def solve(trees: Array, pattern: Pattern, num_panels: int, U: Array, x: Array) -
 
 
 @device
-def subtract_from_others(trees: Array, pattern: Pattern, p: int, panels_from: int, panels: Array, x: Array) -> None:
+def subtract_from_others(trees: Trees, pattern: Pattern, p: int, panels_from: int, panels: Floats, x: Floats) -> None:
     """x_j -= B^T x_p for the blocks B of panel p, of the panels that start where it is said."""
     start, width, tree = panels_from + pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]
     n, own = tree["num_v"], tree["v_start"]
@@ -205,7 +206,7 @@ def subtract_from_others(trees: Array, pattern: Pattern, p: int, panels_from: in
 
 
 @device
-def subtract_from_own(trees: Array, pattern: Pattern, p: int, panels: Array, x: Array) -> None:
+def subtract_from_own(trees: Trees, pattern: Pattern, p: int, panels: Floats, x: Floats) -> None:
     """x_p -= B x_j for the blocks B of panel p."""
     start, width, tree = pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]
     n, own = tree["num_v"], tree["v_start"]
@@ -224,7 +225,7 @@ def subtract_from_own(trees: Array, pattern: Pattern, p: int, panels: Array, x: 
 
 
 @inlined
-def _solve_lower(n: int, start: int, width: int, U: Array, x: Array) -> None:
+def _solve_lower(n: int, start: int, width: int, U: Floats, x: Floats) -> None:
     """x = U_pp^-T x for a diagonal block."""
     for i in range(n):
         row, rest = U[start + i * width + i : start + i * width + n], x[i:n]
@@ -235,7 +236,7 @@ def _solve_lower(n: int, start: int, width: int, U: Array, x: Array) -> None:
 
 
 @inlined
-def _solve_upper(n: int, start: int, width: int, U: Array, x: Array) -> None:
+def _solve_upper(n: int, start: int, width: int, U: Floats, x: Floats) -> None:
     """x = U_pp^-1 x for a diagonal block."""
     for k in range(n):
         i = n - 1 - k

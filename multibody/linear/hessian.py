@@ -11,22 +11,23 @@ Column i of a block of J gives row i of a block of H:
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.linear.factorization import find_column
 from merganser.multibody.linear.ordering import Pattern
 from merganser.multibody.linear.products import Block, block_of, num_ends, tree_of
-from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Constraint, Problem
 from merganser.multibody.linear.six import add_contact_product_of_six
 
 
 @device
 def assemble_hessian(
     problem: Problem,
-    island_trees: Array,
-    island_constraints: Array,
+    island_trees: Integers,
+    island_constraints: Integers,
     pattern: Pattern,
     diagonal_scale: float,  # what to multiply the diagonal of H by
-    hessian: Array,  # G, shape [HESSIAN_SIZE num_rows]
-    panels_out: Array,
+    hessian: Floats,  # G, shape [HESSIAN_SIZE num_rows]
+    panels_out: Floats,
 ) -> None:
     """Computes the panels of H."""
     num_panels = island_trees.shape[0]
@@ -47,7 +48,7 @@ def assemble_hessian(
 
 
 @device
-def find_trees(problem: Problem, pattern: Pattern, constraint: Array) -> tuple[int, Block, int, Block]:
+def find_trees(problem: Problem, pattern: Pattern, constraint: Constraint) -> tuple[int, Block, int, Block]:
     """Positions p < q of the trees of a constraint, and its blocks of J there; q = -1 if there is one tree."""
     p, J_p = pattern.position[tree_of(constraint, 0)], block_of(problem.trees, problem.jacobian, constraint, 0)
     if num_ends(constraint) == 1:
@@ -66,7 +67,7 @@ def find_block(pattern: Pattern, p: int, q: int) -> int:
 
 
 @inlined
-def is_zero(G: Array) -> bool:
+def is_zero(G: Floats) -> bool:
     """Whether a contact has no Hessian, as none that is open has.
 
     The rest of G is then zero, too: G is symmetric and positive semidefinite, but for G_1n and G_2n of TAMSI, and these
@@ -76,7 +77,7 @@ def is_zero(G: Array) -> bool:
 
 
 @device
-def set_matrix(problem: Problem, num_panels: int, pattern: Pattern, size: int, panels_out: Array) -> None:
+def set_matrix(problem: Problem, num_panels: int, pattern: Pattern, size: int, panels_out: Floats) -> None:
     """Panels of A, in an array of which the first numbers, as many as `size`, are in use."""
     for k in range(size):
         panels_out[k] = 0.0
@@ -91,7 +92,7 @@ def set_matrix(problem: Problem, num_panels: int, pattern: Pattern, size: int, p
 
 
 @inlined
-def _add_contact(pattern: Pattern, G: Array, p: int, J_p: Block, q: int, J_q: Block, panels: Array) -> None:
+def _add_contact(pattern: Pattern, G: Floats, p: int, J_p: Block, q: int, J_q: Block, panels: Floats) -> None:
     """Equation (1) for the three rows of a contact, and all blocks of positions p < q; q = -1 if there is one tree."""
     start, width = pattern.panel_start[p], pattern.panel_width[p]
     _add_diagonal_block(G, J_p, start, width, panels)
@@ -101,7 +102,7 @@ def _add_contact(pattern: Pattern, G: Array, p: int, J_p: Block, q: int, J_q: Bl
 
 
 @device
-def _add_diagonal_block(G: Array, block: Block, start: int, width: int, panels: Array) -> None:
+def _add_diagonal_block(G: Floats, block: Block, start: int, width: int, panels: Floats) -> None:
     if block.num_v == 6:
         add_contact_product_of_six(G, block.J, block.J, start + block.column * (width + 1), width, panels)
     else:
@@ -110,7 +111,7 @@ def _add_diagonal_block(G: Array, block: Block, start: int, width: int, panels: 
 
 
 @device
-def _add_other_block(G: Array, left: Block, right: Block, start: int, width: int, panels: Array) -> None:
+def _add_other_block(G: Floats, left: Block, right: Block, start: int, width: int, panels: Floats) -> None:
     if left.num_v == 6 and right.num_v == 6:
         at = start + left.column * width + right.column
         add_contact_product_of_six(G, left.J, right.J, at, width, panels)
@@ -120,7 +121,7 @@ def _add_other_block(G: Array, left: Block, right: Block, start: int, width: int
 
 @inlined
 def add_product(
-    G: Array,  # of a contact: G_11, G_12, G_22, two numbers that do not count here, G_nn
+    G: Floats,  # of a contact: G_11, G_12, G_22, two numbers that do not count here, G_nn
     column_n: tuple[float, float],  # G_1n and G_2n
     row_n: tuple[float, float],  # G_n1 and G_n2
     left: Block,  # J_p
@@ -128,7 +129,7 @@ def add_product(
     is_lower: bool,  # whether only what is left of the diagonal is wanted, and it
     start: int,  # where the block starts
     width: int,
-    panels: Array,
+    panels: Floats,
 ) -> None:
     """J_p^T G J_q to a block."""
     G_11, G_12, G_22, G_nn = G[0], G[1], G[2], G[5]
@@ -151,14 +152,14 @@ def add_product(
 @device
 def add_rows(
     pattern: Pattern,
-    constraint: Array,  # not a contact: its rows do not know of each other
-    hessian: Array,  # G, shape [HESSIAN_SIZE num_rows]
+    constraint: Constraint,  # not a contact: its rows do not know of each other
+    hessian: Floats,  # G, shape [HESSIAN_SIZE num_rows]
     p: int,
     J_p: Block,
     q: int,
     J_q: Block,
     lower_from: int,  # where the panels of what is below the diagonal start; -1 without them
-    panels: Array,
+    panels: Floats,
 ) -> None:
     """Equation (1) for the rows of a constraint, and all blocks of positions p < q; q = -1 if there is one tree."""
     for r in range(constraint["num_rows"]):
@@ -183,7 +184,7 @@ def _add_row(
     q: int,
     J_q: Block,
     panels_from: int,  # where the panels start
-    panels: Array,
+    panels: Floats,
 ) -> None:
     """Equation (1) for one row and the block of positions p <= q."""
     n, m = J_p.num_v, J_q.num_v

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from merganser.framework.native import device
 from merganser.framework.native.memory.hinted_types import Integers
-from merganser.multibody.linear.records import Array
+from merganser.multibody.linear.records import Constraints, Trees
 
 _WORD = 32  # bits of a word in use
 _NUM_ISLAND_ARRAYS = 6  # with a number for each tree, as all but the blocks of a pattern have
@@ -45,14 +45,14 @@ class Pattern(NamedTuple):
 class Islands(NamedTuple):
     """Trees and constraints, sorted by island."""
 
-    parent: Array  # of the union-find forest, shape [num_trees]
-    island_of: Array  # of each tree, or -1, shape [num_trees]
-    tree_order: Array  # the trees of island 0, then of island 1 ..., shape [num_trees]
-    tree_start: Array  # where island i starts in tree_order, then where the last one ends, shape [num_trees + 2]
-    constraint_start: Array  # shape [num_trees + 2]
-    constraint_order: Array  # shape [num_constraints]
-    weight: Array  # scratch, shape [num_trees]
-    bits: Array  # scratch, a row of bits for each tree, shape [num_trees * words]
+    parent: Integers  # of the union-find forest, shape [num_trees]
+    island_of: Integers  # of each tree, or -1, shape [num_trees]
+    tree_order: Integers  # the trees of island 0, then of island 1 ..., shape [num_trees]
+    tree_start: Integers  # where island i starts in tree_order, then where the last one ends, shape [num_trees + 2]
+    constraint_start: Integers  # shape [num_trees + 2]
+    constraint_order: Integers  # shape [num_constraints]
+    weight: Integers  # scratch, shape [num_trees]
+    bits: Integers  # scratch, a row of bits for each tree, shape [num_trees * words]
 
 
 # ---------------------------------------------------------------------- islands
@@ -61,7 +61,7 @@ class Islands(NamedTuple):
 @device
 def find_islands(
     # In:
-    constraints: Array,
+    constraints: Constraints,
     num_trees: int,
     # Out:
     islands: Islands,
@@ -109,7 +109,7 @@ def find_islands(
 
 
 @device
-def _root(parent: Array, t: int) -> int:
+def _root(parent: Integers, t: int) -> int:
     while parent[t] != t:
         parent[t] = parent[parent[t]]
         t = parent[t]
@@ -122,13 +122,13 @@ def _root(parent: Array, t: int) -> int:
 @device
 def order_trees(
     # In:
-    trees: Array,
-    constraints: Array,
-    island_trees: Array,  # shape [num_island_trees]
-    island_constraints: Array,
+    trees: Trees,
+    constraints: Constraints,
+    island_trees: Integers,  # shape [num_island_trees]
+    island_constraints: Integers,
     # Work:
-    weight: Array,  # shape [num_trees]
-    bits: Array,  # shape [num_trees * words], words = ceil(num_trees / 32)
+    weight: Integers,  # shape [num_trees]
+    bits: Integers,  # shape [num_trees * words], words = ceil(num_trees / 32)
     # Out:
     pattern: Pattern,
 ) -> int:
@@ -163,8 +163,9 @@ def order_trees(
 
 @device
 def _connect(
-    constraints: Array, island_trees: Array, island_constraints: Array, words: int, bits: Array, local: Array
-) -> None:
+    constraints: Constraints, island_trees: Integers, island_constraints: Integers, words: int, bits: Integers,
+    local: Integers,
+) -> None:  # fmt: skip
     """Sets the bits of the pairs that share a constraint; local numbers the trees within the island."""
     n = island_trees.shape[0]
     for i in range(n):
@@ -191,7 +192,7 @@ def _lowest_bit(word: int) -> int:
 
 
 @device
-def _degree(trees: Array, island_trees: Array, bits: Array, words: int, i: int) -> int:
+def _degree(trees: Trees, island_trees: Integers, bits: Integers, words: int, i: int) -> int:
     """Number of velocities of the neighbours."""
     total = 0
     for w in range(words):
@@ -203,7 +204,7 @@ def _degree(trees: Array, island_trees: Array, bits: Array, words: int, i: int) 
 
 
 @device
-def _lightest(weight: Array, n: int, least: int) -> int:
+def _lightest(weight: Integers, n: int, least: int) -> int:
     """The first of those with the least weight that are not eliminated, where no weight is below `least`."""
     best = -1
     for i in range(n):
@@ -216,7 +217,7 @@ def _lightest(weight: Array, n: int, least: int) -> int:
 
 @device
 def _eliminate(
-    trees: Array, island_trees: Array, words: int, k: int, least: int, bits: Array, weight: Array
+    trees: Trees, island_trees: Integers, words: int, k: int, least: int, bits: Integers, weight: Integers
 ) -> tuple[int, int]:
     """Connects the neighbours of tree k with each other, and takes it from their rows.
 
@@ -237,7 +238,7 @@ def _eliminate(
 
 
 @device
-def _join(trees: Array, island_trees: Array, words: int, k: int, i: int, bits: Array) -> int:
+def _join(trees: Trees, island_trees: Integers, words: int, k: int, i: int, bits: Integers) -> int:
     """Makes the neighbours of tree k those of tree i, and returns how many velocities those have that were not."""
     added = 0
     for w in range(words):
@@ -252,7 +253,9 @@ def _join(trees: Array, island_trees: Array, words: int, k: int, i: int, bits: A
 
 
 @device
-def _lay_out(trees: Array, island_trees: Array, words: int, bits: Array, position: Array, pattern: Pattern) -> None:
+def _lay_out(
+    trees: Trees, island_trees: Integers, words: int, bits: Integers, position: Integers, pattern: Pattern
+) -> None:
     """Turns rows of bits into sorted lists of blocks, and places the panels."""
     n = island_trees.shape[0]
     start, first = 0, 0
@@ -314,7 +317,7 @@ def _first_path(num_trees: int, num_constraints: int) -> int:
 
 
 @device
-def carve_islands(num_trees: int, num_constraints: int, integer_work: Array) -> Islands:
+def carve_islands(num_trees: int, num_constraints: int, integer_work: Integers) -> Islands:
     """Views of the first part of `integer_work`."""
     n, words = num_trees + 2, (num_trees + 31) // 32
     scratch = _NUM_ISLAND_ARRAYS * n + num_constraints
@@ -332,7 +335,7 @@ def carve_islands(num_trees: int, num_constraints: int, integer_work: Array) -> 
 
 @device
 def carve_pattern(
-    num_velocities: int, num_trees: int, num_constraints: int, block_capacity: int, integer_work: Array
+    num_velocities: int, num_trees: int, num_constraints: int, block_capacity: int, integer_work: Integers
 ) -> Pattern:
     """Views of the second part of `integer_work`."""
     n = num_trees + 2

@@ -22,8 +22,9 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.linear.products import Block, block_of, has_column, num_ends, tree_of
-from merganser.multibody.linear.records import Array, Problem
+from merganser.multibody.linear.records import Problem
 
 _THREE = 3  # rows that are taken together
 
@@ -34,11 +35,11 @@ _THREE = 3  # rows that are taken together
 def find_paths(
     # In:
     problem: Problem,
-    island_trees: Array,
-    island_constraints: Array,
+    island_trees: Integers,
+    island_constraints: Integers,
     # Out: by generalized velocity, numbers within its tree, shape [num_v]
-    path: Array,
-    run: Array,
+    path: Integers,
+    run: Integers,
 ) -> None:
     """Finds the paths of an island's velocities, but for free bodies: their blocks of six are full."""
     for i in range(island_trees.shape[0]):
@@ -63,7 +64,7 @@ def find_paths(
 
 
 @device
-def _find_paths_of_matrix(n: int, block: Array, path: Array) -> None:
+def _find_paths_of_matrix(n: int, block: Floats, path: Integers) -> None:
     for k in range(n):
         path[k] = -1
         row, last = block[k * n : (k + 1) * n], k
@@ -75,7 +76,7 @@ def _find_paths_of_matrix(n: int, block: Array, path: Array) -> None:
 
 
 @device
-def _join_columns(block: Block, path: Array) -> None:
+def _join_columns(block: Block, path: Integers) -> None:
     """Puts all columns of a block of J on one path."""
     last = -1
     for r in range(block.num_v):
@@ -87,7 +88,7 @@ def _join_columns(block: Block, path: Array) -> None:
 
 
 @device
-def join_paths(a: int, b: int, path: Array) -> None:
+def join_paths(a: int, b: int, path: Integers) -> None:
     """Puts b < a, and all on its path, on the path of a."""
     while a != b and b >= 0:
         onward = path[a]
@@ -102,7 +103,7 @@ def join_paths(a: int, b: int, path: Array) -> None:
 
 
 @device
-def factor_along_paths(n: int, start: int, width: int, path: Array, run: Array, U: Array) -> bool:
+def factor_along_paths(n: int, start: int, width: int, path: Integers, run: Integers, U: Floats) -> bool:
     """Turns a panel into its rows of the factor.
 
     Args:
@@ -142,7 +143,7 @@ def factor_along_paths(n: int, start: int, width: int, path: Array, run: Array, 
 
 
 @device
-def _subtract_three_rows(n: int, start: int, width: int, k: int, path: Array, run: Array, U: Array) -> None:
+def _subtract_three_rows(n: int, start: int, width: int, k: int, path: Integers, run: Integers, U: Floats) -> None:
     """Takes rows k, k - 1 and k - 2 from those on their path, in one pass over each.
 
     That does what one after the other would, to the last bit, in half of the time.
@@ -165,7 +166,9 @@ def _subtract_three_rows(n: int, start: int, width: int, k: int, path: Array, ru
 
 
 @device
-def solve_upper_along_paths(n: int, start: int, width: int, path: Array, run: Array, U: Array, x: Array) -> None:
+def solve_upper_along_paths(
+    n: int, start: int, width: int, path: Integers, run: Integers, U: Floats, x: Floats
+) -> None:
     """x = L^-T x for the diagonal block of a panel."""
     for r in range(n):
         k = n - 1 - r
@@ -176,7 +179,9 @@ def solve_upper_along_paths(n: int, start: int, width: int, path: Array, run: Ar
 
 
 @device
-def solve_lower_along_paths(n: int, start: int, width: int, path: Array, run: Array, U: Array, x: Array) -> None:
+def solve_lower_along_paths(
+    n: int, start: int, width: int, path: Integers, run: Integers, U: Floats, x: Floats
+) -> None:
     """x = L^-1 x for the diagonal block of a panel."""
     for k in range(n):
         row = U[start + k * width : start + k * width + n]
@@ -191,7 +196,7 @@ def solve_lower_along_paths(n: int, start: int, width: int, path: Array, run: Ar
 
 
 @inlined
-def _multiply_along(a: int, scale: float, row: Array, path: Array, run: Array) -> None:
+def _multiply_along(a: int, scale: float, row: Floats, path: Integers, run: Integers) -> None:
     """row *= scale, on the path of a."""
     while a >= 0:
         first = run[a]
@@ -200,7 +205,7 @@ def _multiply_along(a: int, scale: float, row: Array, path: Array, run: Array) -
 
 
 @inlined
-def _subtract_along(a: int, scale: float, given: Array, row: Array, path: Array, run: Array) -> None:
+def _subtract_along(a: int, scale: float, given: Floats, row: Floats, path: Integers, run: Integers) -> None:
     """row -= scale given, on the path of a."""
     while a >= 0:
         first = run[a]
@@ -209,12 +214,12 @@ def _subtract_along(a: int, scale: float, given: Array, row: Array, path: Array,
 
 
 @inlined
-def _multiply(scale: float, row: Array) -> None:
+def _multiply(scale: float, row: Floats) -> None:
     for j in range(row.shape[0]):
         row[j] *= scale
 
 
 @inlined
-def _subtract(scale: float, given: Array, row: Array) -> None:
+def _subtract(scale: float, given: Floats, row: Floats) -> None:
     for j in range(row.shape[0]):
         row[j] -= scale * given[j]

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from merganser.framework.native import device, inlined
-from merganser.multibody.linear.records import Array, Problem
+from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.multibody.linear.records import Constraint, Problem, Trees
 from merganser.multibody.linear.six import add_three_rows_of_six, three_rows_times_six
 
 
 @device
-def multiply_matrix(problem: Problem, trees: Array, x: Array, out: Array) -> None:
+def multiply_matrix(problem: Problem, trees: Integers, x: Floats, out: Floats) -> None:
     """out = A x, for the velocities of some trees; both have the shape [num_v]."""
     for i in range(trees.shape[0]):
         tree = problem.trees[trees[i]]
@@ -33,27 +34,27 @@ def multiply_matrix(problem: Problem, trees: Array, x: Array, out: Array) -> Non
 class Block(NamedTuple):
     """The rows of a constraint at the velocities of one of its trees."""
 
-    J: Array  # by rows, shape [num_rows num_v]
+    J: Floats  # by rows, shape [num_rows num_v]
     num_v: int  # its columns: velocities of the tree that follow each other
     first: int  # the first of them
     column: int  # the same, counted within the tree
 
 
 @inlined
-def num_ends(constraint: Array) -> int:
+def num_ends(constraint: Constraint) -> int:
     """How many trees a constraint has."""
     return 2 if constraint["tree_1"] >= 0 else 1
 
 
 @inlined
-def tree_of(constraint: Array, end: int) -> int:
+def tree_of(constraint: Constraint, end: int) -> int:
     """Tree 0 or 1 of a constraint."""
     t: int = constraint["tree_0"] if end == 0 else constraint["tree_1"]
     return t
 
 
 @inlined
-def block_of(trees: Array, jacobian: Array, constraint: Array, end: int) -> Block:
+def block_of(trees: Trees, jacobian: Floats, constraint: Constraint, end: int) -> Block:
     """The block of J of one end of a constraint, as a view."""
     start, column, n = constraint["jacobian_0"], constraint["column_0"], constraint["num_columns_0"]
     if end == 1:
@@ -63,7 +64,7 @@ def block_of(trees: Array, jacobian: Array, constraint: Array, end: int) -> Bloc
 
 
 @device
-def multiply_jacobian(problem: Problem, constraints: Array, x: Array, out: Array) -> None:
+def multiply_jacobian(problem: Problem, constraints: Integers, x: Floats, out: Floats) -> None:
     """out = J x, for the rows of some constraints, shape [num_rows]."""
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
@@ -79,7 +80,7 @@ def multiply_jacobian(problem: Problem, constraints: Array, x: Array, out: Array
 
 
 @device
-def multiply_rows(problem: Problem, constraint: Array, x: Array, out: Array) -> None:
+def multiply_rows(problem: Problem, constraint: Constraint, x: Floats, out: Floats) -> None:
     """out = J x, for the rows of one constraint, one after the other."""
     for r in range(constraint["num_rows"]):
         at = constraint["row_start"] + r
@@ -89,7 +90,7 @@ def multiply_rows(problem: Problem, constraint: Array, x: Array, out: Array) -> 
 
 
 @inlined
-def _three_products(block: Block, x: Array) -> tuple[float, float, float]:
+def _three_products(block: Block, x: Floats) -> tuple[float, float, float]:
     """What contacts have: three rows of a block of J, times x."""
     J, n, at, _ = block
     if n == 6:
@@ -104,7 +105,7 @@ def _three_products(block: Block, x: Array) -> tuple[float, float, float]:
 
 
 @device
-def row_product(block: Block, r: int, x: Array, total: Any) -> Any:
+def row_product(block: Block, r: int, x: Floats, total: Any) -> Any:
     """Adds to a number the product of one row of a block of J with x."""
     row, part = block.J[r * block.num_v : (r + 1) * block.num_v], x[block.first : block.first + block.num_v]
     for k in range(block.num_v):
@@ -123,7 +124,9 @@ def has_column(block: Block, k: int) -> bool:
 
 
 @device
-def multiply_jacobian_transpose(problem: Problem, trees: Array, constraints: Array, y: Array, out: Array) -> None:
+def multiply_jacobian_transpose(
+    problem: Problem, trees: Integers, constraints: Integers, y: Floats, out: Floats
+) -> None:
     """out = J^T y, for the velocities of some trees, of which these are all the constraints; y has a number a row."""
     for i in range(trees.shape[0]):
         tree = problem.trees[trees[i]]
@@ -145,7 +148,7 @@ def multiply_jacobian_transpose(problem: Problem, trees: Array, constraints: Arr
 
 
 @inlined
-def _add_three_rows(block: Block, gamma: Array, out: Array) -> None:
+def _add_three_rows(block: Block, gamma: Floats, out: Floats) -> None:
     """What contacts have: half the time of three single rows."""
     J, n, at, _ = block
     if n == 6:
@@ -158,7 +161,7 @@ def _add_three_rows(block: Block, gamma: Array, out: Array) -> None:
 
 
 @device
-def add_row(block: Block, r: int, value: Any, out: Array) -> None:
+def add_row(block: Block, r: int, value: Any, out: Floats) -> None:
     """out += value times one row of a block of J."""
     row, part = block.J[r * block.num_v : (r + 1) * block.num_v], out[block.first : block.first + block.num_v]
     for k in range(block.num_v):
@@ -166,7 +169,7 @@ def add_row(block: Block, r: int, value: Any, out: Array) -> None:
 
 
 @device
-def copy_columns(block: Block, is_left_out: Array, out: Block) -> None:
+def copy_columns(block: Block, is_left_out: Integers, out: Block) -> None:
     """Copies a block of J, with zeros in the columns of velocities that are left out; is_left_out: shape [num_v]."""
     n = block.num_v
     for r in range(block.J.shape[0] // n):
@@ -175,7 +178,7 @@ def copy_columns(block: Block, is_left_out: Array, out: Block) -> None:
 
 
 @device
-def dot_over_trees(problem: Problem, trees: Array, x: Array, y: Array) -> float:
+def dot_over_trees(problem: Problem, trees: Integers, x: Floats, y: Floats) -> float:
     """x . y over the velocities of some trees."""
     total = 0.0
     for i in range(trees.shape[0]):

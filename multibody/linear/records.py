@@ -6,13 +6,13 @@ trees. All blocks are by rows. What else a constraint says is for the laws of co
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from merganser.framework.native.memory.records_of_arrays import ArrayOf
-
-Array: TypeAlias = Any  # an array or a record
+from merganser.framework.native.memory.hinted_types import Floats
+from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
 
 HESSIAN_SIZE = 3  # numbers of G for each row; of a contact 9 in all, of which six are used
 
@@ -55,8 +55,11 @@ constraint_dtype = np.dtype(
     ]
 )
 
-Trees = Annotated[Array, ArrayOf(tree_dtype)]
-Constraints = Annotated[Array, ArrayOf(constraint_dtype)]
+# What kernels take, by the hints of their parameters (framework/native/memory/hinted_types.py).
+Tree = Annotated[Any, RecordOf(tree_dtype)]
+Trees = Annotated[NDArray[Any], ArrayOf(tree_dtype)]
+Constraint = Annotated[Any, RecordOf(constraint_dtype)]
+Constraints = Annotated[NDArray[Any], ArrayOf(constraint_dtype)]
 
 
 class Problem(NamedTuple):
@@ -68,8 +71,8 @@ class Problem(NamedTuple):
         matrix, jacobian: blocks of A and J, see contact/layout.py.
     """
 
-    settings: Array
-    trees: Array
-    matrix: Array
-    constraints: Array
-    jacobian: Array
+    settings: Any
+    trees: Trees
+    matrix: Floats
+    constraints: Constraints
+    jacobian: Floats

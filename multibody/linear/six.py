@@ -7,6 +7,7 @@ numbers (framework/native/memory/simd.py), the same takes a third of the time.
 from __future__ import annotations
 
 from merganser.framework.native import inlined
+from merganser.framework.native.memory.hinted_types import Floats
 from merganser.framework.native.memory.simd import (
     Lanes,
     element,
@@ -18,11 +19,10 @@ from merganser.framework.native.memory.simd import (
     where,
     with_element,
 )
-from merganser.multibody.linear.records import Array
 
 
 @inlined
-def add_contact_product_of_six(G: Array, left: Array, right: Array, start: int, width: int, panels: Array) -> None:
+def add_contact_product_of_six(G: Floats, left: Floats, right: Floats, start: int, width: int, panels: Floats) -> None:
     """Adds left^T G right to a block of a panel.
 
     Args:
@@ -47,7 +47,7 @@ def add_contact_product_of_six(G: Array, left: Array, right: Array, start: int, 
 
 @inlined
 def subtract_product_of_six(
-    left: int, right: int, width: int, num_panels: int, target: int, target_width: int, U: Array
+    left: int, right: int, width: int, num_panels: int, target: int, target_width: int, U: Floats
 ) -> None:
     """H_ij -= U_pi^T U_pj for panels p of free bodies that follow each other, with blocks i and j each.
 
@@ -100,7 +100,7 @@ def _subtract_outer(
 
 
 @inlined
-def factor_six(start: int, width: int, U: Array) -> bool:
+def factor_six(start: int, width: int, U: Floats) -> bool:
     """Turns a block H_pp into U_pp with U_pp^T U_pp = H_pp, whose diagonal is kept inverted.
 
     Args:
@@ -126,7 +126,7 @@ def factor_six(start: int, width: int, U: Array) -> bool:
 
 
 @inlined
-def divide_six_columns(start: int, width: int, column: int, U: Array) -> None:
+def divide_six_columns(start: int, width: int, column: int, U: Floats) -> None:
     """Turns six columns of H_pj into U_pp^-T H_pj, where U_pp starts at `start`; `column` is counted from there."""
     for i in range(6):
         at = start + i * width
@@ -138,7 +138,7 @@ def divide_six_columns(start: int, width: int, column: int, U: Array) -> None:
 
 
 @inlined
-def subtract_six_times(start: int, width: int, factor: int, target: int, U: Array, x: Array) -> None:
+def subtract_six_times(start: int, width: int, factor: int, target: int, U: Floats, x: Floats) -> None:
     """x_t -= B^T x_f for a block B of U, and parts of x that start at `target` and `factor`."""
     given, total = six_at(x, factor), six_at(x, target)
     for i in range(6):
@@ -147,7 +147,7 @@ def subtract_six_times(start: int, width: int, factor: int, target: int, U: Arra
 
 
 @inlined
-def subtract_times_six(start: int, width: int, factor: int, target: int, U: Array, x: Array) -> None:
+def subtract_times_six(start: int, width: int, factor: int, target: int, U: Floats, x: Floats) -> None:
     """x_t -= B x_f for a block B of U, and parts of x that start at `target` and `factor`."""
     given = six_at(x, factor)
     for i in range(6):
@@ -155,7 +155,7 @@ def subtract_times_six(start: int, width: int, factor: int, target: int, U: Arra
 
 
 @inlined
-def three_rows_times_six(start: int, at: int, J: Array, x: Array) -> tuple[float, float, float]:
+def three_rows_times_six(start: int, at: int, J: Floats, x: Floats) -> tuple[float, float, float]:
     """Products of three rows of six numbers of J with a part of x."""
     given = six_at(x, at)
     return (
@@ -166,7 +166,7 @@ def three_rows_times_six(start: int, at: int, J: Array, x: Array) -> tuple[float
 
 
 @inlined
-def add_three_rows_of_six(start: int, at: int, y_0: float, y_1: float, y_2: float, J: Array, x: Array) -> None:
+def add_three_rows_of_six(start: int, at: int, y_0: float, y_1: float, y_2: float, J: Floats, x: Floats) -> None:
     """Adds the sum of three rows of six numbers of J, times y, to a part of x."""
     total = fused(y_0, six_at(J, start), six_at(x, at))
     total = fused(y_1, six_at(J, start + 6), total)

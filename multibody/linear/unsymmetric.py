@@ -16,11 +16,12 @@ Source: T. Davis, Direct Methods for Sparse Linear Systems (2006), chapter 6.
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.linear.factorization import subtract_from_others, subtract_from_own, update_panel
 from merganser.multibody.linear.hessian import add_product, add_rows, find_block, find_trees, is_zero, set_matrix
 from merganser.multibody.linear.ordering import Pattern
 from merganser.multibody.linear.products import Block
-from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Problem
+from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem, Trees
 
 # ---------------------------------------------------------------------- assembly
 
@@ -29,10 +30,10 @@ from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Array, Pro
 def assemble_panels(
     problem: Problem,
     num_panels: int,
-    constraints: Array,  # of the island
+    constraints: Integers,  # of the island
     pattern: Pattern,
-    hessian: Array,  # G, of contacts [G_11 G_12 G_1n; G_12 G_22 G_2n; 0 0 G_nn]; shape [HESSIAN_SIZE num_rows]
-    panels_out: Array,
+    hessian: Floats,  # G, of contacts [G_11 G_12 G_1n; G_12 G_22 G_2n; 0 0 G_nn]; shape [HESSIAN_SIZE num_rows]
+    panels_out: Floats,
 ) -> None:
     """Computes the panels of K."""
     half = pattern.panel_start[num_panels]
@@ -56,14 +57,14 @@ def assemble_panels(
 @device
 def _add_block(
     pattern: Pattern,
-    G: Array,  # of a contact
+    G: Floats,  # of a contact
     is_transposed: bool,  # whether G^T is meant
     p: int,  # positions p <= q of the trees
     J_p: Block,
     q: int,
     J_q: Block,
     panels_from: int,  # where the panels start
-    panels: Array,
+    panels: Floats,
 ) -> None:
     """J_p^T G J_q, or J_p^T G^T J_q, to the block of positions p and q."""
     width, start = pattern.panel_width[p], panels_from + find_block(pattern, p, q)
@@ -78,7 +79,7 @@ def _add_block(
 
 
 @device
-def factor_panels(trees: Array, pattern: Pattern, num_panels: int, panels: Array, pivots_out: Array) -> bool:
+def factor_panels(trees: Trees, pattern: Pattern, num_panels: int, panels: Floats, pivots_out: Floats) -> bool:
     """Factors K in place.
 
     Args:
@@ -106,7 +107,7 @@ def factor_panels(trees: Array, pattern: Pattern, num_panels: int, panels: Array
 
 
 @device
-def factor_block(n: int, start: int, width: int, K: Array, pivots: Array) -> bool:
+def factor_block(n: int, start: int, width: int, K: Floats, pivots: Floats) -> bool:
     """L_p and R_p of (1), in place of K_pp; L has ones on its diagonal."""
     for k in range(n):
         best = k
@@ -128,7 +129,7 @@ def factor_block(n: int, start: int, width: int, K: Array, pivots: Array) -> boo
 
 
 @device
-def _divide_column(n: int, start: int, column: int, width: int, K: Array, pivots: Array) -> None:
+def _divide_column(n: int, start: int, column: int, width: int, K: Floats, pivots: Floats) -> None:
     """L_jp^T = K_pp^-T K_jp^T = P^T L_p^-T R_p^-T K_jp^T of (1), for all j; `column` is where that panel starts."""
     for i in range(n):
         for k in range(i):
@@ -148,7 +149,7 @@ def _divide_column(n: int, start: int, column: int, width: int, K: Array, pivots
 
 
 @inlined
-def _subtract_row(scale: float, source: int, target: int, first: int, end: int, K: Array) -> None:
+def _subtract_row(scale: float, source: int, target: int, first: int, end: int, K: Floats) -> None:
     """Rows of a panel, of which those columns count that are from the first on, and before the end."""
     given, row = K[source + first : source + end], K[target + first : target + end]
     for j in range(end - first):
@@ -156,7 +157,7 @@ def _subtract_row(scale: float, source: int, target: int, first: int, end: int, 
 
 
 @inlined
-def _exchange(first: int, second: int, size: int, K: Array) -> None:
+def _exchange(first: int, second: int, size: int, K: Floats) -> None:
     for j in range(size):
         K[first + j], K[second + j] = K[second + j], K[first + j]
 
@@ -165,7 +166,7 @@ def _exchange(first: int, second: int, size: int, K: Array) -> None:
 
 
 @device
-def solve_panels(trees: Array, pattern: Pattern, num_panels: int, panels: Array, pivots: Array, x: Array) -> None:
+def solve_panels(trees: Trees, pattern: Pattern, num_panels: int, panels: Floats, pivots: Floats, x: Floats) -> None:
     """Solves K x = b in place, on generalized velocities in their own order, shape [num_v]."""
     half = pattern.panel_start[num_panels]
     for p in range(num_panels):
@@ -179,7 +180,7 @@ def solve_panels(trees: Array, pattern: Pattern, num_panels: int, panels: Array,
 
 
 @device
-def solve_block(n: int, start: int, width: int, K: Array, pivots: Array, x: Array) -> None:
+def solve_block(n: int, start: int, width: int, K: Floats, pivots: Floats, x: Floats) -> None:
     """x = K_pp^-1 x."""
     for k in range(n):
         best = int(pivots[k])

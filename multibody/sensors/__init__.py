@@ -6,12 +6,15 @@ from merganser.multibody.sensors.camera_config import CameraConfig
 from merganser.multibody.sensors.inertial import Accelerometer, Accelerometer_, Gyroscope, Gyroscope_
 from merganser.multibody.sensors.mjcf_cameras import AddMjcfCameras, GetMjcfCameraConfigs
 from merganser.multibody.sensors.mjcf_sensors import AddMjcfSensors, MjcfSensors
+from merganser.multibody.sensors.plant_sensors import AddSensor, PlantSensors
+from merganser.multibody.sensors.sensor_kind import SensorKind
 
 __all__ = [
     "Accelerometer",
     "Accelerometer_",
     "AddMjcfCameras",
     "AddMjcfSensors",
+    "AddSensor",
     "ApplyCameraConfig",
     "BeamModel",
     "BeamModelParams",
@@ -20,6 +23,8 @@ __all__ = [
     "Gyroscope",
     "Gyroscope_",
     "MjcfSensors",
+    "PlantSensors",
     "RotaryEncoders",
     "RotaryEncoders_",
+    "SensorKind",
 ]

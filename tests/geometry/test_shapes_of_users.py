@@ -180,6 +180,8 @@ def test_what_a_kind_does_not_say_is_refused_by_the_name_of_the_shape():
         CalcSpatialInertia(Plain(), 1.0)
     with pytest.raises(TypeError, match=r"must be one of 'point', 'segment', 'box', .*; it is 'ball'"):
         ProximityArrays([of_kind(ShapeKind(core=lambda shape: Core("ball")))], [0])
+    with pytest.raises(TypeError, match=r"\w+.kind must be a ShapeKind, not <function"):
+        of_kind(lambda shape, n: n)
     bad = of_kind(ShapeKind(support=lambda shape, n: n[:-1]))
     with pytest.raises(RuntimeError, match=r"support function of .* must give 4098 finite points.* gave \(4097, 3\)"):
         ProximityArrays([bad], [0])

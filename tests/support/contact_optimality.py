@@ -53,7 +53,7 @@ def measure_optimality(plant: Any, context: Any, step: StepData, v_next: Array, 
     room = plant._views.workspace(context).step_buffers
     (out,), trees = room.results, room.model.contact.trees.trees
     problem = out.problem
-    n, num_rows = int(problem.counts[0]), int(problem.counts[1])
+    n, num_rows = int(problem.counts[0]["constraints"]), int(problem.counts[0]["rows"])
     constraints, rows, gamma = problem.constraints[:n], problem.rows[:num_rows], out.impulses[:num_rows]
     J = dense_jacobian(trees, constraints, problem.jacobian, num_rows, len(step.v))
     violation, alone = 0.0, _drives_alone(constraints, len(trees))

@@ -30,6 +30,7 @@ from merganser.multibody.contact.layout import (
     Solution,
     SolverWork,
     StepProblem,
+    law_dtype,
     result_dtype,
     row_dtype,
 )
@@ -314,10 +315,11 @@ class ContactProblem:
         while status == NO_CAPACITY:
             work = np.empty(workspace_size(self._num_v, len(rows), len(flat), len(jacobian), factor))
             integer_work = np.empty(integer_workspace_size(self._num_v, len(trees), len(constraints), pairs), np.int64)
+            laws = np.empty(len(rows), law_dtype)
             problem = StepProblem(
                 self.time_step, settings, trees, flat, locked, v_in, v_star_in, v_in, 0, constraints, rows, jacobian
             )
-            status = solve(problem, SolverWork(pairs, work, integer_work), Solution(v_out, impulses, result))
+            status = solve(problem, SolverWork(pairs, laws, work, integer_work), Solution(v_out, impulses, result))
             pairs, factor = max(pairs, int(result["blocks_needed"])), max(factor, int(result["factor_needed"]))
         if status < 0:
             raise ContactSolverError(self._explain(status, result))

@@ -39,7 +39,6 @@ from merganser.multibody.kernels.layout import Parameters, Positions, Topology, 
 from merganser.multibody.kernels.spatial import Vector3, set_vector, vector
 from merganser.multibody.kernels.step import advance_positions
 from merganser.multibody.kernels.velocity import calc_kinematics
-from merganser.multibody.linear.records import Array
 
 
 @kernel
@@ -70,7 +69,7 @@ def start_motion(
 
 
 @device
-def _point_in_world(position: Array, mobod: int, p_BP: Array) -> Vector3:
+def _point_in_world(position: Positions, mobod: int, p_BP: Floats) -> Vector3:
     """p_WP = p_WoBo_W + R_WB p_BP."""
     R, p = position[mobod]["R_WB"], position[mobod]["p_WoBo_W"]
     x, y, z = p_BP[0], p_BP[1], p_BP[2]

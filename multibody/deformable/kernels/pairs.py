@@ -35,13 +35,16 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import FloatTable, Integers, IntegerTable, Poses
-from merganser.framework.native.memory.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, NORMAL, PRESSURE
 from merganser.geometry.hydroelastic.layout import Meshes
 from merganser.multibody.contact.contact_pairs import (
+    LEAST_AREA,
+    LEAST_GRADIENT,
     OF_FACE,
     ContactPairs,
     Materials,
@@ -51,12 +54,9 @@ from merganser.multibody.contact.contact_pairs import (
 )
 from merganser.multibody.contact.layout import SAP, Count
 from merganser.multibody.kernels.spatial import Vector3, cross, dot, set_vector, subtract, vector
-from merganser.multibody.linear.records import Array
 
 SURFACE_STIFFNESS = 1e8  # C_D [Pa/m]
 MOST_NODES = 4  # that an end hangs on
-_LEAST_AREA = 1e-14  # [m²], as of other faces
-_LEAST_GRADIENT = 1e-14  # [Pa/m]
 
 # What an end of a pair hangs on, where that is no rigid body.
 end_dtype = np.dtype(
@@ -76,8 +76,10 @@ row_dtype = np.dtype(
 )
 
 
-Ends = Annotated[Array, ArrayOf(end_dtype, 2)]  # as kernels take them
-MeshRows = Annotated[Array, ArrayOf(row_dtype)]
+End = Annotated[Any, RecordOf(end_dtype)]
+Ends = Annotated[NDArray[Any], ArrayOf(end_dtype, 2)]  # of the two sides of each pair
+MeshRow = Annotated[Any, RecordOf(row_dtype)]
+MeshRows = Annotated[NDArray[Any], ArrayOf(row_dtype)]
 
 
 @kernel
@@ -104,12 +106,12 @@ def make_deformable_pairs(
         face, e, f = faces_in[i], owners_in[i, 2], owners_in[i, 3]
         m, n = candidates_in[owners_in[i, 0], 0], candidates_in[owners_in[i, 0], 1]
         M, N, pair = materials[m], materials[n], pairs_out[count]
-        if not face[AREA] > _LEAST_AREA:
+        if not face[AREA] > LEAST_AREA:
             continue
         p_WC = vector(face[CENTROID:])
         if mesh_rows[m]["body"] < 0:
             growth = dot(vector(face[NORMAL:]), vector(face[GRAD_M:]))
-            if not growth > _LEAST_GRADIENT:
+            if not growth > LEAST_GRADIENT:
                 continue
             volume = _volume(vertices, opposite[f], elements[f, 0], elements[f, 1], elements[f, 2])
             if not volume > 0.0:
@@ -139,7 +141,7 @@ def make_deformable_pairs(
 
 
 @device
-def _volume(vertices: Array, a: int, b: int, c: int, d: int) -> float:
+def _volume(vertices: FloatTable, a: int, b: int, c: int, d: int) -> float:
     """Six times the volume of a tetrahedron, positive if b, c, d are clockwise seen from a."""
     p = vector(vertices[a])
     u, v, w = (
@@ -149,7 +151,7 @@ def _volume(vertices: Array, a: int, b: int, c: int, d: int) -> float:
 
 
 @device
-def _set_end_of_triangle(row: Array, vertices: Array, triangle: Array, p_WC: Vector3, end_out: Any) -> None:
+def _set_end_of_triangle(row: MeshRow, vertices: FloatTable, triangle: Integers, p_WC: Vector3, end_out: Any) -> None:
     """The end at a point of a triangle, with the weights of equation (3)."""
     a, b, c = vector(vertices[triangle[0]]), vector(vertices[triangle[1]]), vector(vertices[triangle[2]])
     n = cross(subtract(b, a), subtract(c, a))
@@ -164,7 +166,7 @@ def _set_end_of_triangle(row: Array, vertices: Array, triangle: Array, p_WC: Vec
 
 
 @device
-def _set_end_of_tetrahedron(row: Array, vertices: Array, corners: Array, p_WC: Vector3, end_out: Any) -> bool:
+def _set_end_of_tetrahedron(row: MeshRow, vertices: FloatTable, corners: Integers, p_WC: Vector3, end_out: Any) -> bool:
     """The end at a point of a tetrahedron, with the weights of equation (3); False if it is inside out."""
     volume = _volume(vertices, corners[0], corners[1], corners[2], corners[3])
     if not volume > 0.0:

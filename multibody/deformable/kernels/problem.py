@@ -27,7 +27,8 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.contact.contact_pairs import ContactPairs
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.multibody.contact.contact_pairs import ContactPair, ContactPairs
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.contact.plant_forces import push, report_contact
 from merganser.multibody.contact.plant_layout import PlantTrees, ProblemArrays, ProblemTrees
@@ -39,12 +40,12 @@ from merganser.multibody.contact.plant_problem import (
     set_holonomic,
     tangents_of,
 )
-from merganser.multibody.deformable.kernels.pairs import MOST_NODES, Ends
+from merganser.multibody.deformable.kernels.pairs import MOST_NODES, End, Ends
 from merganser.multibody.deformable.kernels.records import Fixed, Motion, Participants
 from merganser.multibody.kernels.layout import Positions
 from merganser.multibody.kernels.spatial import Vector3, add, scaled, vector
 from merganser.multibody.linear.products import add_row, block_of, num_ends, tree_of
-from merganser.multibody.linear.records import Array
+from merganser.multibody.linear.records import Constraint, Constraints, Trees
 
 
 @kernel
@@ -62,7 +63,7 @@ def find_participants(
 ) -> Count:
     """Adds the trees of bodies that take part; returns how many pairs have a side that can move."""
     _mark(taking_part, pairs_io, ends_io, fixed_in)
-    num_v = trees_io.counts[1]
+    num_v = trees_io.counts[0]["velocities"]
     _add_trees(taking_part, trees_io)
     for b in range(taking_part.tree_of_body.shape[0]):
         first = taking_part.first_vertices[b]
@@ -74,7 +75,7 @@ def find_participants(
 
 
 @device
-def _mark(taking_part: Participants, pairs: Array, ends: Array, fixed: Array) -> None:
+def _mark(taking_part: Participants, pairs: ContactPairs, ends: Ends, fixed: Fixed) -> None:
     """Lists the vertices that take part, and their columns."""
     columns, first_vertices, count = taking_part.columns, taking_part.first_vertices, 0
     for k in range(columns.shape[0]):
@@ -105,7 +106,8 @@ def _mark(taking_part: Participants, pairs: Array, ends: Array, fixed: Array) ->
 @device
 def _add_trees(taking_part: Participants, trees: ProblemTrees) -> None:
     """Adds a tree for each body that takes part."""
-    num_trees, num_v, size = trees.counts[0], trees.counts[1], trees.counts[2]
+    counts = trees.counts[0]
+    num_trees, num_v, size = counts["trees"], counts["velocities"], counts["matrix"]
     for b in range(taking_part.tree_of_body.shape[0]):
         taking_part.tree_of_body[b] = -1
         n = 3 * (taking_part.starts[b + 1] - taking_part.starts[b])
@@ -114,11 +116,11 @@ def _add_trees(taking_part: Participants, trees: ProblemTrees) -> None:
             tree["v_start"], tree["num_v"], tree["matrix_start"] = num_v, n, size
             taking_part.tree_of_body[b] = num_trees
             num_trees, num_v, size = num_trees + 1, num_v + n, size + n * n
-    trees.counts[0], trees.counts[1], trees.counts[2] = num_trees, num_v, size
+    counts["trees"], counts["velocities"], counts["matrix"] = num_trees, num_v, size
 
 
 @device
-def _drop_held(of_mobod: Array, tree_of_body: Array, pairs: Array, ends: Array) -> int:
+def _drop_held(of_mobod: Integers, tree_of_body: Integers, pairs: ContactPairs, ends: Ends) -> int:
     """Moves pairs with at least one side that can move to the front; returns how many these are."""
     count = 0
     for i in range(pairs.shape[0]):
@@ -154,7 +156,7 @@ def pose_deformables(
     Nothing is added where there is too little room for these.
     """
     trees = trees_in.trees
-    needed = problem_io.counts[2] + _size_of_blocks(plant, trees, taking_part, pairs_in, ends_in, fixed_in)
+    needed = problem_io.counts[0]["jacobian"] + _size_of_blocks(plant, trees, taking_part, pairs_in, ends_in, fixed_in)
     if needed <= problem_io.jacobian.shape[0]:
         _add_contacts(plant, trees, beta, taking_part, pairs_in, ends_in, position_in, problem_io)
         _add_fixed_vertices(plant, trees, time_step, taking_part, fixed_in, position_mid_in, problem_io)
@@ -163,7 +165,7 @@ def pose_deformables(
 
 @device
 def _size_of_blocks(
-    plant: PlantTrees, trees: Array, taking_part: Participants, pairs: Array, ends: Array, fixed: Array
+    plant: PlantTrees, trees: Trees, taking_part: Participants, pairs: ContactPairs, ends: Ends, fixed: Fixed
 ) -> int:
     """How many numbers the blocks of J have."""
     size = 0
@@ -180,7 +182,7 @@ def _size_of_blocks(
 
 
 @device
-def _range_of(trees: Array, taking_part: Participants, tree: int, end: Array) -> tuple[int, int]:
+def _range_of(trees: Trees, taking_part: Participants, tree: int, end: End) -> tuple[int, int]:
     """First column and number of columns of the block of J of an end, 0 without one.
 
     Of deformable bodies it has those from the first of the end's vertices to the last one.
@@ -200,15 +202,15 @@ def _range_of(trees: Array, taking_part: Participants, tree: int, end: Array) ->
 
 @device
 def _add_contacts(
-    plant: PlantTrees, trees: Array, beta: float, taking_part: Participants, pairs: Array, ends: Array,
-    position: Array, problem: ProblemArrays,
+    plant: PlantTrees, trees: Trees, beta: float, taking_part: Participants, pairs: ContactPairs, ends: Ends,
+    position: Positions, problem: ProblemArrays,
 ) -> None:  # fmt: skip
     """Adds the constraints of contacts.
 
     As in plant_problem.py, bodies A and B of the solver are B and A of the pair.
     """
-    counts, jacobian = problem.counts, problem.jacobian
-    c, row, place = counts[0], counts[1], counts[2]
+    counts, jacobian = problem.counts[0], problem.jacobian
+    c, row, place = counts["constraints"], counts["rows"], counts["jacobian"]
     for i in range(pairs.shape[0]):
         pair, record = pairs[i], problem.constraints[c]
         tree_A = _tree_of(plant, taking_part.tree_of_body, pair["mobod_A"], ends[i, 0])
@@ -223,11 +225,11 @@ def _add_contacts(
             mobod = pair["mobod_A"] if side == 0 else pair["mobod_B"]
             _add_end(plant, trees, taking_part, pair, mobod, end, sign, tree, position, record, jacobian)
         c, row = c + 1, row + 3
-    counts[0], counts[1], counts[2] = c, row, place
+    counts["constraints"], counts["rows"], counts["jacobian"] = c, row, place
 
 
 @device
-def _tree_of(plant: PlantTrees, tree_of_body: Array, mobod: int, end: Array) -> int:
+def _tree_of(plant: PlantTrees, tree_of_body: Integers, mobod: int, end: End) -> int:
     """The tree of an end, -1 if it cannot move."""
     tree: int = plant.of_mobod[mobod] if end["body"] < 0 else tree_of_body[end["body"]]
     return tree
@@ -235,8 +237,8 @@ def _tree_of(plant: PlantTrees, tree_of_body: Array, mobod: int, end: Array) -> 
 
 @device
 def _add_end(
-    plant: PlantTrees, trees: Array, taking_part: Participants, pair: Array, mobod: int, end: Array, sign: float,
-    tree: int, position: Array, record: Array, jacobian: Array,
+    plant: PlantTrees, trees: Trees, taking_part: Participants, pair: ContactPair, mobod: int, end: End, sign: float,
+    tree: int, position: Positions, record: Constraint, jacobian: Floats,
 ) -> None:  # fmt: skip
     """Adds the velocity of an end along t1, t2 and n, equation (2)."""
     n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
@@ -262,12 +264,12 @@ def _add_end(
 
 @device
 def _add_fixed_vertices(
-    plant: PlantTrees, trees: Array, time_step: float, taking_part: Participants, fixed: Array, position_mid: Array,
+    plant: PlantTrees, trees: Trees, time_step: float, taking_part: Participants, fixed: Fixed, position_mid: Positions,
     problem: ProblemArrays,
 ) -> None:  # fmt: skip
     """Adds the constraints of equation (3)."""
-    counts, jacobian = problem.counts, problem.jacobian
-    c, row, place = counts[0], counts[1], counts[2]
+    counts, jacobian = problem.counts[0], problem.jacobian
+    c, row, place = counts["constraints"], counts["rows"], counts["jacobian"]
     i = 0
     while i < fixed.shape[0]:
         end = i
@@ -291,7 +293,7 @@ def _add_fixed_vertices(
                 problem.rows[row + at + r]["g"] = fixed[k]["p_WP"][r] - p_WQ[r]
                 problem.rows[row + at + r]["bias"] = -fixed[k]["bias"][r]
         i, c, row = end, c + 1, row + 3 * (end - i)
-    counts[0], counts[1], counts[2] = c, row, place
+    counts["constraints"], counts["rows"], counts["jacobian"] = c, row, place
 
 
 @kernel
@@ -299,11 +301,11 @@ def push_by_fixed_vertices(
     # Model:
     time_step: float,  # h [s]
     # In:
-    fixed_in: Array,
-    impulses_in: Array,  # of the rows of equation (3), shape [3 num_fixed]
-    position_in: Array,
+    fixed_in: Fixed,
+    impulses_in: Floats,  # of the rows of equation (3), shape [3 num_fixed]
+    position_in: Positions,
     # Out:
-    F_Bo_W_io: Array,  # forces on rigid bodies are added, shape [num_mobods, 6]
+    F_Bo_W_io: FloatTable,  # forces on rigid bodies are added, shape [num_mobods, 6]
 ) -> None:
     """Adds what fixed vertices exert on rigid bodies."""
     for k in range(fixed_in.shape[0]):
@@ -315,22 +317,22 @@ def push_by_fixed_vertices(
 @kernel
 def calc_deformable_forces(
     # Model:
-    trees: Array,
+    trees: Trees,
     num_v: int,  # of the plant
     time_step: float,  # h [s]
     # In: as the solver has left it
     first: int,  # the constraint of the first pair
-    pairs_in: Array,
-    ends_in: Array,
-    position_in: Array,
-    v_next_in: Array,  # of all trees
-    constraints_in: Array,
-    jacobian_in: Array,
-    impulses_in: Array,
+    pairs_in: ContactPairs,
+    ends_in: Ends,
+    position_in: Positions,
+    v_next_in: Floats,  # of all trees
+    constraints_in: Constraints,
+    jacobian_in: Floats,
+    impulses_in: Floats,
     # Out:
-    F_Bo_W_io: Array,  # forces on rigid bodies are added, shape [num_mobods, 6]
-    tau_io: Array,  # generalized forces of contacts are added, shape [num_v]
-    forces_out: Array,  # of each pair, see plant_layout.py, shape [num_pairs, NUM_FORCE_VALUES]
+    F_Bo_W_io: FloatTable,  # forces on rigid bodies are added, shape [num_mobods, 6]
+    tau_io: Floats,  # generalized forces of contacts are added, shape [num_v]
+    forces_out: FloatTable,  # of each pair, see plant_layout.py, shape [num_pairs, NUM_FORCE_VALUES]
 ) -> None:
     """Computes the forces of contacts with deformable bodies."""
     for i in range(pairs_in.shape[0]):
@@ -349,6 +351,6 @@ def calc_deformable_forces(
 
 
 @device
-def _push_on_rigid(position: Array, F: Array, mobod: int, end: Array, p_WC: Vector3, f: Vector3) -> None:
+def _push_on_rigid(position: Positions, F: FloatTable, mobod: int, end: End, p_WC: Vector3, f: Vector3) -> None:
     if end["body"] < 0:
         push(position, F, mobod, p_WC, (0.0, 0.0, 0.0), f)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.native.memory.hinted_types import (
     Floats,
@@ -22,7 +23,6 @@ from merganser.multibody.contact.contact_pairs import ContactPairs, Materials
 from merganser.multibody.deformable.kernels.pairs import Ends, MeshRows
 from merganser.multibody.fem.layout import BodyArrays, StepWork
 from merganser.multibody.kernels.layout import Positions, Velocities
-from merganser.multibody.linear.records import Array
 
 # A vertex P of a deformable body that is fixed to a point Q of a rigid body B that can move.
 fixed_dtype = np.dtype(
@@ -38,7 +38,7 @@ fixed_dtype = np.dtype(
         ("bias", np.float64, (3,)),  # of v_P, see motion.py [m/s]
     ]
 )
-Fixed = Annotated[Array, ArrayOf(fixed_dtype)]
+Fixed = Annotated[NDArray[Any], ArrayOf(fixed_dtype)]
 
 
 class SoftBody(NamedTuple):

@@ -19,15 +19,20 @@ from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _Frame = tuple[BodyReference, RigidTransform]
-_OF_SITE = ("accelerometer", "velocimeter", "gyro", "force", "torque", "magnetometer", "touch", "rangefinder")
-_OF_JOINT = ("jointpos", "jointvel", "jointlimitpos", "jointlimitvel", "jointactuatorfrc", "ballquat", "ballangvel")
-_OF_TENDON = ("tendonpos", "tendonvel", "tendonlimitpos", "tendonlimitvel")
-_OF_ACTUATOR = ("actuatorpos", "actuatorvel", "actuatorfrc")
-_OF_FRAME = (
-    "framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", "framelinvel", "frameangvel", "framelinacc",
-    "frameangacc",
-)  # fmt: skip
-_OF_SUBTREE = ("subtreecom", "subtreelinvel", "subtreeangmom")
+# Sensors, by what they are of.
+_SENSORS = {
+    "site": ("accelerometer", "velocimeter", "gyro", "force", "torque", "magnetometer", "touch", "rangefinder"),
+    "joint": ("jointpos", "jointvel", "jointlimitpos", "jointlimitvel", "jointactuatorfrc", "ballquat", "ballangvel"),
+    "tendon": ("tendonpos", "tendonvel", "tendonlimitpos", "tendonlimitvel"),
+    "actuator": ("actuatorpos", "actuatorvel", "actuatorfrc"),
+    "body": ("subtreecom", "subtreelinvel", "subtreeangmom"),
+    "frames": (
+        "framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", "framelinvel", "frameangvel", "framelinacc",
+        "frameangacc", "insidesite", "camprojection",
+    ),
+    "nothing": ("clock",),
+}  # fmt: skip
+_OF = {kind: what for what, kinds in _SENSORS.items() for kind in kinds}
 _OBJECTS = ("site", "body", "xbody", "geom", "camera")
 _NAMED = {"xbody": "body"}  # whose name is that of another kind
 _LEFT_OUT = {
@@ -78,43 +83,31 @@ class _SensorWriter:
         elif kind == "rangefinder" and ("camera" in node.attributes or node.attributes.get("data", "dist") != "dist"):
             what = "<rangefinder> of a camera, or with other data than distances, is left out: take a depth image"
             self.report.add(node.location, what)
-        elif kind in _OF_SITE:
-            self._add_of(node, [("site", node.require_attribute("site"))])
-        elif kind in _OF_FRAME:
+        elif kind not in _OF:
+            self.report.add(node.location, f"<{kind}> is unknown in <sensor>; left out")
+        elif _OF[kind] == "frames":
             self._add_of_frames(node)
-        elif kind in _OF_JOINT:
-            self._add_of(node, [("joint", node.require_attribute("joint"))])
-        elif kind in _OF_TENDON:
-            self._add_of(node, [("tendon", node.require_attribute("tendon"))])
-        elif kind in _OF_SUBTREE:
-            self._add_of(node, [("body", node.require_attribute("body"))])
-        elif kind in _OF_ACTUATOR:
+        elif _OF[kind] == "actuator":
             self._add_of_actuator(node)
-        elif kind == "insidesite":
-            self._add_inside(node)
-        elif kind == "camprojection":
-            self._add_projection(node)
-        elif kind == "clock":
+        elif _OF[kind] == "nothing":
             self._write(node, (), {})
         else:
-            self.report.add(node.location, f"<{kind}> is unknown in <sensor>; left out")
-
-    def _add_of(self, node: XmlNode, references: list[tuple[str, str]]) -> None:
-        for copies, things in self.placement.names.combinations(node, references):
-            what, why = self._describe(node, things[0])
-            if why:
-                self.report.add(node.location, f"<{node.tag}> in <sensor> is left out: {why}")
-            else:
-                self._write(node, copies, what)
+            references = [(_OF[kind], node.require_attribute(_OF[kind]))]
+            for copies, things in self.placement.names.combinations(node, references):
+                found, why = self._describe(node, things[0])
+                if why:
+                    self.report.add(node.location, f"<{kind}> in <sensor> is left out: {why}")
+                else:
+                    self._write(node, copies, found)
 
     def _describe(self, node: XmlNode, thing: Any) -> tuple[dict[str, Any], str]:
         """The object of a sensor of one thing, or why it is left out."""
         kind = node.tag
-        if kind in _OF_SITE:
+        if _OF[kind] == "site":
             return self._of_site(node, *thing)
-        if kind in _OF_SUBTREE:
+        if _OF[kind] == "body":
             return {"bodies": tuple(map(self.model.reference, self.model.subtree(self.model.link_of[thing])))}, ""
-        if kind in _OF_TENDON:
+        if _OF[kind] == "tendon":
             if not isinstance(thing, FixedTendon):
                 return {}, "its tendon is one along a path"
             joints = tuple((joint.name, c) for joint, c in thing.coefficients.items())
@@ -151,19 +144,37 @@ class _SensorWriter:
     # -- frames ----------------------------------------------------------------------------------------------
 
     def _add_of_frames(self, node: XmlNode) -> None:
-        references = []
-        for of_type, of_name in (("objtype", "objname"), ("reftype", "refname")):
-            if of_type == "objtype" or node.attributes.get(of_name):
-                kind = node.require_attribute(of_type)
-                node.expect_one_of(kind, _OBJECTS, f"value of attribute '{of_type}' of <{node.tag}>")
-                references.append((kind, node.require_attribute(of_name)))
+        """A sensor of a frame, and perhaps of another one that it is measured against."""
+        if node.tag == "camprojection":
+            references = [(kind, node.require_attribute(kind)) for kind in ("site", "camera")]
+        else:
+            references = [self._frame_reference(node, "objtype", "objname")]
+            if node.tag == "insidesite":
+                references.append(("site", node.require_attribute("site")))
+            elif node.attributes.get("refname"):
+                references.append(self._frame_reference(node, "reftype", "refname"))
         names = [(_NAMED.get(kind, kind), name) for kind, name in references]
         for copies, things in self.placement.names.combinations(node, names):
-            frames = [self._frame_of(kind, thing) for (kind, _), thing in zip(references, things)]
-            if None in frames:
-                self.report.add(node.location, f"<{node.tag}> in <sensor> is left out: {_NO_FRAME}")
-            else:
-                self._write(node, copies, {"frames": tuple(frames)})
+            found = [self._frame_of(kind, thing) for (kind, _), thing in zip(references, things)]
+            frames = [frame for frame in found if frame is not None]
+            if len(frames) < len(found):
+                why = _NO_CAMERA if node.tag == "camprojection" else _NO_FRAME
+                self.report.add(node.location, f"<{node.tag}> in <sensor> is left out: {why}")
+                continue
+            what: dict[str, Any] = {"frames": tuple(frames)}
+            if node.tag == "insidesite":
+                what["shape"] = _shape_of_site(things[1][1].node)
+            elif node.tag == "camprojection":
+                seen, (body, X_BE) = frames
+                image = read_image(things[1][1])
+                what["frames"] = seen, (body, X_BE @ X_EC)
+                what["constants"] = np.array([*image.focal_lengths(), 0.5 * image.width, 0.5 * image.height])
+            self._write(node, copies, what)
+
+    def _frame_reference(self, node: XmlNode, of_type: str, of_name: str) -> tuple[str, str]:
+        kind = node.require_attribute(of_type)
+        node.expect_one_of(kind, _OBJECTS, f"value of attribute '{of_type}' of <{node.tag}>")
+        return kind, node.require_attribute(of_name)
 
     def _frame_of(self, kind: str, thing: Any) -> _Frame | None:
         """The frame of a thing in MuJoCo, if it has one here."""
@@ -190,31 +201,6 @@ class _SensorWriter:
 
     def _frame(self, link: MjcfLink, X_BF: RigidTransform) -> _Frame:
         return self.model.reference(link), X_BF
-
-    def _add_inside(self, node: XmlNode) -> None:
-        """A sensor of whether something is inside of a site."""
-        kind = node.expect_one_of(node.require_attribute("objtype"), _OBJECTS, "value of attribute 'objtype'")
-        references = [(_NAMED.get(kind, kind), node.require_attribute("objname"))]
-        references.append(("site", node.require_attribute("site")))
-        for copies, (thing, site) in self.placement.names.combinations(node, references):
-            frame, around = self._frame_of(kind, thing), self._frame_of("site", site)
-            if frame is None or around is None:
-                self.report.add(node.location, f"<{node.tag}> in <sensor> is left out: {_NO_FRAME}")
-            else:
-                self._write(node, copies, {"frames": (frame, around), "shape": _shape_of_site(site[1].node)})
-
-    def _add_projection(self, node: XmlNode) -> None:
-        """A sensor of where a site is in the image of a camera."""
-        references = [(kind, node.require_attribute(kind)) for kind in ("site", "camera")]
-        for copies, (site, camera) in self.placement.names.combinations(node, references):
-            seen, eye = self._frame_of("site", site), self._frame_of("camera", camera)
-            if seen is None or eye is None:
-                why = "its camera is not fixed to a body, or is left out"
-                self.report.add(node.location, f"<{node.tag}> in <sensor> is left out: {why}")
-            else:
-                image = read_image(camera[1])
-                numbers = np.array([*image.focal_lengths(), 0.5 * image.width, 0.5 * image.height])
-                self._write(node, copies, {"frames": (seen, (eye[0], eye[1] @ X_EC)), "constants": numbers})
 
     # -- actuators, and what all have in common --------------------------------------------------------------
 
@@ -244,6 +230,7 @@ _ATTRIBUTES = (
     "name", "cutoff", "noise", "user", "interp", "site", "joint", "tendon", "actuator", "body", "camera", "data",
     "objtype", "objname", "reftype", "refname",
 )  # fmt: skip
+_NO_CAMERA = "its camera is not fixed to a body, or is left out"
 _NO_FRAME = "it is about a mesh, whose frame is another one here, or about what is left out"
 
 

@@ -183,7 +183,7 @@ class ContactGradients:
                 found, pairs, faces = self._find_in_lanes(context, out)
                 found = self._with_faces(found, faces, pairs)
                 of_step, work = self._start(out, found, pairs, drives, x_free[num_q:])
-            status = of_step.solve(out.problem.counts[:2].copy(), out.v_next, x_free[num_q:].lanes, n > 0, work)
+            status = of_step.solve(out.problem.counts.copy(), out.v_next, x_free[num_q:].lanes, n > 0, work)
             assert status != LACKS_SIZE, "Constraints are decided by values, which are the same."
             if status == SINGULAR:
                 raise RuntimeError(
@@ -216,7 +216,7 @@ class ContactGradients:
             return 0
         status: int = solve(*given, buffers.state.v, 0, out)
         if status == 0:
-            finish_step(*given, out.impulses[: out.problem.counts[1]], buffers.work, out)
+            finish_step(*given, out.impulses[: out.problem.counts[0]["rows"]], buffers.work, out)
         return status
 
     def _drives_in_lanes(self) -> LaneRecords:
@@ -253,7 +253,7 @@ class ContactGradients:
 
     def _take_sample(self, out: StepResults, found: StepResults, of_step: LaneStep, num_drives: int) -> None:
         """Writes the sample of the step, with derivatives."""
-        step, num_rows = self._step, int(out.problem.counts[1])
+        step, num_rows = self._step, int(out.problem.counts[0]["rows"])
         forces, tau, tau_joints, row_forces, F_Bo_W, impulses = of_step.records(
             "forces", "tau_contact", "tau_joints", "row_forces", "F_Bo_W", "impulses"
         )

@@ -37,7 +37,7 @@ from merganser.multibody.contact.derivatives import (
     make_problems,
     make_work,
 )
-from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
+from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES, ProblemCounts
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.step.contact_arrays import ContactModelArrays
 
@@ -205,7 +205,7 @@ class LaneStep:
         self.x_next = np.empty((sizes.num_lanes, inputs.x.shape[1]), np.complex128)
         self._forces: LaneForces | None = None
 
-    def solve(self, counts: Array, v_next: Array, v_star: Array, is_again: bool, work: LaneWork) -> int:
+    def solve(self, counts: ProblemCounts, v_next: Array, v_star: Array, is_again: bool, work: LaneWork) -> int:
         """Computes the next state from the velocities on floats; status and arguments as differentiate_step() has."""
         self._inputs = self._inputs._replace(v_star=np.ascontiguousarray(v_star))
         given = self._model, counts, v_next, int(is_again), self._inputs, self._problems, work, self.x_next

@@ -98,12 +98,13 @@ def describe_overflow(model: PlantModel, context: Context, w: Workspace, values:
 
 
 def describe_bad_pair(model: PlantModel, context: Context, out: StepResults) -> str:
-    """Which contact of a kind has a gap that is no number."""
+    """Which contact of a kind is not valid."""
     contact = model.contact.contacts_of_kinds[int(out.found[OUTCOME])]
     names = (f"'{model.tree.get_body(BodyIndex(index)).name()}'" for index in contact.bodies)
     return (
-        f"The {contact.kind.name} contact of bodies {' and '.join(names)} of plant '{model.path()}' has a gap phi that "
-        f"is no number at time {time_of(context)} s, or its function was left by an exception."
+        f"The {contact.kind.name} contact of bodies {' and '.join(names)} of plant '{model.path()}' has at time "
+        f"{time_of(context)} s a gap phi that is no number, a normal nhat_BA_W whose length is not 1, or a negative "
+        "stiffness; or an exception ended its function, such as an index out of range."
     )
 
 
@@ -117,8 +118,8 @@ def describe_contact_failure(model: PlantModel, context: Context, w: Workspace, 
     if not np.isfinite(x).all():
         return describe_overflow(model, context, w, w.x)
     where = f"The contact problem of plant '{model.path()}' at time {time_of(context)} s"
-    num_constraints, _, _, num_contacts, _ = out.problem.counts.tolist()
-    size = f"{num_contacts} contacts, {num_constraints - num_contacts} other constraints"
+    counts = out.problem.counts[0]
+    size = f"{counts['contacts']} contacts, {counts['constraints'] - counts['contacts']} other constraints"
     status = out.found[OUTCOME]
     if status == NOT_CONVERGED:
         return f"{where} ({size}) was not solved: its residual is {float(out.statistics['residual']):.1e}."

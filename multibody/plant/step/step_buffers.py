@@ -34,9 +34,16 @@ from merganser.multibody.contact.hydroelastic_pairs import (
     SPRINGS_OF_TRIANGLES,
     TRIANGLES,
 )
-from merganser.multibody.contact.layout import SolverWork, result_dtype, row_dtype
+from merganser.multibody.contact.layout import SolverWork, law_dtype, result_dtype, row_dtype
 from merganser.multibody.contact.penalty import limit_forces
-from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES, ProblemArrays, ProblemTrees, drive_dtype
+from merganser.multibody.contact.plant_layout import (
+    NUM_FORCE_VALUES,
+    ProblemArrays,
+    ProblemTrees,
+    drive_dtype,
+    problem_counts_dtype,
+    tree_counts_dtype,
+)
 from merganser.multibody.dynamics.records import (
     NUM_CANDIDATES,
     NUM_CONTACTS,
@@ -183,7 +190,7 @@ class StepBuffers:
         self._block_capacity = n * (n - 1) // 2 + 4 * self._num_trees
         self._factor = min(num_v**2, 64 * num_v + 4096)
         self._solver_work, self._integer_work = np.zeros(0), np.zeros(0, np.int64)
-        self._rows = np.zeros(0, row_dtype)
+        self._rows, self._laws = np.zeros(0, row_dtype), np.zeros(0, law_dtype)
         self._boxes, self._grid = np.zeros((0, 6)), np.zeros(0, np.int64)
         self._proximity_work, self._clipping = np.zeros(1, work_dtype), make_buffers()
         self.settings: Any = None
@@ -376,7 +383,7 @@ class StepBuffers:
                 self._matrix = np.zeros(size)
             self._factor = max(self._factor, 2 * len(self._matrix))
         if num_rows > len(self._rows) or num_constraints > len(first.problem.constraints):
-            self._rows = np.zeros(num_rows, row_dtype)
+            self._rows, self._laws = np.zeros(num_rows, row_dtype), np.zeros(num_rows, law_dtype)
         capacities = candidate_capacity, contact_capacity, face_capacity, pair_capacity
         before = len(first.candidates), len(first.contacts), len(first.faces), len(first.contact_pairs)
         is_same = capacities == before and len(first.problem.values) == num_own_rows
@@ -406,11 +413,11 @@ class StepBuffers:
         w, num_rows, num_v = self._w, len(self._rows), self._num_velocities
         trees = ProblemTrees(
             np.zeros(self._num_trees, tree_dtype), self._matrix, np.zeros(num_v, np.int64), np.zeros(num_v),
-            np.zeros(0 if self.deformable is None else num_v), np.zeros(3, np.int64),
+            np.zeros(0 if self.deformable is None else num_v), np.zeros(1, tree_counts_dtype),
         )  # fmt: skip
         problem = ProblemArrays(
             np.zeros(num_constraints, constraint_dtype), self._rows, np.zeros(self._jacobian_size()),
-            np.zeros(5, np.int64), np.zeros(len(self._constraint_rows.rows), constraint_value_dtype()),
+            np.zeros(1, problem_counts_dtype), np.zeros(len(self._constraint_rows.rows), constraint_value_dtype()),
         )  # fmt: skip
         return StepResults(
             x_next=w.make_numbers(len(w.x)) if self.takes_steps else np.zeros_like(w.x),
@@ -485,7 +492,7 @@ class StepBuffers:
             constraint_rows=self._constraint_rows.rows,
             looks_ahead=int(self._looks_ahead),
             drives=drives,
-            room=SolverWork(self._block_capacity, self._solver_work, self._integer_work),
+            room=SolverWork(self._block_capacity, self._laws, self._solver_work, self._integer_work),
         )  # fmt: skip
 
     def _make_surfaces(self) -> tuple[int, float, int, Any, Meshes, Buffers]:

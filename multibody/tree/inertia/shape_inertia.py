@@ -78,7 +78,10 @@ def _inertia(body: Any, density: float) -> SpatialInertia:
         case HalfSpace() | MeshcatCone():
             raise ValueError(f"CalcSpatialInertia() does not offer a {type(body).__name__}: no body has this shape.")
     if not is_surface_known(body):
-        raise TypeError(f"CalcSpatialInertia() does not know the shape {body!r}.")
+        raise TypeError(
+            f"CalcSpatialInertia() does not know the shape {body!r}: the ShapeKind of its class has no support, hull "
+            "or triangles."
+        )
     check_positive("CalcSpatialInertia", "density", density)
     if isinstance(body, Mesh):
         return _of_mesh(body, density)

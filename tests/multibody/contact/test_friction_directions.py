@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from merganser.multibody.contact import LAGGED, SAP, SIMILAR
 from merganser.multibody.contact.friction_directions import soften_hessians, turn_directions
+from merganser.multibody.contact.layout import law_dtype
 from merganser.multibody.contact.newton import calc_impulses
 from merganser.multibody.contact.solver import calc_compliance, calc_laws
 from merganser.multibody.linear.records import Problem
@@ -20,35 +21,35 @@ APPROXIMATIONS = (SAP, SIMILAR, LAGGED)
 SLIP = np.array([0.3, -0.2, -0.1])  # v_c of a contact that slides
 
 
-def one_contact(approximation: int) -> tuple[Problem, Array]:
-    """A particle on the ground, and the numbers of its law."""
+def one_contact(approximation: int) -> tuple[Problem, Any]:
+    """A particle on the ground, and its law."""
     problem = ContactProblem([3], 1e-2, approximation)
     problem.add_contact({0: np.eye(3)}, friction=0.5, stiffness=1e4, phi=-1e-3, relaxation_time=0.01, dissipation=0.5)
     settings, trees, constraints, rows, jacobian = problem.arrays()
     given = Problem(settings, trees, np.eye(3).ravel(), constraints, jacobian)
-    w, law = np.zeros(3), np.zeros(12)
+    w, laws = np.zeros(3), np.zeros(3, law_dtype)
     calc_compliance(given, np.zeros(3), w)
-    calc_laws(given, 1e-2, np.arange(len(given.constraints)), rows, w, SLIP, law)
-    return given, law
+    calc_laws(given, 1e-2, np.arange(len(given.constraints)), rows, w, SLIP, laws)
+    return given, laws
 
 
 def response(approximation: int, direction: Any = None) -> tuple[Array, Array]:
     """gamma and G of that contact, with a direction T of friction if one is given."""
-    given, law = one_contact(approximation)
+    given, laws = one_contact(approximation)
     gamma, G = np.zeros(3), np.zeros(9)
-    calc_impulses(given, approximation, np.array([0]), law, SLIP, gamma, G)
+    calc_impulses(given, approximation, np.array([0]), laws, SLIP, gamma, G)
     if direction is not None:
         G[6:8] = direction
-        soften_hessians(given, approximation, np.array([0]), law, SLIP, gamma, G)
+        soften_hessians(given, approximation, np.array([0]), laws, SLIP, gamma, G)
     return gamma, np.array([[G[0], G[1], G[3]], [G[1], G[2], G[4]], [G[3], G[4], G[5]]])
 
 
 def direction_of_friction(approximation: int) -> Array:
     """u: friction as a part of its bound."""
-    given, law = one_contact(approximation)
+    given, laws = one_contact(approximation)
     numbers = np.zeros(9)
     # From T = 0 and without a step, the directions turn to where friction is.
-    turn_directions(given, approximation, np.array([0]), law, SLIP, np.zeros(3), 1.0, numbers)
+    turn_directions(given, approximation, np.array([0]), laws, SLIP, np.zeros(3), 1.0, numbers)
     return numbers[6:8]
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from merganser.multibody.contact.bounded import bounded_potential, bounded_response
-from merganser.multibody.contact.friction_cone import cone_potential, cone_response, set_cone_law
+from merganser.multibody.contact.bounded import bounded_response
+from merganser.multibody.contact.friction_cone import cone_response, set_cone_law
 from merganser.multibody.contact.hunt_crossley import (
-    hunt_crossley_potential,
     hunt_crossley_response,
     implicit_friction_response,
     set_hunt_crossley_law,
 )
-from merganser.multibody.contact.layout import LAGGED, SIMILAR
+from merganser.multibody.contact.layout import LAGGED, SIMILAR, law_dtype
 
 RNG = np.random.default_rng(7)
 POINTS = RNG.normal(size=(60, 3)) * 0.3
@@ -34,16 +34,51 @@ def slope(function, at: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack([(function(at + d) - function(at - d)) / (2.0 * STEP) for d in STEP * np.eye(3)], axis=-1)
 
 
-def cone_law(mu: float = 0.6) -> NDArray[np.float64]:
-    law = np.full(12, math.nan)
+def empty_law() -> Any:
+    """A law of which no number is set."""
+    return np.full(len(law_dtype), math.nan).view(law_dtype)[0]
+
+
+def cone_law(mu: float = 0.6) -> Any:
+    law = empty_law()
     set_cone_law(mu, 50.0, 20.0, 0.05, law)
     return law
 
 
-def hunt_crossley_law(dissipation: float = 2.0, softness: float = 0.01) -> NDArray[np.float64]:
-    law = np.full(12, math.nan)
+def hunt_crossley_law(dissipation: float = 2.0, softness: float = 0.01) -> Any:
+    law = empty_law()
     set_hunt_crossley_law(0.6, 0.8, 9.0, dissipation, softness, 0.7, 3.0, law)
     return law
+
+
+def cone_potential(law: Any, *v: float) -> float:
+    """l_c = 1/2 gamma^T R gamma at a velocity v_c [J]."""
+    t_1, t_2, n = cone_response(law, *v)[:3]
+    return 0.5 * ((t_1 * t_1 + t_2 * t_2) / law["tangent_gain"] + n * n / law["gain"]) if n != 0.0 else 0.0
+
+
+def hunt_crossley_potential(approximation: int, law: Any, v_1: float, v_2: float, v_n: float) -> float:
+    """l_c at a velocity v_c [J], equations (3) and (4) of hunt_crossley.py."""
+    mu, eps = law["friction"], law["softness"]
+    s = math.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps) - eps
+    if approximation == SIMILAR:
+        return -antiderivative(law["elastic"], law["gain"], law["dissipation"], v_n - mu * s)
+    return -antiderivative(law["elastic"], law["gain"], law["dissipation"], v_n) + mu * law["lagged"] * s
+
+
+def antiderivative(elastic: float, gain: float, dissipation: float, v: float) -> float:
+    """N(v), equation (2) of hunt_crossley.py."""
+    v = min(v, elastic / gain, 1.0 / dissipation if dissipation > 0.0 else math.inf)
+    return v * (elastic - v * (0.5 * (gain + elastic * dissipation) - v * gain * dissipation / 3.0))
+
+
+def bounded_potential(law: Any, v: float) -> float:
+    """Potential of one row at a velocity [J], bounded.py."""
+    gamma = bounded_response(law, v)[0]
+    if law["gain"] == 0.0:
+        return -gamma * v
+    y = law["offset"] - law["gain"] * v
+    return gamma * (y - 0.5 * gamma) / law["gain"]
 
 
 LAWS = {
@@ -124,7 +159,8 @@ def test_all_regions_of_the_cone_are_among_the_points() -> None:
 
 @pytest.mark.parametrize("gain", [0.0, 3.0])
 def test_bounded_rows_are_gradients_of_their_potentials(gain: float) -> None:
-    law = np.array([gain, 0.4, -0.5, 0.9])
+    law = empty_law()
+    law["gain"], law["offset"], law["lower"], law["upper"] = gain, 0.4, -0.5, 0.9
     for v in np.linspace(-1.0, 1.0, 41):
         gamma, G = bounded_response(law, v)
         down, up = (bounded_potential(law, v + d) for d in (-STEP, STEP))

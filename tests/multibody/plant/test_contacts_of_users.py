@@ -217,7 +217,7 @@ def test_a_gap_that_is_no_number_names_the_contact_and_leaves_the_context() -> N
     context = simulator.get_mutable_context()
     plant.SetPositions(context, [1.0, 0, 0, 0, 0, 0, -0.1])
     before = plant.GetPositionsAndVelocities(context).copy()
-    message = r"The root contact of bodies 'ball' and 'world' of plant .* no number at time 0.0 s"
+    message = r"The root contact of bodies 'ball' and 'world' of plant .* at time 0.0 s a gap phi that is no number"
     with pytest.raises(RuntimeError, match=message):
         simulator.AdvanceTo(0.01)
     differentiable = plant.ToAutoDiffXd()
@@ -228,6 +228,21 @@ def test_a_gap_that_is_no_number_names_the_contact_and_leaves_the_context() -> N
     np.testing.assert_array_equal(plant.GetPositionsAndVelocities(context), before)
     plant.SetPositions(context, [1.0, 0, 0, 0, 0, 0, 0.1])
     simulator.AdvanceTo(0.01)
+
+
+def set_given(source: Any, numbers_in: Any, pose_A: Any, pose_B: Any, pairs_out: Any) -> None:
+    pair = pairs_out[0]
+    pair["phi"], pair["stiffness"], pair["nhat_BA_W"][2] = -0.01, numbers_in[0], numbers_in[1]
+
+
+@pytest.mark.parametrize("numbers", [(1e3, 0.0), (1e3, 2.0), (1e3, -1.1), (-1e3, 1.0)])
+def test_pairs_without_a_unit_normal_or_with_a_negative_stiffness_are_refused(numbers: tuple[float, float]) -> None:
+    plant = MultibodyPlant(0.001)
+    body = plant.AddRigidBody("ball", SpatialInertia.SolidSphereWithMass(1.0, RADIUS))
+    plant.AddContact(ContactKind("given", set_given), body, numbers=numbers)
+    plant.Finalize()
+    with pytest.raises(RuntimeError, match=r"The given contact .* length is not 1, or a negative stiffness"):
+        Simulator(plant).AdvanceTo(0.01)
 
 
 def set_outside(source: Any, numbers_in: Any, pose_A: Any, pose_B: Any, pairs_out: Any) -> None:
@@ -262,6 +277,10 @@ def test_wrong_arguments_are_refused_with_their_names() -> None:
     body, foreign = (
         of.AddRigidBody("ball", SpatialInertia.SolidSphereWithMass(1.0, RADIUS)) for of in (plant, other)
     )
+    message = r"ContactKind 'short': set_pairs must be a function of \(source, numbers_in"
+    for wrong in (lambda source, numbers_in: None, 3, None):
+        with pytest.raises(TypeError, match=message):
+            plant.AddContact(ContactKind("short", wrong), body)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="kind of a contact must be a ContactKind"):
         plant.AddContact("plane", body)
     with pytest.raises(TypeError, match="body_A must be a RigidBody, but is a str"):
