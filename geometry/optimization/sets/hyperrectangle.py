@@ -76,7 +76,7 @@ class Hyperrectangle(ConvexSet):
 
     @staticmethod
     def MaybeCalcAxisAlignedBoundingBox(set: ConvexSet) -> Hyperrectangle | None:
-        """The smallest box around a set, by 2n programs if it is none; None if it is empty or unbounded.
+        """The smallest box around a set, by 2n programs unless it is a box; None if it is empty or unbounded.
 
         Raises:
             RuntimeError: the solver did not converge.
