@@ -34,7 +34,7 @@ from merganser.framework.primitives import (
 )
 
 NUM, END = 12, 0.53
-_CART_POLE = Path(__file__).resolve().parents[2] / "examples" / "models" / "cart_pole.sdf"
+_CART_POLE = Path(__file__).resolve().parents[3] / "examples" / "models" / "cart_pole.sdf"
 
 
 @native

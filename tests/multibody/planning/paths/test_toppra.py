@@ -20,7 +20,7 @@ from merganser.multibody.planning import CalcGridPointsOptions, Toppra, ToppraDi
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import MultibodyForces, PrismaticJoint, SpatialInertia
 
-MODELS = Path(__file__).resolve().parents[3] / "examples" / "models"
+MODELS = Path(__file__).resolve().parents[4] / "examples" / "models"
 N = 7
 ONE = np.ones(N)
 

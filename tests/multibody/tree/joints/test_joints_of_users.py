@@ -342,7 +342,7 @@ def test_a_plant_from_another_process_moves_alike(tmp_path: Path) -> None:
     context = in_motion(plant)
     (tmp_path / "plant.pickle").write_bytes(pickle.dumps((plant, plant.GetPositionsAndVelocities(context))))
     (tmp_path / "load.py").write_text(
-        f"import pickle, sys\nsys.path[:0] = {[str(Path(__file__).parents[3]), *sys.path]!r}\n"
+        f"import pickle, sys\nsys.path[:0] = {[str(Path(__file__).parents[4]), *sys.path]!r}\n"
         "import numpy as np\n"
         "plant, x = pickle.load(open(sys.argv[1], 'rb'))\n"
         "context = plant.CreateDefaultContext()\n"

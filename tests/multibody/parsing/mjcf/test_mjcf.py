@@ -19,7 +19,7 @@ from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlan
 from merganser.multibody.tree import ForceElementIndex, MultibodyForces
 from tests.support.mjcf_documents import DOCUMENTS, write_files
 
-GRIPPER = Path(__file__).parents[3] / "examples" / "models" / "gripper.xml"
+GRIPPER = Path(__file__).parents[4] / "examples" / "models" / "gripper.xml"
 
 
 def read_scene(text: str, prefix: str = "") -> tuple[MultibodyPlant, SceneGraph]:

@@ -150,7 +150,7 @@ def test_a_pickled_simulation_goes_on_in_another_process(tmp_path):
         "simulator.AdvanceTo(0.2)\n"
         "print(body.GetPositions(plant.GetMyContextFromRoot(simulator.get_context()))[2].min())\n"
     )
-    support = str(Path(__file__).resolve().parents[2] / "support")
+    support = str(Path(__file__).resolve().parents[3] / "support")
     command = [sys.executable, "-c", program, str(tmp_path / "simulator.pickle"), support]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -16,7 +16,7 @@ from merganser.multibody.planning.paths.splines import EffortConstraint
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import MultibodyForces
 
-MODELS = Path(__file__).resolve().parents[3] / "examples" / "models"
+MODELS = Path(__file__).resolve().parents[4] / "examples" / "models"
 ONE = np.ones(7)
 GOAL = np.array([0.8, -0.6, 0.7, -1.2, 0.4, 0.9, -0.5])
 
