@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 
 from merganser.analysis import BatchSimulator, Simulator
 from merganser.framework import Context, DiagramBuilder, LeafSystem, RandomDistribution, RandomGenerator, Value
@@ -16,6 +14,9 @@ from merganser.framework.primitives import Integrator, LogVectorOutput, RandomSo
 from merganser.geometry import AddContactMaterial, HalfSpace, ProximityProperties, RoleAssign, SceneGraph, Sphere
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
 from merganser.multibody.tree import SpatialInertia
+
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compile_at_once", "compiled_loop")
 
 NUM, STEP = 7, 0.01
 GEOMETRY = 4  # the number of the world that has another friction
@@ -88,15 +89,6 @@ def alone(scene: Scene, index: int) -> Context:
 @pytest.fixture(scope="module")
 def singles(scene: Scene) -> list[Context]:
     return [alone(scene, index) for index in range(NUM)]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def at_once() -> Iterator[None]:
-    """Plans are made at once."""
-    with pytest.MonkeyPatch.context() as patch:
-        compile_at_once(patch)
-        patch.setenv("MERGANSER_PLAN", "always")
-        yield
 
 
 @pytest.fixture

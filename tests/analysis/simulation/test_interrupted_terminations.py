@@ -18,6 +18,9 @@ import merganser.framework.core.declarations.execution as execution
 from merganser.analysis import Simulator, SimulatorStatus
 from merganser.framework import DiagramBuilder, EventStatus, LeafSystem
 
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("plan")
+
 Reason = SimulatorStatus.ReturnReason
 _END = 0.25  # when the first one of the blocks ends the simulation
 
@@ -68,12 +71,8 @@ def interrupting_once() -> Any:
 KINDS = [("publish", "publish"), ("unrestricted update", "discrete update"), ("discrete update", "discrete update")]
 
 
-@pytest.mark.parametrize("plan", ["never", "always"])
 @pytest.mark.parametrize("kinds", KINDS)
-def test_a_termination_is_reported_by_the_advance_after_an_interrupt(
-    kinds: tuple[str, str], plan: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MERGANSER_PLAN", plan)
+def test_a_termination_is_reported_by_the_advance_after_an_interrupt(kinds: tuple[str, str]) -> None:
     simulator, first, second = simulation(kinds, interrupting_once())
     with pytest.raises(KeyboardInterrupt):
         simulator.AdvanceTo(1.0)
@@ -86,9 +85,7 @@ def test_a_termination_is_reported_by_the_advance_after_an_interrupt(
     assert simulator.AdvanceTo(1.0).return_time() in (_END, 1.0)  # it is reported once
 
 
-@pytest.mark.parametrize("plan", ["never", "always"])
-def test_a_failure_is_reported_by_the_advance_after_an_interrupt(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERGANSER_PLAN", plan)
+def test_a_failure_is_reported_by_the_advance_after_an_interrupt() -> None:
     simulator, first, second = simulation(("publish", "publish"), interrupting_once(), EventStatus.Failed)
     with pytest.raises(KeyboardInterrupt):
         simulator.AdvanceTo(1.0)
@@ -104,10 +101,8 @@ def test_a_failure_is_reported_by_the_advance_after_an_interrupt(plan: str, monk
 _NOT_AT_RISK = {"AdvanceTo", "_note_what_is_done", "call_handler"}
 
 
-@pytest.mark.parametrize("plan", ["never", "always"])
-def test_a_termination_is_reported_after_an_interrupt_at_any_moment(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_termination_is_reported_after_an_interrupt_at_any_moment() -> None:
     """From when the handler has returned until `AdvanceTo` does; signals are looked at where a function begins."""
-    monkeypatch.setenv("MERGANSER_PLAN", plan)
     modules = sys.modules[Simulator.__module__], execution, due_events, steps, step_parts
     of_lines = {str(Path(module.__file__ or "")) for module in modules}
     of_calls = {str(Path(module.__file__ or "")) for module in (callbacks, plan_module)}
@@ -147,11 +142,7 @@ def test_a_termination_is_reported_after_an_interrupt_at_any_moment(plan: str, m
         assert simulator.get_context().get_time() == _END == first.times[-1] == second.times[-1], fatal
 
 
-@pytest.mark.parametrize("plan", ["never", "always"])
-def test_publish_events_count_though_an_interrupt_comes_as_they_are_heeded(
-    plan: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MERGANSER_PLAN", plan)
+def test_publish_events_count_though_an_interrupt_comes_as_they_are_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
     original, strike = SimulatorStatus._note_outcome, interrupting_once()
 
     def heed(*arguments: Any) -> bool:
@@ -170,11 +161,7 @@ def test_publish_events_count_though_an_interrupt_comes_as_they_are_heeded(
     assert simulator.get_num_publishes() == expected > 0
 
 
-@pytest.mark.parametrize("plan", ["never", "always"])
-def test_an_advance_interrupted_as_it_publishes_at_its_end_only_makes_up_for_that(
-    plan: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MERGANSER_PLAN", plan)
+def test_an_advance_interrupted_as_it_publishes_at_its_end_only_makes_up_for_that() -> None:
     counts = []
     for hook in (interrupting_once(), lambda: None):
         simulator, _, second = simulation(("discrete update", "publish"), hook, lambda *_: EventStatus.Succeeded())

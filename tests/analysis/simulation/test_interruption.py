@@ -1,4 +1,7 @@
-"""Ctrl-C at any moment leaves a simulation that goes on as if nothing had happened."""
+"""Ctrl-C at any moment, or a lack of memory, leaves a simulation that goes on as if nothing had happened.
+
+`python tests/support/interrupts.py` strikes a thousand times.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bouncing_ball import make_ball
+from interrupts import SCENES, differences, strike_at_line, strike_by_signal, undisturbed
 
 import merganser.analysis.simulation.due_events as due_events
 import merganser.analysis.simulation.step_parts as step_parts
@@ -347,3 +351,20 @@ def test_an_evaluation_interrupted_in_the_cache_leaves_a_usable_context() -> Non
         fresh = diagram.CreateDefaultContext()
         for time in (2.0, 3.0):
             assert values_after(context, time) == values_after(fresh, time), f"interrupted at line {line}"
+
+
+_NUM_STRIKES = 3  # of each kind
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_what_comes_after_an_interrupt_is_what_comes_without(name: str) -> None:
+    """States to the last bit, counts of steps, updates and publish events, and logs."""
+    make, rng = SCENES[name], np.random.default_rng(sorted(SCENES).index(name))
+    expected = undisturbed(make)
+    num_struck = 0
+    for strike in (strike_at_line, strike_by_signal):
+        for _ in range(_NUM_STRIKES):
+            where, found = strike(make, expected, rng)
+            num_struck += bool(where)
+            assert not differences(where, found, expected.outcome), f"{where}: {found.counts}"
+    assert num_struck >= _NUM_STRIKES

@@ -16,7 +16,8 @@ from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, LeafSystem, PublishEvent, WitnessFunction, WitnessFunctionDirection
 from merganser.framework.primitives import Gain, Integrator, LogOutput
 
-pytestmark = pytest.mark.usefixtures("compiled_loop")
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compiled_loop")  # all is compiled in the first advance, and none of it counted
 _ALLOWED = 20_000  # bytes: caches of Python and NumPy; one reference kept a step would be a hundred times that
 
 
@@ -52,12 +53,6 @@ class Busy(LeafSystem):
 
     def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
         derivatives.SetFromVector(self.get_input_port().Eval(context))
-
-
-@pytest.fixture
-def compiled_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything that will be compiled is compiled in the first advance, so none of it is counted."""
-    monkeypatch.setenv("MERGANSER_PLAN", "always")
 
 
 def loop_with(block: Any, step: float) -> Simulator:

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 from call_counts import num_calls
-from compile_policy import compile_at_once
 
 from merganser.analysis import Simulator
 from merganser.framework import Diagram, DiagramBuilder, LeafSystem, Value
@@ -14,6 +13,8 @@ from merganser.framework.primitives import LinearSystem
 from merganser.geometry import Box, HalfSpace
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
 from merganser.multibody.tree import SpatialInertia
+
+pytest_plugins = ["compile_policy"]
 
 _TICKS = 200
 
@@ -48,9 +49,9 @@ def box_on_ground() -> Diagram:
     return builder.Build()
 
 
+@pytest.mark.usefixtures("loop_in_python")
 @pytest.mark.parametrize(("kind", "most"), [("publish", 10), ("discrete update", 17), ("unrestricted update", 20)])
-def test_an_event_takes_few_calls(kind: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERGANSER_PLAN", "never")
+def test_an_event_takes_few_calls(kind: str, most: int) -> None:
     builder = DiagramBuilder()
     builder.AddSystem(Ticking(kind))
     simulator = Simulator(builder.Build())
@@ -59,9 +60,9 @@ def test_an_event_takes_few_calls(kind: str, most: int, monkeypatch: pytest.Monk
     assert calls <= most * _TICKS + 20
 
 
+@pytest.mark.usefixtures("compiled_loop")
 @pytest.mark.parametrize(("kind", "most"), [("publish", 8), ("discrete update", 9)])
-def test_an_event_in_the_compiled_loop_takes_few_calls(kind: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERGANSER_PLAN", "always")
+def test_an_event_in_the_compiled_loop_takes_few_calls(kind: str, most: int) -> None:
     builder = DiagramBuilder()
     builder.AddSystem(Ticking(kind))
     simulator = Simulator(builder.Build())
@@ -70,8 +71,8 @@ def test_an_event_in_the_compiled_loop_takes_few_calls(kind: str, most: int, mon
     assert calls <= most * _TICKS + 100
 
 
-def test_a_short_advance_of_the_compiled_loop_takes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERGANSER_PLAN", "always")
+@pytest.mark.usefixtures("compiled_loop")
+def test_a_short_advance_of_the_compiled_loop_takes_few_calls() -> None:
     system = LinearSystem(-np.eye(2), np.ones((2, 1)), np.eye(2), np.zeros((2, 1)))
     simulator = Simulator(system)
     system.get_input_port().FixValue(simulator.get_mutable_context(), [0.0])
@@ -81,9 +82,8 @@ def test_a_short_advance_of_the_compiled_loop_takes_few_calls(monkeypatch: pytes
     assert calls <= 40 * _TICKS
 
 
-def test_a_short_advance_with_contact_takes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)
-    monkeypatch.setenv("MERGANSER_PLAN", "always")
+@pytest.mark.usefixtures("compile_at_once", "compiled_loop")
+def test_a_short_advance_with_contact_takes_few_calls() -> None:
     simulator = Simulator(box_on_ground())
     simulator.AdvanceTo(0.1)
     times = [0.1 + 1e-3 * number for number in range(1, _TICKS + 1)]

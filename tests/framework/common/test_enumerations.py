@@ -1,3 +1,5 @@
+"""Members of enumerations: their numbers, names and texts, and values of no member."""
+
 import pytest
 
 from merganser.framework import EventStatus, InputPortSelection, WitnessFunctionDirection

@@ -14,6 +14,8 @@ from merganser.framework.native import Changing, add_products, device, native, p
 from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.symbolic import Variable
 
+pytest_plugins = ["compile_policy"]
+
 
 @native
 def constant(k, y):
@@ -127,7 +129,7 @@ class Counting(LeafSystem):
         self.DeclarePeriodicDiscreteUpdateEvent(0.125, 0.0, update)
 
 
-@pytest.mark.parametrize("way", ["never", "always"])
+@pytest.mark.usefixtures("plan")
 @pytest.mark.parametrize(
     "make, error, message",
     [
@@ -138,8 +140,7 @@ class Counting(LeafSystem):
     ],
     ids=["index", "index in a helper", "derivatives", "update"],
 )
-def test_a_native_function_that_raises_ends_the_simulation_there(make, error, message, way, monkeypatch):
-    monkeypatch.setenv("MERGANSER_PLAN", way)
+def test_a_native_function_that_raises_ends_the_simulation_there(make, error, message):
     system = make()
     simulator = Simulator(system)
     simulator.get_mutable_integrator().set_maximum_step_size(0.01)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 
 from merganser.analysis import BatchSimulator, Simulator
 from merganser.analysis.simulation import step_codes
@@ -15,14 +14,12 @@ from merganser.framework.primitives import LinearSystem, LogVectorOutput
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import PrismaticJoint, SpatialInertia
 
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compile_at_once")  # the plant's step is an operation wherever a plan runs
+
 H = 0.01  # [s]
 MASS = 2.0  # [kg]
 GAINS = np.array([40.0, 8.0])
-
-
-@pytest.fixture(autouse=True)
-def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)  # the plant's step is an operation wherever a plan runs
 
 
 class Controller(LeafSystem):

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 
 from merganser.analysis import BatchSimulator, PrintSimulatorStatistics, Simulator, Simulator_
 from merganser.framework import Context, DiagramBuilder, EventStatus, LeafSystem
@@ -42,13 +41,11 @@ from merganser.multibody.tree import (
     SpatialInertia,
 )
 
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compile_at_once")
+
 WAYS = ("never", "always")
 TIME_STEP = 0.002
-
-
-@pytest.fixture(autouse=True)
-def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)
 
 
 class Scene(NamedTuple):

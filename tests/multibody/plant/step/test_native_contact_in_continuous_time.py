@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 
 from merganser.analysis import RungeKutta3Integrator, Simulator
 from merganser.framework import DiagramBuilder
@@ -26,13 +25,11 @@ from merganser.geometry import (
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, ContactModel, CoulombFriction, MultibodyPlant
 from merganser.multibody.tree import FixedOffsetFrame, LinearSpringDamper, RevoluteJoint, SpatialInertia
 
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compile_at_once")
+
 Build = Callable[[MultibodyPlant], None]
 Y = np.array([0.0, 1.0, 0.0])
-
-
-@pytest.fixture(autouse=True)
-def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)
 
 
 def _material() -> ProximityProperties:

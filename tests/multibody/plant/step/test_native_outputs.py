@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 
 from merganser.analysis import BatchSimulator, Simulator, batch_simulate
 from merganser.framework import Context, DiagramBuilder
@@ -18,14 +17,12 @@ from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFricti
 from merganser.multibody.plant.outputs import OutputPorts
 from merganser.multibody.tree import RevoluteJoint, RevoluteSpring, SpatialInertia
 
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compile_at_once")
+
 WAYS = ("never", "always")
 H = 0.002
 CALCULATIONS = ("_calc_acceleration", "_calc_net_actuation", "_calc_contact_forces")
-
-
-@pytest.fixture(autouse=True)
-def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)
 
 
 @pytest.fixture
@@ -127,11 +124,9 @@ def test_logged_outputs_are_those_of_python(
     assert not of_arm.any() and bool(of_box.any()) == with_ground
 
 
+@pytest.mark.usefixtures("compiled_loop")
 @pytest.mark.parametrize("change", ["mass", "gravity"])
-def test_the_sample_of_the_plan_is_that_of_its_step_whatever_has_changed_since(
-    change: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MERGANSER_PLAN", "always")
+def test_the_sample_of_the_plan_is_that_of_its_step_whatever_has_changed_since(change: str) -> None:
     reactions = []
     for asks_before in (True, False):
         made = program(H, True, True)
@@ -148,11 +143,11 @@ def test_the_sample_of_the_plan_is_that_of_its_step_whatever_has_changed_since(
     np.testing.assert_array_equal(*reactions)
 
 
+@pytest.mark.usefixtures("compiled_loop")
 @pytest.mark.parametrize(("time_step", "with_ground"), [(H, True), (0.0, False)])
 def test_in_the_plan_python_computes_outputs_only_where_python_asks(
-    time_step: float, with_ground: bool, monkeypatch: pytest.MonkeyPatch, calls: list[str]
+    time_step: float, with_ground: bool, calls: list[str]
 ) -> None:
-    monkeypatch.setenv("MERGANSER_PLAN", "always")
     made = program(time_step, True, with_ground)
     made.simulator.AdvanceTo(0.1)
     calls.clear()
@@ -195,8 +190,8 @@ def test_integrals_of_outputs_are_the_same_while_arrays_of_contacts_grow(monkeyp
     np.testing.assert_array_equal(derivatives[1], derivatives[0])
 
 
-def test_simulations_of_a_batch_begin_without_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERGANSER_PLAN", "always")
+@pytest.mark.usefixtures("compiled_loop")
+def test_simulations_of_a_batch_begin_without_a_sample() -> None:
     made = program(H, True, False)
     system, found = made.simulator.get_system(), []
     contexts = [made.simulator.get_context().Clone() for _ in range(4)]

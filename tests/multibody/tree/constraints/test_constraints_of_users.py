@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
@@ -31,6 +30,9 @@ from merganser.multibody.kernels.constraints.ends import (
 from merganser.multibody.kernels.spatial import add, cross, dot, rotational, subtract, vector
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import FixedOffsetFrame, PrismaticJoint, RevoluteJoint, SpatialInertia
+
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compile_at_once")
 
 # -- a cam: the follower is at q_0 = e sin(q_1) ------------------------------------------------------------------
 
@@ -86,11 +88,6 @@ FRICTION = ConstraintKind("dry friction", set_friction, acts_on_coordinates=True
 EXACT = 1e-10
 G = 9.81
 MASS, INERTIA, ECCENTRICITY = 0.7, 0.05, 0.3
-
-
-@pytest.fixture(autouse=True)
-def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)
 
 
 def shaft_and_follower(plant: MultibodyPlant) -> tuple[PrismaticJoint, RevoluteJoint]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
@@ -24,6 +23,9 @@ from merganser.multibody.kernels.spatial import add_spatial, dot, scaled, subtra
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import ForceElement, MultibodyForces, PrismaticJoint, RevoluteJoint, SpatialInertia
+
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compile_at_once")
 
 # -- a spring that hardens, with damping: tau = -k q - k3 q^3 - d v --------------------------------------------------
 
@@ -106,11 +108,6 @@ class Attraction(ForceElement):
 # --------------------------------------------------------------------------------------------------------------------
 
 EXACT = 1e-11  # rounding
-
-
-@pytest.fixture(autouse=True)
-def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)
 
 
 def arm(time_step: float = 0.0, damping: float = 0.2, *, has_elements: bool = True) -> MultibodyPlant:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 
 from merganser.analysis import BatchSimulator, Simulator
 from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
@@ -21,6 +20,8 @@ from merganser.multibody.tree import (
     RevoluteJoint,
     SpatialInertia,
 )
+
+pytest_plugins = ["compile_policy"]
 
 APPROXIMATIONS = ["kTamsi", "kSap", "kSimilar", "kLagged"]
 MASS, ANGLE, G, H = 2.0, 0.3, 9.81, 1e-3
@@ -211,8 +212,8 @@ def test_symbolic_plants_know_friction_in_continuous_time_and_warn_of_steps() ->
         symbolic.ExecuteForcedEvents(symbolic.CreateDefaultContext())
 
 
-def test_steps_in_the_plan_and_in_batches_are_those_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)
+@pytest.mark.usefixtures("compile_at_once")
+def test_steps_in_the_plan_and_in_batches_are_those_in_python() -> None:
     for time_step in (0.0, H):
         states = []
         for is_native in (False, True):

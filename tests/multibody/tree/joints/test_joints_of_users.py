@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
@@ -30,6 +29,9 @@ from merganser.multibody.kernels.mobilizers.motion import (
 from merganser.multibody.kernels.spatial import column, rotate, scaled, set_vector, vector
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Joint, MultibodyForces, RevoluteJoint, SpatialInertia
+
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compile_at_once")
 
 # -- a screw whose pitch changes with the angle: p_FoMo_F = a (c_0 q + c_1 q^2 / 2) ------------------------------
 
@@ -110,11 +112,6 @@ class PolarSlide(Joint):
 # ---------------------------------------------------------------------------------------------------------------
 
 EXACT = 1e-11  # rounding of a chain of four bodies
-
-
-@pytest.fixture(autouse=True)
-def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)
 
 
 def chain(time_step: float = 0.0, helical: bool = True, explicit: bool = False) -> MultibodyPlant:

@@ -1,6 +1,6 @@
 """A long trial: proves the depths of many poses of every pair of shapes by a search of all directions.
 
-    python tests/geometry/proximity/trial.py --poses 10000 --only cylinder --aspect 4 --how aligned
+    python tests/support/depth_trial.py --poses 10000 --only cylinder --aspect 4 --how aligned
 
 The depth of two convex shapes is the least over unit vectors n of h(n) = h_A(n) + h_B(-n). A support point w of A - B
 bounds h from below: h(m) >= m . w, so that on a spherical triangle with corners v_i (on which any m is a sum of v_i
@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -28,8 +27,6 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from proximity_shapes import KINDS, random_poses, random_shape
 
 from merganser.framework.native import register_all

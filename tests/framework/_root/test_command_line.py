@@ -17,7 +17,7 @@ from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
 from merganser.simulate_command import _plot_positions, _position_names
 
-MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
+MODELS = Path(__file__).resolve().parents[3] / "examples" / "models"
 
 
 def test_info_lists_bodies_joints_actuators_and_totals(capsys):

@@ -1,4 +1,4 @@
-"""Least squares with linear inequalities."""
+"""Least squares with inequalities, motions that Jacobians reach, and the angle by which a frame is turned too far."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 import scipy.optimize
 
+from merganser.framework.math import AngleAxis, RotationMatrix
 from merganser.framework.optimization import DaqpSolver
 from merganser.multibody.inverse_kinematics.inequality_least_squares import (
     Polyhedron,
     least_squares_within,
     rows_of_bounds,
 )
+from merganser.multibody.inverse_kinematics.reachable_motions import reachable_motions
+from merganser.multibody.inverse_kinematics.rotation_gaps import rotation_gap
 
 
 def test_solutions_fulfil_the_conditions_of_karush_kuhn_and_tucker() -> None:
@@ -65,3 +68,60 @@ def test_nearest_points_of_polyhedra_are_exact(is_installed: bool, monkeypatch: 
     assert line.nearest(np.array([3.0, 3.0])) == pytest.approx([0.25, 0.75], abs=1e-14)
     for low, high in (([1.0, 1.0, 0.0], [2.0, 2.0, 1.0]), ([1.0, 0.0, 0.0], [0.0, 2.0, 1.0])):
         assert Polyhedron(A, np.array(low), np.array(high)).nearest(np.zeros(2)) is None
+
+
+TOLERANCE = 1e-14
+
+
+def test_motions_are_those_of_the_pseudoinverse() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        m, n = rng.integers(1, 8), rng.integers(1, 9)
+        rank = int(rng.integers(0, min(m, n) + 1))
+        J, V = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n)), rng.normal(size=m)
+        columns, missed = np.full((n, n + 1), np.nan), np.full(2, np.nan)
+        work = np.full(m, -1), *(np.full(shape, np.nan) for shape in ((n, m), m, (3, m), (m, m)))
+        assert reachable_motions(J, V, TOLERANCE, *work, columns, missed) == rank
+        null, shortest = columns[:, : n - rank], columns[:, n - rank]
+        np.testing.assert_allclose(null.T @ null, np.eye(n - rank), atol=1e-13)
+        np.testing.assert_allclose(J @ null, 0.0, atol=1e-12)
+        scale = 1.0 + np.linalg.norm(np.linalg.pinv(J, rcond=1e-12), 2) ** 2
+        np.testing.assert_allclose(shortest, np.linalg.pinv(J, rcond=1e-12) @ V, atol=1e-12 * scale)
+        left = J @ shortest - V
+        np.testing.assert_allclose(missed, [left @ left, V @ V], atol=1e-12 * scale)
+
+
+AXIS = np.array([2.0, -1.0, 2.0]) / 3.0
+
+
+def gap_of(R: RotationMatrix, aim: float) -> tuple[np.ndarray, np.ndarray]:
+    gap, by_w = np.full(3, np.nan), np.full((3, 3), np.nan)
+    assert rotation_gap(R.matrix(), aim, gap, by_w) == pytest.approx(np.trace(R.matrix()))
+    return gap, by_w
+
+
+@pytest.mark.parametrize("aim", [0.0, 0.4])
+@pytest.mark.parametrize("theta", [0.41, 1.0, 2.0, 3.0, 3.14])
+def test_what_is_beyond_the_angle_is_the_gap_and_has_its_derivatives(theta: float, aim: float) -> None:
+    R, h = RotationMatrix(AngleAxis(theta, AXIS)), 1e-6
+    gap, by_w = gap_of(R, aim)
+    np.testing.assert_allclose(gap, (theta - aim) * AXIS, atol=1e-12)
+    for i, w in enumerate(np.eye(3)):
+        turned = [gap_of(RotationMatrix(AngleAxis(side * h, w)).multiply(R), aim)[0] for side in (1.0, -1.0)]
+        np.testing.assert_allclose(by_w[:, i], (turned[0] - turned[1]) / (2.0 * h), atol=1e-8)
+
+
+def test_no_turn_is_no_gap_and_within_the_angle_nothing_counts() -> None:
+    for aim, slope in ((0.0, np.eye(3)), (0.4, np.zeros((3, 3)))):
+        for theta in (0.0, 1e-12):
+            gap, by_w = gap_of(RotationMatrix(AngleAxis(theta, AXIS)), aim)
+            np.testing.assert_allclose(gap, theta * AXIS if aim == 0.0 else np.zeros(3), atol=1e-15)
+            np.testing.assert_allclose(by_w, slope, atol=1e-11)
+
+
+@pytest.mark.parametrize("axis", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], AXIS, -AXIS])
+def test_half_a_turn_has_an_axis(axis: list[float]) -> None:
+    a = np.asarray(axis)
+    gap, by_w = gap_of(RotationMatrix(2.0 * np.outer(a, a) - np.eye(3)), 0.0)
+    np.testing.assert_allclose(np.abs(gap), np.pi * np.abs(a), atol=1e-7)
+    np.testing.assert_allclose(by_w @ a, a, atol=1e-7)  # a turn about the axis changes the angle alone
