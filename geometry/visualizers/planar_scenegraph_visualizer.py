@@ -178,8 +178,7 @@ class PlanarSceneGraphVisualizer(PyPlotVisualizer):
         found = {}
         for frame_id in inspector.GetAllFrameIds():
             geometry_ids = rigid_geometries(inspector, frame_id, Role.kIllustration)
-            properties = ((each, inspector.GetIllustrationProperties(each)) for each in geometry_ids)
-            shown = [each for each, given in properties if not given.HasProperty("meshcat", "accepting")]
+            shown = [each for each in geometry_ids if _is_for_all(inspector.GetIllustrationProperties(each))]
             if shown:
                 found[frame_id] = shown
         colors: Any = [None] * len(found)
@@ -248,6 +247,11 @@ def _limits(name: str, given: Any) -> Array:
             f"given {given!r}."
         )
     return ends
+
+
+def _is_for_all(properties: Any) -> bool:
+    """Whether a geometry may be shown by any viewer."""
+    return not properties.HasProperty("meshcat", "accepting")
 
 
 def _hull(points: Array) -> Array:
