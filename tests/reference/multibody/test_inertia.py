@@ -285,7 +285,7 @@ def test_inertias_of_shapes_are_those_of_pydrake(name):
 
 
 def model_file(name):
-    default = Path(__file__).resolve().parents[3] / "shared" / "models"
+    default = Path(__file__).resolve().parents[4] / "shared" / "models"
     path = Path(os.environ.get("MERGANSER_MODELS", default)) / name
     if not path.is_file():
         pytest.skip(f"no model file {path} (set MERGANSER_MODELS)")

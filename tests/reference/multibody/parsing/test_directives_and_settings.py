@@ -27,7 +27,7 @@ drake_yaml = pytest.importorskip("pydrake.common.yaml")
 
 pytestmark = pytest.mark.reference
 
-MODELS = Path(os.environ.get("MERGANSER_MODELS", Path(__file__).parents[2].parent / "shared" / "models"))
+MODELS = Path(os.environ.get("MERGANSER_MODELS", Path(__file__).parents[4].parent / "shared" / "models"))
 STATION = """directives:
 - add_model:
     name: iiwa

@@ -32,7 +32,7 @@ from tests.support.pydrake_viewers import kept
 
 pytestmark = pytest.mark.reference
 
-ARM = Path(__file__).resolve().parents[2] / "examples" / "models" / "arm7.urdf"
+ARM = Path(__file__).resolve().parents[3] / "examples" / "models" / "arm7.urdf"
 LIBRARIES = [ours, drake]
 _LATER = {  # of other modules, or of messages
     "ColorizeDepthImage", "ColorizeLabelImage", "ConcatenateImages", "Meldis", "VideoWriter",

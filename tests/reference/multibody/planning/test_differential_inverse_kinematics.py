@@ -29,7 +29,7 @@ import merganser.multibody.plant  # noqa: E402
 
 pytestmark = pytest.mark.reference
 
-ARM = str(Path(__file__).resolve().parents[2] / "examples" / "models" / "arm7.urdf")
+ARM = str(Path(__file__).resolve().parents[4] / "examples" / "models" / "arm7.urdf")
 Q_0 = np.array([0.1, 0.5, -0.2, -1.0, 0.3, 0.6, 0.0])
 DT = 0.1
 

@@ -25,7 +25,7 @@ multibody: Any = pytest.importorskip("pydrake.multibody.plant")
 parsing: Any = pytest.importorskip("pydrake.multibody.parsing")
 pytestmark = pytest.mark.reference
 
-MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
+MODELS = Path(__file__).resolve().parents[3] / "examples" / "models"
 
 
 def cart_pole(plant_class: Any, parser_class: Any) -> tuple[Any, int]:

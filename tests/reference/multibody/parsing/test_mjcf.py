@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:mujoco.*"),
 ]
 
-GRIPPER = Path(__file__).parents[2] / "examples" / "models" / "gripper.xml"
+GRIPPER = Path(__file__).parents[4] / "examples" / "models" / "gripper.xml"
 NUM_STATES = 20
 TOLERANCE = 1e-9  # of poses [m], and of shares of the largest element
 

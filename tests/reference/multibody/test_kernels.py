@@ -46,7 +46,7 @@ NUM_STATES = 20
 
 
 def models_folder() -> Path:
-    default = Path(__file__).resolve().parents[2].parent / "shared" / "models"
+    default = Path(__file__).resolve().parents[3].parent / "shared" / "models"
     return Path(os.environ.get("MERGANSER_MODELS", default))
 
 

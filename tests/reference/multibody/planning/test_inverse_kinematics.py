@@ -14,7 +14,7 @@ pytest.importorskip("pydrake.multibody.inverse_kinematics", reason="compares wit
 
 pytestmark = pytest.mark.reference
 
-MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
+MODELS = Path(__file__).resolve().parents[4] / "examples" / "models"
 P, P2, N, N2 = [0.1, -0.2, 0.3], [0.05, 0.1, -0.15], [1.0, 2.0, -0.5], [0.2, -0.4, 1.0]
 RPY = [0.3, -0.4, 0.5]
 

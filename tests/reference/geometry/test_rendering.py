@@ -33,7 +33,7 @@ drake_yaml = pytest.importorskip("pydrake.common.yaml")
 pytestmark = pytest.mark.reference
 need_renderer()
 
-MODELS = Path(os.environ.get("MERGANSER_MODELS", Path(__file__).parents[2].parent / "shared" / "models"))
+MODELS = Path(os.environ.get("MERGANSER_MODELS", Path(__file__).parents[3].parent / "shared" / "models"))
 Array = np.ndarray[Any, Any]
 WIDTH, HEIGHT, FOCAL = 200, 150, 190.0
 VIEWPOINTS = [looking_at([0.0, 0.0, 0.15], p) for p in ([1.2, -0.9, 1.1], [-0.8, -1.0, 0.6], [0.1, 1.3, 1.0])]

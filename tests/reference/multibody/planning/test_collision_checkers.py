@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("pydrake", reason="pydrake is not installed")
 
-MODELS = Path(os.environ.get("MERGANSER_MODELS", Path(__file__).resolve().parents[3] / "shared" / "models"))
+MODELS = Path(os.environ.get("MERGANSER_MODELS", Path(__file__).resolve().parents[5] / "shared" / "models"))
 ARM = MODELS / "iiwa_description" / "urdf" / "iiwa14_primitive_collision.urdf"
 pytestmark = pytest.mark.skipif(not ARM.exists(), reason="the models are not here")
 

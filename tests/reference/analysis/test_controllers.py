@@ -22,7 +22,7 @@ from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
 
 pytestmark = pytest.mark.reference
-ARM = str(Path(__file__).resolve().parents[2] / "examples" / "models" / "arm7.urdf")
+ARM = str(Path(__file__).resolve().parents[3] / "examples" / "models" / "arm7.urdf")
 OURS = (primitives, trajectories, controllers, analysis)
 THEIRS = (drake_primitives, drake_trajectories, drake, drake_analysis)
 

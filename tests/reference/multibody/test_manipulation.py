@@ -17,7 +17,7 @@ import merganser.multibody.manipulation as ours  # noqa: E402
 
 pytestmark = pytest.mark.reference
 
-ARM = str(Path(__file__).resolve().parents[2] / "examples" / "models" / "arm7.urdf")
+ARM = str(Path(__file__).resolve().parents[3] / "examples" / "models" / "arm7.urdf")
 Q_0 = np.array([0.1, 0.5, -0.2, -1.0, 0.3, 0.6, 0.0])
 
 

@@ -16,7 +16,7 @@ pytest.importorskip("pydrake", reason="compares with pydrake, extra `reference`"
 
 pytestmark = pytest.mark.reference
 
-ARM = str(Path(__file__).resolve().parents[2] / "examples" / "models" / "arm7.urdf")
+ARM = str(Path(__file__).resolve().parents[4] / "examples" / "models" / "arm7.urdf")
 ROOTS = ("pydrake", "merganser")
 ONE = np.ones(7)
 SIX = np.ones(6)

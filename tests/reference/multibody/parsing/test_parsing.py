@@ -25,7 +25,7 @@ drake_tree = pytest.importorskip("pydrake.multibody.tree")
 
 pytestmark = pytest.mark.reference
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[4]
 MODELS = Path(os.environ.get("MERGANSER_MODELS", REPOSITORY.parent / "shared" / "models"))
 EXAMPLES = REPOSITORY / "examples" / "models"
 

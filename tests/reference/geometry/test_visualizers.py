@@ -29,7 +29,7 @@ from tests.support.pydrake_viewers import kept
 
 pytestmark = pytest.mark.reference
 
-MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
+MODELS = Path(__file__).resolve().parents[3] / "examples" / "models"
 LIBRARIES = [(ours, our_math), (drake, drake_math)]
 
 

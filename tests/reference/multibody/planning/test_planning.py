@@ -13,7 +13,7 @@ pytest.importorskip("pydrake", reason="compares with pydrake, extra `reference`"
 
 pytestmark = pytest.mark.reference
 
-MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
+MODELS = Path(__file__).resolve().parents[4] / "examples" / "models"
 
 
 def robot(root: str) -> tuple[Any, Any, Any]:
