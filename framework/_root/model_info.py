@@ -141,7 +141,7 @@ def _others(plant: MultibodyPlant, inspector: Any) -> list[str]:
     own = {plant.get_body(i).body_frame().index() for i in range(plant.num_bodies())}
     loops = [plant.get_loop_joint(i) for i in range(plant.num_loop_joints())]
     joints = [*map(plant.get_joint, plant.GetJointIndices()), *loops]
-    of_joints = {frame.index() for joint in joints for frame in _frames_of(joint)}
+    of_joints = {end().index() for joint in joints for end in (joint.frame_on_parent, joint.frame_on_child)}
     frames = [plant.get_frame(i) for i in range(plant.num_frames()) if i not in own | of_joints]
     indices = (ForceElementIndex(i) for i in range(1, plant.num_force_elements()))  # 0 is gravity
     elements = Counter(type(plant.get_force_element(index)).__name__ for index in indices)
@@ -156,10 +156,6 @@ def _others(plant: MultibodyPlant, inspector: Any) -> list[str]:
     lines += [f"constraints: {_counted(constraints)}"] if any(constraints.values()) else []
     lines += [f"joints that close loops: {_named([joint.name() for joint in loops])}"] if loops else []
     return lines
-
-
-def _frames_of(joint: Any) -> tuple[Any, Any]:
-    return joint.frame_on_parent(), joint.frame_on_child()
 
 
 def _totals(plant: MultibodyPlant) -> str:

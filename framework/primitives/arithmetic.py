@@ -163,10 +163,6 @@ class Saturation(LeafSystem):
         """
         return self._limit_port(self._max_port)
 
-    def _limit_ports(self) -> tuple[InputPort, InputPort]:
-        """The ports of lower and upper limits."""
-        return self.get_min_value_port(), self.get_max_value_port()
-
     def _limit_port(self, port: InputPort | None) -> InputPort:
         if port is None:
             raise RuntimeError(
@@ -177,7 +173,8 @@ class Saturation(LeafSystem):
 
     def _explain(self, context: Context) -> None:
         """Raises an exception for limits that allow no output."""
-        lower, upper = (self.EvalVectorInput(context, port.get_index()) for port in self._limit_ports())
+        ports = self.get_min_value_port(), self.get_max_value_port()
+        lower, upper = (self.EvalVectorInput(context, port.get_index()) for port in ports)
         if lower is None and upper is None:
             raise RuntimeError(
                 f"System '{self.GetSystemPathname()}' has no limits: neither its input port 'u1' (upper limits) nor "

@@ -7,7 +7,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,6 @@ from merganser.framework.symbolic.nodes import (
 )
 from merganser.framework.symbolic.variable import Variable
 from merganser.framework.symbolic.variables import Variables
-
-if TYPE_CHECKING:
-    from merganser.framework.symbolic.polynomial import Polynomial
 
 
 def _operator(function: Callable[[Any, Any], Any]) -> Any:
@@ -155,7 +152,9 @@ class Monomial:
         if isinstance(other, Monomial):
             return Monomial._of(multiplied(self._product, other._product))
         if is_number(other):
-            return self._as_polynomial() * other
+            from merganser.framework.symbolic.polynomial import Polynomial
+
+            return Polynomial(self) * other
         return self.ToExpression() * other if isinstance(other, Term) else NotImplemented
 
     __rmul__ = __mul__
@@ -163,11 +162,6 @@ class Monomial:
     __add__ = __radd__ = _operator(operator.add)
     __sub__, __rsub__ = _operator(operator.sub), _operator(lambda x, y: y - x)
     __truediv__, __rtruediv__ = _operator(operator.truediv), _operator(lambda x, y: y / x)
-
-    def _as_polynomial(self) -> Polynomial:
-        from merganser.framework.symbolic.polynomial import Polynomial
-
-        return Polynomial(self)
 
     def __eq__(self, other: object) -> bool:
         return self._product == other._product if isinstance(other, Monomial) else NotImplemented

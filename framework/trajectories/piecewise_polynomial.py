@@ -206,7 +206,7 @@ class PiecewisePolynomial(PiecewiseConstructors, PiecewiseTrajectory):
             IndexError: there is no such element.
         """
         index = self._checked_segment(segment_index)
-        self._check_element(row, col)
+        self._check_block(row, col, 1, 1)
         size = self._sizes[index, row, col]
         return Polynomial._of(self._coefficients[index, :size, row, col].copy())
 
@@ -273,7 +273,8 @@ class PiecewisePolynomial(PiecewiseConstructors, PiecewiseTrajectory):
             RuntimeError: it starts elsewhere, or its values have another shape.
         """
         if not self._breaks:
-            self._become(other)
+            self._set_breaks(list(other._times))
+            self._set_coefficients(other._coefficients.copy(), other._sizes.copy())
             return
         if (self.rows(), self.cols()) != (other.rows(), other.cols()):
             raise RuntimeError(
@@ -506,10 +507,6 @@ class PiecewisePolynomial(PiecewiseConstructors, PiecewiseTrajectory):
 
     # ------------------------------------------------------------------ details
 
-    def _become(self, other: PiecewisePolynomial) -> None:
-        self._set_breaks(list(other._times))
-        self._set_coefficients(other._coefficients.copy(), other._sizes.copy())
-
     def _append(self, times: Sequence[Any], coefficients: Array, sizes: Array | None = None) -> None:
         """Adds segments with these breaks, of which the first one is there already."""
         if sizes is None:
@@ -534,9 +531,6 @@ class PiecewisePolynomial(PiecewiseConstructors, PiecewiseTrajectory):
         return [end, float(time) if isinstance(time, int) else time], np.array(
             [self.EvalDerivative(end, derivative_order), matrix]
         )
-
-    def _check_element(self, row: int, col: int) -> None:
-        self._check_block(row, col, 1, 1)
 
     def _check_block(self, start_row: int, start_col: int, block_rows: int, block_cols: int) -> None:
         rows, cols = self._coefficients.shape[2:]

@@ -91,7 +91,8 @@ def make_layout(representations: Sequence[Representation | None]) -> tuple[NDArr
             _parts[source] = _of_surface(source) if isinstance(source, RigidSurface) else _of_volume(source)
         part = _parts[source]
         body["radius"] = math.sqrt((part.vertices**2).sum(axis=1).max())
-        body["slack"] = _SLACK * _size_of_elements(part)
+        lengths = np.ptp(_corners(part.vertices, part.elements), axis=1).max(axis=1)  # of elements, along an axis [m]
+        body["slack"] = _SLACK * lengths.mean()
         if id(source) not in roots:
             roots[id(source)] = int(sizes[2])
             parts.append(_moved(part, *sizes.tolist()))
@@ -172,8 +173,3 @@ def _corners(vertices: Array, elements: Integers) -> Array:
     """Of all elements, those of triangles with one twice; shape [num_elements, 4, 3]."""
     corners: Array = vertices[np.where(elements >= 0, elements, elements[:, :1])]
     return corners
-
-
-def _size_of_elements(part: Meshes) -> float:
-    """How large elements are along an axis, on average [m]."""
-    return float(np.ptp(_corners(part.vertices, part.elements), axis=1).max(axis=1).mean())

@@ -101,7 +101,10 @@ def _cut(cells: Integers, vertices: Array, values: Array, level: float, near: fl
             ad, bd, cd = points.on(a, d), points.on(b, d), points.on(c, d)
             pieces += [_divided(a, b, c, ad, bd, cd), np.stack([ad, bd, cd, d], axis=1)]
     vertices, values = points.all()
-    return _without_repeated(np.concatenate(pieces)), vertices, values
+    # Tetrahedra with a vertex twice are flat.
+    cells = np.concatenate(pieces)
+    is_solid = (np.diff(np.sort(cells, axis=1), axis=1) != 0).all(axis=1)
+    return cells[is_solid], vertices, values
 
 
 class _Points:
@@ -151,9 +154,3 @@ def _divided(*corners: Integers) -> Integers:
     # The face opposite of v0 is divided from v1 to v5, or from v2 to v4.
     parts = [(v0, v1, v2, x), (v0, y, np.where(is_first, v5, v4), np.where(is_first, v4, v5)), (v0, v4, v5, v3)]
     return np.concatenate([np.stack(part, axis=1) for part in parts])
-
-
-def _without_repeated(cells: Integers) -> Integers:
-    """Leaves out tetrahedra with a vertex twice, which are flat."""
-    ordered = np.sort(cells, axis=1)
-    return cells[(np.diff(ordered, axis=1) != 0).all(axis=1)]

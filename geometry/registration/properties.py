@@ -36,7 +36,10 @@ class GeometryProperties:
             raise TypeError(f"{type(self).__name__} can be made from GeometryProperties; given {other!r}.")
         self._groups: dict[str, dict[str, Any]] = {_DEFAULT_GROUP: {}}
         if other is not None:
-            self._groups = {group: _copied(values) for group, values in other._groups.items()}
+            self._groups = {
+                group: {name: copy.deepcopy(value) for name, value in values.items()}
+                for group, values in other._groups.items()
+            }
 
     @staticmethod
     def default_group_name() -> str:
@@ -161,10 +164,6 @@ class PerceptionProperties(GeometryProperties):
 
     __slots__ = ()
     role = Role.kPerception
-
-
-def _copied(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: copy.deepcopy(value) for name, value in values.items()}
 
 
 def _there_are(known: dict[str, Any], kind: str) -> str:

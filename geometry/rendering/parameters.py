@@ -129,10 +129,6 @@ class GltfExtension(_Record):
     warn_unimplemented: bool = True
 
 
-def _extensions() -> dict[str, GltfExtension]:
-    return {"KHR_texture_basisu": GltfExtension(warn_unimplemented=False)}
-
-
 @settings
 @dataclass(kw_only=True, eq=False)
 class RenderEngineVtkParams(_Record):
@@ -166,7 +162,9 @@ class RenderEngineVtkParams(_Record):
     cast_shadows: bool = False
     shadow_map_size: int = 256
     force_to_pbr: bool = False
-    gltf_extensions: dict[str, GltfExtension] = field(default_factory=_extensions)
+    gltf_extensions: dict[str, GltfExtension] = field(
+        default_factory=lambda: {"KHR_texture_basisu": GltfExtension(warn_unimplemented=False)}
+    )
     backend: str = ""
 
 

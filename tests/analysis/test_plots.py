@@ -1,4 +1,4 @@
-"""Plots and tables of logs carry the names of what was logged."""
+"""Plots and tables of logs carry the names of what was logged; curves of a level are on the level, all around."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from merganser.analysis import Simulator, log_labels, log_to_pandas, plot_log, plot_trajectory
+from merganser.analysis import (
+    Simulator,
+    log_labels,
+    log_to_pandas,
+    plot_log,
+    plot_sublevelset_expression,
+    plot_sublevelset_quadratic,
+    plot_trajectory,
+)
 from merganser.framework import DiagramBuilder, LeafSystem, Value
 from merganser.framework.primitives import ConstantValueSource, LogOutput, LogVectorOutput, VectorLogSink
 from merganser.framework.trajectories import PiecewisePolynomial
@@ -122,3 +131,48 @@ def test_limits_and_names_of_another_size_are_refused(arguments, text):
     trajectory = PiecewisePolynomial.FirstOrderHold([0.0, 1.0], [[0.0, 1.0], [2.0, 4.0]])
     with pytest.raises(ValueError, match=text):
         plot_trajectory(trajectory, **arguments)
+
+
+def border(polygons: list) -> np.ndarray:
+    """The corners of the one polygon, shape [n, 2]."""
+    (polygon,) = polygons
+    return polygon.get_xy()
+
+
+def angles_about(points: np.ndarray, center: np.ndarray) -> float:
+    """The widest gap between neighbors, as seen from a point."""
+    angles = np.sort(np.arctan2(*(points - center).T))
+    return float(np.diff(np.append(angles, angles[0] + 2 * np.pi)).max())
+
+
+def test_ellipses_are_where_the_quadratic_form_is_one() -> None:
+    A, b, c = np.array([[2.0, 0.5], [0.1, 1.0]]), np.array([0.3, -0.4]), -0.2
+    x = border(plot_sublevelset_quadratic(Figure().add_subplot(), A, b, c, vertices=40, color="g", alpha=0.5))
+    np.testing.assert_allclose(np.einsum("ni,ij,nj->n", x, A, x) + x @ b + c, 1.0, atol=1e-12)
+    assert len(x) in (40, 41) and angles_about(x, -np.linalg.solve(A + A.T, b)) < 0.4
+
+
+def test_what_is_no_ellipse_is_refused() -> None:
+    ax = Figure().add_subplot()
+    with pytest.raises(ValueError, match="positive definite"):
+        plot_sublevelset_quadratic(ax, np.diag([1.0, -1.0]))
+    with pytest.raises(ValueError, match=r"shape \(2, 2\)"):
+        plot_sublevelset_quadratic(ax, np.eye(3))
+    with pytest.raises(ValueError, match=r"least value is 2\.0, above the level"):
+        plot_sublevelset_quadratic(ax, np.eye(2), c=2.0)
+
+
+def test_levels_of_expressions_are_followed_around_the_origin() -> None:
+    symbolic = pytest.importorskip("merganser.framework.symbolic", reason="needs sympy", exc_type=ImportError)
+    x, y = symbolic.Variable("x"), symbolic.Variable("y")
+    ax = Figure().add_subplot()
+    points = border(plot_sublevelset_expression(ax, 2 * x * x + x * y + y * y + 0.2 * x, vertices=30))
+    values = [2 * u * u + u * v + v * v + 0.2 * u for u, v in points]
+    np.testing.assert_allclose(values, 1.0, atol=1e-12)
+    quartic = x**4 + 3 * y**2 + symbolic.sin(x) * y
+    points = border(plot_sublevelset_expression(ax, quartic, vertices=30))
+    np.testing.assert_allclose([u**4 + 3 * v**2 + np.sin(u) * v for u, v in points], 1.0, atol=1e-9)
+    assert angles_about(points, np.zeros(2)) < 0.12
+    for expression, text in ((x**3 + y, "not bounded"), (x**4 + y**2 + 2.0, "origin is not"), (x * x, "it has 1")):
+        with pytest.raises(ValueError, match=text):
+            plot_sublevelset_expression(ax, expression)

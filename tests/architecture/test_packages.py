@@ -195,6 +195,13 @@ def test_no_folder_has_more_files_than_one_can_survey():
     assert [str(folder) for folder in rooms if not (folder / "README.md").exists()] == []
 
 
+def test_folders_of_tests_have_the_paths_of_what_they_test():
+    tests = ROOT / "tests"
+    counts = collections.Counter(path.parent for name in PACKAGES for path in (tests / name).rglob("test_*.py"))
+    assert [str(folder) for folder in counts if not (ROOT / folder.relative_to(tests)).is_dir()] == []
+    assert [str(folder) for folder in counts if counts[folder] > _MOST_FILES] == []
+
+
 def test_every_module_begins_with_a_sentence_that_says_what_it_holds():
     """The pages of folders list these."""
     modules = [path for path in SOURCES if path.name != "__init__.py"]

@@ -96,19 +96,14 @@ def test_an_arm_is_recorded_into_one_page(tmp_path):
     assert page.startswith("<!DOCTYPE html>") and len(page) < 2_000_000
 
 
-def test_boxes_stack_and_carry_their_weight(tmp_path):
-    output = _run(ROOT / "examples" / "03_box_stack.py", "--output", tmp_path, cwd=tmp_path)
-    assert "10 boxes" in output
-    assert set(_pictures(tmp_path)) == {"box_stack.png"}
-    assert _num_frames(tmp_path / "box_stack.gif") > 40
-    assert min(_pictures(tmp_path).values()) > 10_000
-
-
-def test_box_is_lifted_by_friction(tmp_path):
-    output = _run(ROOT / "examples" / "04_grasp.py", "--output", tmp_path, cwd=tmp_path)
-    assert "held by 15.00 N from each side" in output
-    assert set(_pictures(tmp_path)) == {"grasp.png"}
-    assert _num_frames(tmp_path / "grasp.gif") > 40
+@pytest.mark.parametrize(
+    ("file", "picture", "words"),
+    [("03_box_stack.py", "box_stack", "10 boxes"), ("04_grasp.py", "grasp", "held by 15.00 N from each side")],
+)
+def test_boxes_stack_and_one_is_lifted_by_friction(file, picture, words, tmp_path):
+    assert words in _run(ROOT / "examples" / file, "--output", tmp_path, cwd=tmp_path)
+    assert set(_pictures(tmp_path)) == {f"{picture}.png"}
+    assert _num_frames(tmp_path / f"{picture}.gif") > 40
     assert min(_pictures(tmp_path).values()) > 10_000
 
 

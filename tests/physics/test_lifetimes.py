@@ -23,6 +23,9 @@ from merganser.geometry import (
     Sphere,
 )
 
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("plan")
+
 
 def make_decay():
     """The diagram of xdot = -x with a log, and its parts."""
@@ -38,11 +41,6 @@ def let_go():
     """Frees unreferenced objects, and reuses their memory for other ones."""
     gc.collect()
     return [np.full(size, np.nan) for size in (1, 2, 3, 4, 7, 10, 100, 1000) for _ in range(50)]
-
-
-@pytest.fixture(params=["never", "always"], autouse=True)
-def plan(request, monkeypatch):
-    monkeypatch.setenv("MERGANSER_PLAN", request.param)
 
 
 def test_simulator_alone_goes_on():

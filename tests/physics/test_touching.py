@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 from contact_scenes import APPROXIMATIONS, Scene, add_free_body, contact_library, free_state, material
 
 from merganser.analysis import BatchSimulator
 from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
+
+pytest_plugins = ["compile_policy"]
 
 LIB = contact_library("ours")
 G, H = 9.81, 1e-3
@@ -132,10 +133,8 @@ def test_a_gap_is_closed_by_the_law_of_the_end_of_the_step(approximation: str) -
     assert slope[0, 0] == pytest.approx(-H * half / (mass + H * H * half), rel=1e-6)
 
 
-def test_steps_that_begin_with_a_touch_are_the_same_in_the_plan_and_in_batches(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    compile_at_once(monkeypatch)
+@pytest.mark.usefixtures("compile_at_once")
+def test_steps_that_begin_with_a_touch_are_the_same_in_the_plan_and_in_batches() -> None:
     states = []
     for is_native in (False, True):
         scene = Scene(LIB, H, lying(SHAPES["cylinder"], *GROUNDS["half space"]))

@@ -106,7 +106,7 @@ def blocks_of_constraint(constraint: Any) -> list[Block]:
         equal = low == high
         upper, lower = np.isfinite(high) & ~equal, np.isfinite(low) & ~equal
         parts = [("zero", A, high, equal), ("at most zero", A, high, upper), ("at most zero", -A, -low, lower)]
-        return [Block(cone, _beside(rows[kept], -b[kept])) for cone, rows, b, kept in parts if kept.any()]
+        return [Block(cone, np.column_stack((rows[kept], -b[kept]))) for cone, rows, b, kept in parts if kept.any()]
     if isinstance(constraint, LinearMatrixInequalityConstraint):
         constant, *slopes = (F.ravel("F") for F in constraint.F())
         return [Block("matrix", np.column_stack((*slopes, constant)))]
@@ -120,12 +120,6 @@ def blocks_of_constraint(constraint: Any) -> list[Block]:
         f"GraphOfConvexSets: a {type(constraint).__name__} can only be used in the restriction: use_in_transcription="
         "{GraphOfConvexSets.Transcription.kRestriction}. It is no linear constraint and no cone."
     )
-
-
-def _beside(A: Array, b: Array) -> Array:
-    result = np.empty((A.shape[0], A.shape[1] + 1))
-    result[:, :-1], result[:, -1] = A, b
-    return result
 
 
 _CONES: dict[Any, str] = {

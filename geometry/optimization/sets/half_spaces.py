@@ -329,7 +329,9 @@ def _solved(A: Array, b: Array, where: str) -> tuple[Array, Array]:
     d = prog.NewContinuousVariables(n, "d")
     lower = np.tril_indices(n)
     variables = np.concatenate((C[lower], d))
-    for row, limit in zip(*_unit_rows(A, b)):
+    lengths = np.linalg.norm(A, axis=1)
+    lengths[lengths == 0.0] = 1.0
+    for row, limit in zip(A / lengths[:, np.newaxis], b / lengths):  # rows of length 1
         slopes = np.zeros((1 + n, variables.size))
         slopes[0, -n:] = -row
         for k, (i, j) in enumerate(zip(*lower)):
@@ -340,12 +342,6 @@ def _solved(A: Array, b: Array, where: str) -> tuple[Array, Array]:
     prog.AddMaximizeLogDeterminantCost(C)
     result = _expected(prog, where, "ellipsoid")
     return np.asarray(result.GetSolution(C)), np.asarray(result.GetSolution(d))
-
-
-def _unit_rows(A: Array, b: Array) -> tuple[Array, Array]:
-    lengths = np.linalg.norm(A, axis=1)
-    lengths[lengths == 0.0] = 1.0
-    return A / lengths[:, np.newaxis], b / lengths
 
 
 def inscribed_transformation(A: Array, b: Array, outer_A: Array, outer_b: Array, where: str) -> tuple[Array, Array]:

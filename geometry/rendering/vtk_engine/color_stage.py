@@ -142,7 +142,13 @@ def paint(actor: Any, surface: Surface, material: Material, is_physical: bool) -
     """
 
     def texture(name: str, is_srgb: bool) -> Any:
-        return _texture(material, name, is_srgb, _leaves_the_picture(surface))
+        """A picture of the material as a texture; made once for each."""
+        uvs = surface.uvs
+        repeats = uvs is not None and bool((uvs < -_ROUNDING).any() or (uvs > 1.0 + _ROUNDING).any())
+        key = f"vtk {name} {is_srgb} {repeats}"
+        if key not in material.made:
+            material.made[key] = image_texture(getattr(material, name), is_srgb, repeats)
+        return material.made[key]
 
     properties = actor.GetProperty()
     red, green, blue, opacity = material.color
@@ -176,20 +182,6 @@ def paint(actor: Any, surface: Surface, material: Material, is_physical: bool) -
 def _has_opacity(material: Material) -> bool:
     texture = material.texture
     return texture is not None and texture.shape[2] == 4 and bool((texture[:, :, 3] < 255).any())
-
-
-def _leaves_the_picture(surface: Surface) -> bool:
-    """Whether some texture coordinates are not from 0 to 1."""
-    uvs = surface.uvs
-    return uvs is not None and bool((uvs < -_ROUNDING).any() or (uvs > 1.0 + _ROUNDING).any())
-
-
-def _texture(material: Material, name: str, is_srgb: bool, repeats: bool) -> Any:
-    """A picture of a material as a texture; made once for each."""
-    key = f"vtk {name} {is_srgb} {repeats}"
-    if key not in material.made:
-        material.made[key] = image_texture(getattr(material, name), is_srgb, repeats)
-    return material.made[key]
 
 
 def image_texture(pixels: np.ndarray, is_srgb: bool, repeats: bool) -> Any:

@@ -7,7 +7,6 @@ import pickle
 import numpy as np
 import pytest
 from block_cases import numbers, split
-from compile_policy import compile_at_once
 from system_cases import BLOCKS, CASES
 
 import merganser.analysis.controllers as analysis_controllers
@@ -19,6 +18,9 @@ from merganser.framework.core.declarations.events import EventKind, TriggerType
 from merganser.framework.core.inside import slot_of
 from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.primitives import ConstantVectorSource, PassThrough
+
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compile_at_once")
 
 ABSTRACT = {
     "ConstantValueSource": (lambda b: b.ConstantValueSource(b.Value("a")), [], ["y0"], []),
@@ -35,11 +37,6 @@ NOT_CONNECTED = r"Input port .* of system '::block.*' is not connected|'::block:
 @pytest.fixture(params=CASES, ids=lambda name: name.replace(" ", "-"))
 def case(request):
     return CASES[request.param]
-
-
-@pytest.fixture(autouse=True)
-def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)
 
 
 def prepare(case, context):

@@ -130,7 +130,6 @@ def test_the_new_block_can_be_linearized():
     np.testing.assert_allclose(np.diag(D), [-k - 3.0 * CUBIC * q * q for k, q in zip(STIFFNESS, POSITIONS)], rtol=1e-14)
 
 
-
 # ---------------------------------------------------------------------- blocks derived from those that are there
 
 

@@ -1,7 +1,10 @@
 """Piecewise polynomials: identities and closed forms; pydrake's numbers are compared in tests/reference."""
 
+from __future__ import annotations
+
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -222,3 +225,11 @@ def test_splines_of_many_samples_are_those_of_scipy():
     for condition, spline in cases:
         expected = CubicSpline(times, samples, axis=1, bc_type=condition)(at)
         np.testing.assert_allclose(spline.vector_values(at), expected, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("breaks", [[0, 1, 3], [0.0, 1.0, 3.0], np.array([0.0, 1.0, 3.0]), np.array([0, 1, 3])])
+@pytest.mark.parametrize("method", ["ZeroOrderHold", "FirstOrderHold", "CubicShapePreserving"])
+def test_breaks_of_any_kind_of_number_make_trajectories_of_floats(method: str, breaks: Any) -> None:
+    trajectory = getattr(PiecewisePolynomial, method)(breaks, np.array([[0.0, 1.0, 4.0]]))
+    assert trajectory.value(0.5).dtype == np.float64
+    assert all(type(time) is float for time in trajectory.get_segment_times())

@@ -1,20 +1,16 @@
 """Segments, boxes and ellipsoids: poses at which formulas change from one case to another.
 
 A result is proven by what it says: no direction separates more than the normal, the points lie in their shapes, and the
-distance is between them. A depth is proven by a search of all directions (trial.py).
+distance is between them. A depth is proven by a search of all directions (depth_trial.py).
 """
 
 import itertools
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from depth_trial import core_of, icosahedron, lowest
 from proximity_shapes import gap, random_poses, random_shape
 from scipy.spatial.transform import Rotation
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from trial import core_of, icosahedron, lowest
 
 from merganser.geometry import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine

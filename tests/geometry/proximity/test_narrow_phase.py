@@ -1,17 +1,17 @@
-"""Distances, depths and nearest points of pairs of shapes, against their definitions."""
+"""Distances, depths and nearest points of pairs of shapes, against their definitions and searches of all directions."""
 
 import itertools
 
 import numpy as np
 import pytest
 import scipy.spatial
+from depth_trial import TOLERANCE, trial
 from proximity_shapes import KINDS, gap, least_gap, random_poses, random_shape, support, write_obj
 
 from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, MeshcatCone, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 
 PAIRS = list(itertools.combinations_with_replacement(KINDS, 2))
-TOLERANCE = 1e-9  # [m]
 
 
 def distances(shapes, X_WG):
@@ -117,3 +117,45 @@ def test_degenerate_poses_give_finite_answers(offset, tmp_path):
     for name in ("distance", "nhat_BA_W", "p_WCa", "p_WCb"):
         assert np.isfinite(results[name]).all()
     np.testing.assert_allclose(np.linalg.norm(results["nhat_BA_W"], axis=1), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ("capsule", "cylinder"),
+        ("box", "cylinder"),
+        ("cylinder", "cylinder"),
+        ("cylinder", "convex"),
+        ("capsule", "convex"),
+        ("box", "convex"),
+        ("convex", "convex"),
+    ],
+    ids="-".join,
+)
+def test_the_plane_across_the_nearest_points_separates_both_shapes(kinds, tmp_path):
+    rng = np.random.default_rng(11)
+    pool = {kind: [random_shape(kind, rng, tmp_path) for _ in range(5)] for kind in sorted(set(kinds))}
+    shapes = [pool[kind][rng.integers(5)] for kind in kinds * 200]
+    X_WG = random_poses(400, rng, 0.2)
+    results = distances(shapes, X_WG)
+    apart = np.flatnonzero(results["distance"] > 0.0)
+    assert len(apart) > 100
+    for k in apart:
+        distance, n_W = results["distance"][k], results["nhat_BA_W"][k]
+        # No point of A is nearer to B along the normal, and the points are as far from each other as that says.
+        assert gap(shapes[2 * k : 2 * k + 2], X_WG[2 * k : 2 * k + 2], -n_W[None])[0] == pytest.approx(
+            -distance, abs=1e-13
+        )
+        between = results["p_WCa"][k] - results["p_WCb"][k] - distance * n_W
+        assert np.linalg.norm(between) < 1e-9
+
+
+@pytest.mark.parametrize("how", ["random", "aligned"])
+@pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
+def test_no_direction_leads_out_earlier_than_the_depth(kinds, how, tmp_path):
+    found = trial(kinds, 20, 3.0, 7, tmp_path, how)
+    assert found.excess <= TOLERANCE
+    assert found.unproven <= TOLERANCE
+    assert found.aside <= 1e-6
+    if how == "random":  # along each other, round shapes have whole circles of least directions
+        assert found.undecided == found.unsolved == 0

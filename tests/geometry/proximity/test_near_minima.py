@@ -1,16 +1,10 @@
 """Poses at which minima of h lie close to each other, or where h hardly changes along a curve."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from depth_trial import core_of, icosahedron, lowest, trial_poses
 from proximity_shapes import random_shape
-from trial import core_of, icosahedron, lowest, trial_poses
+from scipy.spatial.transform import Rotation
 
 from merganser.geometry import Box, Cylinder, Ellipsoid, MeshcatCone, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine

@@ -1,4 +1,4 @@
-"""MeshcatVisualizer and MeshcatPointCloudVisualizer: what they draw of a diagram, and when."""
+"""MeshcatVisualizer and MeshcatPointCloudVisualizer: what they draw of a diagram, when, and how progress is shown."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("umsgpack", reason="extra `view`")
+import pytest
 import umsgpack
 from viewer_clients import color_at, matrix_at, property_at
 
@@ -37,6 +38,7 @@ from merganser.geometry import (
     Sphere,
 )
 from merganser.geometry.perception import PointCloud
+from merganser.geometry.visualizers import scene_drawing as progress
 
 
 class Mover(LeafSystem):
@@ -343,3 +345,22 @@ def test_point_clouds_are_drawn_where_they_are(meshcat: Meshcat) -> None:
         MeshcatPointCloudVisualizer(meshcat, "cloud", -1)
     with pytest.raises(TypeError, match="takes a Meshcat and a path"):
         MeshcatPointCloudVisualizer("cloud", meshcat)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("patience", "switch", "num_lines"), [(60.0, "1", 0), (-1.0, "1", 1), (-1.0, "0", 0)])
+def test_progress_is_shown_after_a_while_unless_switched_off(monkeypatch, capsys, patience, switch, num_lines):
+    monkeypatch.setattr(progress, "_PATIENCE", patience)
+    monkeypatch.setenv("MERGANSER_PROGRESS", switch)
+    assert list(progress.with_progress(["a", "b", "c"], "drawing shapes")) == ["a", "b", "c"]
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == num_lines and all("drawing shapes, 3 in all" in line for line in lines)
+
+
+def test_a_bar_on_a_terminal_ends_with_the_work(monkeypatch):
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    monkeypatch.setenv("MERGANSER_PROGRESS", "1")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with pytest.raises(ValueError, match="inside"):
+        for _ in progress.with_progress([1, 2], "drawing shapes"):
+            raise ValueError("inside")
+    assert list(progress.with_progress([1, 2], "drawing shapes")) == [1, 2]

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 
 from merganser.analysis import (
     ApplySimulatorConfig,
@@ -31,6 +30,8 @@ from merganser.multibody.plant import (
     MultibodyPlant,
 )
 from merganser.multibody.tree import PrismaticJoint, RevoluteJoint, SpatialInertia
+
+pytest_plugins = ["compile_policy"]
 
 G = 9.81
 
@@ -173,9 +174,9 @@ def test_bodies_at_rest_stay_and_steps_grow() -> None:
 
 
 @pytest.mark.parametrize("is_compiled", [False, True])
-def test_forces_and_accelerations_belong_together(is_compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forces_and_accelerations_belong_together(is_compiled: bool, request: pytest.FixtureRequest) -> None:
     if is_compiled:
-        compile_at_once(monkeypatch)
+        request.getfixturevalue("compile_at_once")
 
     def fill(plant: MultibodyPlant) -> None:
         add_ground(plant)
@@ -257,11 +258,11 @@ def test_compiled_attempts_are_found_on_the_disk_by_their_package() -> None:
     assert package_of(CenicIntegrator.attempt.interpreted) == "cenic"
 
 
-def test_compiled_steps_are_those_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_steps_are_those_of_python(request: pytest.FixtureRequest) -> None:
     simulator, plant = simulator_of(tumbling)
     simulator.AdvanceTo(0.4)
     in_python = state_of(simulator, plant)
-    compile_at_once(monkeypatch)
+    request.getfixturevalue("compile_at_once")
     simulator, plant = simulator_of(tumbling)
     simulator.AdvanceTo(0.4)
     np.testing.assert_array_equal(state_of(simulator, plant), in_python)
@@ -330,10 +331,10 @@ class Push(LeafSystem):
 
 @pytest.mark.parametrize("is_compiled", [False, True])
 def test_who_looks_at_contacts_and_whose_state_is_first_changes_nothing(
-    is_compiled: bool, monkeypatch: pytest.MonkeyPatch
+    is_compiled: bool, request: pytest.FixtureRequest
 ) -> None:
     if is_compiled:
-        compile_at_once(monkeypatch)
+        request.getfixturevalue("compile_at_once")
     ends = []
     for is_watched, is_first in ((False, True), (True, True), (False, False)):
         builder = DiagramBuilder()
@@ -403,8 +404,8 @@ def test_two_plants_deep_in_a_diagram_both_move() -> None:
     np.testing.assert_allclose(heights, [0.15 - 0.5 * G * 0.08**2, 0.2 - 0.5 * G * 0.08**2], atol=1e-5)
 
 
-def test_there_may_be_any_number_of_plants(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)
+@pytest.mark.usefixtures("compile_at_once")
+def test_there_may_be_any_number_of_plants() -> None:
     builder, plants = DiagramBuilder(), []
     for _ in range(45):
         plant = builder.AddSystem(MultibodyPlant(0.0))

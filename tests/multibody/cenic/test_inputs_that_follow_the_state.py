@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 
 from merganser.analysis import RungeKutta5Integrator, Simulator
 from merganser.framework import AbstractValue, BasicVector, DiagramBuilder, LeafSystem, Value
@@ -17,6 +16,8 @@ from merganser.multibody.cenic import CenicIntegrator
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant import ExternallyAppliedSpatialForce, MultibodyPlant
 from merganser.multibody.tree import FixedOffsetFrame, PdControllerGains, RevoluteJoint, SpatialInertia
+
+pytest_plugins = ["compile_policy"]
 
 KP, KD = 1e5, 1e3
 
@@ -82,10 +83,10 @@ def _run(simulator: Simulator, plant: MultibodyPlant, time: float = 0.3) -> tupl
 @pytest.mark.parametrize("limit", [math.inf, 20.0])
 @pytest.mark.parametrize("block", [Force, lambda K: MatrixGain(-K)], ids=["of Python", "compiled"])
 def test_a_stiff_controller_takes_no_more_steps_than_that_of_the_plant(
-    block: Any, limit: float, monkeypatch: pytest.MonkeyPatch
+    block: Any, limit: float, request: pytest.FixtureRequest
 ) -> None:
     if block is not Force:
-        compile_at_once(monkeypatch)
+        request.getfixturevalue("compile_at_once")
     p, d = (KP, KD) if math.isinf(limit) else (1e3, 30.0)
     steps, x, u = _run(*_arm((p, d), None, limit))
     its_steps, its_x, its_u = _run(*_arm(None, block(_gains(p, d)), limit))
@@ -103,9 +104,9 @@ def test_generalized_forces_act_as_efforts_do_and_gains_add_up_to_those_of_the_p
         np.testing.assert_allclose(its_x, x, atol=1e-6)
 
 
-def test_compiled_steps_are_those_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_steps_are_those_of_python(request: pytest.FixtureRequest) -> None:
     in_python = _run(*_arm((1e3, 1.0), MatrixGain(-_gains(KP, KD)), 50.0), 0.1)
-    compile_at_once(monkeypatch)
+    request.getfixturevalue("compile_at_once")
     compiled = _run(*_arm((1e3, 1.0), MatrixGain(-_gains(KP, KD)), 50.0), 0.1)
     for ours, theirs in zip(compiled, in_python):
         np.testing.assert_array_equal(ours, theirs)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, LeafSystem
@@ -23,6 +22,8 @@ from merganser.multibody.plant import (
     MultibodyPlant,
 )
 from merganser.multibody.tree import SpatialInertia
+
+pytest_plugins = ["compile_policy"]
 
 
 def _add_ball(builder: DiagramBuilder, time_step: float = 0.0) -> MultibodyPlant:
@@ -78,10 +79,10 @@ def _calc(plant: MultibodyPlant, context: Any) -> np.ndarray:
 @pytest.mark.parametrize("ask", [_eval, _calc])
 @pytest.mark.parametrize("is_compiled", [False, True])
 def test_derivatives_of_a_plant_are_its_derivatives_within_steps(
-    ask: Callable[[MultibodyPlant, Any], np.ndarray], is_compiled: bool, monkeypatch: pytest.MonkeyPatch
+    ask: Callable[[MultibodyPlant, Any], np.ndarray], is_compiled: bool, request: pytest.FixtureRequest
 ) -> None:
     if is_compiled:
-        compile_at_once(monkeypatch)
+        request.getfixturevalue("compile_at_once")
     builder = DiagramBuilder()
     plant = _add_ball(builder)
     witness = builder.AddSystem(Witness(plant, ask))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 from joint_mechanisms import library
 from plants import example_plant
 from random_plants import RandomPlant
@@ -19,10 +18,8 @@ from merganser.framework.primitives import ConstantVectorSource, LogVectorOutput
 from merganser.multibody.controllers import InverseDynamics, InverseDynamicsController, JointStiffnessController
 from merganser.multibody.plant import MultibodyPlant
 
-
-@pytest.fixture(autouse=True)
-def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compile_at_once")
 
 
 def inputs(plant: MultibodyPlant, rng: np.random.Generator) -> Any:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 from soft_scenes import SoftScene
 
 from merganser.framework.math import RigidTransform
@@ -18,10 +17,8 @@ from merganser.multibody.tree import (
     SpatialInertia,
 )
 
-
-@pytest.fixture(autouse=True)
-def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_at_once(monkeypatch)
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compile_at_once")
 
 
 class Wind(ForceDensityField):

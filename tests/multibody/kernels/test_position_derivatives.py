@@ -1,6 +1,6 @@
 """Derivatives of Jacobians and mass matrices in closed form equal the complex step, on random trees of all mobilizers.
 
-The kernels run as plain Python here; tests/multibody/plant/test_gradients.py runs them compiled.
+The kernels run as plain Python here; tests/multibody/plant/scalars/test_gradients.py runs them compiled.
 """
 
 from __future__ import annotations

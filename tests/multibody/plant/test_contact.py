@@ -26,6 +26,8 @@ from merganser.multibody.plant import (
 )
 from merganser.multibody.tree import SpatialInertia
 
+pytest_plugins = ["compile_policy"]
+
 LIB = contact_library("ours")
 H = 1e-3
 K, D = 2e5, 1.0
@@ -59,12 +61,12 @@ def test_box_rests_on_four_corners_that_share_its_weight(approximation: str) -> 
     np.testing.assert_allclose(tau, [0.0, 0.0, 0.0, 0.0, 0.0, 2.0 * 9.81], atol=1e-4)
 
 
+@pytest.mark.usefixtures("loop_in_python")  # a step in the compiled loop needs nothing compiled ahead
 @pytest.mark.parametrize("approximation", ["kTamsi", "kSap"])
 def test_other_processes_compile_the_kernels_of_a_step_with_contact(approximation, monkeypatch) -> None:
     jobs: list[Any] = []
     monkeypatch.setattr(dynamics_module, "is_missing", lambda _kernel: True)
     monkeypatch.setattr(dynamics_module, "compile_ahead", jobs.extend)
-    monkeypatch.setenv("MERGANSER_PLAN", "never")  # a step in the compiled loop needs nothing compiled ahead
     steady(approximation)
     called = [(kernel, arguments) for kernel, arguments in jobs if kernel.codes]
     assert len(called) >= 4
@@ -72,11 +74,11 @@ def test_other_processes_compile_the_kernels_of_a_step_with_contact(approximatio
         assert tuple(map(type_key, arguments)) in kernel.codes
 
 
+@pytest.mark.usefixtures("loop_in_python")
 def test_other_processes_begin_before_this_one_compiles_anything_for_a_step(monkeypatch) -> None:
     def begin(_jobs: Any) -> None:
         raise InterruptedError
 
-    monkeypatch.setenv("MERGANSER_PLAN", "never")
     scene = Scene(LIB, H, resting_box)
     gathered: list[Any] = []
     monkeypatch.setattr(dynamics_module, "is_missing", lambda _kernel: True)

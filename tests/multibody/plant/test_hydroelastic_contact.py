@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_policy import compile_at_once
 from contact_scenes import (
     APPROXIMATIONS,
     Fill,
@@ -25,6 +24,8 @@ from merganser.analysis import BatchSimulator
 from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
 from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.plant import HydroelasticContactInfo
+
+pytest_plugins = ["compile_policy"]
 
 LIB = contact_library("ours")
 H = 1e-3
@@ -213,11 +214,11 @@ def test_samples_with_surfaces_go_into_files(tmp_path: Any) -> None:
         assert i.contact_surface().num_faces() == j.contact_surface().num_faces()
 
 
+@pytest.mark.usefixtures("compile_at_once")
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
 def test_compiled_simulations_are_those_in_python_bit_for_bit(
     approximation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compile_at_once(monkeypatch)
     ends = []
     for way in ("never", "always"):
         monkeypatch.setenv("MERGANSER_PLAN", way)
@@ -287,11 +288,10 @@ def test_results_of_derivatives_have_them() -> None:
     assert info.contact_surface().total_area().derivatives()[6] != 0.0
 
 
-def test_warm_steps_of_a_compiled_simulation_allocate_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("compile_at_once", "compiled_loop")
+def test_warm_steps_of_a_compiled_simulation_allocate_nothing() -> None:
     from numba.core import runtime
 
-    compile_at_once(monkeypatch)
-    monkeypatch.setenv("MERGANSER_PLAN", "always")
     scene = scene_of()
     scene.plant.SetPositionsAndVelocities(scene.context, start())
     scene.simulator.AdvanceTo(0.1)

@@ -24,7 +24,7 @@ def response(plant, context):
 
 
 def test_names_sizes_and_order():
-    """Those of pydrake (see tests/reference/test_plant.py)."""
+    """Those of pydrake (see tests/reference/multibody/test_plant.py)."""
     plant = arm_and_box(0.0)
     inputs = [plant.get_input_port(i) for i in range(plant.num_input_ports())]
     assert [(port.get_name(), port.size()) for port in inputs] == [

@@ -33,6 +33,8 @@ from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 from merganser.multibody.sensors import ApplyCameraConfig, CameraConfig
 from merganser.multibody.tree import SpatialInertia
 
+pytest_plugins = ["compile_policy"]
+
 need_renderer()
 
 INFO = CameraInfo(33, 25, 1.0)
@@ -112,9 +114,8 @@ def test_textures_and_renderers_of_model_files_reach_the_cameras(tmp_path: Path)
     assert seen == {("r", 0.0): green, ("r", 2.0): sky, ("other", 0.0): sky, ("other", 2.0): green}
 
 
-@pytest.mark.parametrize("plan", ["never", "always"])
-def test_camera_sees_a_body_fall_however_the_simulation_runs(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERGANSER_PLAN", plan)
+@pytest.mark.usefixtures("plan")
+def test_camera_sees_a_body_fall_however_the_simulation_runs() -> None:
     station = Station()
     station.plant.Finalize()
     station.graph.AddRenderer("r", MakeRenderEngineVtk(RenderEngineVtkParams()))
