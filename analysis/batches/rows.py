@@ -11,7 +11,6 @@ import contextlib
 import math
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.batches.batch_contexts import (
@@ -44,7 +43,6 @@ from merganser.framework.native.memory.records_of_arrays import (
     record_at_address,
 )
 from merganser.framework.native.memory.tape import call_kernel
-from merganser.framework.native.operations.assembly import offset_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -298,18 +296,6 @@ class BatchWorker:
         self.use_abstract_state(self._abstract_state)
         self._rows.stage = LOAD
         return self.is_usable()
-
-    def offsets_of_input(self, port: int) -> Array:
-        """Offsets in the flat array of a free vector input port of the whole."""
-        fixed = self.context.sources[port]
-        offset: int = self.context.layout.free_offsets[port]  # type: ignore[assignment]
-        return np.arange(offset, offset + fixed.value.size())
-
-    def offsets_of_parameters(self, group: int) -> Array:
-        """Offsets in the flat array of a group of numeric parameters of the whole."""
-        values = self.context.peek_parameters().get_numeric_parameter(group).value()
-        offset = offset_in(self.context.store.flat, values)
-        return np.arange(offset, offset + len(values))
 
     # ------------------------------------------------------------------ traces
 
