@@ -359,7 +359,7 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
     if runs.may_rest and (rows[:, 0] == work.end).any():
         moving = np.flatnonzero(rows[:, 0] != work.end)
         indices, rows = [indices[n] for n in moving], rows[moving]
-    singly = worker.leaves_traces() and runs.wants_traces(worker, indices)
+    singly = runs.wants_traces(worker, indices)
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:
         results = np.empty((len(rows[part]), len(worker.results_at)))

@@ -231,14 +231,6 @@ class BatchWorker:
         is_allowed = plan.is_current() and plan._is_allowed and self.settled is not None
         return is_allowed and not (program.num_callbacks or program.reads_abstract_state)  # rows are numbers alone
 
-    def has_samples(self) -> bool:
-        """Whether a simulation leaves anything in the abstract state."""
-        return bool(self.settled)
-
-    def leaves_traces(self) -> bool:
-        """Whether a simulation changes more than the numbers of the state: logs, samples, generators."""
-        return bool(self.logs_at or self.settled)
-
     def has_generators(self) -> bool:
         """Whether operations draw random numbers by generators in the abstract state."""
         return any(hasattr(write_back, "box") for write_back in self._plan._program.write_backs)

@@ -145,7 +145,8 @@ class Runs:
 
     def wants_traces(self, worker: BatchWorker, indices: list[int]) -> bool:
         """Whether logs, random numbers or samples are needed of some simulations; only Contexts keep samples."""
-        return bool(worker.logs_at) or worker.has_generators() or any(n in self._own for n in indices)
+        own = self._own if worker.settled else ()
+        return bool(worker.logs_at) or worker.has_generators() or any(n in own for n in indices)
 
     def lend_traces(self, worker: BatchWorker, index: int) -> None:
         """Lets a worker write to the logs of a simulation, and start with its generators."""
@@ -176,10 +177,10 @@ class Runs:
                 boxes = self._abstract_states.setdefault(index, [])
                 boxes += [box.Clone() for box in template[len(boxes) :]]
                 worker.copy_generators_to(boxes)
-        elif self._abstract_states and worker.has_samples():  # those of before are out of date
+        elif self._abstract_states and worker.settled:  # the samples of before are out of date
             template = abstract_state_of(self.template)
             for index in self._abstract_states.keys() & indices:
-                for n in worker.settled or ():
+                for n in worker.settled:
                     self._abstract_states[index][n] = template[n]
 
     def _put_in_contexts(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array) -> None:
@@ -190,7 +191,7 @@ class Runs:
             store, down = context.store, context.layout.down
             store.change(down["time"] | down["xc"] | down["xd"], context)
             store.flat[worker.results_at] = values
-            if worker.has_samples() and count.any():
+            if worker.settled and count.any():
                 store.change(down["xa"], context)
                 worker.copy_abstract_state_to(abstract_state_of(context))
 
