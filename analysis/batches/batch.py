@@ -168,34 +168,22 @@ def _evaluate_all(
     begin = wall_clock.perf_counter()
     workers = min(workers, 1 + int(num * scratch_contexts.time_of_row / _WORTH_A_THREAD))
     if workers == 1:
-        is_compiled = _evaluate_part(rule, scratch_contexts, (system, context), (t, x, u), results)
+        is_compiled = _evaluate_rows(rule, scratch_contexts, (system, context), (t, x, u), results)
     else:
-        is_compiled = _evaluate_in_threads(rule, scratch_contexts, (system, context), (t, x, u), results, workers)
+
+        def evaluate(start: int, end: int) -> bool:
+            rows = t[start:end], x[start:end], u[start:end]
+            return _evaluate_rows(rule, scratch_contexts, (system, context), rows, results[start:end])
+
+        parts = list(itertools.pairwise(num * i // workers for i in range(workers + 1)))
+        with concurrent.futures.ThreadPoolExecutor(workers - 1) as pool:
+            futures = [pool.submit(evaluate, *part) for part in parts[1:]]
+            is_compiled = evaluate(*parts[0])
+            is_compiled = all([is_compiled, *(future.result() for future in futures)])
     scratch_contexts.num_rows += num
     if is_compiled:
         scratch_contexts.time_of_row = workers * (wall_clock.perf_counter() - begin) / num
     return results.T
-
-
-def _evaluate_in_threads(
-    rule: _Rule,
-    scratch_contexts: _ScratchContexts,
-    where: tuple[System, Context],
-    rows: tuple[Array, Array, Array],
-    results: Array,
-    workers: int,
-) -> bool:
-    t, x, u = rows
-
-    def evaluate(start: int, end: int) -> bool:
-        rows = t[start:end], x[start:end], u[start:end]
-        return _evaluate_part(rule, scratch_contexts, where, rows, results[start:end])
-
-    parts = list(itertools.pairwise(len(t) * i // workers for i in range(workers + 1)))
-    with concurrent.futures.ThreadPoolExecutor(workers - 1) as pool:
-        futures = [pool.submit(evaluate, *part) for part in parts[1:]]
-        is_compiled = evaluate(*parts[0])
-        return all([is_compiled, *(future.result() for future in futures)])
 
 
 class _ScratchContext:
@@ -314,41 +302,29 @@ def _scratch_contexts_of(system: System, context: Context, input_port_index: Any
     return scratch_contexts
 
 
-def _evaluate_part(
+def _evaluate_rows(
     rule: _Rule,
     scratch_contexts: _ScratchContexts,
     where: tuple[System, Context],
     rows: tuple[Array, Array, Array],
     results: Array,
 ) -> bool:
-    """Fills in the results for some times, states and inputs, one a row; returns whether all of it ran compiled."""
-    scratch = scratch_contexts.take(*where)
-    count = 0
-    if scratch.tape is not None:
-        count = scratch.tape.run(*rows, rule.period, rule.num_steps, results)
-    if count < len(results):
-        _evaluate_rest(rule, scratch, scratch_contexts, rows, results, count)
-    scratch_contexts.give_back(scratch)
-    return count == len(results)
+    """Fills in the results for some times, states and inputs, one a row; returns whether all of it ran compiled.
 
-
-def _evaluate_rest(
-    rule: _Rule,
-    scratch: _ScratchContext,
-    scratch_contexts: _ScratchContexts,
-    rows: tuple[Array, Array, Array],
-    results: Array,
-    row: int,
-) -> None:
-    """Computes the rows from one on that is left to Python.
-
-    Rows are computed by callbacks until compiling pays, and then from one that compiled code cannot
-    compute to where it is tried again.
+    Rows are computed by callbacks until compiling pays, and then from one that compiled code cannot compute to where it
+    is tried again.
     """
-    t, x, u = rows
-    mine, stretch = scratch.context, _FIRST_STRETCH
+    scratch = scratch_contexts.take(*where)
+    (t, x, u), mine = rows, scratch.context
     port, num_before = scratch_contexts.port, scratch_contexts.num_rows
+    row, stretch, is_compiled = 0, _FIRST_STRETCH, True
     while row < len(t):
+        if scratch.tape is not None:
+            stretch = _FIRST_STRETCH
+            row += scratch.tape.run(t[row:], x[row:], u[row:], rule.period, rule.num_steps, results[row:])
+            if row == len(t):
+                break
+        is_compiled = False
         end = min(row + stretch, len(t))
         for i in range(row, end):
             fixed = None if port is None else port.FixValue(mine, u[i])
@@ -358,9 +334,8 @@ def _evaluate_rest(
             is_worthwhile = num_before + row >= _rows_before_compiling() and (row < len(t) or num_before > 0)
             if is_worthwhile:
                 scratch.lower(fixed, rule.is_discrete)
-        if scratch.tape is not None and row < len(t):
-            row += scratch.tape.run(t[row:], x[row:], u[row:], rule.period, rule.num_steps, results[row:])
-            stretch = _FIRST_STRETCH
+    scratch_contexts.give_back(scratch)
+    return is_compiled
 
 
 def _rows_before_compiling() -> int:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.batches.batch import num_workers
+from merganser.analysis.batches.batch_contexts import fits
 from merganser.analysis.batches.worlds import Runs, Worlds, runs_of_contexts, runs_of_states
 from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulation.simulator import Simulator
@@ -246,7 +247,7 @@ class BatchSimulator:
     def _has_workers(self, runs: Runs) -> bool:
         """Whether there is a worker for these runs; makes one, if that is possible and worth while."""
         template = runs.template
-        self._workers = [worker for worker in self._workers if worker.is_usable() and runs.suits(worker)]
+        self._workers = [worker for worker in self._workers if worker.is_usable() and fits(template, worker)]
         return bool(self._workers) or self._add_worker(template)
 
     def _add_worker(self, template: Context) -> bool:

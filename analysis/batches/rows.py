@@ -315,21 +315,18 @@ class BatchWorker:
                 write_back.forget()
                 mine[n].SetFrom(boxes[n])
 
-    def copy_abstract_state_to(self, boxes: Sequence[Any]) -> None:
-        """Copies samples and generators of the last row to the boxes of another abstract state."""
-        store = self.context.store
-        store.invalid |= self.context.layout.down["pn"] | self.context.layout.down["xd"]
-        for write_back in self._plan._program.write_backs:
-            write_back()
-        mine = abstract_state_of(self.context)
-        for n in self.settled or ():
-            boxes[n].SetFrom(mine[n])
+    def copy_abstract_state_to(self, boxes: Sequence[Any], has_samples: bool) -> None:
+        """Copies the generators of the last row to the boxes of another abstract state.
 
-    def copy_generators_to(self, boxes: Sequence[Any]) -> None:
-        """Copies only the generators to the boxes of another abstract state: 10 us, with samples of contacts 100."""
+        Args:
+            boxes: get the generators.
+            has_samples: whether to copy samples, too: those of contacts take 100 us, a generator 10.
+        """
+        if has_samples:
+            self.context.store.invalid |= self.context.layout.down["pn"] | self.context.layout.down["xd"]
         mine = abstract_state_of(self.context)
         for write_back, n in zip(self._plan._program.write_backs, self.settled or ()):
-            if hasattr(write_back, "box"):
+            if has_samples or hasattr(write_back, "box"):
                 write_back()
                 boxes[n].SetFrom(mine[n])
 

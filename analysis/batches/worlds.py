@@ -126,10 +126,6 @@ class Runs:
 
     # ------------------------------------------------------------------ by workers
 
-    def suits(self, worker: BatchWorker) -> bool:
-        """Whether an existing worker may run these simulations."""
-        return fits(self.template, worker)  # with the same wires, and so at the same offsets
-
     def load(self, worker: BatchWorker, start: int, end: int) -> tuple[list[int], Array]:
         """The simulations from `start` up to `end` that a worker can run, and the values that they start from."""
         own = self._own
@@ -176,7 +172,7 @@ class Runs:
             for index in [n for n in indices if n not in self._own]:
                 boxes = self._abstract_states.setdefault(index, [])
                 boxes += [box.Clone() for box in template[len(boxes) :]]
-                worker.copy_generators_to(boxes)
+                worker.copy_abstract_state_to(boxes, has_samples=False)
         elif self._abstract_states and worker.settled:  # the samples of before are out of date
             template = abstract_state_of(self.template)
             for index in self._abstract_states.keys() & indices:
@@ -193,7 +189,7 @@ class Runs:
             store.flat[worker.results_at] = values
             if worker.settled and count.any():
                 store.change(down["xa"], context)
-                worker.copy_abstract_state_to(abstract_state_of(context))
+                worker.copy_abstract_state_to(abstract_state_of(context), has_samples=True)
 
 
 def runs_of_contexts(system: System, contexts: Sequence[Context]) -> Runs:
