@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import itertools
 import os
 import sys
 import time as wall_clock
@@ -167,18 +166,17 @@ def _evaluate_all(
     results = np.empty(x.shape, dtype)
     begin = wall_clock.perf_counter()
     workers = min(workers, 1 + int(num * scratch_contexts.time_of_row / _WORTH_A_THREAD))
+    shared = rule, scratch_contexts, system, context
     if workers == 1:
-        is_compiled = _evaluate_rows(rule, scratch_contexts, (system, context), (t, x, u), results)
+        is_compiled = _evaluate_rows(*shared, (t, x, u), results)
     else:
-
-        def evaluate(start: int, end: int) -> bool:
-            rows = t[start:end], x[start:end], u[start:end]
-            return _evaluate_rows(rule, scratch_contexts, (system, context), rows, results[start:end])
-
-        parts = list(itertools.pairwise(num * i // workers for i in range(workers + 1)))
         with concurrent.futures.ThreadPoolExecutor(workers - 1) as pool:
-            futures = [pool.submit(evaluate, *part) for part in parts[1:]]
-            is_compiled = evaluate(*parts[0])
+            futures = []
+            for i in range(workers - 1):
+                part = slice(num * i // workers, num * (i + 1) // workers)
+                futures.append(pool.submit(_evaluate_rows, *shared, (t[part], x[part], u[part]), results[part]))
+            part = slice(part.stop, num)
+            is_compiled = _evaluate_rows(*shared, (t[part], x[part], u[part]), results[part])
             is_compiled = all([is_compiled, *(future.result() for future in futures)])
     scratch_contexts.num_rows += num
     if is_compiled:
@@ -305,7 +303,8 @@ def _scratch_contexts_of(system: System, context: Context, input_port_index: Any
 def _evaluate_rows(
     rule: _Rule,
     scratch_contexts: _ScratchContexts,
-    where: tuple[System, Context],
+    system: System,
+    context: Context,
     rows: tuple[Array, Array, Array],
     results: Array,
 ) -> bool:
@@ -314,17 +313,12 @@ def _evaluate_rows(
     Rows are computed by callbacks until compiling pays, and then from one that compiled code cannot compute to where it
     is tried again.
     """
-    scratch = scratch_contexts.take(*where)
+    scratch = scratch_contexts.take(system, context)
     (t, x, u), mine = rows, scratch.context
     port, num_before = scratch_contexts.port, scratch_contexts.num_rows
-    row, stretch, is_compiled = 0, _FIRST_STRETCH, True
+    row = 0 if scratch.tape is None else scratch.tape.run(*rows, rule.period, rule.num_steps, results)
+    is_compiled, stretch = row == len(t), _FIRST_STRETCH
     while row < len(t):
-        if scratch.tape is not None:
-            stretch = _FIRST_STRETCH
-            row += scratch.tape.run(t[row:], x[row:], u[row:], rule.period, rule.num_steps, results[row:])
-            if row == len(t):
-                break
-        is_compiled = False
         end = min(row + stretch, len(t))
         for i in range(row, end):
             fixed = None if port is None else port.FixValue(mine, u[i])
@@ -334,6 +328,9 @@ def _evaluate_rows(
             is_worthwhile = num_before + row >= _rows_before_compiling() and (row < len(t) or num_before > 0)
             if is_worthwhile:
                 scratch.lower(fixed, rule.is_discrete)
+        if scratch.tape is not None and row < len(t):
+            row += scratch.tape.run(t[row:], x[row:], u[row:], rule.period, rule.num_steps, results[row:])
+            stretch = _FIRST_STRETCH
     scratch_contexts.give_back(scratch)
     return is_compiled
 
