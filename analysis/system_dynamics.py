@@ -122,7 +122,7 @@ class SystemDynamics:
         self._closed_form = None if self.is_discrete else linearized_dynamics(self._system, self._context, self._port)
         self._known: dict[tuple[float, bytes], tuple[Array, Array]] = {}
         self._given, self._time = mine, float(mine.get_time())
-        self._slopes: Any = None  # False if not available
+        self._tape: Any = None  # False if not available
         self._num_points = 0
 
     def at(self, points: Array, time: float | None = None) -> Linearized:
@@ -149,19 +149,19 @@ class SystemDynamics:
 
     def _compiled(self, points: Array, time: float) -> tuple[Array, Array] | None:
         """By compiled code, if available, for enough points that loading it pays."""
-        if self._slopes is None and self._closed_form is None:
+        if self._tape is None and self._closed_form is None:
             self._num_points += len(points)
             if self._num_points > _POINTS_TO_LOAD and may_compile():
-                self._slopes = self._load(points, time) or False
+                self._tape = self._load(points, time) or False
         points = np.ascontiguousarray(points)
-        return self._slopes.at(time, points, self.num_states) if self._slopes else None
+        return self._tape.slopes(time, points, self.num_states) if self._tape else None
 
     def _load(self, points: Array, time: float) -> Any:
         """Compiled code, if available, and if its slopes at some points are those of AutoDiffXd; else None.
 
         So it is where a function of a user's drops imaginary parts, as that of a complex number's modulus does.
         """
-        from merganser.analysis.plan.slopes import Slopes  # loads numba
+        from merganser.analysis.plan.model_tape import ModelTape  # loads numba
 
         context: Any = new_context(self.system, np.complex128)
         context.SetTimeStateAndParametersFrom(self._given)
@@ -169,11 +169,11 @@ class SystemDynamics:
         port = None if self._port is None else self.system.get_input_port(self._port.get_index())
         fixed = None if port is None else port.FixValue(context, np.zeros(port.size()))
         with contextlib.suppress(LookupError, TypeError):  # a function of a user's may not be compiled so
-            slopes = Slopes(context, fixed, self.is_discrete)
-            found = slopes.at(time, np.ascontiguousarray(points), self.num_states)
+            tape = ModelTape(context, fixed, self.is_discrete)
+            found = tape.slopes(time, np.ascontiguousarray(points), self.num_states)
             pairs = zip(found or (), self._in_python(points, time))
             if found is not None and all(np.allclose(*pair, rtol=_SAME, atol=_SAME) for pair in pairs):
-                return slopes
+                return tape
         return None
 
     def _in_python(self, points: Array, time: float) -> tuple[Array, Array]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import itertools
 import os
 import sys
 import time as wall_clock
@@ -23,7 +22,7 @@ from merganser.framework.core.context.store import FixedInputPortValue
 from merganser.framework.core.inside import scalar_of
 
 if TYPE_CHECKING:
-    from merganser.analysis.batches.columns import Columns
+    from merganser.analysis.plan.model_tape import ModelTape
 
 Array = NDArray[Any]
 _WORTH_A_THREAD = 0.0005  # to make one ready takes half as long [s]
@@ -31,7 +30,7 @@ _TIME_OF_ROW = 1e-7  # of compiled code, as long as nothing else is known [s]
 _FIRST_STRETCH = 4  # rows that Python computes before compiled code is looked for
 # Rows that Python computes before compiled code is loaded, by what has been loaded before: all of it; numba, so that it
 # takes some 0.05 s; nothing, some 0.3 s.
-_ROWS_IF_LOADED = (("merganser.analysis.batches.columns", 0), ("numba", 256), ("sys", 4096))
+_ROWS_IF_LOADED = (("merganser.analysis.plan.model_tape", 0), ("numba", 256), ("sys", 4096))
 
 
 def BatchEvalTimeDerivatives(
@@ -167,35 +166,22 @@ def _evaluate_all(
     results = np.empty(x.shape, dtype)
     begin = wall_clock.perf_counter()
     workers = min(workers, 1 + int(num * scratch_contexts.time_of_row / _WORTH_A_THREAD))
+    shared = rule, scratch_contexts, system, context
     if workers == 1:
-        is_compiled = _evaluate_part(rule, scratch_contexts, (system, context), (t, x, u), results)
+        is_compiled = _evaluate_rows(*shared, (t, x, u), results)
     else:
-        is_compiled = _evaluate_in_threads(rule, scratch_contexts, (system, context), (t, x, u), results, workers)
+        with concurrent.futures.ThreadPoolExecutor(workers - 1) as pool:
+            futures = []
+            for i in range(workers - 1):
+                part = slice(num * i // workers, num * (i + 1) // workers)
+                futures.append(pool.submit(_evaluate_rows, *shared, (t[part], x[part], u[part]), results[part]))
+            part = slice(part.stop, num)
+            is_compiled = _evaluate_rows(*shared, (t[part], x[part], u[part]), results[part])
+            is_compiled = all([is_compiled, *(future.result() for future in futures)])
     scratch_contexts.num_rows += num
     if is_compiled:
         scratch_contexts.time_of_row = workers * (wall_clock.perf_counter() - begin) / num
     return results.T
-
-
-def _evaluate_in_threads(
-    rule: _Rule,
-    scratch_contexts: _ScratchContexts,
-    where: tuple[System, Context],
-    rows: tuple[Array, Array, Array],
-    results: Array,
-    workers: int,
-) -> bool:
-    t, x, u = rows
-
-    def evaluate(start: int, end: int) -> bool:
-        rows = t[start:end], x[start:end], u[start:end]
-        return _evaluate_part(rule, scratch_contexts, where, rows, results[start:end])
-
-    parts = list(itertools.pairwise(len(t) * i // workers for i in range(workers + 1)))
-    with concurrent.futures.ThreadPoolExecutor(workers - 1) as pool:
-        futures = [pool.submit(evaluate, *part) for part in parts[1:]]
-        is_compiled = evaluate(*parts[0])
-        return all([is_compiled, *(future.result() for future in futures)])
 
 
 class _ScratchContext:
@@ -210,7 +196,7 @@ class _ScratchContext:
         is_root = context.parent is None
         # A clone takes a quarter of the time, 0.2 ms for a plant.
         self.context: Any = context.Clone() if is_root else detached_context(system, context)
-        self.columns: Columns | None = None
+        self.tape: ModelTape | None = None
         self._routing = context.store.routing
         self._routing_here = -1  # when it served last
         # Whether all values that count are in one array.
@@ -229,22 +215,22 @@ class _ScratchContext:
 
     def lower(self, fixed: Any, is_discrete: bool) -> None:
         """Makes the compiled loop, unless a part of it must run in Python at the moment."""
-        from merganser.analysis.batches.columns import Columns  # loads numba
+        from merganser.analysis.plan.model_tape import ModelTape  # loads numba
 
         with contextlib.suppress(LookupError):
-            self.columns = Columns(self.context, fixed, is_discrete)
+            self.tape = ModelTape(self.context, fixed, is_discrete)
 
     def is_lasting(self) -> bool:
         """Whether it can be reused; notes what must not change until then."""
         self._routing_here = self.context.store.routing
-        return self._may_last and (self.columns is not None or not self._has_abstract_values)
+        return self._may_last and (self.tape is not None or not self._has_abstract_values)
 
     def load(self, context: Context) -> bool:
         """Copies the numbers of the context that it was made of; returns whether both still match."""
         store, here = context.store, self.context.store
         if self._routing != store.routing or self._routing_here != here.routing or here.layout is not store.layout:
             return False
-        if self.columns is not None and not self.columns.is_current():
+        if self.tape is not None and not self.tape.is_current():
             return False
         if self._may_read_abstract_values and not have_same_abstract_values(self.context, context):
             return False
@@ -314,53 +300,39 @@ def _scratch_contexts_of(system: System, context: Context, input_port_index: Any
     return scratch_contexts
 
 
-def _evaluate_part(
+def _evaluate_rows(
     rule: _Rule,
     scratch_contexts: _ScratchContexts,
-    where: tuple[System, Context],
+    system: System,
+    context: Context,
     rows: tuple[Array, Array, Array],
     results: Array,
 ) -> bool:
-    """Fills in the results for some times, states and inputs, one a row; returns whether all of it ran compiled."""
-    scratch = scratch_contexts.take(*where)
-    count = 0
-    if scratch.columns is not None:
-        count = scratch.columns.run(*rows, rule.period, rule.num_steps, results)
-    if count < len(results):
-        _evaluate_rest(rule, scratch, scratch_contexts, rows, results, count)
-    scratch_contexts.give_back(scratch)
-    return count == len(results)
+    """Fills in the results for some times, states and inputs, one a row; returns whether all of it ran compiled.
 
-
-def _evaluate_rest(
-    rule: _Rule,
-    scratch: _ScratchContext,
-    scratch_contexts: _ScratchContexts,
-    rows: tuple[Array, Array, Array],
-    results: Array,
-    row: int,
-) -> None:
-    """Computes the rows from one on that is left to Python.
-
-    Rows are computed by callbacks until compiling pays, and then from one that compiled code cannot
-    compute to where it is tried again.
+    Rows are computed by callbacks until compiling pays, and then from one that compiled code cannot compute to where it
+    is tried again.
     """
-    t, x, u = rows
-    mine, stretch = scratch.context, _FIRST_STRETCH
+    scratch = scratch_contexts.take(system, context)
+    (t, x, u), mine = rows, scratch.context
     port, num_before = scratch_contexts.port, scratch_contexts.num_rows
+    row = 0 if scratch.tape is None else scratch.tape.run(*rows, rule.period, rule.num_steps, results)
+    is_compiled, stretch = row == len(t), _FIRST_STRETCH
     while row < len(t):
         end = min(row + stretch, len(t))
         for i in range(row, end):
             fixed = None if port is None else port.FixValue(mine, u[i])
             results[i] = rule.evaluate(mine, t[i], x[i])
         row, stretch = end, 2 * stretch
-        if scratch.columns is None and scratch.can_be_lowered():
+        if scratch.tape is None and scratch.can_be_lowered():
             is_worthwhile = num_before + row >= _rows_before_compiling() and (row < len(t) or num_before > 0)
             if is_worthwhile:
                 scratch.lower(fixed, rule.is_discrete)
-        if scratch.columns is not None and row < len(t):
-            row += scratch.columns.run(t[row:], x[row:], u[row:], rule.period, rule.num_steps, results[row:])
+        if scratch.tape is not None and row < len(t):
+            row += scratch.tape.run(t[row:], x[row:], u[row:], rule.period, rule.num_steps, results[row:])
             stretch = _FIRST_STRETCH
+    scratch_contexts.give_back(scratch)
+    return is_compiled
 
 
 def _rows_before_compiling() -> int:

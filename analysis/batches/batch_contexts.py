@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from merganser.framework.core.context.leaf_context import LeafContext
 from merganser.framework.core.context.store import FixedInputPortValue
 from merganser.framework.core.inside import cache_entries, declared_events, input_ports
 from merganser.framework.core.values.values import AbstractValue, BasicVector
+
+if TYPE_CHECKING:
+    from merganser.analysis.batches.rows import BatchWorker
 
 Array = NDArray[Any]
 
@@ -90,6 +93,20 @@ def _attributes(value: Any) -> list[str]:
     """The names of all attributes that an object has of its own."""
     slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
     return [*slots, *getattr(value, "__dict__", ())]
+
+
+def fits(context: Context, worker: BatchWorker) -> bool:
+    """Whether a worker runs the simulation of a context as it is."""
+    mine, store = worker.context.store, context.store
+    return (
+        store.layout is mine.layout
+        and store.flat.dtype == mine.flat.dtype
+        and not store.computing
+        and store.accuracy == mine.accuracy
+        and routing_of(context) == worker.routing
+        and all(slot.clearing != -1 for slot in store.slots)
+        and (not worker.may_read_abstract_values or have_same_abstract_values(context, worker.context))
+    )
 
 
 def abstract_state_of(context: Context) -> list[Any]:

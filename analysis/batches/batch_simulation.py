@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.batches.batch import num_workers
-from merganser.analysis.batches.batch_sources import ContextRuns, StateRuns
-from merganser.analysis.batches.worlds import Worlds
+from merganser.analysis.batches.batch_contexts import fits
+from merganser.analysis.batches.worlds import Runs, Worlds, runs_of_contexts, runs_of_states
 from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulation.simulator import Simulator
 from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, SimulatorConfig
@@ -120,9 +120,10 @@ class BatchSimulator:
             ValueError: sizes do not match.
             IndexError: there is no such port or group.
         """
-        runs = StateRuns(self._system, self._context, states, times, inputs or {}, parameters or {})
-        self._run(runs, final_time, failures)
-        return BatchResult(runs.times_out, runs.states_out, runs.num_steps, runs.statuses, runs.logs)
+        runs = runs_of_states(self._system, self._context, states, times, inputs or {}, parameters or {})
+        statuses = self._run(runs, final_time, failures)
+        times_and_states = np.ascontiguousarray(runs.results().T)
+        return BatchResult(times_and_states[0].copy(), times_and_states[1:], runs.num_steps, statuses, runs.logs())
 
     def make_worlds(self, num_worlds: int, set_up: Callable[[Context, int], object] | None = None) -> Worlds:
         """Makes many copies of the system, to be advanced side by side, in a hundredth of the room of Contexts.
@@ -162,17 +163,16 @@ class BatchSimulator:
         Raises:
             ValueError: a context is there twice, or belongs to another system.
         """
-        runs: Any = contexts
         if isinstance(contexts, Worlds):
             self._system.ValidateContext(contexts.template)
-        else:
-            runs = ContextRuns(self._system, contexts)
-        self._run(runs, final_time, failures)
-        return list(runs.statuses)
+            return self._run(contexts, final_time, failures)
+        contexts = list(contexts)
+        runs = runs_of_contexts(self._system, contexts) if contexts else self.make_worlds(0)
+        return self._run(runs, final_time, failures)
 
     # ------------------------------------------------------------------ one after the other
 
-    def _run(self, runs: Any, final_time: float, failures: dict[int, Exception] | None) -> None:
+    def _run(self, runs: Runs, final_time: float, failures: dict[int, Exception] | None) -> list[Any]:
         end = checked_number(final_time, "Batch simulation: final time [s]")
         failed: dict[int, Exception] = {}
         progress = SimulationProgress(0.0, len(runs), _in_runs)
@@ -187,6 +187,7 @@ class BatchSimulator:
             raise failed[first]
         if failures is not None:
             failures.update(sorted(failed.items()))
+        return list(runs.statuses)
 
     def _run_all(self, work: _Work) -> None:
         num, at, chunk = len(work.runs), 0, self._num_threads
@@ -243,10 +244,10 @@ class BatchSimulator:
 
     # ------------------------------------------------------------------ by workers
 
-    def _has_workers(self, runs: Any) -> bool:
+    def _has_workers(self, runs: Runs) -> bool:
         """Whether there is a worker for these runs; makes one, if that is possible and worth while."""
         template = runs.template
-        self._workers = [worker for worker in self._workers if worker.is_usable() and runs.suits(worker)]
+        self._workers = [worker for worker in self._workers if worker.is_usable() and fits(template, worker)]
         return bool(self._workers) or self._add_worker(template)
 
     def _add_worker(self, template: Context) -> bool:
@@ -308,7 +309,7 @@ class _Work:
         is_stopped: whether all threads are to stop as soon as they can.
     """
 
-    def __init__(self, runs: Any, end: float, failed: dict[int, Exception], progress: SimulationProgress) -> None:
+    def __init__(self, runs: Runs, end: float, failed: dict[int, Exception], progress: SimulationProgress) -> None:
         self.runs, self.end, self.failed = runs, end, failed
         self.left: list[int] = []
         self.is_stopped = False
@@ -359,15 +360,14 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
     if runs.may_rest and (rows[:, 0] == work.end).any():
         moving = np.flatnonzero(rows[:, 0] != work.end)
         indices, rows = [indices[n] for n in moving], rows[moving]
-    singly = worker.leaves_traces() and runs.wants_traces(worker)
+    singly = runs.wants_traces(worker, indices)
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:
         results = np.empty((len(rows[part]), len(worker.results_at)))
         counts = np.zeros((len(results), worker.num_counts), dtype=np.int64)
         mine = indices[part]
         if singly:
-            worker.use_logs(runs.boxes(worker, mine[0]))
-            worker.use_abstract_state(runs.abstract_state(mine[0]))
+            runs.lend_traces(worker, mine[0])
         is_complete = False
         try:
             skipped = _run_rows(work, worker, rows[part], results, counts)
@@ -436,12 +436,13 @@ def batch_simulate(
     Raises:
         ValueError: a context is there twice, or belongs to another system.
     """
-    runs = ContextRuns(system, contexts)  # refuses what is wrong
-    if not len(runs):
+    contexts = list(contexts)
+    if not contexts:
         num_workers(parallelize, "batch_simulate")
         return []
+    runs = runs_of_contexts(system, contexts)
     batch = BatchSimulator(system, runs.template, config=config, parallelize=parallelize)
-    return batch.advance(contexts, final_time, failures=failures)
+    return batch._run(runs, final_time, failures)
 
 
 def _in_runs(done: float, total: float, rate: float) -> str:

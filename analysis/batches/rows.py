@@ -11,7 +11,6 @@ import contextlib
 import math
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.batches.batch_contexts import (
@@ -44,7 +43,6 @@ from merganser.framework.native.memory.records_of_arrays import (
     record_at_address,
 )
 from merganser.framework.native.memory.tape import call_kernel
-from merganser.framework.native.operations.assembly import offset_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -233,14 +231,6 @@ class BatchWorker:
         is_allowed = plan.is_current() and plan._is_allowed and self.settled is not None
         return is_allowed and not (program.num_callbacks or program.reads_abstract_state)  # rows are numbers alone
 
-    def has_samples(self) -> bool:
-        """Whether a simulation leaves anything in the abstract state."""
-        return bool(self.settled)
-
-    def leaves_traces(self) -> bool:
-        """Whether a simulation changes more than the numbers of the state: logs, samples, generators."""
-        return bool(self.logs_at or self.settled)
-
     def has_generators(self) -> bool:
         """Whether operations draw random numbers by generators in the abstract state."""
         return any(hasattr(write_back, "box") for write_back in self._plan._program.write_backs)
@@ -299,18 +289,6 @@ class BatchWorker:
         self._rows.stage = LOAD
         return self.is_usable()
 
-    def offsets_of_input(self, port: int) -> Array:
-        """Offsets in the flat array of a free vector input port of the whole."""
-        fixed = self.context.sources[port]
-        offset: int = self.context.layout.free_offsets[port]  # type: ignore[assignment]
-        return np.arange(offset, offset + fixed.value.size())
-
-    def offsets_of_parameters(self, group: int) -> Array:
-        """Offsets in the flat array of a group of numeric parameters of the whole."""
-        values = self.context.peek_parameters().get_numeric_parameter(group).value()
-        offset = offset_in(self.context.store.flat, values)
-        return np.arange(offset, offset + len(values))
-
     # ------------------------------------------------------------------ traces
 
     def use_logs(self, boxes: list[Any]) -> None:
@@ -337,21 +315,18 @@ class BatchWorker:
                 write_back.forget()
                 mine[n].SetFrom(boxes[n])
 
-    def copy_abstract_state_to(self, boxes: Sequence[Any]) -> None:
-        """Copies samples and generators of the last row to the boxes of another abstract state."""
-        store = self.context.store
-        store.invalid |= self.context.layout.down["pn"] | self.context.layout.down["xd"]
-        for write_back in self._plan._program.write_backs:
-            write_back()
-        mine = abstract_state_of(self.context)
-        for n in self.settled or ():
-            boxes[n].SetFrom(mine[n])
+    def copy_abstract_state_to(self, boxes: Sequence[Any], has_samples: bool) -> None:
+        """Copies the generators of the last row to the boxes of another abstract state.
 
-    def copy_generators_to(self, boxes: Sequence[Any]) -> None:
-        """Copies only the generators to the boxes of another abstract state: 10 us, with samples of contacts 100."""
+        Args:
+            boxes: get the generators.
+            has_samples: whether to copy samples, too: those of contacts take 100 us, a generator 10.
+        """
+        if has_samples:
+            self.context.store.invalid |= self.context.layout.down["pn"] | self.context.layout.down["xd"]
         mine = abstract_state_of(self.context)
         for write_back, n in zip(self._plan._program.write_backs, self.settled or ()):
-            if hasattr(write_back, "box"):
+            if has_samples or hasattr(write_back, "box"):
                 write_back()
                 boxes[n].SetFrom(mine[n])
 

@@ -1,9 +1,9 @@
-"""Many copies of one system, side by side: of each the numbers that may differ, and what else it has of its own."""
+"""Where the simulations of a batch start, and where their results go: rows of numbers, and Contexts."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.batches.batch_contexts import (
     abstract_state_of,
+    fits,
     have_same_abstract_values,
     independent_offsets,
     result_offsets,
     routing_of,
 )
-from merganser.analysis.batches.batch_sources import fits
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
 from merganser.framework import Context, InputPort, System
 from merganser.framework.core.context.store import FixedInputPortValue
@@ -28,7 +28,255 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-class Worlds:
+class Runs:
+    """Simulations of one system, as a batch runs them.
+
+    A simulation is a row of numbers, with logs and generators beside it; all else is that of the template. Simulations
+    that differ in more than numbers have a Context of their own.
+
+    Args:
+        template: a Context with all values that the simulations share.
+        offsets: offsets in the flat array of the numbers in a row, in order; time and state are among them. Shape [m].
+        rows: values at `offsets`, shape [n, m].
+
+    Attributes:
+        template: as given.
+        statuses: how the last advance of each simulation has ended; None before the first one.
+        num_steps: taken by each simulation in its last advance, shape [n].
+        may_rest: whether they are advanced again and again: simulations that are at the final time already are left as
+            they are, and generators are kept.
+    """
+
+    may_rest = False
+
+    def __init__(self, template: Context, offsets: Array, rows: Array) -> None:
+        self.template: Any = template
+        self._offsets, self._rows = offsets, rows
+        self._results_at = np.searchsorted(offsets, result_offsets(template))
+        self._routing = routing_of(template)
+        self._own: dict[int, Context] = {}  # of simulations that differ in more than numbers
+        self._abstract_states: dict[int, list[Any]] = {}  # boxes, where they are not those of the template
+        self._logs: dict[int, list[Any]] = {}  # a box or None for each simulation, by number of the cache entry
+        self.statuses: list[SimulatorStatus | None] = [None] * len(rows)
+        self.num_steps: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def results(self) -> Array:
+        """Time, continuous state and discrete state, one simulation a row; a copy."""
+        results = self._rows[:, self._results_at]
+        for index, context in self._own.items():
+            results[index] = context.store.flat[result_offsets(context)]
+        return results
+
+    def logs(self) -> dict[System, list[Any]]:
+        """What the simulations have logged, by sink."""
+        sinks = {n: self.template.store.slots[n].context.system for n in self._logs}
+        return {
+            sink: [None if box is None else box.get_value() for box in self._logs[n]]
+            for n, sink in sinks.items()
+            if hasattr(sink, "FindLog")
+        }
+
+    # ------------------------------------------------------------------ by a Simulator for each
+
+    def context(self, index: int) -> Context:
+        """The context of a simulation that has one of its own, or a new one with its values, boxes and logs."""
+        own = self._own.get(index)
+        if own is not None:
+            return own
+        context: Context = self.template.Clone()
+        context.store.flat[self._offsets] = self._rows[index]
+        context.store.invalid = (1 << context.store.layout.num_entries) - 1
+        for box, kept in zip(abstract_state_of(context), self._abstract_states.get(index, ())):
+            box.SetFrom(kept)
+        for n, slot in enumerate(context.store.slots):
+            if slot.entry.is_storage:
+                slot.value = self._logs_at(n)[index] or slot.entry.allocate_value()
+        return context
+
+    def take(self, index: int, context: Context, status: SimulatorStatus, num_steps: int) -> None:
+        """Stores a simulation that has ended in the context that `context` gave for it."""
+        if index not in self._own:
+            self._keep(index, context)
+            for n, slot in enumerate(context.store.slots):
+                if slot.entry.is_storage:
+                    self._logs_at(n)[index] = slot.value
+        self.statuses[index], self.num_steps[index] = status, num_steps
+
+    def _logs_at(self, number: int) -> list[Any]:
+        return self._logs.get(number) or self._logs.setdefault(number, [None] * len(self))
+
+    def _keep(self, index: int, context: Context) -> bool:
+        """Stores the values of a context as a simulation; returns whether it keeps the context itself."""
+        self._own.pop(index, None)
+        for boxes in self._logs.values():
+            boxes[index] = None
+        self._abstract_states.pop(index, None)
+        has_same_wires = routing_of(context) == self._routing and context.store.accuracy == self.template.store.accuracy
+        if not (has_same_wires and have_same_abstract_values(context, self.template)):
+            self._own[index] = context
+            return True
+        context.store.flat.take(self._offsets, out=self._rows[index])
+        boxes = abstract_state_of(context)
+        if boxes:
+            self._abstract_states[index] = [box.Clone() for box in boxes]
+        return False
+
+    # ------------------------------------------------------------------ by workers
+
+    def load(self, worker: BatchWorker, start: int, end: int) -> tuple[list[int], Array]:
+        """The simulations from `start` up to `end` that a worker can run, and the values that they start from."""
+        own = self._own
+        indices = [n for n in range(start, end) if n not in own or fits(own[n], worker)]
+        rows = self._rows[start:end] if len(indices) == end - start else self._rows[indices]
+        if len(self._offsets) < len(worker.offsets):
+            given, rows = rows, np.tile(self.template.store.flat[worker.offsets], (len(indices), 1))
+            rows[:, np.searchsorted(worker.offsets, self._offsets)] = given
+        for row, n in zip(rows, indices if own else ()):
+            if n in own:
+                own[n].store.flat.take(worker.offsets, out=row)
+        return indices, rows
+
+    def wants_traces(self, worker: BatchWorker, indices: list[int]) -> bool:
+        """Whether logs, random numbers or samples are needed of some simulations; only Contexts keep samples."""
+        own = self._own if worker.settled else ()
+        return bool(worker.logs_at) or worker.has_generators() or any(n in own for n in indices)
+
+    def lend_traces(self, worker: BatchWorker, index: int) -> None:
+        """Lets a worker write to the logs of a simulation, and start with its generators."""
+        own, logs_at = self._own.get(index), worker.logs_at
+        if own is not None:
+            worker.use_logs([own.store.slots[n].value for n in logs_at])
+            worker.use_abstract_state(abstract_state_of(own))
+            return
+        for n in logs_at:
+            if self._logs_at(n)[index] is None:
+                self._logs_at(n)[index] = worker.context.store.slots[n].entry.allocate_value()
+        worker.use_logs([self._logs[n][index] for n in logs_at])
+        worker.use_abstract_state(self._abstract_states.get(index) or abstract_state_of(self.template))
+
+    def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, end: float) -> None:
+        """Stores the results of simulations that a worker has run."""
+        self.num_steps[indices] = counts[:, 0]
+        for index in indices:
+            self.statuses[index] = SimulatorStatus(end)
+        if self._own:
+            self._put_in_contexts(worker, indices, results, counts)
+            if len(self._own) == len(self):
+                return
+        self._rows[np.array(indices, np.int64)[:, None], self._results_at] = results
+        if self.may_rest and worker.has_generators():
+            template = abstract_state_of(self.template)
+            for index in [n for n in indices if n not in self._own]:
+                boxes = self._abstract_states.setdefault(index, [])
+                boxes += [box.Clone() for box in template[len(boxes) :]]
+                worker.copy_abstract_state_to(boxes, has_samples=False)
+        elif self._abstract_states and worker.settled:  # the samples of before are out of date
+            template = abstract_state_of(self.template)
+            for index in self._abstract_states.keys() & indices:
+                for n in worker.settled:
+                    self._abstract_states[index][n] = template[n]
+
+    def _put_in_contexts(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array) -> None:
+        for index, values, count in zip(indices, results, counts):
+            context = self._own.get(index)
+            if context is None:
+                continue
+            store, down = context.store, context.layout.down
+            store.change(down["time"] | down["xc"] | down["xd"], context)
+            store.flat[worker.results_at] = values
+            if worker.settled and count.any():
+                store.change(down["xa"], context)
+                worker.copy_abstract_state_to(abstract_state_of(context), has_samples=True)
+
+
+def runs_of_contexts(system: System, contexts: Sequence[Context]) -> Runs:
+    """Simulations of given root contexts, at least one, each of which is advanced.
+
+    Raises:
+        ValueError: a context is there twice, or belongs to another system.
+        RuntimeError: a context is part of a larger one.
+    """
+    if len({id(context) for context in contexts}) < len(contexts):
+        raise ValueError("batch_simulate: each simulation needs a Context of its own, but one is there twice.")
+    for context in contexts:
+        system.ValidateContext(context)
+        context.require_root("batch_simulate")
+    offsets = np.sort(result_offsets(contexts[0]))
+    runs = Runs(contexts[0], offsets, np.empty((len(contexts), len(offsets))))
+    runs._own.update(enumerate(contexts))
+    return runs
+
+
+def runs_of_states(
+    system: System,
+    context: Context,
+    states: ArrayLike,
+    times: ArrayLike | None,
+    inputs: Mapping[int, ArrayLike],
+    parameters: Mapping[int, ArrayLike],
+) -> Runs:
+    """Simulations from columns of arrays; all other values are those of one root context.
+
+    Args:
+        system: to simulate.
+        context: with all other values; it is not changed.
+        states: continuous state, then all groups of the discrete state, shape [num_states, n].
+        times: [s], shape [n]; None for the time of the context.
+        inputs: by input port, shape [size, n].
+        parameters: by group, shape [size, n].
+
+    Raises:
+        ValueError: sizes do not match.
+        IndexError: there is no such port or group.
+    """
+    at = [result_offsets(context)]
+    x = np.asarray(states, dtype=np.float64)
+    if x.ndim != 2 or x.shape[0] != len(at[0]) - 1:
+        raise ValueError(
+            f"BatchSimulator: the states of system '{system.GetSystemPathname()}' are columns of {len(at[0]) - 1} "
+            f"numbers, continuous state first, then discrete state; got an array of shape {x.shape}."
+        )
+    num = x.shape[1]
+    t = np.full(num, context.get_time()) if times is None else np.asarray(times, dtype=np.float64).reshape(-1)
+    if t.shape != (num,):
+        raise ValueError(f"BatchSimulator: {num} states take {num} times, got {t.size}.")
+    columns = [np.vstack([t, x])]
+
+    def add(values: ArrayLike, offset: int, size: int, what: str) -> Array:
+        array = np.asarray(values, dtype=np.float64)
+        if array.shape != (size, num):
+            raise ValueError(
+                f"BatchSimulator: {num} simulations take values of shape ({size}, {num}) for {what}; got {array.shape}."
+            )
+        at.append(np.arange(offset, offset + size))
+        columns.append(array)
+        return array
+
+    # The template has the first column, and so the wires of all.
+    template: Any = context.Clone()
+    of_groups = [offset for leaf in template.store.layout.leaf_list for offset in leaf.numeric_offsets]
+    for n, values in inputs.items():
+        port = system.get_input_port(int(n))
+        array = add(values, template.layout.free_offsets[int(n)] or 0, port.size(), port.GetFullDescription())
+        if num:
+            port.FixValue(template, array[:, 0])
+    for n, values in parameters.items():
+        group = template.get_mutable_numeric_parameter(int(n))
+        what = f"numeric parameter {int(n)} of system '{system.GetSystemPathname()}'"
+        array = add(values, of_groups[int(n)], group.size(), what)
+        if num:
+            group.SetFromVector(array[:, 0])
+    offsets = np.sort(np.concatenate(at))
+    rows = np.empty((num, len(offsets)))
+    for where, part in zip(at, columns):
+        rows[:, np.searchsorted(offsets, where)] = part.T
+    return Runs(template, offsets, rows)
+
+
+class Worlds(Runs):
     """Many copies of one system, each with its own time, state, parameters, fixed inputs, random numbers and logs.
 
     Make them by `BatchSimulator.make_worlds`, and move them by `BatchSimulator.advance`. A world is a row of numbers:
@@ -62,32 +310,20 @@ class Worlds:
             raise ValueError(f"Worlds: their number must not be negative, got {num_worlds}.")
         context.require_root("Worlds")
         self._origin, self._set_up = context.Clone(), set_up
-        self.template: Any = context.Clone()
+        template: Any = context.Clone()
         if set_up is not None and num_worlds > 0:
-            set_up(self.template, 0)
-        self._start = self.template.store.flat.copy()
+            set_up(template, 0)
+        self._start = template.store.flat.copy()
         known = independent_offsets(self._origin)  # all but inputs that the first world alone has fixed
         self._start[known] = self._origin.store.flat[known]
-        self._routing = routing_of(self.template)
-        self._offsets = independent_offsets(self.template)
-        self._results_at = np.searchsorted(self._offsets, result_offsets(self.template))
-        self._rows = np.tile(self.template.store.flat[self._offsets], (num_worlds, 1))
-        self._own: dict[int, Context] = {}  # of worlds that differ in more than numbers
-        self._abstract_states: dict[int, list[Any]] = {}  # boxes, where they are not those of the template
-        self._logs: dict[int, dict[int, Any]] = {}  # boxes, by number of the cache entry
-        self.statuses: list[SimulatorStatus | None] = [None] * num_worlds
-        self.num_steps: NDArray[np.int64] = np.zeros(num_worlds, dtype=np.int64)
+        offsets = independent_offsets(template)
+        super().__init__(template, offsets, np.tile(template.store.flat[offsets], (num_worlds, 1)))
         if set_up is not None:
             self.renew(range(1, num_worlds))
 
     def __copy__(self) -> Worlds:
         copied: Worlds = copy.deepcopy(self)  # of the same system
         return copied
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    # ------------------------------------------------------------------ by users
 
     @property
     def system(self) -> System:
@@ -130,12 +366,12 @@ class Worlds:
     @property
     def times(self) -> Array:
         """The time of each world [s], a copy of shape [num_worlds]."""
-        return self._results()[:, 0]
+        return self.results()[:, 0]
 
     @property
     def states(self) -> Array:
         """Continuous state, then all groups of the discrete state, one world a column: [num_states, num_worlds]."""
-        return self._results()[:, 1:].T
+        return self.results()[:, 1:].T
 
     def fix_values(self, port: InputPort, values: ArrayLike) -> None:
         """Gives each world a value of an input port, which it keeps until it gets another one.
@@ -167,100 +403,7 @@ class Worlds:
         for number, context in self._own.items():
             port.FixValue(system.GetMyContextFromRoot(context), array[:, number])
 
-    # ------------------------------------------------------------------ keeping and giving back
-
     def _checked(self, index: int) -> int:
         if not -len(self) <= index < len(self):
             raise IndexError(f"Worlds: there are {len(self)} of them, no world {index}.")
         return index % len(self)
-
-    def _results(self) -> Array:
-        results = self._rows[:, self._results_at]
-        for index, context in self._own.items():
-            results[index] = context.store.flat[result_offsets(context)]
-        return results
-
-    def _keep(self, index: int, context: Context) -> bool:
-        """Stores the state of a context as a world; returns whether it keeps the context itself."""
-        self._own.pop(index, None)
-        self._logs.pop(index, None)
-        self._abstract_states.pop(index, None)
-        has_same_wires = routing_of(context) == self._routing and context.store.accuracy == self.template.store.accuracy
-        if not (has_same_wires and have_same_abstract_values(context, self.template)):
-            self._own[index] = context
-            return True
-        context.store.flat.take(self._offsets, out=self._rows[index])
-        boxes = abstract_state_of(context)
-        if boxes:
-            self._abstract_states[index] = [box.Clone() for box in boxes]
-        return False
-
-    # ------------------------------------------------------------------ as what a batch simulates
-
-    def context(self, index: int) -> Context:
-        """The context of a world that has one of its own, or a new one with its values, boxes and logs."""
-        own = self._own.get(index)
-        if own is not None:
-            return own
-        context: Context = self.template.Clone()
-        context.store.flat[self._offsets] = self._rows[index]
-        context.store.invalid = (1 << context.store.layout.num_entries) - 1
-        for box, kept in zip(abstract_state_of(context), self._abstract_states.get(index, ())):
-            box.SetFrom(kept)
-        logs = self._logs.get(index, {})
-        for n, slot in enumerate(context.store.slots):
-            if slot.entry.is_storage:
-                slot.value = logs.get(n) or slot.entry.allocate_value()
-        return context
-
-    def take(self, index: int, context: Context, status: SimulatorStatus, num_steps: int) -> None:
-        """Stores a world that was simulated in the context made for it."""
-        if index not in self._own:
-            self._keep(index, context)
-            storage = {n: slot.value for n, slot in enumerate(context.store.slots) if slot.entry.is_storage}
-            if storage:
-                self._logs[index] = storage
-        self.statuses[index], self.num_steps[index] = status, num_steps
-
-    def suits(self, worker: BatchWorker) -> bool:
-        """Whether an existing worker may run these worlds."""
-        return fits(self.template, worker) and np.array_equal(worker.offsets, self._offsets)
-
-    def load(self, worker: BatchWorker, start: int, end: int) -> tuple[list[int], Array]:
-        """The worlds from `start` up to `end` that a worker can run, and the values that they start from."""
-        indices = [n for n in range(start, end) if n not in self._own]
-        return indices, self._rows[start:end] if len(indices) == end - start else self._rows[indices]
-
-    def wants_traces(self, worker: BatchWorker) -> bool:
-        """Whether logs or random numbers are needed; samples are not."""
-        return bool(worker.logs_at) or worker.has_generators()
-
-    def boxes(self, worker: BatchWorker, index: int) -> list[Any]:
-        """The boxes of the logs of a world."""
-        logs = self._logs.setdefault(index, {})
-        for n in worker.logs_at:
-            if n not in logs:
-                logs[n] = worker.context.store.slots[n].entry.allocate_value()
-        return [logs[n] for n in worker.logs_at]
-
-    def abstract_state(self, index: int) -> list[Any]:
-        """The boxes of the abstract state of a world."""
-        return self._abstract_states.get(index) or abstract_state_of(self.template)
-
-    def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, end: float) -> None:
-        """Stores the results of worlds that a worker has run."""
-        self._rows[np.array(indices, np.int64)[:, None], self._results_at] = results
-        self.num_steps[indices] = counts[:, 0]
-        for index in indices:
-            self.statuses[index] = SimulatorStatus(end)
-        template = abstract_state_of(self.template)
-        if worker.has_generators():
-            for index in indices:
-                boxes = self._abstract_states.setdefault(index, [])
-                boxes += [box.Clone() for box in template[len(boxes) :]]
-                worker.copy_generators_to(boxes)
-        elif worker.has_samples():  # those of before are out of date
-            for index in indices:
-                kept = self._abstract_states.get(index, [])
-                for n in (worker.settled or ()) if kept else ():
-                    kept[n] = template[n]

@@ -1,20 +1,22 @@
-"""ModelTape: what one system computes, as operations that other compiled code runs for states that it tries out.
+"""ModelTape: what one system computes, as operations that compiled code runs for many times, states and inputs.
 
 A tape is lowered once, like a plan: operations on the flat array of a Context of the system alone. The caller puts
-time, state and input into that array first, and afterwards takes the results from it. Batches (columns.py) do so, and
-blocks that contain a model, such as observers.
+time, state and input into that array first, and afterwards takes the results from it. Two loops do so for the rows of
+arrays, of which one computes slopes, too; so do blocks that contain a model, such as observers.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.core.declarations.events import EventKind, TriggerType
 from merganser.framework.core.inside import declared_events, slot_of
 from merganser.framework.math.difference_steps import COMPLEX_STEP
-from merganser.framework.native import device
+from merganser.framework.native import device, kernel, specialize
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import (
     Complexes,
@@ -29,6 +31,7 @@ from merganser.framework.native.memory.tape import SUCCEEDED, complexes_at, doub
 from merganser.framework.native.operations.assembly import Assembly, offset_in, order_of_computation
 from merganser.framework.native.operations.operation_list import run_all
 
+Array = NDArray[Any]
 _FIRST_STATE = 1  # in the flat array; the time is before it
 
 
@@ -119,6 +122,59 @@ def take_slopes(tape: Any, slopes_out: Any, j: int) -> None:
         slopes_out[i, j] = values[offsets[i]].imag / COMPLEX_STEP
 
 
+@kernel
+def run_rows(
+    # Model:
+    address: int,  # of a Tape
+    # In:
+    times_in: Any,  # [s], shape [N]
+    period: float,  # time between two steps [s]
+    num_steps: int,  # that are made from each state
+    states_in: Any,  # shape [N, n]
+    inputs_in: Any,  # shape [N, size of the input]
+    # Out:
+    results_out: Any,  # shape [N, n]
+) -> int:
+    """Returns how many rows could be computed."""
+    tape = tape_at(address)
+    for row in range(times_in.shape[0]):
+        state, result = states_in[row], results_out[row]
+        for step in range(num_steps):
+            move_model(tape, times_in[row] + step * period, state, inputs_in[row])
+            if not run_model(tape):
+                return row
+            take_results(tape, result)
+            state = result
+    num_rows: int = times_in.shape[0]
+    return num_rows
+
+
+@kernel
+def run_slopes(
+    # Model:
+    address: int,  # of a ComplexTape
+    # In:
+    time: float,  # [s]
+    points_in: Any,  # states and inputs, shape [N, n + m]
+    # Out:
+    values_out: Any,  # shape [N, n]
+    slopes_out: Any,  # by state and input, shape [N, n, n + m]
+) -> int:
+    """By the complex step; returns the number of points at which all operations succeeded."""
+    tape = complex_tape_at(address)
+    n, m = len(tape.state), len(tape.input)
+    for k in range(points_in.shape[0]):
+        point = points_in[k]
+        for j in range(n + m):
+            move_complex_model(tape, time, point, point, n, j)
+            if not run_model(tape):
+                return k
+            take_slopes(tape, slopes_out[k], j)
+        take_real_results(tape, values_out[k])
+    num_points: int = points_in.shape[0]
+    return num_points
+
+
 class ModelTape:
     """Operations that compute the time derivatives, the discrete update or an output of a system alone.
 
@@ -165,10 +221,48 @@ class ModelTape:
         """Whether all operations are still valid, see NativeCode.is_current."""
         return self._assembly.is_current()
 
-    def settle(self) -> None:
-        """Called when Python takes over, see NativeCode.on_stop."""
-        for write_back in self._assembly.write_backs:
+    def run(self, times: Array, states: Array, inputs: Array, period: float, num_steps: int, results: Array) -> int:
+        """Computes rows of floats, all or those up to one that cannot be computed; arrays are contiguous.
+
+        Args:
+            times: [s], shape [N].
+            states: shape [N, n].
+            inputs: shape [N, size of the input].
+            period: between two steps [s].
+            num_steps: how many updates to make; 1 for time derivatives.
+            results: gets the results, shape [N, n].
+
+        Returns:
+            How many of them there are.
+        """
+        count: int = self._run_rows(self.address, times, float(period), int(num_steps), states, inputs, results)
+        for write_back in self._assembly.write_backs:  # Python takes over, see NativeCode.on_stop
             write_back()
+        return count
+
+    def slopes(self, time: float, points: Array, num_states: int) -> tuple[Array, Array] | None:
+        """Values, shape [N, n], and slopes, shape [N, n, n + m]; None if they need Python, or failed.
+
+        Args:
+            time: [s].
+            points: states and inputs, contiguous floats, shape [N, n + m]; the Context has complex numbers.
+            num_states: n.
+        """
+        count, size = points.shape
+        values, slopes = np.empty((count, num_states)), np.empty((count, num_states, size))
+        if not self.is_current() or self._run_slopes(self.address, time, points, values, slopes) < count:
+            return None
+        return values, slopes
+
+    @functools.cached_property
+    def _run_rows(self) -> Any:
+        row = np.zeros((1, 1))
+        return specialize(run_rows, self.address, row[0], 0.0, 1, row, row, row)
+
+    @functools.cached_property
+    def _run_slopes(self) -> Any:
+        row = np.zeros((1, 1))
+        return specialize(run_slopes, self.address, 0.0, row, row, row[None])
 
     def _add_derivatives(self) -> list[int]:
         """Adds operations; returns the offsets of the derivatives."""

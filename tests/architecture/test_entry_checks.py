@@ -73,7 +73,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "analysis.estimators": (OBSERVERS, PORTS),
     "analysis.integrators": (STEPS, VECTORS),
     "analysis.plan": (PLANS, VECTORS, PORTS),
-    "analysis.batches.columns": (BATCHES,),
+    "analysis.plan.model_tape": (BATCHES, PLANS, PORTS),
     "analysis.estimators.extended_filter": (OBSERVERS, PORTS),
     "analysis.estimators.filter_workspace": (OBSERVERS, PORTS),
     "analysis.estimators.observer_operations": (OBSERVERS, PORTS),

@@ -103,14 +103,14 @@ MANY_X, MANY_U, MANY_T = _random.normal(size=(2, MANY)), _random.normal(size=(1,
 @pytest.fixture
 def _compiled(monkeypatch: pytest.MonkeyPatch) -> Any:
     """As if the compiled loop had been loaded before; counts the columns that it computes."""
-    columns = pytest.importorskip("merganser.analysis.batches.columns")
-    counts, run = [], columns.Columns.run
+    tapes = pytest.importorskip("merganser.analysis.plan.model_tape")
+    counts, run = [], tapes.ModelTape.run
 
     def counting(self: Any, *arguments: Any) -> int:
         counts.append(run(self, *arguments))
         return counts[-1]
 
-    monkeypatch.setattr(columns.Columns, "run", counting)
+    monkeypatch.setattr(tapes.ModelTape, "run", counting)
     return counts
 
 
