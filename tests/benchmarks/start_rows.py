@@ -1,8 +1,9 @@
 """Time of whole programs in processes of their own, by public calls only.
 
 Each program is the same text for both packages. It prints how long it took to import, to get to the end of the first
-step, for the first simulated second, and for a step once it runs; the time by the clock from start to end is separate,
-with everything on the disk (warm) and with an empty folder of kernels (cold, then the second run).
+step (or of what it does, where it simulates nothing), for the first simulated second, and for a step once it runs. The
+time by the clock from start to end is separate, with everything on the disk (warm) and with an empty folder of kernels
+(cold, then the second run).
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ _OURS = {
     "tree": "merganser.multibody.tree",
     "math": "merganser.framework.math", "geometry": "merganser.geometry",
     "controllers": "merganser.multibody.controllers", "parsing": "merganser.multibody.parsing",
+    "kinematics": "merganser.multibody.inverse_kinematics", "solvers": "merganser.framework.optimization",
 }  # fmt: skip
 _THEIRS = {
     "framework": "pydrake.systems.framework", "analysis": "pydrake.systems.analysis",
     "primitives": "pydrake.systems.primitives", "plant": "pydrake.multibody.plant", "tree": "pydrake.multibody.tree",
     "math": "pydrake.math", "geometry": "pydrake.geometry", "controllers": "pydrake.systems.controllers",
-    "parsing": "pydrake.multibody.parsing",
+    "parsing": "pydrake.multibody.parsing", "kinematics": "pydrake.multibody.inverse_kinematics",
+    "solvers": "pydrake.solvers",
 }  # fmt: skip
 
 _FRAME = """
@@ -38,6 +41,11 @@ import numpy as np
 {imports}
 imported = time.process_time()
 {body}
+{end}
+import json
+print(json.dumps([imported - start, stepped - start, second - stepped, (steady - second) / 4000]))
+"""
+_SIMULATION = """
 simulator = Simulator(builder.Build())
 simulator.Initialize()
 simulator.AdvanceTo(0.001)
@@ -46,9 +54,8 @@ simulator.AdvanceTo(1.0)
 second = time.process_time()
 simulator.AdvanceTo(5.0)
 steady = time.process_time()
-import json
-print(json.dumps([imported - start, stepped - start, second - stepped, (steady - second) / 4000]))
 """
+_END = "\nstepped = second = steady = time.process_time()\n"  # of a program that simulates nothing
 
 # An arm without a controller: the beginning of some programs.
 _ARM_IMPORTS = """
@@ -102,6 +109,31 @@ builder.Connect(plant.get_state_output_port(), hold.get_input_port())
 builder.Connect(hold.get_output_port(), plant.get_actuation_input_port())
 """,
     ),
+    "five pendulums of Python derivatives": (
+        """
+import math
+from {analysis} import Simulator
+from {framework} import DiagramBuilder, LeafSystem
+""",
+        """
+class Pendulum(LeafSystem):
+    def __init__(self):
+        super().__init__()
+        self.DeclareContinuousState(2)
+
+    def SetDefaultState(self, context, state):
+        state.get_mutable_continuous_state().SetFromVector([1.0, 0.0])
+
+    def DoCalcTimeDerivatives(self, context, derivatives):
+        angle, rate = context.get_continuous_state_vector().CopyToVector()
+        derivatives.get_mutable_vector().SetFromVector([rate, -9.81 * math.sin(angle) - 0.1 * rate])
+
+
+builder = DiagramBuilder()
+for i in range(5):
+    builder.AddSystem(Pendulum())
+""",
+    ),
     "two boxes on the ground": (
         """
 from {analysis} import Simulator
@@ -152,6 +184,7 @@ builder.Connect(desired.get_output_port(), control.get_input_port_desired_state(
 builder.Connect(control.get_output_port_control(), plant.get_actuation_input_port())
 """,
     ),
+    "iiwa14 with hulls": (_ARM_IMPORTS, _ARM.replace("no_collision", "polytope_collision")),
     "iiwa14, linearized": (
         _ARM_IMPORTS
         + "from {framework} import OutputPortSelection\nfrom {primitives} import FirstOrderTaylorApproximation",
@@ -162,7 +195,44 @@ plant.SetPositions(context, np.linspace(0.1, 0.7, n))
 torque = plant.get_actuation_input_port()
 torque.FixValue(context, np.zeros(n))
 FirstOrderTaylorApproximation(plant, context, torque.get_index(), OutputPortSelection.kNoOutput)
-""",
+"""
+        + _END,
+    ),
+    "iiwa14: M, bias, gravity, a pose": (
+        _ARM_IMPORTS,
+        _ARM
+        + """
+context, hand = plant.CreateDefaultContext(), plant.GetBodyByName("iiwa_link_7")
+for i in range(100):
+    plant.SetPositionsAndVelocities(context, np.linspace(0.0, 0.01 * i, 2 * n))
+    plant.CalcMassMatrix(context), plant.CalcBiasTerm(context), plant.CalcGravityGeneralizedForces(context)
+    plant.EvalBodyPoseInWorld(context, hand).translation()
+"""
+        + _END,
+    ),
+    "iiwa14: one posture": (
+        _ARM_IMPORTS + "from {kinematics} import InverseKinematics\nfrom {solvers} import Solve",
+        _ARM
+        + """
+problem = InverseKinematics(plant)
+at = np.array([0.4, 0.2, 0.5])
+hand, world = plant.GetFrameByName("iiwa_link_7"), plant.world_frame()
+problem.AddPositionConstraint(hand, np.zeros(3), world, at - 1e-3, at + 1e-3)
+assert Solve(problem.prog(), np.full(n, 0.1)).is_success()
+"""
+        + _END,
+    ),
+    "a quadratic program of 10 variables": (
+        "from {solvers} import MathematicalProgram, Solve",
+        """
+prog = MathematicalProgram()
+x = prog.NewContinuousVariables(10)
+prog.AddQuadraticCost(np.diag(np.arange(1.0, 11.0)), -np.ones(10), x)
+prog.AddLinearConstraint(np.ones((1, 10)), [1.0], [2.0], x)
+prog.AddBoundingBoxConstraint(0.0, 0.3, x)
+assert Solve(prog).is_success()
+"""
+        + _END,
     ),
     "iiwa14 and Python controller": (
         _ARM_IMPORTS + "from {framework} import LeafSystem",
@@ -211,7 +281,9 @@ class Times(NamedTuple):
 def run(program: str, modules: dict[str, str], folder: str | None = None) -> Times:
     """Runs a program once, in a process of its own, with kernels in a folder of their own if one is given."""
     imports, body = PROGRAMS[program]
-    text = _FRAME.format(imports=imports.format(**modules), body=body.replace("{{", "{").replace("}}", "}"))
+    end = "" if body.endswith(_END) else _SIMULATION
+    body = body.replace("{{", "{").replace("}}", "}")
+    text = _FRAME.format(imports=imports.format(**modules), body=body, end=end)
     environment = {**os.environ, **({} if folder is None else {"MERGANSER_CACHE_DIR": folder})}
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", text], env=environment, check=True, capture_output=True, text=True)
