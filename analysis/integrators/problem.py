@@ -242,9 +242,12 @@ def compute(p: IntegratorBase, number: int) -> int:
     Returns:
         SUCCEEDED, or why the step is not taken.
     """
+    evaluator = p._evaluators[number]
     if number != f.DERIVATIVES:
-        p._evaluators[number].forget()
-    p._update(number)
+        evaluator.forget()
+    evaluator.update()
+    if p._is_searching_for_blame:
+        p._refuse_what_is_not_finite()
     p._step_counts.num_evaluations += 1
     return SUCCEEDED
 

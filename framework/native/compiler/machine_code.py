@@ -1,11 +1,19 @@
-"""Machine code that was kept on the disk: loaded by LLVM's linker, without numba."""
+"""Machine code that was kept on the disk: loaded by LLVM's linker, without numba.
+
+LLVM is called by the C functions of llvmlite's library. The Python of `llvmlite.binding` around them takes 18 ms to be
+imported, four fifths of the time to load the code of a short program.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
+import platform
 import sys
+from ctypes import c_bool, c_char_p, c_int, c_size_t, c_uint64, c_void_p
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from merganser.framework.native.compiler.extending import import_whole, interrupts_wait
@@ -38,7 +46,7 @@ def name_address(name: str, address: int) -> None:
 def tell_addresses() -> None:
     """Registers all names of addresses with LLVM."""
     for name, address in list(_addresses.items()):
-        _llvm().add_symbol(name, address)
+        _call("AddSymbol", name.encode(), address)
         _addresses.pop(name, None)  # now, in case of an interrupt; another thread may have been faster
 
 
@@ -46,10 +54,9 @@ def tell_addresses() -> None:
 @interrupts_wait()
 def describe_machine() -> str:
     """What machine code depends on: the processor with its features, and numba's choices about them."""
-    llvm = _llvm()
-    features = llvm.get_host_cpu_features().flatten()
+    features = sorted(_text("GetHostCPUFeatures").split(","), key=lambda feature: feature[1:])
     chosen = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name in _CHOICES]
-    return " ".join((llvm.get_process_triple(), llvm.get_host_cpu_name(), features, *chosen))
+    return " ".join((_text("GetProcessTriple"), _text("GetHostCPUName"), ",".join(features), *chosen))
 
 
 # Switches of numba that change what it compiles.
@@ -77,34 +84,116 @@ def load(code: MachineCode) -> tuple[int, Any] | None:
     Returns:
         None if it cannot be used here, as something is missing that it refers to.
     """
-    llvm = _llvm()
     tell_addresses()
-    # An engine each: names in one object file may be those in another. It finds what Python is linked with.
-    nothing = llvm.parse_assembly("")
-    engine = llvm.create_mcjit_compiler(nothing, _target_machine())
-    engine.remove_module(nothing)  # which it would compile, in ten times the time that the rest takes
-    missing = [name for name in code.needed if not llvm.address_of_symbol(name)]
+    missing = [name for name in code.needed if not _is_known(name)]
     if missing == [_END_OF_MEMORY] and "numba" not in sys.modules:
-        llvm.add_symbol(_END_OF_MEMORY, ctypes.cast(_leave_memory, ctypes.c_void_p).value)
+        _call("AddSymbol", _END_OF_MEMORY.encode(), ctypes.cast(_leave_memory, c_void_p).value)
     elif missing:
         inside = import_whole("merganser.framework.native.compiler.numba_inside")
         inside.rtsys.initialize(inside.cpu_target.target_context)  # gives names to functions of numba's
-        if not all(map(llvm.address_of_symbol, missing)):
+        if not all(map(_is_known, missing)):
             return None
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code.content))
-    engine.finalize_object()
-    address = engine.get_function_address(code.symbol)
-    return (address, engine) if address else None
+    linked = _Linked(code.content)
+    address: int = _call("GetFunctionAddress", linked.engine, code.symbol.encode())
+    return (address, linked) if address else None
 
 
-@functools.cache
-def _llvm() -> Any:
-    binding = import_whole("llvmlite.binding")
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    return binding
+def _is_known(name: str) -> bool:
+    return bool(_call("SearchAddressOfSymbol", name.encode()))
+
+
+class _Linked:
+    """An object file that LLVM has linked, until nobody refers to it.
+
+    An engine each: names in one object file may be those in another. It finds what Python is linked with.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        nothing = _made("ParseAssembly", _call("GetGlobalContext"), b"")
+        on_arm = platform.machine().lower() in ("arm64", "aarch64")  # with the memory manager of llvmlite
+        self.engine = _made("CreateMCJITCompiler", nothing, _target_machine(), on_arm)  # has the target machine
+        _made("RemoveModule", self.engine, nothing)  # which it would compile, in ten times the time that the rest takes
+        _call("DisposeModule", nothing)
+        file = _call("CreateObjectFile", content, len(content))
+        _call("MCJITAddObjectFile", self.engine, file)
+        _call("DisposeObjectFile", file)
+        _call("FinalizeObject", self.engine)
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            _call("DisposeExecutionEngine", self.engine)
 
 
 def _target_machine() -> Any:
-    target = _llvm().Target.from_triple(_llvm().get_process_triple())
-    return target.create_target_machine(codemodel="jitdefault", jit=True)
+    triple = _text("GetProcessTriple").encode()
+    target = _made("GetTargetFromTriple", triple)
+    triple += b"-elf" if os.name == "nt" else b""
+    return _call("CreateTargetMachine", target, triple, b"", b"", 2, b"default", b"jitdefault", 0, 1, b"")
+
+
+# ---------------------------------------------------------------------- LLVM
+
+_OUT = ctypes.POINTER(c_char_p)
+_TYPES: dict[str, tuple[Any, ...]] = {  # of what a function of the library returns, and of its arguments
+    "AddSymbol": (None, c_char_p, c_void_p),
+    "SearchAddressOfSymbol": (c_void_p, c_char_p),
+    "InitializeNativeTarget": (None,),
+    "InitializeNativeAsmPrinter": (None,),
+    "GetHostCPUFeatures": (c_int, _OUT),
+    "GetHostCPUName": (None, _OUT),
+    "GetProcessTriple": (None, _OUT),
+    "DisposeString": (None, c_char_p),
+    "GetGlobalContext": (c_void_p,),
+    "ParseAssembly": (c_void_p, c_void_p, c_char_p, _OUT),
+    "DisposeModule": (None, c_void_p),
+    "GetTargetFromTriple": (c_void_p, c_char_p, _OUT),
+    "CreateTargetMachine": (c_void_p, c_void_p, *[c_char_p] * 3, c_int, c_char_p, c_char_p, c_int, c_int, c_char_p),
+    "CreateMCJITCompiler": (c_void_p, c_void_p, c_void_p, c_bool, _OUT),
+    "RemoveModule": (c_bool, c_void_p, c_void_p, _OUT),
+    "CreateObjectFile": (c_void_p, c_char_p, c_size_t),
+    "MCJITAddObjectFile": (None, c_void_p, c_void_p),
+    "DisposeObjectFile": (None, c_void_p),
+    "FinalizeObject": (None, c_void_p),
+    "GetFunctionAddress": (c_uint64, c_void_p, c_char_p),
+    "DisposeExecutionEngine": (None, c_void_p),
+}
+
+
+@functools.cache
+def _functions() -> dict[str, Any]:
+    """The functions of the library, which is the one that numba uses; they keep Python's lock."""
+    from llvmlite.utils import get_library_name
+
+    library = ctypes.PyDLL(str(Path(sys.modules["llvmlite"].__file__ or "").parent / "binding" / get_library_name()))
+    functions = {name: getattr(library, f"LLVMPY_{name}") for name in _TYPES}
+    for name, (result, *arguments) in _TYPES.items():
+        functions[name].restype, functions[name].argtypes = result, arguments
+    functions["InitializeNativeTarget"]()
+    functions["InitializeNativeAsmPrinter"]()
+    return functions
+
+
+def _call(name: str, *arguments: Any) -> Any:
+    """Calls a function of the library, while no other thread is in one, which it may be once numba is imported."""
+    shared = getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None)
+    with contextlib.nullcontext() if shared is None else shared._lock:
+        return _functions()[name](*arguments)
+
+
+def _text(name: str) -> str:
+    """The text that a function writes."""
+    text = c_char_p()
+    _call(name, ctypes.byref(text))
+    try:
+        return (text.value or b"").decode()
+    finally:
+        _call("DisposeString", text)
+
+
+def _made(name: str, *arguments: Any) -> Any:
+    """The result of a function that writes what has gone wrong, if anything has."""
+    message = c_char_p()
+    made = _call(name, *arguments, ctypes.byref(message))
+    if message.value:
+        raise RuntimeError(f"LLVM cannot link machine code: {message.value.decode()}")
+    return made
