@@ -21,6 +21,7 @@ LEFT: dict[str, tuple[str, str]] = {
         "_R_AB _p_AoBo_A",
         "EvalBodyPoseInWorld takes 560 ns instead of 650 ns",
     ),
+    "framework/native/compiler/machine_code.py": ("_lock", "that of llvmlite, which has no public name"),
 }
 
 OF_PYTHON = frozenset({"_fields", "_replace"})  # of named tuples

@@ -103,7 +103,7 @@ def _is_known(name: str) -> bool:
 
 
 class _Linked:
-    """An object file that LLVM has linked, until nobody refers to it.
+    """An object file that LLVM has linked; it is dropped with the last reference to this object.
 
     An engine each: names in one object file may be those in another. It finds what Python is linked with.
     """
