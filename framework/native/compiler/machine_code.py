@@ -85,6 +85,7 @@ def load(code: MachineCode) -> tuple[int, Any] | None:
         None if it cannot be used here, as something is missing that it refers to.
     """
     tell_addresses()
+    linked = _Linked()
     missing = [name for name in code.needed if not _is_known(name)]
     if missing == [_END_OF_MEMORY] and "numba" not in sys.modules:
         _call("AddSymbol", _END_OF_MEMORY.encode(), ctypes.cast(_leave_memory, c_void_p).value)
@@ -93,8 +94,7 @@ def load(code: MachineCode) -> tuple[int, Any] | None:
         inside.rtsys.initialize(inside.cpu_target.target_context)  # gives names to functions of numba's
         if not all(map(_is_known, missing)):
             return None
-    linked = _Linked(code.content)
-    address: int = _call("GetFunctionAddress", linked.engine, code.symbol.encode())
+    address = linked.address_in(code.content, code.symbol)
     return (address, linked) if address else None
 
 
@@ -105,23 +105,29 @@ def _is_known(name: str) -> bool:
 class _Linked:
     """An object file that LLVM has linked; it is dropped with the last reference to this object.
 
-    An engine each: names in one object file may be those in another. It finds what Python is linked with.
+    An engine each: names in one object file may be those in another. From the first one on LLVM finds the names of what
+    Python is linked with.
     """
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self) -> None:
         nothing = _made("ParseAssembly", _call("GetGlobalContext"), b"")
         on_arm = platform.machine().lower() in ("arm64", "aarch64")  # with the memory manager of llvmlite
-        self.engine = _made("CreateMCJITCompiler", nothing, _target_machine(), on_arm)  # has the target machine
-        _made("RemoveModule", self.engine, nothing)  # which it would compile, in ten times the time that the rest takes
+        self._engine = _made("CreateMCJITCompiler", nothing, _target_machine(), on_arm)  # has the target machine
+        _made("RemoveModule", self._engine, nothing)  # which it would compile, in ten times the time of all the rest
         _call("DisposeModule", nothing)
+
+    def address_in(self, content: bytes, symbol: str) -> int:
+        """Links an object file; returns where a function of it is, or 0."""
         file = _call("CreateObjectFile", content, len(content))
-        _call("MCJITAddObjectFile", self.engine, file)
+        _call("MCJITAddObjectFile", self._engine, file)
         _call("DisposeObjectFile", file)
-        _call("FinalizeObject", self.engine)
+        _call("FinalizeObject", self._engine)
+        address: int = _call("GetFunctionAddress", self._engine, symbol.encode())
+        return address
 
     def __del__(self) -> None:
         if not sys.is_finalizing():
-            _call("DisposeExecutionEngine", self.engine)
+            _call("DisposeExecutionEngine", self._engine)
 
 
 def _target_machine() -> Any:
