@@ -44,7 +44,7 @@ except ImportError as error:
     ) from error
 
 with contextlib.suppress(ImportError):  # what only our own compilers use, see _own_compilers
-    from numba import _dynfunc
+    from numba import _dynfunc  # type: ignore[attr-defined]  # written in C, without types
     from numba.core import ir
     from numba.core.cgutils import alloca_once, do_boundscheck, get_item_pointer2, unpack_tuple
     from numba.core.codegen import JITCodeLibrary
