@@ -99,7 +99,8 @@ def region_of_space(library: Library) -> Call:
     centers = [center for center in rng.uniform(-1.0, 1.0, (40, 3)) if np.abs(center).max() > 0.25][:20]
     obstacles = [sets.HPolyhedron.MakeBox(center - 0.1, center + 0.1) for center in centers]
     domain, options = sets.HPolyhedron.MakeBox(-np.ones(3), np.ones(3)), sets.IrisOptions()
-    return lambda: float(sets.Iris(obstacles, np.zeros(3), domain, options).MaximumVolumeInscribedEllipsoid().Volume())
+    seed = np.zeros(3)
+    return lambda: sets.Iris(obstacles, seed, domain, options).MaximumVolumeInscribedEllipsoid().CalcVolume()
 
 
 def maze(library: Library) -> Call:

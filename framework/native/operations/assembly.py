@@ -323,7 +323,9 @@ class Assembly:
 
     def _add_argument(self, argument: Any, context: LeafContext, output: int) -> bool:
         layout = context.layout
-        if isinstance(argument, InputOf):
+        if type(argument) is int:  # nearly always
+            number = argument
+        elif isinstance(argument, InputOf):
             number = _offset_of_input(context.sources[argument.port_index])
             if number is None:
                 return False
