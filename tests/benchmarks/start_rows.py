@@ -14,9 +14,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from libraries import MODELS
+from libraries import MODELS, ROOT
 
 _OURS = {
     "framework": "merganser.framework", "analysis": "merganser.analysis",
@@ -260,6 +261,37 @@ builder.Connect(hold.get_output_port(), plant.get_actuation_input_port())
 }
 
 
+# A scene of MJCF beside MuJoCo, which is fixed to steps of one millisecond, too.
+SCENE = "gripper of MJCF, beside MuJoCo"
+_GRIPPER = str(ROOT / "examples" / "models" / "gripper.xml")
+PROGRAMS[SCENE] = (
+    _ARM_IMPORTS,
+    f"""
+builder = DiagramBuilder()
+plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.001)
+Parser(plant).AddModels({_GRIPPER!r})
+plant.Finalize()
+""",
+)
+_MUJOCO = f"""
+import time
+start = time.process_time()
+import mujoco
+imported = time.process_time()
+model = mujoco.MjModel.from_xml_path({_GRIPPER!r})
+model.opt.timestep = 0.001
+data = mujoco.MjData(model)
+times = []
+for count in (1, 999, 4000):
+    for _ in range(count):
+        mujoco.mj_step(model, data)
+    times.append(time.process_time())
+import json
+stepped, second, steady = times
+print(json.dumps([imported - start, stepped - start, second - stepped, (steady - second) / 4000]))
+"""
+
+
 class Times(NamedTuple):
     """Times that a program has printed, and CPU times of its process.
 
@@ -284,6 +316,8 @@ def run(program: str, modules: dict[str, str], folder: str | None = None) -> Tim
     end = "" if body.endswith(_END) else _SIMULATION
     body = body.replace("{{", "{").replace("}}", "}")
     text = _FRAME.format(imports=imports.format(**modules), body=body, end=end)
+    if program == SCENE and modules is _THEIRS:
+        text = _MUJOCO
     environment = {**os.environ, **({} if folder is None else {"MERGANSER_CACHE_DIR": folder})}
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", text], env=environment, check=True, capture_output=True, text=True)
@@ -307,8 +341,8 @@ def print_table(with_reference: bool, is_wanted: Any, with_cold: bool) -> None:
                 for state in ("cold", "second"):
                     _print_line(name, state, run(name, _OURS, folder))
         _print_line(name, "warm", _least(name, _OURS))
-        if with_reference:
-            _print_line(name, "pydrake", _least(name, _THEIRS))
+        if with_reference and (name != SCENE or find_spec("mujoco")):
+            _print_line(name, "MuJoCo" if name == SCENE else "pydrake", _least(name, _THEIRS))
 
 
 def _least(name: str, modules: dict[str, str]) -> Times:
