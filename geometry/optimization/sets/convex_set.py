@@ -52,6 +52,10 @@ class ConvexSet(ABC):
     def _is_empty(self) -> bool:
         return self._dimension > 0 and set_programs.feasible_point(self, self._where("IsEmpty")) is None
 
+    def _is_apart_from(self, other: ConvexSet) -> bool:
+        """Override: whether it is known, without a program, that no vector is in both sets."""
+        return False
+
     def _is_bounded(self) -> bool:
         # An unbounded closed convex set has a ray (Rockafellar, Convex Analysis, theorem 8.4), so one of 2n programs
         # has no bound. A program may not converge where another one then shows the ray.
@@ -152,7 +156,7 @@ class ConvexSet(ABC):
         same_dimension(where, self._dimension, other)
         if self._dimension == 0:
             return not self.IsEmpty() and not other.IsEmpty()
-        return set_programs.feasible_point(self, where, other) is not None
+        return not self._is_apart_from(other) and set_programs.feasible_point(self, where, other) is not None
 
     def PointInSet(self, x: Any, tol: float = 1e-8) -> bool:
         """Whether a vector is in this set, within a tolerance.

@@ -23,7 +23,7 @@ from merganser.geometry.optimization.sets.arguments import (
     size_of,
 )
 from merganser.geometry.optimization.sets.convex_set import ConvexSet
-from merganser.geometry.optimization.sets.nearest_by_multipliers import nearest_in_half_spaces
+from merganser.geometry.optimization.sets.nearest_by_multipliers import have_no_common_point, nearest_in_half_spaces
 from merganser.geometry.optimization.sets.placement import Placement
 from merganser.geometry.optimization.sets.qhull import rows_of_geometry, rows_of_program, rows_of_vertices
 from merganser.geometry.optimization.sets.set_programs import Flat, affine_hull_by_programs
@@ -350,6 +350,10 @@ class HPolyhedron(ConvexSet):
 
     def _is_empty(self) -> bool:
         return self._dimension > 0 and self._b.size > 0 and super()._is_empty()
+
+    def _is_apart_from(self, other: ConvexSet) -> bool:
+        is_polyhedron = isinstance(other, HPolyhedron)
+        return is_polyhedron and have_no_common_point(np.vstack((self._A, other._A)), np.append(self._b, other._b))
 
     def _is_bounded(self) -> bool:
         return half_spaces.is_bounded(self._A, self._where("IsBounded")) or self.IsEmpty()

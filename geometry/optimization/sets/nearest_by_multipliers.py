@@ -66,6 +66,17 @@ def nearest_in_half_spaces(A: Array, b: Array, W: Array, target: Array) -> Array
     return target + back @ y if float((G @ y - h).max()) <= _EXACT * max(length, size) else None
 
 
+def have_no_common_point(A: Array, b: Array) -> bool:
+    """Whether multipliers u >= 0 with A'u = 0 and b'u < 0 prove that no x has A x <= b (Farkas); False if in doubt."""
+    lengths, size = np.linalg.norm(A, axis=1), float(np.abs(b).max(initial=0.0))
+    if not lengths.all() or not size:
+        return False
+    E = np.vstack((A.T / lengths, -b / (size * lengths)))
+    u = _multipliers(E)
+    # Rows of length 1: of an x the length would have to be size / |E'u| without its last entry.
+    return u is not None and bool(np.linalg.norm((E @ u)[:-1]) <= _EXACT) and float((E @ u)[-1]) > 0.5
+
+
 def _multipliers(E: Array) -> Array | None:
     """The u >= 0 with the least |E u - (0, ..., 0, 1)|; None if the search did not converge."""
     from scipy.optimize import nnls

@@ -10,6 +10,7 @@ import pytest
 from merganser.framework import RandomGenerator
 from merganser.framework.optimization import MathematicalProgram
 from merganser.geometry.optimization import AffineSubspace, HPolyhedron, Hyperrectangle, VPolytope
+from merganser.geometry.optimization.sets import set_programs
 from tests.support.random_sets import polyhedron
 
 EMPTY = HPolyhedron([[1.0, 0.0], [-1.0, 0.0]], [-1.0, -1.0])
@@ -197,3 +198,27 @@ def test_a_polytope_in_space_is_a_mesh(tmp_path):
     assert cube.ToShapeConvex().GetConvexHull().num_vertices() == 8
     with pytest.raises(RuntimeError, match="ambient dimension of 3"):
         VPolytope.MakeUnitBox(2).ToShapeConvex()
+
+
+def test_polyhedra_without_a_common_point_need_no_program(monkeypatch):
+    """Multipliers prove it; touching ones, and those that meet, are left to the program."""
+    r = np.random.RandomState(0)
+    num_solved = []
+
+    def solved(self, where, other):
+        num_solved.append(1)
+        return feasible_point(self, where, other)
+
+    feasible_point = set_programs.feasible_point
+    monkeypatch.setattr(set_programs, "feasible_point", solved)
+    for _ in range(30):
+        centers = r.uniform(-1.5, 1.5, (2, 3))
+        boxes = [HPolyhedron.MakeBox(center - 0.5, center + 0.5) for center in centers]
+        turn = np.linalg.qr(r.randn(3, 3))[0]
+        one, other = (HPolyhedron(box.A() @ turn, box.b()) for box in boxes)
+        is_meeting = bool(np.abs(centers[0] - centers[1]).max() <= 1.0)
+        num_solved.clear()
+        assert one.IntersectsWith(other) == is_meeting
+        assert len(num_solved) == is_meeting
+    assert HPolyhedron.MakeBox([0, 0], [1, 1]).IntersectsWith(HPolyhedron.MakeBox([1, 1], [2, 2]))
+    assert not CUBE.IntersectsWith(HPolyhedron([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]], [-3.0, 2.0]))
