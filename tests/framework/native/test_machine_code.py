@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -60,6 +61,17 @@ def test_other_threads_run_while_a_specialized_kernel_does():
     code = specialize(count_until_set, flag, 0, 1)
     threading.Timer(0.05, flag.__setitem__, (0, 1.0)).start()
     assert code(flag, 0, 1) > 0
+
+
+def test_llvm_is_called_as_llvmlite_calls_it():
+    from llvmlite import binding
+
+    for name, (_, *arguments) in machine_code._TYPES.items():
+        declared = getattr(binding.ffi.lib, f"LLVMPY_{name}").argtypes
+        assert declared is None or list(map(ctypes.sizeof, declared)) == list(map(ctypes.sizeof, arguments)), name
+    features = binding.get_host_cpu_features().flatten()
+    expected = [binding.get_process_triple(), binding.get_host_cpu_name(), features]
+    assert machine_code.describe_machine().split(" ")[:3] == expected
 
 
 def test_code_that_needs_what_is_not_there_is_not_loaded():
