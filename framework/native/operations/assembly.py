@@ -322,10 +322,11 @@ class Assembly:
         return self.operations
 
     def _add_argument(self, argument: Any, context: LeafContext, output: int) -> bool:
-        layout = context.layout
         if type(argument) is int:  # nearly always
-            number = argument
-        elif isinstance(argument, InputOf):
+            self._integers.append(argument)
+            return True
+        layout = context.layout
+        if isinstance(argument, InputOf):
             number = _offset_of_input(context.sources[argument.port_index])
             if number is None:
                 return False

@@ -352,8 +352,9 @@ class HPolyhedron(ConvexSet):
         return self._dimension > 0 and self._b.size > 0 and super()._is_empty()
 
     def _is_apart_from(self, other: ConvexSet) -> bool:
-        is_polyhedron = isinstance(other, HPolyhedron)
-        return is_polyhedron and have_no_common_point(np.vstack((self._A, other._A)), np.append(self._b, other._b))
+        if not isinstance(other, HPolyhedron):
+            return False
+        return have_no_common_point(np.vstack((self._A, other._A)), np.append(self._b, other._b))
 
     def _is_bounded(self) -> bool:
         return half_spaces.is_bounded(self._A, self._where("IsBounded")) or self.IsEmpty()
