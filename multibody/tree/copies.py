@@ -24,9 +24,9 @@ def copy_finalized_tree(tree: MultibodyTree, plant: Any) -> MultibodyTree:
     copies = {id(original): object.__new__(type(original)) for original in originals}
     copies |= {id(tree): copied, id(tree.plant): plant}
     for original in originals:
-        vars(copies[id(original)]).update(
-            {name: copies.get(id(value), value) for name, value in vars(original).items()}
-        )
+        content = vars(copies[id(original)])
+        for name, value in vars(original).items():
+            content[name] = copies.get(id(value), value)
     for name, value in vars(tree).items():
         setattr(copied, name, _with_copies(value, copies, copied))
     copied._joint_between = {}  # of use before Finalize() only

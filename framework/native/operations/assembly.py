@@ -322,9 +322,6 @@ class Assembly:
         return self.operations
 
     def _add_argument(self, argument: Any, context: LeafContext, output: int) -> bool:
-        if type(argument) is int:  # nearly always
-            self._integers.append(argument)
-            return True
         layout = context.layout
         if isinstance(argument, InputOf):
             number = _offset_of_input(context.sources[argument.port_index])
