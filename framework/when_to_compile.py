@@ -27,7 +27,7 @@ from merganser.framework.native.compiler.kept_files import names_in
 from merganser.framework.native.compiler.kernels import PreparedKernel, load_compiled
 
 _INTERVAL = 0.1  # between looks at the disk [s]
-_TIME_TO_LOAD = 0.02  # LLVM and a first loop, about, of processor time [s]
+_TIME_TO_LOAD = 0.025  # LLVM and a first loop, about, of processor time [s]
 # How long this process computes without code that no other process compiles; and without a small piece of it, which
 # is compiled in less than a second [s].
 _PATIENCE, _PATIENCE_IF_SMALL = 5.0, 0.5

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from merganser.framework.common.garbage import garbage_waits as _garbage_waits
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
-with _garbage_waits():  # 15 % of the imports of a plant
+with _garbage_waits():  # a tenth of the time of the imports
     from merganser.multibody.plant.geometry_registration import (
         CalcContactFrictionFromSurfaceProperties,
         CoulombFriction,
