@@ -169,10 +169,9 @@ class IntegratorBase(IntegratorSettings):
         slots = [own or slot for own, slot in found if own is not None or self.operations[name]]
         return Evaluator(self._bound_context(), slots)
 
-    def _update(self, number: int) -> None:
-        """Computes an operation at the present time and state."""
-        self._evaluators[number].update()
-        if self._is_searching_for_blame and not is_finite(self._xdot):
+    def _refuse_what_is_not_finite(self) -> None:
+        """Raises an error that names the origin of the first derivative that is not finite, if there is any."""
+        if not is_finite(self._xdot):
             raise RuntimeError(blame_derivatives(self._bound_context()))
 
     def _attempt_step(self) -> int:

@@ -171,5 +171,8 @@ class CompiledSteps:
     def _evaluate(self) -> int:
         """Computes an operation for compiled code."""
         self._note_moves()
-        self._integrator._update(self._integrator._problem.evaluation.number)
+        integrator = self._integrator
+        integrator._evaluators[integrator._problem.evaluation.number].update()
+        if integrator._is_searching_for_blame:
+            integrator._refuse_what_is_not_finite()
         return SUCCEEDED

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from merganser.analysis.integrators.base import IntegratorBase
 
 Problem = Any  # an IntegratorBase, or an address
+_FEW = 6  # state variables, whose sums take less time as numbers of Python than as arrays: of two, less than half
 Array = NDArray[Any]
 
 # ---------------------------------------------------------------------- records and arrays
@@ -241,9 +242,12 @@ def compute(p: IntegratorBase, number: int) -> int:
     Returns:
         SUCCEEDED, or why the step is not taken.
     """
+    evaluator = p._evaluators[number]
     if number != f.DERIVATIVES:
-        p._evaluators[number].forget()
-    p._update(number)
+        evaluator.forget()
+    evaluator.update()
+    if p._is_searching_for_blame:
+        p._refuse_what_is_not_finite()
     p._step_counts.num_evaluations += 1
     return SUCCEEDED
 
@@ -357,11 +361,15 @@ def _record(p: int) -> int:
 
 def combine(out: Array, weights: Array, k: Array, count: int) -> None:
     """out = sum_i weights_i k_i over the first `count` rows of k, one term after the other."""
-    terms = weights[:count, np.newaxis] * k[:count]
-    if len(out) == 1:  # where `reduce` would add many terms in another order
-        out[:] = np.add.accumulate(terms)[-1]
-    else:
-        np.add.reduce(terms, axis=0, out=out)
+    if len(out) > _FEW:
+        np.add.reduce(weights[:count, np.newaxis] * k[:count], axis=0, out=out)
+        return
+    factors, rows = weights.tolist(), k.tolist()
+    for j in range(len(out)):
+        total = factors[0] * rows[0][j]
+        for i in range(1, count):
+            total = total + factors[i] * rows[i][j]
+        out[j] = total
 
 
 @compiled_form(combine)

@@ -169,10 +169,11 @@ class Plan:
 
     def _add_group(self, clocks: int) -> None:
         """Adds simultaneous events, by the bits of their clocks."""
+        first = len(self._program.logs) if self._log_edits == VectorLog.num_edits else 0
         version, self._version = self._version, _OUT_OF_DATE
         self._program.add_group(clocks)
         self._point_to_program(version)
-        self._place_logs()
+        self._place_logs(first)
 
     def _point_to_program(self, version: int) -> None:
         """Gives the loop the program, which is complete, and made for a version of what is known of dependencies."""
@@ -189,27 +190,28 @@ class Plan:
         self._log_edits = _UNKNOWN  # of its logs, until they are placed
         self._version = version
 
-    def _place_logs(self) -> None:
-        """Passes the logs to the operations, and allocates and notes capacity in them.
+    def _place_logs(self, first: int = 0) -> None:
+        """Passes the logs to the operations, from the first one that they do not know, and notes capacity in them.
 
         A log of other numbers than floats is left to Python, by a new program.
         """
         num_edits, self._log_edits = VectorLog.num_edits, _UNKNOWN  # until all is noted
         room, most = _PLENTY, self._program.most_samples
         flat, integers = self._store.flat, self._program.operations.integers
-        for place in self._program.logs:
-            log, first = place.log(), place.first
-            arrays = log.native_arrays()
-            if arrays is None:
-                integers[first] = 0  # no room
-                self._version = _OUT_OF_DATE
-                self.now.is_out_of_date = 1
-                continue
-            if log.num_samples() + 2 * most > len(arrays[0]):
-                log.Reserve(2 * log.num_samples() + 2 * most)
+        for number, place in enumerate(self._program.logs):
+            if number >= first:
+                log, at = place.log(), place.first
                 arrays = log.native_arrays()
-            times, data, count = arrays
-            integers[first : first + 4] = (len(times), *place.offsets_in(flat, (count, times, data)))
+                if arrays is None:
+                    integers[at] = 0  # no room
+                    self._version = _OUT_OF_DATE
+                    self.now.is_out_of_date = 1
+                    continue
+                if log.num_samples() + 2 * most > len(arrays[0]):
+                    log.Reserve(2 * log.num_samples() + 2 * most)
+                    arrays = log.native_arrays()
+                times, data, count = arrays
+                integers[at : at + 4] = (len(times), *place.offsets_in(flat, (count, times, data)))
             room = min(room, place.capacity_left() // most - 1)
         self._room_in_logs = self.now.room_in_logs = room
         self._log_edits = num_edits

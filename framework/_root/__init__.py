@@ -13,7 +13,6 @@ This root module imports nothing heavy: the packages are loaded when `merganser.
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +36,7 @@ if not TYPE_CHECKING:  # type checkers would take it for a promise that every na
         raise AttributeError(f"module 'merganser' has no attribute '{name}'; its packages are {packages}.")
 
 
-class _Addresses(importlib.abc.MetaPathFinder):
+class _Addresses:
     """Names the modules that programs look for at addresses of pydrake: merganser.math is merganser.framework.math."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:

@@ -374,10 +374,13 @@ def cut_obstacles(
 
 
 def _touch(obstacle: ConvexSet, ellipsoid: Hyperellipsoid, where: str) -> tuple[float, Array]:
-    if obstacle.IsEmpty():
-        kind = type(obstacle).__name__
-        raise RuntimeError(f"{where}: expected obstacles that are not empty; a {kind} is.")
-    return ellipsoid.MinimumUniformScalingToTouch(obstacle)
+    try:
+        return ellipsoid.MinimumUniformScalingToTouch(obstacle)
+    except RuntimeError:
+        if obstacle.IsEmpty():
+            kind = type(obstacle).__name__
+            raise RuntimeError(f"{where}: expected obstacles that are not empty; a {kind} is.") from None
+        raise
 
 
 def _is_cut_off(region: GrowingRegion, point: Array, obstacle: ConvexSet) -> bool:

@@ -2,16 +2,19 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from merganser.framework.common.garbage import garbage_waits as _garbage_waits
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
-from merganser.multibody.plant.geometry_registration import (
-    CalcContactFrictionFromSurfaceProperties,
-    CoulombFriction,
-)
-from merganser.multibody.plant.multibody_plant import MultibodyPlant
-from merganser.multibody.plant.multibody_plant_config import (
-    AddMultibodyPlantSceneGraph,
-    AddMultibodyPlantSceneGraphResult,
-)
+
+with _garbage_waits():  # a tenth of the time of the imports
+    from merganser.multibody.plant.geometry_registration import (
+        CalcContactFrictionFromSurfaceProperties,
+        CoulombFriction,
+    )
+    from merganser.multibody.plant.multibody_plant import MultibodyPlant
+    from merganser.multibody.plant.multibody_plant_config import (
+        AddMultibodyPlantSceneGraph,
+        AddMultibodyPlantSceneGraphResult,
+    )
 
 if _TYPE_CHECKING:
     from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate

@@ -165,15 +165,15 @@ def test_addresses_of_arrays_are_taken_by_one_function():
     assert found == set()
 
 
-def test_private_names_of_numba_are_used_in_one_module_and_optional_compilers():
-    native = ROOT / "framework" / "native"
+def test_private_names_of_numba_are_imported_in_one_module():
+    public = {"numba", "numba.config", "numba.types", "numba.extending"}
     found = {
         path.name
-        for path in native.rglob("*.py")
-        if any(name.startswith(("numba.core", "numba.cpython", "numba.np")) for name in _imports(path))
-        or "call_conv" in path.read_text()
+        for path in SOURCES
+        for name in _imports(path)
+        if name.split(".")[0] == "numba" and ".".join(name.split(".")[:2]) not in public
     }
-    assert found == {"numba_inside.py", "lean_compilers.py", "frontend.py"}  # the last one is of compilers.py
+    assert found == {"numba_inside.py"}
 
 
 def test_no_file_is_longer_than_600_lines():

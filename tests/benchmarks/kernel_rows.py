@@ -1,13 +1,14 @@
-"""Rows about the kernels, inside compiled code, against pinocchio's functions as Python calls them.
+"""Rows about the kernels, inside compiled code and by Python call, against pinocchio's functions as Python calls them.
 
-A row gives the time of one pass of a loop of compiled code over what pinocchio's function computes: position (and
-velocity) kinematics included, as there. What is computed is checked in tests/multibody/kernels, not here: pinocchio
-orders velocities in its own way.
+A row of compiled code gives the time of one pass of a loop over what pinocchio's function computes: position (and
+velocity) kinematics included, as there. Rows by call set a new state of the plant first. What is computed is checked in
+tests/multibody/kernels, not here: pinocchio orders velocities in its own way.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ from merganser.multibody import kernels
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 
 _PASSES = 1000
+_BY_CALL = "a pose", "a Jacobian", "M", "gravity", "bias", "inverse dynamics", "centre of mass"
 _NAMES = ("forwardKinematics", "crba", "rnea", "aba", "computeRNEADerivatives", "computeABADerivatives")
 
 _poses, _position, _kinematics = kernels.poses, kernels.position_kinematics, kernels.kinematics
@@ -119,20 +121,65 @@ def _repeat_forward_gradient(  # type: ignore[no-untyped-def]
         )
 
 
+def _pinocchio_model(pinocchio: Any, robot: Robot) -> Any:
+    """Model, data, positions and velocities."""
+    free = () if robot.base else (pinocchio.JointModelFreeFlyer(),)
+    model = pinocchio.buildModelFromXML(robot.urdf, *free)
+    q = pinocchio.normalize(model, np.random.default_rng(1).uniform(-1.0, 1.0, model.nq))
+    return model, model.createData(), q, np.random.default_rng(2).uniform(-1.0, 1.0, model.nv)
+
+
 def pinocchio_calls(pinocchio: Any, robot: Robot) -> dict[str, Call]:
     """The time of pinocchio's Python functions."""
-    if robot.base:
-        model = pinocchio.buildModelFromXML(robot.urdf)
-    else:
-        model = pinocchio.buildModelFromXML(robot.urdf, pinocchio.JointModelFreeFlyer())
-    data = model.createData()
-    q = pinocchio.normalize(model, np.random.default_rng(1).uniform(-1.0, 1.0, model.nq))
-    v = np.random.default_rng(2).uniform(-1.0, 1.0, model.nv)
+    model, data, q, v = _pinocchio_model(pinocchio, robot)
     arguments = {"forwardKinematics": (q,), "crba": (q,)}
     return {
         name: functools.partial(getattr(pinocchio, name), model, data, *arguments.get(name, (q, v, v)))
         for name in _NAMES
     }
+
+
+def single_calls(library: Library, robot: Robot) -> dict[str, Call]:
+    """A new state of a plant, and one public function."""
+    plant, states = build_plant(library, robot), itertools.cycle(random_states(robot))
+    context, wrt_v = plant.CreateDefaultContext(), library.tree.JacobianWrtVariable.kV
+    tip, world, forces = plant.GetFrameByName(robot.tip), plant.world_frame(), library.tree.MultibodyForces(plant)
+    vdot, body, p_BoBp_B = np.zeros(robot.num_velocities), tip.body(), np.zeros(3)
+
+    def after_state(compute: Call) -> Call:
+        return lambda: (plant.SetPositionsAndVelocities(context, next(states)), compute())
+
+    calls = (
+        lambda: plant.EvalBodyPoseInWorld(context, body).translation(),
+        lambda: plant.CalcJacobianSpatialVelocity(context, wrt_v, tip, p_BoBp_B, world, world),
+        lambda: plant.CalcMassMatrix(context),
+        lambda: plant.CalcGravityGeneralizedForces(context),
+        lambda: plant.CalcBiasTerm(context),
+        lambda: plant.CalcInverseDynamics(context, vdot, forces),
+        lambda: plant.CalcCenterOfMassPositionInWorld(context),
+    )
+    return dict(zip(_BY_CALL, map(after_state, calls), strict=True))
+
+
+def pinocchio_single_calls(pinocchio: Any, robot: Robot) -> dict[str, Call]:
+    """The same by pinocchio's functions; its bias has gravity in it."""
+    model, data, q, v = _pinocchio_model(pinocchio, robot)
+    tip = model.getFrameId(robot.tip)
+
+    def pose() -> Any:
+        pinocchio.forwardKinematics(model, data, q)
+        return pinocchio.updateFramePlacement(model, data, tip).translation
+
+    calls = (
+        pose,
+        lambda: pinocchio.computeFrameJacobian(model, data, q, tip, pinocchio.LOCAL_WORLD_ALIGNED),
+        lambda: pinocchio.crba(model, data, q),
+        lambda: pinocchio.computeGeneralizedGravity(model, data, q),
+        lambda: pinocchio.nonLinearEffects(model, data, q, v),
+        lambda: pinocchio.rnea(model, data, q, v, v),
+        lambda: pinocchio.centerOfMass(model, data, q),
+    )
+    return dict(zip(_BY_CALL, calls, strict=True))
 
 
 def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
@@ -145,6 +192,12 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
     for robot in available_robots():
         our_calls = functools.cache(functools.partial(kernel_calls, ours, robot))
         their_calls = functools.cache(functools.partial(pinocchio_calls, pinocchio, robot))
+        ones = functools.cache(functools.partial(single_calls, ours, robot))
+        others = functools.cache(functools.partial(pinocchio_single_calls, pinocchio, robot))
+        nothing: Any = {"compared": lambda _: 0.0, "theirs_compared": lambda _: 0.0}
+        for name in _BY_CALL:
+            makers = functools.partial(_made, ones, name), functools.partial(_made, others, name)
+            yield Row(f"{robot.name}, by call: {name}", *makers, 1000, **nothing)
         for name in _NAMES:
             our_maker = functools.partial(_made, our_calls, name)
             their_maker = functools.partial(_timed_often, their_calls, name)

@@ -1,4 +1,4 @@
-"""Rows about planning: collision checks and a region of an arm beside a shelf, a maze as a graph of convex sets."""
+"""Rows about planning: collision checks, regions and distances of an arm, Iris, a maze as a graph of convex sets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,14 @@ def _planning(library: Library) -> Any:
     return importlib.import_module("pydrake.planning" if package == "pydrake" else "merganser.multibody.planning")
 
 
-def _checker(library: Library) -> Any:
+# Forty boxes in front of the arm.
+_BOXES = "".join(
+    _BOARD.format(name=f"box{x}{y}{z}", p=f"{x} {y} {z}", size="0.1 0.1 0.1")
+    for x, y, z in itertools.product((0.5, 0.8), np.linspace(-0.6, 0.6, 5), (0.1, 0.4, 0.7, 1.0))
+)
+
+
+def _checker(library: Library, scene: str = _SHELF) -> Any:
     planning = _planning(library)
     builder = planning.RobotDiagramBuilder(time_step=0.0)
     packages = builder.parser().package_map()
@@ -32,7 +39,7 @@ def _checker(library: Library) -> Any:
         packages.Remove("drake_models")
     packages.Add("drake_models", str(MODELS))
     arm = builder.parser().AddModels(str(_ARM))
-    builder.parser().AddModelsFromString(f'<robot name="shelf"><link name="shelf">{_SHELF}</link></robot>', "urdf")
+    builder.parser().AddModelsFromString(f'<robot name="shelf"><link name="shelf">{scene}</link></robot>', "urdf")
     plant = builder.plant()
     for name in ("base", "shelf"):
         plant.WeldFrames(plant.world_frame(), plant.GetFrameByName(name))
@@ -77,6 +84,23 @@ def region(library: Library) -> Call:
     ball, options = sets.Hyperellipsoid.MakeHypersphere(0.01, seed), planning.IrisZoOptions()
     options.sampled_iris_options.max_iterations = 1
     return lambda: float(planning.IrisZo(checker, ball, domain, options).PointInSet(seed))
+
+
+def clearance(library: Library) -> Call:
+    """Distances of an arm to forty boxes that are nearer than 0.3 m, with their derivatives; the least of them."""
+    checker = _checker(library, _BOXES)
+    given = _configurations(checker, 20)
+    return lambda: [checker.CalcRobotClearance(q, 0.3).distances().min() for q in given]
+
+
+def region_of_space(library: Library) -> Call:
+    """A region among twenty boxes in space, by one run of Iris: its volume."""
+    sets, rng = _part(library, "geometry.optimization"), np.random.default_rng(0)
+    centers = [center for center in rng.uniform(-1.0, 1.0, (40, 3)) if np.abs(center).max() > 0.25][:20]
+    obstacles = [sets.HPolyhedron.MakeBox(center - 0.1, center + 0.1) for center in centers]
+    domain, options = sets.HPolyhedron.MakeBox(-np.ones(3), np.ones(3)), sets.IrisOptions()
+    seed = np.zeros(3)
+    return lambda: sets.Iris(obstacles, seed, domain, options).MaximumVolumeInscribedEllipsoid().CalcVolume()
 
 
 def maze(library: Library) -> Call:
@@ -124,4 +148,6 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         yield row("arm and shelf: 100 configurations, one by one", one_configuration, 1)
         yield row("arm and shelf: 100 edges", edges, 1)
         yield row("arm and shelf: IrisZo", region, 1)
+        yield row("arm in 40 boxes: CalcRobotClearance(0.3 m) of 20 configurations", clearance, 1, tolerance=1e-3)
+    yield row("Iris in space, 20 boxes", region_of_space, 1, tolerance=1e-2)
     yield row("maze by a graph of convex sets, relaxed", maze, 1, tolerance=1e-5)

@@ -12,7 +12,9 @@ from libraries import MODELS, Call, Library, Row, load
 from robots import Robot, available_robots, build_plant, chain
 
 _ARM = MODELS / "iiwa_description" / "urdf"
-_PRIMITIVES, _MESHES = _ARM / "iiwa14_primitive_collision.urdf", _ARM / "iiwa14_polytope_collision.urdf"
+_PLAIN, _PRIMITIVES, _MESHES = (
+    _ARM / f"iiwa14_{kind}.urdf" for kind in ("no_collision", "primitive_collision", "polytope_collision")
+)
 
 
 def _arm(library: Library, path: Any, time_step: float) -> tuple[Any, Any, Any]:
@@ -129,6 +131,11 @@ def ten_steps(library: Library) -> Call:
     return call
 
 
+def plant_of_a_file(library: Library) -> Call:
+    """From a file of an arm that collides with nothing to a plant in a diagram."""
+    return lambda: _arm(library, _PLAIN, 0.001)[1].num_positions()
+
+
 def scene_of_meshes(library: Library) -> Call:
     """From a file of an arm whose links are meshes for contact to the first query, as a program does at its start."""
 
@@ -164,6 +171,7 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         yield row("arm: ToAutoDiffXd()", conversion, 10, False)
         yield row("arm and SceneGraph: ToAutoDiffXd()", conversion, 10, True)
         yield row("arm: a Context of AutoDiffXd", context_of_derivatives, 10)
+        yield row("arm: from the file to a diagram", plant_of_a_file, 2)
         yield row("arm with meshes: from the file to the first query", scene_of_meshes, 2)
         yield row("links of an arm: convex hulls of mesh files", hulls, 1, tolerance=1e-6)
         yield row("arm with meshes: new Context, Simulator, ten steps", ten_steps, 2, tolerance=1e-6)

@@ -1,8 +1,9 @@
 """Time of whole programs in processes of their own, by public calls only.
 
 Each program is the same text for both packages. It prints how long it took to import, to get to the end of the first
-step, for the first simulated second, and for a step once it runs; the time by the clock from start to end is separate,
-with everything on the disk (warm) and with an empty folder of kernels (cold, then the second run).
+step (or of what it does, where it simulates nothing), for the first simulated second, and for a step once it runs. The
+time by the clock from start to end is separate, with everything on the disk (warm) and with an empty folder of kernels
+(cold, then the second run).
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from libraries import MODELS
+from libraries import MODELS, ROOT
 
 _OURS = {
     "framework": "merganser.framework", "analysis": "merganser.analysis",
@@ -23,12 +25,14 @@ _OURS = {
     "tree": "merganser.multibody.tree",
     "math": "merganser.framework.math", "geometry": "merganser.geometry",
     "controllers": "merganser.multibody.controllers", "parsing": "merganser.multibody.parsing",
+    "kinematics": "merganser.multibody.inverse_kinematics", "solvers": "merganser.framework.optimization",
 }  # fmt: skip
 _THEIRS = {
     "framework": "pydrake.systems.framework", "analysis": "pydrake.systems.analysis",
     "primitives": "pydrake.systems.primitives", "plant": "pydrake.multibody.plant", "tree": "pydrake.multibody.tree",
     "math": "pydrake.math", "geometry": "pydrake.geometry", "controllers": "pydrake.systems.controllers",
-    "parsing": "pydrake.multibody.parsing",
+    "parsing": "pydrake.multibody.parsing", "kinematics": "pydrake.multibody.inverse_kinematics",
+    "solvers": "pydrake.solvers",
 }  # fmt: skip
 
 _FRAME = """
@@ -38,7 +42,14 @@ import numpy as np
 {imports}
 imported = time.process_time()
 {body}
+{end}
+import json
+print(json.dumps([imported - start, stepped - start, second - stepped, (steady - second) / 4000]))
+"""
+_SIMULATION = """
 simulator = Simulator(builder.Build())
+if "accuracy" in globals():
+    simulator.get_mutable_integrator().set_target_accuracy(accuracy)
 simulator.Initialize()
 simulator.AdvanceTo(0.001)
 stepped = time.process_time()
@@ -46,9 +57,8 @@ simulator.AdvanceTo(1.0)
 second = time.process_time()
 simulator.AdvanceTo(5.0)
 steady = time.process_time()
-import json
-print(json.dumps([imported - start, stepped - start, second - stepped, (steady - second) / 4000]))
 """
+_END = "\nstepped = second = steady = time.process_time()\n"  # of a program that simulates nothing
 
 # An arm without a controller: the beginning of some programs.
 _ARM_IMPORTS = """
@@ -102,6 +112,28 @@ builder.Connect(plant.get_state_output_port(), hold.get_input_port())
 builder.Connect(hold.get_output_port(), plant.get_actuation_input_port())
 """,
     ),
+    "a pendulum of Python derivatives": (
+        """
+import math
+from {analysis} import Simulator
+from {framework} import BasicVector, DiagramBuilder, LeafSystem
+""",
+        """
+class Pendulum(LeafSystem):
+    def __init__(self):
+        super().__init__()
+        self.DeclareContinuousState(BasicVector([1.0, 0.0]))
+
+    def DoCalcTimeDerivatives(self, context, derivatives):
+        angle, rate = context.get_continuous_state_vector().CopyToVector()
+        derivatives.get_mutable_vector().SetFromVector([rate, -9.81 * math.sin(angle) - 0.1 * rate])
+
+
+builder = DiagramBuilder()
+builder.AddSystem(Pendulum())
+accuracy = 1e-6
+""",
+    ),
     "two boxes on the ground": (
         """
 from {analysis} import Simulator
@@ -152,6 +184,7 @@ builder.Connect(desired.get_output_port(), control.get_input_port_desired_state(
 builder.Connect(control.get_output_port_control(), plant.get_actuation_input_port())
 """,
     ),
+    "iiwa14 with hulls": (_ARM_IMPORTS, _ARM.replace("no_collision", "polytope_collision")),
     "iiwa14, linearized": (
         _ARM_IMPORTS
         + "from {framework} import OutputPortSelection\nfrom {primitives} import FirstOrderTaylorApproximation",
@@ -162,7 +195,44 @@ plant.SetPositions(context, np.linspace(0.1, 0.7, n))
 torque = plant.get_actuation_input_port()
 torque.FixValue(context, np.zeros(n))
 FirstOrderTaylorApproximation(plant, context, torque.get_index(), OutputPortSelection.kNoOutput)
-""",
+"""
+        + _END,
+    ),
+    "iiwa14: M, bias, gravity, a pose": (
+        _ARM_IMPORTS,
+        _ARM
+        + """
+context, hand = plant.CreateDefaultContext(), plant.GetBodyByName("iiwa_link_7")
+for i in range(100):
+    plant.SetPositionsAndVelocities(context, np.linspace(0.0, 0.01 * i, 2 * n))
+    plant.CalcMassMatrix(context), plant.CalcBiasTerm(context), plant.CalcGravityGeneralizedForces(context)
+    plant.EvalBodyPoseInWorld(context, hand).translation()
+"""
+        + _END,
+    ),
+    "iiwa14: one posture": (
+        _ARM_IMPORTS + "from {kinematics} import InverseKinematics\nfrom {solvers} import Solve",
+        _ARM
+        + """
+problem = InverseKinematics(plant)
+at = np.array([0.4, 0.2, 0.5])
+hand, world = plant.GetFrameByName("iiwa_link_7"), plant.world_frame()
+problem.AddPositionConstraint(hand, np.zeros(3), world, at - 1e-3, at + 1e-3)
+assert Solve(problem.prog(), np.full(n, 0.1)).is_success()
+"""
+        + _END,
+    ),
+    "a quadratic program of 10 variables": (
+        "from {solvers} import MathematicalProgram, Solve",
+        """
+prog = MathematicalProgram()
+x = prog.NewContinuousVariables(10)
+prog.AddQuadraticCost(np.diag(np.arange(1.0, 11.0)), -np.ones(10), x)
+prog.AddLinearConstraint(np.ones((1, 10)), [1.0], [2.0], x)
+prog.AddBoundingBoxConstraint(0.0, 0.3, x)
+assert Solve(prog).is_success()
+"""
+        + _END,
     ),
     "iiwa14 and Python controller": (
         _ARM_IMPORTS + "from {framework} import LeafSystem",
@@ -190,6 +260,37 @@ builder.Connect(hold.get_output_port(), plant.get_actuation_input_port())
 }
 
 
+# A scene of MJCF beside MuJoCo, which is fixed to steps of one millisecond, too.
+SCENE = "gripper of MJCF, beside MuJoCo"
+_GRIPPER = str(ROOT / "examples" / "models" / "gripper.xml")
+PROGRAMS[SCENE] = (
+    _ARM_IMPORTS,
+    f"""
+builder = DiagramBuilder()
+plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.001)
+Parser(plant).AddModels({_GRIPPER!r})
+plant.Finalize()
+""",
+)
+_MUJOCO = f"""
+import time
+start = time.process_time()
+import mujoco
+imported = time.process_time()
+model = mujoco.MjModel.from_xml_path({_GRIPPER!r})
+model.opt.timestep = 0.001
+data = mujoco.MjData(model)
+times = []
+for count in (1, 999, 4000):
+    for _ in range(count):
+        mujoco.mj_step(model, data)
+    times.append(time.process_time())
+import json
+stepped, second, steady = times
+print(json.dumps([imported - start, stepped - start, second - stepped, (steady - second) / 4000]))
+"""
+
+
 class Times(NamedTuple):
     """Times that a program has printed, and CPU times of its process.
 
@@ -211,7 +312,11 @@ class Times(NamedTuple):
 def run(program: str, modules: dict[str, str], folder: str | None = None) -> Times:
     """Runs a program once, in a process of its own, with kernels in a folder of their own if one is given."""
     imports, body = PROGRAMS[program]
-    text = _FRAME.format(imports=imports.format(**modules), body=body.replace("{{", "{").replace("}}", "}"))
+    end = "" if body.endswith(_END) else _SIMULATION
+    body = body.replace("{{", "{").replace("}}", "}")
+    text = _FRAME.format(imports=imports.format(**modules), body=body, end=end)
+    if program == SCENE and modules is _THEIRS:
+        text = _MUJOCO
     environment = {**os.environ, **({} if folder is None else {"MERGANSER_CACHE_DIR": folder})}
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", text], env=environment, check=True, capture_output=True, text=True)
@@ -235,8 +340,8 @@ def print_table(with_reference: bool, is_wanted: Any, with_cold: bool) -> None:
                 for state in ("cold", "second"):
                     _print_line(name, state, run(name, _OURS, folder))
         _print_line(name, "warm", _least(name, _OURS))
-        if with_reference:
-            _print_line(name, "pydrake", _least(name, _THEIRS))
+        if with_reference and (name != SCENE or find_spec("mujoco")):
+            _print_line(name, "MuJoCo" if name == SCENE else "pydrake", _least(name, _THEIRS))
 
 
 def _least(name: str, modules: dict[str, str]) -> Times:

@@ -119,7 +119,9 @@ class Context(StateAndParameters):
 
     def get_continuous_state_vector(self) -> BasicVector:
         """Returns the continuous state as one vector."""
-        self.store.note_read(self, XC_NODES)
+        store = self.store
+        reader = store.reader
+        store.reads |= XC_NODES if reader is self or reader is None else _ELSEWHERE_NODE
         return self._xc._vector
 
     def get_mutable_continuous_state(self) -> ContinuousState:

@@ -231,7 +231,8 @@ class CacheSlot:
             else:
                 if entry.is_learning:
                     reads = store.reads or _TIME_NODE  # what reads nothing here has its value from outside, as of now
-                    entry.learn(reads)
+                    if reads & ~entry.known or not entry.was_observed:
+                        entry.learn(reads)
                     if reads & ~self.context.layout.dependencies[self.number]:
                         store.learnt.append((self, reads))
                 store.invalid &= self.clearing

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from merganser.framework.common.errors import Where, describe_function, note_place
+from merganser.framework.common.errors import describe_function, note_place
 from merganser.framework.common.indices import CacheIndex, DependencyTicket
 from merganser.framework.core.context.dependencies import LEARNING, TicketMethods
 from merganser.framework.core.context.native_code import (
@@ -130,8 +130,7 @@ class CacheEntry(PartOfSystem):
         if self._declared is None:
             return self.known
         # Looked up again, because "all input ports" includes those that were declared later.
-        where = Where("{1} of system '{0}'", self.system, self._description)
-        return self.system._sys_dependency_table.mask(self._declared, where)
+        return self.system._sys_dependency_table.mask(self._declared, self)
 
     def use_function(self, function: BoundNativeFunction) -> None:
         """Says that a native function computes it; what it depends on follows, if that was left open."""
@@ -182,6 +181,8 @@ class CacheEntry(PartOfSystem):
     def describe(self) -> str:
         """Names the computation and its system, for messages."""
         return f"{self._description} of system '{self.system.GetSystemPathname()}'"
+
+    __str__ = describe
 
     def __getstate__(self) -> dict[str, Any]:
         if isinstance(self.model, FunctionType) and "<" in self.model.__qualname__:

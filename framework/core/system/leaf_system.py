@@ -515,7 +515,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         for value, model in zip(parameters._abstract._items, self._sys_abstract_parameter_models):
             value.SetFrom(model)
         where = Where("Default values of system '{}'", self)
-        call_to_write(where, self.SetDefaultParameters, context, parameters)
+        if type(self).SetDefaultParameters is not LeafSystem.SetDefaultParameters:
+            call_to_write(where, self.SetDefaultParameters, context, parameters)
         down = context.layout.down
         context.store.change(down["xc"] | down["xd"] | down["xa"], context)
         if sum(self._sys_continuous_sizes):

@@ -10,7 +10,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
 from merganser.framework.common.enumeration import Enumeration
@@ -39,14 +38,19 @@ class RandomDistribution(Enumeration):
 _UNIFORM, _GAUSSIAN = RandomDistribution.kUniform.value, RandomDistribution.kGaussian.value
 
 
-class _NoSeeds(ISeedSequence):
-    """Numbers for a twister that is seeded by one integer at once; to make good ones takes 200 us."""
+@functools.cache
+def _no_seeds() -> Any:
+    """Numbers for a twister that is seeded by one integer at once; to make good ones takes 200 us.
 
-    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Array:
-        return np.zeros(n_words, dtype)
+    They are made late: the import of numpy.random takes 9 ms.
+    """
+    from numpy.random.bit_generator import ISeedSequence
 
+    class NoSeeds(ISeedSequence):
+        def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Array:
+            return np.zeros(n_words, dtype)
 
-_NO_SEEDS: Any = _NoSeeds()
+    return NoSeeds()
 
 
 class RandomGenerator:
@@ -67,7 +71,7 @@ class RandomGenerator:
             raise TypeError(f"RandomGenerator: the seed is an integer, got {seed!r}.")
         if not 0 <= seed < _WORD:
             raise ValueError(f"RandomGenerator: the seed must be an integer from 0 to 2**32 - 1; got {seed!r}.")
-        self._state = np.random.RandomState(np.random.MT19937(_NO_SEEDS))
+        self._state = np.random.RandomState(np.random.MT19937(_no_seeds()))
         self._state.seed(int(seed))
         self.spare = np.zeros(2)
 

@@ -94,7 +94,12 @@ def kernel_groups() -> dict[str, KernelGroup]:
 
 def _packages() -> Path:
     """The folder of all packages."""
-    return Path(__file__).resolve().parents[3]
+    return _folder_above(__file__)
+
+
+@functools.cache  # to resolve it for each kernel took 4 % of the imports of a plant
+def _folder_above(file: str) -> Path:
+    return Path(file).resolve().parents[3]
 
 
 @functools.cache
@@ -118,8 +123,12 @@ def package_of(function: Callable[..., Any]) -> str:
 
 def package_of_module(module: str) -> str:
     """The group of kernels that the functions of a module belong to; "" outside of this project."""
-    module = module.removeprefix("merganser.")
-    return next((name for name, group in kernel_groups().items() if _is_in(module, group.folders)), "")
+    return _package_of(module.removeprefix("merganser."), _packages())
+
+
+@functools.cache
+def _package_of(module: str, packages: Path) -> str:
+    return next((name for name, group in _kernel_groups(packages).items() if _is_in(module, group.folders)), "")
 
 
 def _is_in(module: str, folders: tuple[str, ...]) -> bool:

@@ -19,24 +19,37 @@ import functools
 import sys
 from typing import Any
 
-from numba.core import ir, types
-from numba.core.cgutils import alloca_once, do_boundscheck, get_item_pointer2, unpack_tuple
-from numba.core.imputils import builtin_registry
-from numba.core.ir_utils import build_definitions, find_const, get_definition, guard
-from numba.core.lowering import Lower
-from numba.core.rewrites import rewrite_registry
-from numba.core.ssa import reconstruct_ssa
-from numba.core.transforms import canonicalize_cfg
-from numba.core.typed_passes import (
+from numba import types
+
+from merganser.framework.native.compiler.numba_inside import (
+    Context,
+    FixupArgs,
     InlineOverloads,
+    Lower,
     NativeLowering,
     NoPythonBackend,
     NopythonTypeInference,
     PreLowerStripPhis,
+    TranslateByteCode,
+    alloca_once,
+    build_definitions,
+    builtin_registry,
+    canonicalize_cfg,
+    do_boundscheck,
+    find_const,
+    fix_integer_index,
+    get_definition,
+    get_item_pointer2,
+    guard,
+    ir,
+    load_item,
+    make_array,
+    make_view,
+    reconstruct_ssa,
+    rewrite_registry,
+    store_item,
+    unpack_tuple,
 )
-from numba.core.typing.context import Context
-from numba.core.untyped_passes import FixupArgs, TranslateByteCode
-from numba.np.arrayobj import fix_integer_index, load_item, make_array, make_view, store_item
 
 
 def compile_function(state: Any) -> Any:

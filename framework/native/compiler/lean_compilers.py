@@ -18,15 +18,12 @@ from typing import Any
 
 from llvmlite import ir
 from llvmlite.binding import Linkage
-from numba import _dynfunc  # type: ignore[attr-defined]  # written in C, without types
-from numba.core import config
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, Flags
-from numba.core.targetconfig import ConfigStack
+from numba import config
 
 from merganser.framework.common.garbage import garbage_waits
 from merganser.framework.native.compiler.code_files import package_of
 from merganser.framework.native.compiler.frontend import compile_function
+from merganser.framework.native.compiler.numba_inside import Compiler, ConfigStack, Flags, JITCodeLibrary, _dynfunc
 
 # Options that say what is made of a function, and nothing about those that it calls.
 _OWN_OPTIONS = ("boundscheck", "forceinline", "no_cfunc_wrapper", "no_cpython_wrapper", "release_gil")

@@ -1,10 +1,11 @@
 """What this package uses of numba beyond what numba documents.
 
-Only frontend.py and lean_compilers.py import more from `numba.core`. Adapt these three files when numba's insides
-change; pyproject.toml bounds the version to those that were tried. Two things can be done without:
+No other file imports private names of numba; pyproject.toml bounds the version to those that were tried. Two things can
+be done without:
 
-- compilers that skip what is of no use to kernels (lean_compilers.py). Where they do not work, numba's own ones take
-  their place, and a warning says so: the results are the same, compilation takes twice as long;
+- compilers that skip what is of no use to kernels (lean_compilers.py, frontend.py). Where they do not work, or lack one
+  of the names that are imported for them, numba's own ones take their place, and a warning says so: the results are the
+  same, compilation takes twice as long;
 - object code, which is kept on the disk. Where a library does not give it, each process compiles again.
 
 What cannot be done without is imported here by name: if it is missing, an ImportError says which versions do not go
@@ -13,6 +14,7 @@ together.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import warnings
@@ -41,34 +43,29 @@ except ImportError as error:
         "numba 0.68, or set the environment variable NUMBA_DISABLE_JIT=1 for plain Python, which is slow."
     ) from error
 
-__all__ = [
-    "AbstractTemplate",
-    "AttributeTemplate",
-    "CFunc",
-    "CodeCache",
-    "CompileResult",
-    "NumbaError",
-    "call_at",
-    "call_from_kernel",
-    "cgutils",
-    "compiled_kernel",
-    "compiled_operation",
-    "compiler_of",
-    "cpu_target",
-    "dumps",
-    "ended_message",
-    "event",
-    "fix_integer_index",
-    "global_compiler_lock",
-    "impl_ret_borrowed",
-    "infer_getattr",
-    "infer_global",
-    "object_code",
-    "populate_array",
-    "raise_where",
-    "rtsys",
-    "signature",
-]
+with contextlib.suppress(ImportError):  # what only our own compilers use, see _own_compilers
+    from numba import _dynfunc  # type: ignore[attr-defined]  # written in C, without types
+    from numba.core import ir
+    from numba.core.cgutils import alloca_once, do_boundscheck, get_item_pointer2, unpack_tuple
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Flags
+    from numba.core.imputils import builtin_registry
+    from numba.core.ir_utils import build_definitions, find_const, get_definition, guard
+    from numba.core.lowering import Lower
+    from numba.core.rewrites import rewrite_registry
+    from numba.core.ssa import reconstruct_ssa
+    from numba.core.targetconfig import ConfigStack
+    from numba.core.transforms import canonicalize_cfg
+    from numba.core.typed_passes import (
+        InlineOverloads,
+        NativeLowering,
+        NoPythonBackend,
+        NopythonTypeInference,
+        PreLowerStripPhis,
+    )
+    from numba.core.typing.context import Context
+    from numba.core.untyped_passes import FixupArgs, TranslateByteCode
+    from numba.np.arrayobj import load_item, make_array, make_view, store_item
 
 
 def call_at(

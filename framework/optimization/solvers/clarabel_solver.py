@@ -122,10 +122,7 @@ def _attempt(clarabel: Any, form: ConicForm, program: Scaled, settings: Any) -> 
     solution = interruptible(solve) if form.slopes.data.size + form.curvatures.data.size > _LARGE else solve()
     status = str(solution.status)
     z, x = program.of_prices * np.array(solution.z), program.of_x * np.array(solution.x)
-    details = ClarabelSolverDetails(
-        solution.solve_time, solution.iterations, status, solution.obj_val, solution.obj_val_dual,
-        solution.r_prim, solution.r_dual, z, np.array(solution.s), x,
-    )  # fmt: skip
+    details = _details(solution, z, np.array(solution.s), x)
     result = OUTCOMES.get(status, SolutionResult.kSolverSpecificError)
     outcome = Outcome(result, form.point(x), details, form.duals(z))
     if result is not SolutionResult.kSolutionFound:
@@ -134,6 +131,13 @@ def _attempt(clarabel: Any, form: ConicForm, program: Scaled, settings: Any) -> 
     gap = abs(solution.obj_val - solution.obj_val_dual)
     is_close = status not in _ALMOST or gap <= max(_GAP, settings.tol_gap_rel) * max(1.0, abs(solution.obj_val))
     return outcome, outcome.is_judged and is_close and _is_optimal(form, program, x, z, settings.tol_gap_rel)
+
+
+def _details(solution: Any, z: Array, s: Array, x: Array) -> ClarabelSolverDetails:
+    return ClarabelSolverDetails(
+        solution.solve_time, solution.iterations, str(solution.status), solution.obj_val, solution.obj_val_dual,
+        solution.r_prim, solution.r_dual, z, s, x,
+    )  # fmt: skip
 
 
 def _is_optimal(form: ConicForm, program: Scaled, x: Array, z: Array, gap: float) -> bool:
@@ -158,18 +162,13 @@ def with_inexact_equations(prog: MathematicalProgram, tolerance: float) -> Outco
     E, others, e = form.A[:m], form.A[m:], form.b[:m]
     A, b = vstack((E, -E, others), format="csc"), np.concatenate((e + tolerance, tolerance - e, form.b[m:]))
     cones = [clarabel.NonnegativeConeT(2 * m), *cones_of(clarabel, form)[bool(m) :]]
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    solution = clarabel.DefaultSolver(form.P, form.q, A, b, cones, settings).solve()
+    solution = solved(clarabel, form.P, form.q, A, b, cones)
     x, z = np.array(solution.x), np.array(solution.z)
     is_found = m and str(solution.status) in _SOLVED
     if not is_found or not keeps_constraints(prog, form.point(x), slack=2.0 * tolerance):
         return None
     prices = np.concatenate((z[:m] - z[m : 2 * m], z[2 * m :]))
-    details = ClarabelSolverDetails(
-        solution.solve_time, solution.iterations, str(solution.status), solution.obj_val, solution.obj_val_dual,
-        solution.r_prim, solution.r_dual, prices, np.array(solution.s)[m:], x,
-    )  # fmt: skip
+    details = _details(solution, prices, np.array(solution.s)[m:], x)
     return Outcome(SolutionResult.kSolutionFound, form.point(x), details, form.duals(prices), is_judged=True)
 
 
@@ -195,10 +194,15 @@ def _falls_forever(clarabel: Any, form: ConicForm) -> bool:
     A = vstack((form.P + triu(form.P, 1).T, form.A, eye, -eye), format="csc")
     b = np.concatenate((np.zeros(n + form.b.size), np.ones(2 * n)))
     cones = [clarabel.ZeroConeT(n), *cones_of(clarabel, form), clarabel.NonnegativeConeT(2 * n)]
+    found = solved(clarabel, 0.0 * form.P, form.q, A, b, cones)
+    return str(found.status) in _SOLVED and found.obj_val < -_FALL * max(1.0, float(np.abs(form.q).max(initial=0.0)))
+
+
+def solved(clarabel: Any, P: Any, q: Array, A: Any, b: Array, cones: list[Any]) -> Any:
+    """What Clarabel says of a program in conic form, by its own settings."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    found = clarabel.DefaultSolver(0.0 * form.P, form.q, A, b, cones, settings).solve()
-    return str(found.status) in _SOLVED and found.obj_val < -_FALL * max(1.0, float(np.abs(form.q).max(initial=0.0)))
+    return clarabel.DefaultSolver(P, q, A, b, cones, settings).solve()
 
 
 def cones_of(clarabel: Any, form: ConicForm) -> list[Any]:

@@ -88,7 +88,8 @@ class HighsSolver(SolverInterface):
             2: kinds.kInfeasibleConstraints,
             3: kinds.kUnbounded,
         }.get(found.status, kinds.kSolverSpecificError)
-        if found.status in (2, 3, 4):  # of what has no least cost HiGHS may say that it is infeasible, and the reverse
+        # Of what has no least cost HiGHS may say that it is infeasible, and the reverse.
+        if found.status in (2, 3, 4) and form.c.any():
             feasible = self._minimum(form, units, 0.0, options)
             result = {0: kinds.kUnbounded, 2: kinds.kInfeasibleConstraints}.get(feasible.status, result)
         iterations = int(getattr(found, "nit", 0) or 0)

@@ -27,6 +27,7 @@ from merganser.framework.optimization.solvers.solver_details import (
     IpoptSolverDetails,
     NloptSolverDetails,
     OsqpSolverDetails,
+    Run,
     ScsSolverDetails,
     SnoptSolverDetails,
 )
@@ -72,7 +73,8 @@ class StandIn(SolverInterface):
     def _translated(self, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> Outcome:
         """The outcome with details as those of the solver that was asked for."""
         outcome.solver = outcome.solver or self.BY.NAME
-        outcome.details = self.DETAILS._of(prog, outcome, seconds)
+        details = self.DETAILS._of(Run(prog, outcome, seconds))
+        details.by, outcome.details = outcome.details, details
         return outcome
 
 

@@ -32,6 +32,7 @@ from merganser.framework.optimization.solvers.clarabel_solver import (
     ClarabelSolver,
     cones_of,
     convexity_objection,
+    solved,
 )
 from merganser.framework.optimization.solvers.conic_form import ConicForm
 from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver
@@ -224,11 +225,8 @@ class _Search:
             x[self._integers], free = values, self._others
             b = b - A @ x
             A = A.tocsc()[:, free]
-        P = csc_matrix(np.triu(self._P[np.ix_(free, free)]))
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        q = (form.q + self._P @ x)[free]
-        solution = clarabel.DefaultSolver(P, q, csc_matrix(A), b, cones, settings).solve()
+        P, q = csc_matrix(np.triu(self._P[np.ix_(free, free)])), (form.q + self._P @ x)[free]
+        solution = solved(clarabel, P, q, csc_matrix(A), b, cones)
         result = OUTCOMES.get(str(solution.status), SolutionResult.kSolverSpecificError)
         z = np.array(solution.z)
         if np.isfinite(z).all():

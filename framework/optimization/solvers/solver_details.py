@@ -1,6 +1,6 @@
-"""Solver details under pydrake's names, filled by the solvers that run in place of pydrake's.
+"""Solver details under pydrake's names, as far as the solver that ran in place of pydrake's knows them.
 
-Numbers that only the other solver would know are NaN. `by` has the details of the solver that really ran.
+`by` has the details of that solver; numbers that only the other one would know are NaN.
 """
 
 from __future__ import annotations
@@ -22,47 +22,86 @@ _NAN = float("nan")
 _NOTHING = np.zeros(0)
 
 
-def _code(outcome: Outcome, found: int, infeasible: int, unbounded: int, limit: int, other: int) -> int:
-    """The status number of a solver."""
-    kinds = SolutionResult
-    codes = {
-        kinds.kSolutionFound: found,
-        kinds.kInfeasibleConstraints: infeasible,
-        kinds.kUnbounded: unbounded,
-        kinds.kDualInfeasible: unbounded,
-        kinds.kIterationLimit: limit,
-    }
-    return codes.get(outcome.result, other)
+@dataclass
+class Run:
+    """What details are made of: a program, how it ended, and how long that took [s]."""
+
+    prog: MathematicalProgram
+    outcome: Outcome
+    seconds: float
+
+    def code(self, found: int, infeasible: int, unbounded: int, limit: int, other: int) -> int:
+        """The status number of a solver."""
+        kinds = SolutionResult
+        codes = {kinds.kSolutionFound: found, kinds.kInfeasibleConstraints: infeasible, kinds.kUnbounded: unbounded}
+        codes |= {kinds.kDualInfeasible: unbounded, kinds.kIterationLimit: limit}
+        return codes.get(self.outcome.result, other)
+
+    def cost(self) -> float:
+        """The cost at the end."""
+        from merganser.framework.optimization.solvers.judgement import cost_at
+
+        return cost_at(self.prog, self.outcome.x)
+
+    def gap(self) -> float:
+        """By how much the cost is above that of the dual solution."""
+        found = self.outcome.details
+        return float(found.primal_objective - found.dual_objective)
+
+    def rows(self, bindings: list[Binding] | None = None) -> tuple[Array, Array]:
+        """Values of constraints at the end, and prices, NaN where unknown.
+
+        By default of all but boxes: nonlinear ones first, then linear ones and linear equations.
+        """
+        prog, outcome, linear = self.prog, self.outcome, self.prog.GetLinearConstraints()
+        if bindings is None:
+            known = set(map(id, linear + prog.bounding_box_constraints()))
+            bindings = [each for each in prog.GetAllConstraints() if id(each) not in known] + linear
+        values, prices = [_NOTHING], [_NOTHING]
+        for binding in bindings:
+            values.append(binding.evaluator()._values(outcome.x[prog._places_of(binding._variables)]))
+            prices.append(outcome.duals.get(binding, np.full(values[-1].size, _NAN)))
+        return np.concatenate(values), np.concatenate(prices)
+
+    def boxes(self) -> Array:
+        """Prices of bounds of the variables, shape [num_vars]; NaN if there is no solution."""
+        prog, outcome, result = self.prog, self.outcome, np.zeros(self.prog.num_vars())
+        if not outcome.duals:
+            return result if outcome.result is SolutionResult.kSolutionFound else np.full_like(result, _NAN)
+        for binding in prog.bounding_box_constraints():
+            np.add.at(result, prog._places_of(binding._variables), outcome.duals.get(binding, 0.0))
+        return result
 
 
 @dataclass(eq=False)
-class ClpSolverDetails:
+class _Details:
+    by: Any = field(default=None, kw_only=True)
+
+
+@dataclass(eq=False)
+class ClpSolverDetails(_Details):
     """The status of CLP: 0 optimal, 1 infeasible, 2 unbounded, 3 stopped, 4 failed."""
 
     status: int
-    by: Any = None
 
     @classmethod
-    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> ClpSolverDetails:
-        """The details of an outcome."""
-        return cls(_code(outcome, 0, 1, 2, 3, 4), outcome.details)
+    def _of(cls, run: Run) -> ClpSolverDetails:
+        return cls(run.code(0, 1, 2, 3, 4))
 
 
 @dataclass(eq=False)
-class NloptSolverDetails:
+class NloptSolverDetails(_Details):
     """The status of NLopt: 4 x converged, 5 limit of evaluations, -1 failed."""
 
     status: int
-    by: Any = None
 
     @classmethod
-    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> NloptSolverDetails:
-        """The details of an outcome."""
-        return cls(_code(outcome, 4, -1, -1, 5, -1), outcome.details)
+    def _of(cls, run: Run) -> NloptSolverDetails:
+        return cls(run.code(4, -1, -1, 5, -1))
 
 
 @dataclass(eq=False)
-class SnoptSolverDetails:
+class SnoptSolverDetails(_Details):
     """What SNOPT would report, of functions F = (cost, nonlinear constraints, linear ones, linear equations).
 
     Attributes:
@@ -78,22 +117,12 @@ class SnoptSolverDetails:
     F: Array
     Fmul: Array
     solve_time: float
-    by: Any = None
 
     @classmethod
-    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> SnoptSolverDetails:
-        """The details of an outcome."""
-        from merganser.framework.optimization.solvers.judgement import cost_at
-
-        values, prices = _rows(prog, outcome, _rows_of(prog))
-        return cls(
-            _code(outcome, 1, 13, 21, 32, 41),
-            _prices_of_boxes(prog, outcome),
-            np.append(cost_at(prog, outcome.x), values),
-            np.append(0.0, prices),
-            seconds,
-            outcome.details,
-        )
+    def _of(cls, run: Run) -> SnoptSolverDetails:
+        values, prices = run.rows()
+        F, Fmul = np.append(run.cost(), values), np.append(0.0, prices)
+        return cls(run.code(1, 13, 21, 32, 41), run.boxes(), F, Fmul, run.seconds)
 
 
 # In the order of IPOPT's SolverReturn.
@@ -106,7 +135,7 @@ _IPOPT = (
 
 
 @dataclass(eq=False)
-class IpoptSolverDetails:
+class IpoptSolverDetails(_Details):
     """What IPOPT would report, of constraints g = (nonlinear ones, linear ones, linear equations).
 
     Attributes:
@@ -121,23 +150,19 @@ class IpoptSolverDetails:
     z_U: Array
     g: Array
     lambda_val: Array
-    by: Any = None
 
     def ConvertStatusToString(self) -> str:
         """The status in words."""
         return _IPOPT[self.status]
 
     @classmethod
-    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> IpoptSolverDetails:
-        """The details of an outcome."""
-        values, prices = _rows(prog, outcome, _rows_of(prog))
-        box = _prices_of_boxes(prog, outcome)
-        low, high = np.maximum(box, 0.0), np.maximum(-box, 0.0)
-        return cls(_code(outcome, 0, 6, 9, 1, 11), low, high, values, -prices, outcome.details)
+    def _of(cls, run: Run) -> IpoptSolverDetails:
+        (values, prices), box = run.rows(), run.boxes()
+        return cls(run.code(0, 6, 9, 1, 11), np.maximum(box, 0.0), np.maximum(-box, 0.0), values, -prices)
 
 
 @dataclass(eq=False)
-class OsqpSolverDetails:
+class OsqpSolverDetails(_Details):
     """What OSQP would report.
 
     Attributes:
@@ -157,19 +182,19 @@ class OsqpSolverDetails:
     polish_time: float
     run_time: float
     y: Array = field(default_factory=lambda: _NOTHING)
-    by: Any = None
 
     @classmethod
-    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> OsqpSolverDetails:
-        """The details of an outcome."""
-        found, own = outcome.details, outcome.details.solve_time
-        prices = _rows(prog, outcome, prog.GetLinearConstraints() + prog.bounding_box_constraints())[1]
-        status, residuals = _code(outcome, 1, 3, 5, 7, 11), (found.primal_residual, found.dual_residual)
-        return cls(found.iterations, status, *residuals, seconds - own, own, 0.0, seconds, -prices, found)
+    def _of(cls, run: Run) -> OsqpSolverDetails:
+        found, seconds = run.outcome.details, run.seconds
+        prices = run.rows(run.prog.GetLinearConstraints() + run.prog.bounding_box_constraints())[1]
+        return cls(
+            found.iterations, run.code(1, 3, 5, 7, 11), found.primal_residual, found.dual_residual,
+            seconds - found.solve_time, found.solve_time, 0.0, seconds, -prices,
+        )  # fmt: skip
 
 
 @dataclass(eq=False)
-class ScsSolverDetails:
+class ScsSolverDetails(_Details):
     """What SCS would report.
 
     Attributes:
@@ -195,22 +220,18 @@ class ScsSolverDetails:
     scs_solve_time: float
     y: Array = field(default_factory=lambda: _NOTHING)
     s: Array = field(default_factory=lambda: _NOTHING)
-    by: Any = None
 
     @classmethod
-    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> ScsSolverDetails:
-        """The details of an outcome."""
-        found = outcome.details
-        cost, gap = _costs(prog, outcome)
-        times = 1e3 * (seconds - found.solve_time), 1e3 * found.solve_time
+    def _of(cls, run: Run) -> ScsSolverDetails:
+        found, cost, gap = run.outcome.details, run.cost(), run.gap()
         return cls(
-            _code(outcome, 1, -2, -1, 2, -4), found.iterations, cost, cost - gap, found.primal_residual, _NAN, _NAN,
-            _NAN, gap, *times, found.y, found.s, found,
+            run.code(1, -2, -1, 2, -4), found.iterations, cost, cost - gap, found.primal_residual, _NAN, _NAN, _NAN,
+            gap, 1e3 * (run.seconds - found.solve_time), 1e3 * found.solve_time, found.y, found.s,
         )  # fmt: skip
 
 
 @dataclass(eq=False)
-class CsdpSolverDetails:
+class CsdpSolverDetails(_Details):
     """What CSDP would report; the dual solution of its own form is not available.
 
     Attributes:
@@ -225,13 +246,11 @@ class CsdpSolverDetails:
     dual_objective: float
     y_val: Array = field(default_factory=lambda: _NOTHING)
     Z_val: Any = None
-    by: Any = None
 
     @classmethod
-    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> CsdpSolverDetails:
-        """The details of an outcome."""
-        cost, gap = _costs(prog, outcome)
-        return cls(_code(outcome, 0, 1, 2, 4, 7), -cost, gap - cost, by=outcome.details)
+    def _of(cls, run: Run) -> CsdpSolverDetails:
+        cost = run.cost()
+        return cls(run.code(0, 1, 2, 4, 7), -cost, run.gap() - cost)
 
 
 @dataclass(eq=False)
@@ -251,37 +270,3 @@ class GurobiSolverDetails:
     error_code: int
     optimization_status: int
     objective_bound: float
-
-
-def _rows_of(prog: MathematicalProgram) -> list[Binding]:
-    """Constraints but for boxes: nonlinear ones first, then linear ones and linear equations."""
-    known = set(map(id, prog.GetLinearConstraints() + prog.bounding_box_constraints()))
-    return [each for each in prog.GetAllConstraints() if id(each) not in known] + prog.GetLinearConstraints()
-
-
-def _rows(prog: MathematicalProgram, outcome: Outcome, bindings: list[Binding]) -> tuple[Array, Array]:
-    """Values of constraints at the end, and prices; NaN where unknown."""
-    values, prices = [_NOTHING], [_NOTHING]
-    for binding in bindings:
-        y = binding.evaluator()._values(outcome.x[prog._places_of(binding._variables)])
-        values.append(y)
-        prices.append(outcome.duals.get(binding, np.full(y.size, _NAN)))
-    return np.concatenate(values), np.concatenate(prices)
-
-
-def _prices_of_boxes(prog: MathematicalProgram, outcome: Outcome) -> Array:
-    """Prices of bounds of the variables, shape [num_vars]; NaN if there is no solution."""
-    result = np.zeros(prog.num_vars())
-    if not outcome.duals:
-        return result if outcome.result is SolutionResult.kSolutionFound else np.full_like(result, _NAN)
-    for binding in prog.bounding_box_constraints():
-        np.add.at(result, prog._places_of(binding._variables), outcome.duals.get(binding, 0.0))
-    return result
-
-
-def _costs(prog: MathematicalProgram, outcome: Outcome) -> tuple[float, float]:
-    """The cost, and by how much it is above that of the dual solution."""
-    from merganser.framework.optimization.solvers.judgement import cost_at
-
-    found = outcome.details
-    return cost_at(prog, outcome.x), found.primal_objective - found.dual_objective

@@ -28,7 +28,7 @@ from merganser.multibody.planning.checking.records import (
     RobotClearance,
     RobotCollisionType,
 )
-from merganser.multibody.tree import BodyIndex, JacobianWrtVariable, RigidBody
+from merganser.multibody.tree import BodyIndex, RigidBody
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
@@ -192,17 +192,30 @@ class SceneGraphCollisionChecker(CollisionChecker):
     def _clearance(self, context: CollisionCheckerContext, influence_distance: float) -> RobotClearance:
         plant, pairs, plant_context = self.plant(), self._pairs, context.plant_context()
         found, A, B = self._near(context, influence_distance)
-        is_of_robot = np.isin(np.arange(plant.num_positions()), self._robot_positions())
         clearance = RobotClearance(plant.num_positions())
-        for result, a, b in zip(found.copy(), A.tolist(), B.tolist()):
-            J_A, J_B = (self._jacobian(plant_context, *end) for end in ((a, result["p_WCa"]), (b, result["p_WCb"])))
-            gradient = np.where(is_of_robot, result["nhat_BA_W"] @ (J_A - J_B), 0.0)
+        if not len(found):
+            return clearance
+        nhat_BA_W, kinds = found["nhat_BA_W"], RobotCollisionType
+        slopes = self._speeds_along(plant_context, A, found["p_WCa"], nhat_BA_W)
+        slopes -= self._speeds_along(plant_context, B, found["p_WCb"], nhat_BA_W)
+        if not plant.IsVelocityEqualToQDot():
+            slopes = slopes @ plant.MakeQDotToVelocityMap(plant_context)
+        slopes[:, np.isin(np.arange(plant.num_positions()), self._robot_positions(), invert=True)] = 0.0
+        distances = (found["distance"] - pairs.padding[A, B]).tolist()
+        for a, b, distance, slope in zip(A.tolist(), B.tolist(), distances, slopes):
             is_self = pairs.is_robot[a] and pairs.is_robot[b]
-            kind = RobotCollisionType.kSelfCollision if is_self else RobotCollisionType.kEnvironmentCollision
             robot, other = (a, b) if pairs.is_robot[a] else (b, a)
-            distance = result["distance"] - pairs.padding[a, b]
-            clearance.Append(BodyIndex(robot), BodyIndex(other), kind, distance, gradient)
+            kind = kinds.kSelfCollision if is_self else kinds.kEnvironmentCollision
+            clearance.Append(BodyIndex(robot), BodyIndex(other), kind, distance, slope)
         return clearance
+
+    def _speeds_along(self, context: Context, bodies: Array, p_WP: Array, direction_W: Array) -> Array:
+        """Derivatives by v of the velocities of points of bodies along directions, shape [num_points, nv]."""
+        plant = self.plant()
+        J, p_WBo = plant.CalcBodyJacobiansInWorld(context)[bodies], plant.EvalBodyPosesInWorld(context)[bodies, :3, 3]
+        # n . v_WP = n . (v_WBo + w_WB x p_BoP) = (p_BoP x n) . w_WB + n . v_WBo
+        moment = np.cross(p_WP - p_WBo, direction_W)
+        return np.asarray(np.einsum("ki,kij->kj", np.hstack((moment, direction_W)), J))
 
     def _robot_positions(self) -> list[int]:
         plant = self.plant()
@@ -211,13 +224,6 @@ class SceneGraphCollisionChecker(CollisionChecker):
         for joint in map(plant.get_joint, joints):
             found += range(joint.position_start(), joint.position_start() + joint.num_positions())
         return found
-
-    def _jacobian(self, context: Context, body: int, p_W: Array) -> Array:
-        """By qdot, of the velocity of a point of a body in W, expressed in W; shape [3, nq]."""
-        plant, world = self.plant(), self.plant().world_frame()
-        frame = plant.get_body(BodyIndex(body)).body_frame()
-        p_B = plant.CalcPointsPositions(context, world, p_W, frame)
-        return plant.CalcJacobianTranslationalVelocity(context, JacobianWrtVariable.kQDot, frame, p_B, world, world)
 
     def _classify(self, context: CollisionCheckerContext) -> list[RobotCollisionType]:
         kinds, pairs = [RobotCollisionType.kNoCollision] * self.plant().num_bodies(), self._pairs
