@@ -68,7 +68,9 @@ class SlsqpSolver(SolverInterface):
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         form = NonlinearForm(prog)
         num_starts = 5 if form.has_cost else 20
-        given = {"maxiter": 1000, "ftol": 1e-9, "num_starts": num_starts, "begin_feasible": False}
+        given: dict[str, Any] = {
+            "maxiter": 1000, "ftol": 1e-9, "num_starts": num_starts, "begin_feasible": False,
+        }  # fmt: skip
         given |= options.of(self.NAME)
         given["maxiter"] = int(given["maxiter"])
         num_starts, begin_feasible = int(given.pop("num_starts")), bool(given.pop("begin_feasible"))
