@@ -121,17 +121,19 @@ def calls_in(modules: tuple[ModuleType, ...], method: Any) -> tuple[int, list[An
 def test_a_plan_cut_short_in_any_function_goes_on_as_if_nothing_had_happened(
     modules: tuple[ModuleType, ...], errors: tuple[type[BaseException], ...], method: Any
 ) -> None:
-    (num_calls, expected), (again, _) = calls_in(modules, method), calls_in(modules, method)
-    num_calls = min(num_calls, again)  # where it takes long the plan looks for signals, which makes some more
+    num_calls, expected = calls_in(modules, method)
     assert num_calls > 500
-    rng = np.random.default_rng(num_calls)
+    rng, num_struck = np.random.default_rng(num_calls), 0
     for number in rng.choice(num_calls, size=60, replace=False) + 1:
         error = errors[number % len(errors)]()
         simulator, sinks = simulation(method)
-        with pytest.raises(type(error)):
+        try:
             advance_with(Fault(modules, error, number), simulator, _END)
+        except type(error):
+            num_struck += 1
         go_on(simulator)
         assert outcome(simulator, sinks) == expected, f"{type(error).__name__} in call {number}"
+    assert num_struck > 40  # not always: where it takes long the plan looks for signals, which makes some calls more
 
 
 class Struck(BaseException):
