@@ -180,6 +180,7 @@ class Runs:
                     self._abstract_states[index][n] = template[n]
 
     def _put_in_contexts(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array) -> None:
+        """Stores the results of simulations with a Context of their own, with their samples and generators."""
         for index, values, count in zip(indices, results, counts):
             context = self._own.get(index)
             if context is None:
