@@ -166,10 +166,10 @@ def _evaluate_all(
     results = np.empty(x.shape, dtype)
     begin = wall_clock.perf_counter()
     workers = min(workers, 1 + int(num * scratch_contexts.time_of_row / _WORTH_A_THREAD))
-    shared = rule, scratch_contexts, system, context
     if workers == 1:
-        is_compiled = _evaluate_rows(*shared, (t, x, u), results)
+        is_compiled = _evaluate_rows(rule, scratch_contexts, system, context, (t, x, u), results)
     else:
+        shared = rule, scratch_contexts, system, context
         with concurrent.futures.ThreadPoolExecutor(workers - 1) as pool:
             futures = []
             for i in range(workers - 1):
@@ -314,9 +314,8 @@ def _evaluate_rows(
     is tried again.
     """
     scratch = scratch_contexts.take(system, context)
-    (t, x, u), mine = rows, scratch.context
-    port, num_before = scratch_contexts.port, scratch_contexts.num_rows
-    row = 0 if scratch.tape is None else scratch.tape.run(*rows, rule.period, rule.num_steps, results)
+    (t, x, u), mine, port = rows, scratch.context, scratch_contexts.port
+    row = 0 if scratch.tape is None else scratch.tape.run(t, x, u, rule.period, rule.num_steps, results)
     is_compiled, stretch = row == len(t), _FIRST_STRETCH
     while row < len(t):
         end = min(row + stretch, len(t))
@@ -325,6 +324,7 @@ def _evaluate_rows(
             results[i] = rule.evaluate(mine, t[i], x[i])
         row, stretch = end, 2 * stretch
         if scratch.tape is None and scratch.can_be_lowered():
+            num_before = scratch_contexts.num_rows
             is_worthwhile = num_before + row >= _rows_before_compiling() and (row < len(t) or num_before > 0)
             if is_worthwhile:
                 scratch.lower(fixed, rule.is_discrete)

@@ -131,7 +131,9 @@ class Runs:
         own = self._own
         indices = [n for n in range(start, end) if n not in own or fits(own[n], worker)]
         rows = self._rows[start:end] if len(indices) == end - start else self._rows[indices]
-        if len(self._offsets) < len(worker.offsets):
+        if len(own) == len(self):
+            rows = np.empty((len(indices), len(worker.offsets)))
+        elif len(self._offsets) < len(worker.offsets):
             given, rows = rows, np.tile(self.template.store.flat[worker.offsets], (len(indices), 1))
             rows[:, np.searchsorted(worker.offsets, self._offsets)] = given
         for row, n in zip(rows, indices if own else ()):
@@ -180,6 +182,7 @@ class Runs:
                     self._abstract_states[index][n] = template[n]
 
     def _put_in_contexts(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array) -> None:
+        """Stores the results of simulations with a Context of their own, with their samples and generators."""
         for index, values, count in zip(indices, results, counts):
             context = self._own.get(index)
             if context is None:
