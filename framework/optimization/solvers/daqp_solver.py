@@ -5,9 +5,9 @@ An optimum of a convex program is proved by prices: with the bounds that are act
     H x + f + A'z = 0,   z_i >= 0 at upper bounds, z_i <= 0 at lower ones                                        (1)
 
 This is checked. Where gradients of active rows depend on each other there are many such prices: of quadratic programs
-those in the middle are taken then, which Clarabel finds. What DAQP says otherwise is confirmed by a second solver,
-Clarabel or of linear programs HiGHS, or replaced by its answer: of badly scaled programs DAQP may find that they are
-infeasible where they are not.
+those in the middle are taken then, which Clarabel finds. That there is no x is proved by prices, too. What DAQP says
+otherwise is confirmed by a second solver, Clarabel or of linear programs HiGHS, or replaced by its answer: of badly
+scaled programs DAQP may find that they are infeasible where they are not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver, convexity_objection
 from merganser.framework.optimization.solvers.highs_solver import HighsSolver
-from merganser.framework.optimization.solvers.judgement import box_of, keeps_constraints
+from merganser.framework.optimization.solvers.judgement import KEPT, box_of, keeps_constraints
 from merganser.framework.optimization.solvers.quadratic_form import BoxPrices, LinearRows, QuadraticCosts
 from merganser.framework.optimization.solvers.scales import has_rows_and_columns_of_one
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_installed
@@ -123,6 +123,10 @@ class DaqpSolver(SolverInterface):
         details = DaqpSolverDetails(flag, info["iterations"], info["setup_time"], info["solve_time"])
         if _OUTCOMES.get(flag) is SolutionResult.kIterationLimit and own:
             return Outcome(SolutionResult.kIterationLimit, x, details)
+        if _OUTCOMES.get(flag) is SolutionResult.kInfeasibleConstraints:
+            nearest = _nearest_where_infeasible(daqp, form)
+            if nearest is not None:
+                return Outcome(SolutionResult.kInfeasibleConstraints, nearest, details)
         if flag <= 0:
             return self._confirmed(prog, guess, options, details)
         z, is_linear = info["lam"], not prog._bindings["quadratic_costs"]
@@ -188,6 +192,31 @@ class _DenseForm:
     def duals(self, z: Array) -> dict[Binding, Array]:
         """Prices of the constraints."""
         return {**self._rows.by_binding(-z[self._n :]), **self._boxes.by_binding(-z[: self._n])}
+
+
+def _nearest_where_infeasible(daqp: Any, form: _DenseForm) -> Array | None:
+    """The x in its box with the least t, where rows of length 1 are violated by t at most; None if t may be 0.
+
+    min t, G x - t <= h is a linear program with a solution, whose prices prove that there is no x with t = 0 (Farkas).
+    """
+    n, (low, high) = form.box[0].size, (form.lower, form.upper)
+    is_above, is_below = high[n:] < np.inf, low[n:] > -np.inf
+    G = np.concatenate((form.A[is_above], -form.A[is_below]))
+    sizes = np.linalg.norm(G, axis=1)
+    if not sizes.all():
+        return None
+    rows = np.column_stack((G / sizes[:, np.newaxis], -np.ones(sizes.size)))
+    limits = np.concatenate((high[n:][is_above], -low[n:][is_below])) / sizes
+    upper, lower = np.concatenate((high[:n], [np.inf], limits)), np.full(n + 1 + sizes.size, -np.inf)
+    lower[:n] = low[:n]
+    cost, sense = np.eye(n + 1)[-1], sense_of_rows(lower, upper)
+    x, _, flag, info = daqp.solve(np.zeros((n + 1, n + 1)), cost, rows, upper, lower, sense, **_SETTINGS)
+    z = info["lam"]
+    z[n + 1 :] = np.maximum(z[n + 1 :], 0.0)
+    left, active = cost + z[: n + 1] + z[n + 1 :].dot(rows), z.nonzero()[0]
+    t = -np.where(z > 0.0, upper, lower)[active].dot(z[active])
+    is_proved = flag > 0 and left.dot(left) <= _LEFT and t > KEPT * max(1.0, float(np.abs(limits).max()))
+    return x[:-1] if is_proved else None
 
 
 def _are_independent(rows: Array) -> bool:
