@@ -199,6 +199,32 @@ def test_linear_programs_without_an_optimum_and_with_many(size: float) -> None:
     assert Solve(prog).get_solution_result() in (KINDS.kUnbounded, KINDS.kDualInfeasible)
 
 
+@pytest.mark.parametrize("has_square", [False, True])
+@pytest.mark.parametrize("gap", [1e-9, 1e-4, 1.0])
+def test_that_rows_contradict_each_other_is_proved_by_prices(
+    gap: float, has_square: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three half planes around a triangle without inside; a gap near rounding is left to another solver."""
+    asked: list[str] = []
+    for other in (HighsSolver, ClarabelSolver):
+        solve = other._solve
+        monkeypatch.setattr(other, "_solve", lambda self, *a, f=solve: asked.append(self.NAME) or f(self, *a))
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(2)
+    turns = 2.0 * np.pi / 3.0 * np.arange(3)
+    normals = np.column_stack((np.cos(turns), np.sin(turns)))
+    prog.AddLinearConstraint(normals, np.full(3, -np.inf), normals @ [3.0, 1.0] - gap, x)
+    prog.AddBoundingBoxConstraint(-10.0, 10.0, x)
+    if has_square:
+        prog.AddQuadraticCost(np.eye(2), np.zeros(2), x)
+    result = DaqpSolver().Solve(prog)
+    if gap < 1e-6:
+        assert asked or result.is_success()
+        return
+    assert result.get_solution_result() is KINDS.kInfeasibleConstraints and not asked
+    np.testing.assert_allclose(result.get_x_val(), [3.0, 1.0], atol=1e-8)  # as far from all three
+
+
 def test_a_limit_of_iterations_that_nobody_asked_for_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     import daqp
 
