@@ -87,7 +87,7 @@ class GlobalInverseKinematics:
         A: Array = field(default_factory=lambda: np.zeros((0, 3)))
         b: Array = field(default_factory=lambda: np.zeros(0))
 
-    def __init__(self, plant: MultibodyPlant, options: Options | None = None) -> None:
+    def __init__(self, plant: MultibodyPlant, options: GlobalInverseKinematics.Options | None = None) -> None:
         if not isinstance(plant, MultibodyPlant) or scalar_of(plant) is not float:
             raise TypeError(f"{_NAME}() takes a MultibodyPlant of floats, got {type(plant).__name__}.")
         if not plant.is_finalized():
@@ -404,7 +404,7 @@ class GlobalInverseKinematics:
         return z
 
     def BodySphereInOneOfPolytopes(
-        self, body_index: BodyIndex, p_BQ: Any, radius: float, polytopes: Sequence[Polytope3D]
+        self, body_index: BodyIndex, p_BQ: Any, radius: float, polytopes: Sequence[GlobalInverseKinematics.Polytope3D]
     ) -> Objects:
         """Adds that a sphere about a point Q of a body is in one of several bounded polytopes.
 
