@@ -164,6 +164,19 @@ def test_linear_programs_end_in_a_vertex_with_its_prices(n: int, m: int) -> None
         assert (duals <= 1e-9).all() and bounds @ duals + 2.0 == pytest.approx(result.get_optimal_cost(), rel=1e-9)
 
 
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_the_size_of_a_linear_cost_does_not_move_its_corner(size: float) -> None:
+    A, b = np.array([[1.0, 0.3], [0.2, 1.0]]), np.array([1.0 / 3.0, 2.0 / 3.0])
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(2)
+    row = prog.AddLinearConstraint(A, np.full(2, -np.inf), b, x)
+    prog.AddLinearCost(np.full(2, -size), 0.0, x)
+    result = Solve(prog)
+    assert result.get_solver_id() == DaqpSolver.id()
+    np.testing.assert_allclose(result.get_x_val(), np.linalg.solve(A, b), rtol=1e-14)
+    np.testing.assert_allclose(A.T @ result.GetDualSolution(row), np.full(2, -size), rtol=1e-9)
+
+
 def test_prices_in_a_corner_of_more_rows_than_variables_prove_the_optimum() -> None:
     prog, a, h = MathematicalProgram(), np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 1.0])
     x = prog.NewContinuousVariables(3)
