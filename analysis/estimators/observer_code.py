@@ -17,6 +17,7 @@ from merganser.framework.core.context.native_code import (
 if TYPE_CHECKING:
     from merganser.analysis.estimators.observer import Observer
 
+
 class KeptAlive:
     """Keeps objects alive that an operation refers to by address.
 

@@ -14,6 +14,7 @@ from merganser.framework import Context, System
 if TYPE_CHECKING:
     from merganser.analysis.estimators.filter_workspace import FilterWorkspace
 
+
 class UnscentedKalmanFilter(KalmanFilter):
     """Estimates the state of a nonlinear system (Julier and Uhlmann 1997; Wan and van der Merwe 2000).
 

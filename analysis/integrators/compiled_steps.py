@@ -31,6 +31,7 @@ from merganser.framework.native.operations.operation_list import run_all
 if TYPE_CHECKING:
     from merganser.analysis.integrators.base import IntegratorBase
 
+
 @kernel
 def take_step(p: Problem, target: float) -> int:
     """Takes a step to this time at the latest [s]; returns its status."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.witness_isolation import WitnessWatch
     from merganser.framework.core.context.store import CacheSlot
 
+
 class DisturbanceError(Exception):
     """A computation changed inputs of the loop: from now on, Python takes the steps."""
 

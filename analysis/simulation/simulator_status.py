@@ -10,6 +10,7 @@ from merganser.framework.core.declarations.events import EventStatus
 if TYPE_CHECKING:
     from merganser.framework import System
 
+
 class SimulatorStatus:
     """Where `AdvanceTo` or `Initialize` stopped, and why."""
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.simulator import Simulator
     from merganser.analysis.simulation.witness_isolation import WitnessWatch
 
+
 def compute(p: Simulator, now: DueEvents, of_state: bool) -> int:
     """Computes the updates that are pending: unrestricted ones of the state, or discrete ones and what joins them."""
     begun, now.begun = now.begun, NOTHING_BEGUN

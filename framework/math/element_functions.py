@@ -12,6 +12,7 @@ from merganser.framework.math._ieee import ELEMENTARY
 
 _TRUTHS = (bool, np.bool_)  # of numbers and derivatives; a comparison of symbols is a formula
 
+
 def _of_elements(name: str) -> Callable[[Any], Any]:
     of_float, of_complex, of_object = ELEMENTARY[name], getattr(np, name), getattr(elementwise, name)
 

@@ -215,7 +215,6 @@ _LATEST, _BEFORE, _COUNT = range(3)  # discrete state groups
 _ENOUGH_SAMPLES = 2.0
 
 
-
 @native
 def sampled(u: Array, xd0: Array, next_xd0: Array, next_xd1: Array) -> None:
     """x0[n+1] = u[n], x1[n+1] = x0[n]."""

@@ -14,6 +14,7 @@ from merganser.framework.core.system.random_values import RandomDistribution, Ra
 if TYPE_CHECKING:
     from merganser.framework.symbolic import Expression
 
+
 @dataclass(eq=False)
 class Distribution(abc.ABC):
     """How a number is distributed."""

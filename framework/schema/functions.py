@@ -20,6 +20,7 @@ from merganser.framework.schema.vectors import (
 if TYPE_CHECKING:
     from merganser.framework.symbolic import Expression
 
+
 def ToDistribution(var: float | Distribution) -> Distribution:
     """A number, or a distribution, as a distribution.
 

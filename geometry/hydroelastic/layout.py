@@ -47,6 +47,7 @@ body_dtype = np.dtype(
 
 Bodies = Annotated[NDArray[Any], ArrayOf(body_dtype)]  # as kernels take them
 
+
 class Meshes(NamedTuple):
     """All meshes, in the frames G of their geometries.
 

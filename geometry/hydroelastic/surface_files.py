@@ -13,6 +13,7 @@ from merganser.framework.common.saving import save_text
 if TYPE_CHECKING:
     from merganser.geometry.hydroelastic.contact_surface import ContactSurface
 
+
 def save_surface(surface: ContactSurface, path: Any) -> None:
     """Writes vertices, faces and pressures of a contact surface.
 

@@ -29,6 +29,7 @@ from merganser.geometry.proximity.vectors import Array, Vector3, dot
 
 Vector4: TypeAlias = tuple[float, float, float, float]
 
+
 @inlined
 def set_relative_pose(X_WG: Poses, i: int, j: int, X_AB: Pose) -> None:
     """X_AB = X_WA^-1 X_WB of geometries A (i) and B (j).

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from merganser.geometry.proximity.arrays import ProximityArrays
     from merganser.geometry.scene.geometry_state import GeometryState
 
+
 @dataclass(frozen=True, eq=False)
 class ProximityLayout:
     """Rigid geometries with the proximity role, by ascending id, which is the order of the two in a reported pair.

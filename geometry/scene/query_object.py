@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from merganser.geometry.proximity.queries import ProximityQueries
     from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 
+
 class PoseSource(Protocol):
     """What a QueryObject asks.
 

@@ -15,6 +15,7 @@ from merganser.geometry.scene.source_values import GeometryConfigurationVector
 if TYPE_CHECKING:
     from merganser.geometry.scene.scene_graph import SceneGraph
 
+
 class QuerySource:
     """What the QueryObject of a Context asks.
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from merganser.geometry.rendering.render_engine import RenderEngine
     from merganser.geometry.scene.geometry_state import Geometry
 
+
 class Renderers:
     """Render engines by name. Copies have clones of the engines.
 

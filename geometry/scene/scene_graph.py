@@ -41,6 +41,7 @@ from merganser.geometry.shapes import Shape
 if TYPE_CHECKING:
     from merganser.geometry.rendering.render_engine import RenderEngine
 
+
 class SceneGraph(LeafSystem):
     """Holds the geometry of a diagram, and answers where it is.
 

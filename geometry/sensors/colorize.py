@@ -14,6 +14,7 @@ from merganser.geometry.registration.colors import Rgba
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
+
 class ColorizeDepthImage(LeafSystem):
     """Shows depths in gray: the nearest of an image in white, the farthest in black.
 

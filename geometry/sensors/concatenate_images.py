@@ -10,6 +10,7 @@ from merganser.geometry.images import ImageRgba8U
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
+
 class ConcatenateImages(LeafSystem):
     """Puts color images side by side and below each other.
 

@@ -15,6 +15,7 @@ from merganser.geometry.sensors.image_ports import ImagePorts
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
+
 class RgbdSensor(ImagePorts, CameraSystem):
     """Gives images of the scene at the moment when they are asked for, and makes none otherwise.
 

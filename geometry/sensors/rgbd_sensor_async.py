@@ -24,6 +24,7 @@ from merganser.geometry.sensors.sample import Sample
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
+
 class RgbdSensorAsync(ImagePorts, CameraSystem):
     """Sees the scene at times capture_offset + i / fps, and gives the images output_delay later.
 

@@ -17,6 +17,7 @@ from merganser.geometry.sensors.sample import Sample
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
+
 class RgbdSensorDiscrete(ImagePorts, Diagram):
     """A sensor that takes images at times 0, period, 2 period, ..., and gives the latest ones.
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+
 @functools.cache
 def unit_sphere(level: int) -> tuple[Array, NDArray[np.int64]]:
     """Points on a sphere of radius 1 and triangles, counter-clockwise seen from outside."""

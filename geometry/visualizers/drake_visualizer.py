@@ -1,4 +1,4 @@
-"""DrakeVisualizer: sends what a SceneGraph looks like to viewers that listen to LCM, such as Meldis.
+"""DrakeVisualizer: sends what a SceneGraph looks like over LCM, to viewers such as Meldis.
 
 Geometries as messages that Drake's viewers read: what there is (load), and where it is (draw, deformable).
 """

@@ -123,7 +123,6 @@ ContactPair = Annotated[Any, RecordOf(contact_pair_dtype)]
 ContactPairs = Annotated[NDArray[Any], ArrayOf(contact_pair_dtype)]
 
 
-
 @device
 def calc_make_contact_pairs(
     # Model:

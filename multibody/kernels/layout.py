@@ -220,6 +220,7 @@ def scratch_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
         ]
     )
 
+
 # What kernels take, by the hints of their parameters (framework/native/memory/hinted_types.py).
 Mobod = Annotated[Any, RecordOf(topology_dtype)]
 Topology = Annotated[NDArray[Any], ArrayOf(topology_dtype)]

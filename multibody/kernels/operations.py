@@ -33,7 +33,6 @@ GATHER = CompiledOperation(gather)
 INVERSE_DYNAMICS, GRAVITY_COMPENSATION, STIFFNESS = range(3)
 
 
-
 class ControllerRecord(NamedTuple):
     """Arguments of the operation.
 

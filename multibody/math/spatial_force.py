@@ -12,6 +12,7 @@ from merganser.multibody.math.vectors import as_vector, cross, dot
 if TYPE_CHECKING:
     from merganser.multibody.math.spatial_velocity import SpatialVelocity
 
+
 class _MomentVector(SpatialVector):
     """Abstract: a vector and its moment about a point, dual to a spatial velocity."""
 

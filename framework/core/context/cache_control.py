@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from merganser.framework.core.context.store import Store
 
+
 class CacheControl:
     """What every Context can do with its cache and those of its subcontexts."""
 

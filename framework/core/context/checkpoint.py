@@ -9,6 +9,7 @@ from merganser.framework.core.context.context_values import kept_boxes
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
+
 class Checkpoint:
     """What events may change in a root context: its numbers, its abstract state, and the samples in its logs.
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.store import CacheSlot
     from merganser.framework.core.declarations.native_function import NativeOperation
 
+
 class Compilation(Protocol):
     """What compiles."""
 

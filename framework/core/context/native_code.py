@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.store import CacheSlot
     from merganser.framework.core.declarations.native_function import NativeOperation
 
+
 @functools.cache
 def may_compile() -> bool:
     """Whether there is compiled code at all: numba's switch NUMBA_DISABLE_JIT leaves plain Python only."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.declarations.native_function import BoundNativeFunction
     from merganser.framework.core.system.leaf_system import LeafSystem
 
+
 class ValueProducer:
     """How to make room for a value and how to compute it.
 

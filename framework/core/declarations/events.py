@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.native_code import ContextualCode, NativeCode
     from merganser.framework.core.system.system import System
 
+
 class TriggerType(Enumeration):
     """What made an event happen."""
 

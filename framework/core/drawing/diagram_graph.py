@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from merganser.framework.core.system.system import System
 
+
 def diagram_graph(system: System) -> Any:
     """Returns a networkx MultiDiGraph of the direct subsystems of a Diagram.
 

@@ -21,6 +21,7 @@ from merganser.framework.core.scalars.templates import Template
 if TYPE_CHECKING:
     from merganser.framework.core.system.system import System
 
+
 def copy_system(system: System, memo: dict[int, Any] | None = None) -> Any:
     """Returns an independent copy of a system and all inside, outside of any Diagram.
 

@@ -12,6 +12,7 @@ from merganser.framework.core.values.state import DiscreteValues, State
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
+
 class DifferenceEquationMethods(SystemBase):
     """What every System can say about its periodic discrete updates."""
 

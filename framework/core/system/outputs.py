@@ -10,6 +10,7 @@ from merganser.framework.core.values.values import AbstractValue, BasicVector
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
+
 class SystemOutput:
     """Room for the values of all output ports; made by `System.AllocateOutput`.
 

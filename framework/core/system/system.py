@@ -35,6 +35,7 @@ from merganser.framework.core.values.values import AbstractValue, BasicVector
 if TYPE_CHECKING:
     from merganser.framework.core.declarations.witness import ActiveWitness, WitnessFunction
 
+
 class System(
     OutputMethods,
     DynamicsMethods,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
     from merganser.framework.core.system.system import System
 
+
 class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
     """Something with a name, ports, tickets, and Contexts that have its values.
 

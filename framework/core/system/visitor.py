@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.diagram.diagram import Diagram
     from merganser.framework.core.system.system import System
 
+
 class SystemVisitor:
     """Override both methods and pass the visitor to `system.Accept`.
 

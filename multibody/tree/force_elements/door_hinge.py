@@ -19,6 +19,7 @@ from merganser.multibody.tree.joints.revolute_joint import RevoluteJoint
 if TYPE_CHECKING:
     from merganser.framework import Context
 
+
 @settings
 @dataclass(kw_only=True)
 class DoorHingeConfig:

@@ -16,6 +16,7 @@ from merganser.multibody.tree.inertia.validity import real_values
 if TYPE_CHECKING:
     from merganser.framework import Context
 
+
 class UniformGravityFieldElement(ForceElement):
     """Gravity, with one acceleration everywhere, acting on all bodies.
 

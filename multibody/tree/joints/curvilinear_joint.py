@@ -16,6 +16,7 @@ from merganser.multibody.tree.multibody_forces import MultibodyForces
 if TYPE_CHECKING:
     from merganser.framework import Context
 
+
 class CurvilinearJoint(OneDofJoint):
     """M moves in F along a path by the distance q [m]: X_FM(q) = curvilinear_path.CalcPose(q).
 

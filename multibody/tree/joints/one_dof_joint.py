@@ -14,6 +14,7 @@ from merganser.multibody.tree.joints.joint_with_armature import JointWithArmatur
 if TYPE_CHECKING:
     from merganser.framework import Context
 
+
 class OneDofJoint(JointWithArmature):
     """Abstract joint with one position q, velocity v = dq/dt, and the same axis in F and M.
 

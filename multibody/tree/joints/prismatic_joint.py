@@ -12,6 +12,7 @@ from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
 if TYPE_CHECKING:
     from merganser.framework import Context
 
+
 class PrismaticJoint(OneDofJoint):
     """Mo moves in F by q along an axis, and M keeps the orientation of F [m]; arguments as OneDofJoint."""
 

@@ -14,6 +14,7 @@ from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
 if TYPE_CHECKING:
     from merganser.framework import Context
 
+
 class RevoluteJoint(OneDofJoint):
     """M rotates in F by the angle q about an axis through Fo and Mo [rad].
 

@@ -22,6 +22,7 @@ from merganser.framework.primitives import ConstantVectorSource, Gain, Integrato
 
 WRONG = (TypeError, ValueError)
 
+
 class Source(LeafSystem):
     """y = function(time)."""
 
