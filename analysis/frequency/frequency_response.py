@@ -95,17 +95,12 @@ def FrequencyResponse(
 
 def response_of(model: LinearSystem, omega: Array) -> Array:
     """G of (1) at frequencies [rad/s], shape [num_outputs, num_inputs, N]; infinite at a pole."""
-    from scipy.linalg import hessenberg
-
     T, n = model.time_period(), model.num_states()
+    A, B, C = model.A(), model.B(), model.C()
     result = np.repeat(model.D().astype(complex)[:, :, np.newaxis], len(omega), axis=2)
-    if n == 0:
-        return result
-    H, Q = hessenberg(model.A(), calc_q=True)  # the same for all frequencies
-    B, C = Q.T @ model.B(), model.C() @ Q
     for k, s in enumerate(np.exp(1j * omega * T) if T else 1j * omega):
         try:
-            result[:, :, k] += C @ np.linalg.solve(s * np.eye(n) - H, B)
+            result[:, :, k] += C @ np.linalg.solve(s * np.eye(n) - A, B)
         except np.linalg.LinAlgError:
             result[:, :, k] = np.inf
     return result

@@ -63,6 +63,7 @@ if _TYPE_CHECKING:
         TrajectoryAffineSystem,
         TrajectoryLinearSystem,
     )
+    from merganser.framework.primitives.transfer_functions import SignalFilter, StateSpace, TransferFunction, ZeroPole
 
     Adder_ = _SystemTemplate(Adder)
     AffineSystem_ = _SystemTemplate(AffineSystem)
@@ -89,17 +90,21 @@ if _TYPE_CHECKING:
     Saturation_ = _SystemTemplate(Saturation)
     Selector_ = _SystemTemplate(Selector)
     SharedPointerSystem_ = _SystemTemplate(SharedPointerSystem)
+    SignalFilter_ = _SystemTemplate(SignalFilter)
     Sine_ = _SystemTemplate(Sine)
     SparseMatrixGain_ = _SystemTemplate(SparseMatrixGain)
     StateInterpolatorWithDiscreteDerivative_ = _SystemTemplate(StateInterpolatorWithDiscreteDerivative)
+    StateSpace_ = _SystemTemplate(StateSpace)
     SymbolicVectorSystem_ = _SystemTemplate(SymbolicVectorSystem)
     TrajectoryAffineSystem_ = _SystemTemplate(TrajectoryAffineSystem)
     TrajectoryLinearSystem_ = _SystemTemplate(TrajectoryLinearSystem)
     TrajectorySource_ = _SystemTemplate(TrajectorySource)
+    TransferFunction_ = _SystemTemplate(TransferFunction)
     VectorLog_ = _ValueTemplate(VectorLog)
     VectorLogSink_ = _SystemTemplate(VectorLogSink)
     WrapToSystem_ = _SystemTemplate(WrapToSystem)
     ZeroOrderHold_ = _SystemTemplate(ZeroOrderHold)
+    ZeroPole_ = _SystemTemplate(ZeroPole)
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 
@@ -172,12 +177,16 @@ __all__ = [
     "Selector_",
     "SharedPointerSystem",
     "SharedPointerSystem_",
+    "SignalFilter",
+    "SignalFilter_",
     "Sine",
     "Sine_",
     "SparseMatrixGain",
     "SparseMatrixGain_",
     "StateInterpolatorWithDiscreteDerivative",
     "StateInterpolatorWithDiscreteDerivative_",
+    "StateSpace",
+    "StateSpace_",
     "SymbolicVectorSystem",
     "SymbolicVectorSystem_",
     "TrajectoryAffineSystem",
@@ -186,6 +195,8 @@ __all__ = [
     "TrajectoryLinearSystem_",
     "TrajectorySource",
     "TrajectorySource_",
+    "TransferFunction",
+    "TransferFunction_",
     "VectorLog",
     "VectorLogSink",
     "VectorLogSink_",
@@ -194,4 +205,6 @@ __all__ = [
     "WrapToSystem_",
     "ZeroOrderHold",
     "ZeroOrderHold_",
+    "ZeroPole",
+    "ZeroPole_",
 ]
