@@ -175,6 +175,10 @@ class WitnessWatch:
         for w, (zero_band, times, slope_before) in zip(self._active, kept, strict=True):
             w.zero_band, w.times, w.slope_before = zero_band, times.copy(), slope_before
 
+    def has_stopped(self) -> bool:
+        """Whether the last step ended at a trigger, or could not begin."""
+        return bool(self.triggered) or self._chattering is not None
+
     def is_accumulating(self) -> bool:
         """Whether a witness function has triggered that would trigger without end."""
         scale = self.scale()
@@ -467,9 +471,9 @@ class WitnessWatch:
 
     def rate_of(self, signal: Callable[[Any], Any], context: LeafContext) -> np.ndarray:
         """The rate of change of a signal along the motion [1/s]; 0 where that is lost in rounding."""
-        here = np.array(signal(context), dtype=np.float64)
+        here = np.array([value.real for value in signal(context)])
         with self._next_to(self._shift) as is_possible:
-            ahead = np.array(signal(context), dtype=np.float64) if is_possible else here
+            ahead = np.array([value.real for value in signal(context)]) if is_possible else here
         change = ahead - here
         return np.where(np.abs(change) <= _NOISE * np.maximum(np.abs(ahead), np.abs(here)), 0.0, change / self._shift)
 

@@ -95,7 +95,7 @@ class PiecewiseBlock(LeafSystem):
         return self._margin_entry.Eval(context).GetAtIndex(i)
 
     def _rate_margin_at(self, i: int, context: Context, rate: Array) -> Any:
-        return self._rate_margins(self._region_entry.Eval(context).value(), rate)[i]
+        return self._rate_margins(np.array([r.real for r in self._region_entry.Eval(context).value()]), rate)[i]
 
     def _rate_margins(self, region: Array, rate: Array) -> Array:
         """Override: margins of regions that also end where the first input changes too fast, or turns.
@@ -115,12 +115,12 @@ class PiecewiseBlock(LeafSystem):
         """Brings the memory up to date."""
         new = [np.array(entry.Eval(context).value()) for _, entry in self._memory]
         for (index, _), values in zip(self._memory, new):
-            if not np.array_equal(values, context.get_discrete_state(index).value()):
+            if values.dtype == object or not np.array_equal(values, context.get_discrete_state(index).value()):
                 context.SetDiscreteState(index, values)
 
     def regions(self, context: Context) -> Array:
         """The regions that the present inputs ask for, shape [size]."""
-        return np.array(self._free_entry.Eval(context).value(), dtype=np.float64)
+        return np.array([number.real for number in self._free_entry.Eval(context).value()], dtype=np.float64)
 
     def hold(self, context: Context, regions: Array | None) -> None:
         """Keeps the regions constant from now on; None lets them follow from the inputs."""
