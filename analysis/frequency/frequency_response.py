@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,15 +169,16 @@ def Zeros(model: LinearSystem) -> Array:
 
 
 class StabilityMargins(NamedTuple):
-    """How far the loop gain of a closed loop is from instability.
+    """How far the loop gain L of a closed loop is from instability.
 
     Attributes:
-        gain_margin: by which factor the gain may grow; inf if it may without limit, below 1 if it must shrink.
-        phase_margin: by how much the phase may lag [rad].
-        delay_margin: by which delay [s], the phase margin over its frequency.
+        gain_margin: factor of the gain at which the loop is at the edge, of several that which is nearest to 1, as a
+            ratio; inf without such a factor.
+        phase_margin: lag of the phase at which it is [rad], of several the smallest; negative of a lead.
+        delay_margin: smallest delay at which it is [s].
         modulus_margin: least distance of L from -1.
-        phase_crossover: frequency of the gain margin [rad/s].
-        gain_crossover: frequency of the phase margin [rad/s].
+        phase_crossover: frequency of the gain margin [rad/s]; nan without one.
+        gain_crossover: frequency of the phase margin [rad/s]; nan without one.
     """
 
     gain_margin: float
@@ -191,19 +192,52 @@ class StabilityMargins(NamedTuple):
 def Margins(loop: LinearSystem) -> StabilityMargins:
     """Gain, phase, delay and modulus margins of a loop gain, of one input and one output (see `OpenLoopAt`).
 
-    Computed by python-control (extra `control`).
+    Crossings are located between frequencies of a grid, which is finer around poles and zeros.
 
     Raises:
-        ImportError: python-control is not installed.
         ValueError: there is more than one input or output.
     """
+    from scipy.optimize import brentq, minimize_scalar
+
     require_single(loop, "Margins")
-    control = _control("Margins")
-    gain, phase, modulus, omega_gain, omega_phase, _ = control.stability_margins(to_control(loop))
-    delay = np.deg2rad(phase) / omega_phase if np.isfinite(omega_phase) and omega_phase > 0.0 else np.inf
-    return StabilityMargins(
-        float(gain), float(np.deg2rad(phase)), float(delay), float(modulus), float(omega_gain), float(omega_phase)
-    )
+
+    def L(omega: float) -> complex:
+        return complex(response_of(loop, np.array([omega]))[0, 0, 0])
+
+    omega = _fine_frequencies(loop)
+    response = response_of(loop, omega)[0, 0]
+
+    def crossings(of_response: Callable[[Any], Any]) -> list[float]:
+        """Frequencies where a real function of L passes zero."""
+        values = of_response(response)
+        found = [float(w) for w, value in zip(omega, values) if value == 0.0]
+        for k in np.flatnonzero(values[:-1] * values[1:] < 0.0):
+            found.append(float(brentq(lambda w: of_response(L(w)), omega[k], omega[k + 1], xtol=1e-14, rtol=1e-14)))
+        return sorted(found)
+
+    gains = [(w, -1.0 / L(w).real) for w in crossings(np.imag) if L(w).real < 0.0]
+    phases = [(w, float(np.angle(-L(w)))) for w in crossings(lambda G: np.abs(G) - 1.0)]
+    at_phase, gain = min(gains, key=lambda pair: abs(np.log(pair[1])), default=(np.nan, np.inf))
+    at_gain, phase = min(phases, key=lambda pair: abs(pair[1]), default=(np.nan, np.inf))
+    delay = min((np.mod(lag, 2.0 * np.pi) / w for w, lag in phases if w > 0.0), default=np.inf)
+    k = int(np.argmin(np.abs(1.0 + response)))
+    bounds = omega[max(k - 1, 0)], omega[min(k + 1, len(omega) - 1)]
+    nearest = minimize_scalar(lambda w: abs(1.0 + L(w)), bounds=bounds, method="bounded", options={"xatol": 1e-12})
+    modulus = float(min(nearest.fun, abs(1.0 + response[k])))
+    return StabilityMargins(gain, phase, float(delay), modulus, at_phase, at_gain)
+
+
+def _fine_frequencies(model: LinearSystem) -> Array:
+    """The default frequencies, and more around lightly damped poles and zeros [rad/s]."""
+    T, grid = model.time_period(), [_default_frequencies(model)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for root in (*np.linalg.eigvals(model.A()), *Zeros(model)):
+            s = np.log(complex(root)) / T if T else complex(root)
+            if np.isfinite(s) and abs(s.imag) > abs(s.real):
+                width = max(abs(s.real), 1e-9 * abs(s))
+                grid.append(abs(s.imag) + width * np.linspace(-5.0, 5.0, 101))
+    omega = np.unique(np.concatenate(grid))
+    return omega[(omega > 0.0) & (omega <= (np.pi / T if T else np.inf))]
 
 
 class StepResponseInfo(NamedTuple):

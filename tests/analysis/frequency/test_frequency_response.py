@@ -15,7 +15,7 @@ from merganser.analysis.frequency import (
     Zeros,
     to_control,
 )
-from merganser.framework.primitives import LinearSystem
+from merganser.framework.primitives import LinearSystem, TransferFunction
 
 
 def oscillator(omega=2.0, damping=0.1):
@@ -79,7 +79,6 @@ def test_zeros():
 
 
 def test_margins_of_a_third_order_loop():
-    pytest.importorskip("control")
     margins = Margins(third_order())
     assert margins.gain_margin == pytest.approx(3.0, rel=1e-9)  # 30 / 10
     assert margins.phase_crossover == pytest.approx(np.sqrt(5.0), rel=1e-9)
@@ -93,6 +92,34 @@ def test_margins_of_a_third_order_loop():
     assert np.linalg.eigvals(closed).real.max() == pytest.approx(0.0, abs=1e-8)
     with pytest.raises(ValueError, match="one input and one output; this one has 2 and 1"):
         Margins(LinearSystem(D=[[1.0, 2.0]]))
+
+
+def test_margins_agree_with_python_control():
+    control = pytest.importorskip("control")
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        swinging = -rng.uniform(0.1, 1.0) + np.array([1j, -1j]) * rng.uniform(1.0, 5.0)
+        den = np.real(np.poly([*-rng.uniform(0.1, 10.0, 2), *swinging]))
+        system = TransferFunction([rng.uniform(10.0, 100.0)], den)
+        gain, phase, modulus, *_ = control.stability_margins(to_control(system))
+        found = Margins(system)
+        assert found.gain_margin == pytest.approx(gain, rel=1e-6)
+        assert np.rad2deg(found.phase_margin) == pytest.approx(phase, rel=1e-6)
+        assert found.modulus_margin == pytest.approx(modulus, rel=1e-4)
+
+
+def test_a_loop_that_never_crosses_over_has_no_limits():
+    margins = Margins(LinearSystem([[-1.0]], [[1.0]], [[0.5]], [[0.0]]))
+    assert margins.gain_margin == margins.phase_margin == margins.delay_margin == np.inf
+    assert margins.modulus_margin == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_resonance_between_two_frequencies_of_the_grid_counts():
+    system = TransferFunction([1e-3], [1.0, 2e-6 * 7.3, 7.3**2])  # a peak of 1e-3 / (2 zeta omega^2), 1e-6 wide
+    margins = Margins(system)
+    assert abs(margins.gain_crossover - 7.3) < 1e-3
+    with_phase = 1e-3 / (7.3**2 - margins.gain_crossover**2 + 2e-6j * 7.3 * margins.gain_crossover)
+    assert margins.phase_margin == pytest.approx(np.angle(-with_phase), rel=1e-6)
 
 
 def test_figures_of_a_step_response():
