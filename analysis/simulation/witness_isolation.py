@@ -43,6 +43,7 @@ import numpy as np
 from merganser.analysis.integrators import IntegratorBase
 from merganser.analysis.simulation.witness_dips import CurvePoint, lower_bound, lowest_time
 from merganser.framework import Context, LeafContext, System, WitnessFunction
+from merganser.framework.core.context.derivatives import Evaluator
 from merganser.framework.core.declarations.events import EventKind
 from merganser.framework.core.inside import active_witnesses, piecewise_leaves
 
@@ -158,6 +159,9 @@ class WitnessWatch:
         self._active: list[WatchedWitness] = []
         self._slopes_at_end: tuple[float, np.ndarray, dict[WatchedWitness, float]] | None = None
         self._pieces = piecewise_leaves(context)
+        of_regions, of_margins = zip(*(block.slots(leaf) for leaf, block in self._pieces)) if self._pieces else ((), ())
+        self._regions = Evaluator(context, [slot for slots in of_regions for slot in slots])
+        self._margins = Evaluator(context, of_margins)
         self._shift = 0.0  # over which rates of change are measured [s]
         self._chattering: System | None = None  # whose regions lead back to their border
         self.is_stale = True  # whether other witness functions may have come into effect
@@ -226,6 +230,7 @@ class WitnessWatch:
             try:
                 if self._chattering is None:
                     self._step(time, target)
+                    self._regions.update()
                     for context, block in self._pieces:
                         block.record(context)
             finally:
@@ -293,19 +298,23 @@ class WitnessWatch:
         """
         self._shift = _SLOPE_SHARE * length
         self._chattering, pieces, blocks = None, self._pieces, {block for _, block in self._pieces}
+        self._regions.update()
         for context, block in pieces:
             block.record(context)
+        self._regions.update()
         regions = [block.regions(context) for context, block in pieces]
         tried: list[list[np.ndarray]] = []
         while not any(_same(regions, before) for before in tried):
             tried.append(regions)
             for (context, block), held in zip(pieces, regions):
                 block.hold(context, held)
+            self._margins.update()
             active = [w for w in self._active if w.context.system in blocks]
             at_border = {w.context.system for w in active if w.value() <= w.zero_band}
             if not at_border:
                 break
             with self._next_to(self._shift) as is_possible:
+                self._regions.update()
                 ahead = [block.regions(context) for context, block in pieces] if is_possible else regions
             regions = [new if block in at_border else old for (_, block), new, old in zip(pieces, ahead, regions)]
         else:
@@ -464,6 +473,8 @@ class WitnessWatch:
         time = self._time()
         shift = (time + shift) - time
         with self._next_to(shift) as is_possible:
+            with contextlib.suppress(Exception):
+                self._margins.update()
             for w, value in zip(watched, values, strict=True) if is_possible else ():
                 with contextlib.suppress(Exception):
                     slopes[w] = (w.value() - value) / shift
@@ -572,6 +583,7 @@ class WitnessWatch:
         return _RESOLUTION * max(abs(times[-1]), abs(times[0]), times[-1] - times[0])
 
     def _values(self) -> list[float]:
+        self._margins.update()
         return [w.value() for w in self._active]
 
     def _go_to(self, time: float) -> None:

@@ -111,6 +111,12 @@ class PiecewiseBlock(LeafSystem):
 
     # ------------------------------------------------------------------ what a simulator does with the regions
 
+    def slots(self, context: Any) -> tuple[list[Any], Any]:
+        """Where regions and memory are computed in a context, and where the margins are."""
+        regions = [self._free_entry, *(entry for _, entry in self._memory)]
+        margins = context.slots[self._margin_entry.cache_index()]
+        return [context.slots[entry.cache_index()] for entry in regions], margins
+
     def record(self, context: Context) -> None:
         """Brings the memory up to date."""
         new = [np.array(entry.Eval(context).value()) for _, entry in self._memory]
