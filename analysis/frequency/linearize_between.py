@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from merganser.analysis.simulation.exact_periods import exact_seconds
 from merganser.framework import Context, InputPort, OutputPort, PortDataType, System
 from merganser.framework.core.inside import diagram_around
-from merganser.framework.primitives import LinearSystem
+from merganser.framework.primitives import LinearSystem, TransportDelay
 from merganser.framework.primitives.linearization import Approximation, approximate
 
 Array = NDArray[Any]
@@ -67,6 +67,12 @@ def LinearizeBetween(
         ValueError: a port is not inside the system, is abstract, or has no connection to open.
         RuntimeError: the system cannot be linearized, or an algebraic loop has a gain of one.
     """
+    for leaf in context.layout.leaves():
+        if isinstance(leaf.system, TransportDelay):
+            raise RuntimeError(
+                f"System '{leaf.system.GetSystemPathname()}' is a delay, which no linear system with a finite state "
+                f"has. Put PadeDelay({leaf.system.get_delay():g}) in its place for linear analysis."
+            )
     u = _checked(system.get_input_port(0) if input_port is None else input_port)
     y = _checked(system.get_output_port(0) if output_port is None else output_port)
     opened = [_checked(port) for port in open_loop_at]
@@ -141,14 +147,23 @@ def _source_of(system: System, port: InputPort) -> OutputPort | None:
 
 
 def _linear_system(found: Approximation, J: Array, n: int) -> LinearSystem:
-    """The linear system with the derivatives J of derivatives, updates and outputs by [x; u]."""
-    num_continuous, m = found.num_continuous, J.shape[1] - n
-    C, D = np.split(J[num_continuous + len(found.rates) * (n - num_continuous) :], [n], axis=1)
+    """The linear system with the derivatives J of derivatives, updates and outputs by [x; u].
+
+    Discrete variables that no update changes, such as the memory of a relay, are constants.
+    """
+    first, m = found.num_continuous, J.shape[1] - n
+    num_discrete = n - first
+    updates = J[first : first + len(found.rates) * num_discrete].reshape(len(found.rates), num_discrete, n + m)
+    is_updated = (updates != np.eye(n + m)[first:n]).any(axis=(0, 2))
+    if not is_updated.all():
+        kept = np.concatenate([np.arange(first), first + np.flatnonzero(is_updated), np.arange(n, n + m)])
+        outputs = J[first + len(found.rates) * num_discrete :]
+        rows = np.concatenate([J[:first], *(update[is_updated] for update in updates), outputs])
+        return _linear_system(found, rows[:, kept], len(kept) - m)
+    C, D = np.split(J[first + len(found.rates) * num_discrete :], [n], axis=1)
     if not found.rates:
-        A = np.zeros((n, n + m))
-        A[:num_continuous] = J[:num_continuous]
-        return LinearSystem(A[:, :n], A[:, n:], C, D, 0.0)
-    if len(found.rates) == 1 and num_continuous == 0:
+        return LinearSystem(J[:n, :n], J[:n, n:], C, D, 0.0)
+    if len(found.rates) == 1 and first == 0:
         return LinearSystem(J[:n, :n], J[:n, n:], C, D, found.rates[0][0])
     A, period = _lifted(found, J, n)
     return LinearSystem(A[:, :n], A[:, n:], C, D, period)

@@ -161,7 +161,7 @@ class WitnessWatch:
         self._pieces = piecewise_leaves(context)
         of_regions, of_margins = zip(*(block.slots(leaf) for leaf, block in self._pieces)) if self._pieces else ((), ())
         self._regions = Evaluator(context, [slot for slots in of_regions for slot in slots])
-        self._margins = Evaluator(context, of_margins)
+        self._margins = Evaluator(context, [slot for slots in of_margins for slot in slots])
         self._shift = 0.0  # over which rates of change are measured [s]
         self._chattering: System | None = None  # whose regions lead back to their border
         self.is_stale = True  # whether other witness functions may have come into effect
@@ -228,11 +228,10 @@ class WitnessWatch:
         if self._pieces:
             self._hold_regions(min(target - time, self._integrator.get_maximum_step_size()))
             try:
+                target = min(target, *(block.end_of_step(context) for context, block in self._pieces))
                 if self._chattering is None:
                     self._step(time, target)
-                    self._regions.update()
-                    for context, block in self._pieces:
-                        block.record(context)
+                    self._record(is_end=True)
             finally:
                 for context, block in self._pieces:
                     block.hold(context, None)
@@ -299,8 +298,7 @@ class WitnessWatch:
         self._shift = _SLOPE_SHARE * length
         self._chattering, pieces, blocks = None, self._pieces, {block for _, block in self._pieces}
         self._regions.update()
-        for context, block in pieces:
-            block.record(context)
+        self._record()
         self._regions.update()
         regions = [block.regions(context) for context, block in pieces]
         tried: list[list[np.ndarray]] = []
@@ -322,6 +320,18 @@ class WitnessWatch:
                 changing = zip(pieces, regions, tried[-1])
                 self._chattering = next(block for (_, block), a, b in changing if not np.array_equal(a, b))
         self._slopes_at_end = None  # functions are those of other regions
+
+    def _record(self, is_end: bool = False) -> None:
+        """Brings memories up to date; at the end of a step with what was just before, as inputs may jump there."""
+        if is_end:
+            self._shift, now = -self._shift, self._time()
+            with self._next_to(math.nextafter(now, -math.inf) - now):
+                self._regions.update()
+                measured = [block.measure(context, self.rate_of) for context, block in self._pieces]
+        else:
+            measured = [block.measure(context, self.rate_of) for context, block in self._pieces]
+        for (context, block), values in zip(self._pieces, measured):
+            block.record(context, values)
 
     # ------------------------------------------------------------------ one step
 

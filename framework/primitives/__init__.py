@@ -11,6 +11,7 @@ if _TYPE_CHECKING:
     from merganser.framework.primitives.barycentric_mesh_system import BarycentricMeshSystem
     from merganser.framework.primitives.bus import BusCreator, BusSelector
     from merganser.framework.primitives.continuous import FirstOrderLowPassFilter, Integrator
+    from merganser.framework.primitives.delays import PadeDelay, TransportDelay
     from merganser.framework.primitives.discrete import (
         DiscreteDerivative,
         DiscreteTimeDelay,
@@ -113,6 +114,7 @@ if _TYPE_CHECKING:
     MultilayerPerceptron_ = _SystemTemplate(MultilayerPerceptron)
     Multiplexer_ = _SystemTemplate(Multiplexer)
     MultiportSwitch_ = _SystemTemplate(MultiportSwitch)
+    PadeDelay_ = _SystemTemplate(PadeDelay)
     PassThrough_ = _SystemTemplate(PassThrough)
     PortSwitch_ = _SystemTemplate(PortSwitch)
     Pulse_ = _SystemTemplate(Pulse)
@@ -138,6 +140,7 @@ if _TYPE_CHECKING:
     TrajectoryLinearSystem_ = _SystemTemplate(TrajectoryLinearSystem)
     TrajectorySource_ = _SystemTemplate(TrajectorySource)
     TransferFunction_ = _SystemTemplate(TransferFunction)
+    TransportDelay_ = _SystemTemplate(TransportDelay)
     VectorLogSink_ = _SystemTemplate(VectorLogSink)
     VectorLog_ = _ValueTemplate(VectorLog)
     WrapToSystem_ = _SystemTemplate(WrapToSystem)
@@ -228,6 +231,8 @@ __all__ = [
     "MultiportSwitch",
     "MultiportSwitch_",
     "ObservabilityMatrix",
+    "PadeDelay",
+    "PadeDelay_",
     "PassThrough",
     "PassThrough_",
     "PerceptronActivationType",
@@ -281,6 +286,8 @@ __all__ = [
     "TrajectorySource_",
     "TransferFunction",
     "TransferFunction_",
+    "TransportDelay",
+    "TransportDelay_",
     "VectorLog",
     "VectorLogSink",
     "VectorLogSink_",

@@ -1,5 +1,7 @@
 """PiecewiseBlock: base of blocks whose law is another one on each side of a threshold.
 
+StepBlock: base of blocks that a simulator asks at both ends of each step.
+
 Its elements have *regions*, numbered 0.0, 1.0, -1.0, ...; within each the law is smooth. A simulator keeps the regions
 constant for the whole of a step, extends the law of each region beyond its border, and ends the step where a *margin*,
 the distance to the border, passes zero. So an integrator sees smooth functions only, and no step goes over a corner.
@@ -9,7 +11,8 @@ Outside of steps, the regions follow from the present inputs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,15 +40,45 @@ def chosen(is_held: Array, held: Array, free: Array, region: Array) -> None:
         region[i] = if_at_most(is_held[0], 0.5, free[i], held[i])
 
 
-class PiecewiseBlock(LeafSystem):
+class StepBlock(LeafSystem):
+    """Base of blocks that a simulator asks at the beginning and at the end of each step.
+
+    At the beginning it calls `measure`, `record` with what that gives, `regions`, `hold` with these, and `end_of_step`;
+    at the end `measure`, just before what happens at that time, `record`, and `hold` with None.
+    """
+
+    _keeps_derivatives = True
+    _sys_is_piecewise = True
+
+    def slots(self, context: Any) -> tuple[list[Any], list[Any]]:
+        """Where regions and memory are computed in a context, and where margins are."""
+        return [], []
+
+    def measure(self, context: Context, rate_of: Callable[[Any, Any], Array]) -> Any:
+        """What the memory is to have of this moment; rate_of(signal, context) is the rate of signal(context) [1/s]."""
+
+    def record(self, context: Context, measured: Any) -> None:
+        """Brings the memory up to date with what `measure` gave."""
+
+    def regions(self, context: Context) -> Array:
+        """What the present inputs ask for."""
+        raise NotImplementedError
+
+    def hold(self, context: Context, regions: Array | None) -> None:
+        """Keeps the regions constant from now on; None lets them follow from the inputs."""
+        raise NotImplementedError
+
+    def end_of_step(self, context: Context) -> float:
+        """The time by which the step must end [s]."""
+        return math.inf
+
+
+class PiecewiseBlock(StepBlock):
     """Base of blocks with regions.
 
     In `__init__`, a derived class declares its input ports and the discrete state that is its memory, then calls
     `_declare_law`. Its native functions for margin, law and memory may read `region`, shape [size].
     """
-
-    _keeps_derivatives = True
-    _sys_is_piecewise = True
 
     def _declare_law(
         self,
@@ -111,25 +144,23 @@ class PiecewiseBlock(LeafSystem):
 
     # ------------------------------------------------------------------ what a simulator does with the regions
 
-    def slots(self, context: Any) -> tuple[list[Any], Any]:
-        """Where regions and memory are computed in a context, and where the margins are."""
+    def slots(self, context: Any) -> tuple[list[Any], list[Any]]:
         regions = [self._free_entry, *(entry for _, entry in self._memory)]
         margins = context.slots[self._margin_entry.cache_index()]
-        return [context.slots[entry.cache_index()] for entry in regions], margins
+        return [context.slots[entry.cache_index()] for entry in regions], [margins]
 
-    def record(self, context: Context) -> None:
-        """Brings the memory up to date."""
-        new = [np.array(entry.Eval(context).value()) for _, entry in self._memory]
-        for (index, _), values in zip(self._memory, new):
+    def measure(self, context: Context, rate_of: Callable[[Any, Any], Array]) -> list[Array]:
+        return [np.array(entry.Eval(context).value()) for _, entry in self._memory]
+
+    def record(self, context: Context, measured: list[Array]) -> None:
+        for (index, _), values in zip(self._memory, measured):
             if values.dtype == object or not np.array_equal(values, context.get_discrete_state(index).value()):
                 context.SetDiscreteState(index, values)
 
     def regions(self, context: Context) -> Array:
-        """The regions that the present inputs ask for, shape [size]."""
         return np.array([number.real for number in self._free_entry.Eval(context).value()], dtype=np.float64)
 
     def hold(self, context: Context, regions: Array | None) -> None:
-        """Keeps the regions constant from now on; None lets them follow from the inputs."""
         held = np.zeros(self._size + 1) if regions is None else np.array([1.0, *regions])
         context.get_mutable_numeric_parameter(self._held_index).SetFromVector(held)
 

@@ -27,6 +27,21 @@ def relayed(u, x):
     return [by_real(is_on, 2.0, -1.0) + 0.0 * u[0]]
 
 
+def with_samples(x):
+    """The memory of a delay with two samples, at 0.1 and 0.4 s."""
+    x = np.array(x)
+    x[0], x[1], x[6] = 2.0, 0.1, 0.4
+    return x
+
+
+def past_of(x):
+    """What that delay of 0.5 s gives at 0.7 s: the cubic between both samples at 0.2 s, in Hermite's form."""
+    h, s = x[6] - x[1], (0.2 - x[1]) / (x[6] - x[1])
+    u0, slope0, u1, slope1 = x[2:4], x[4:6], x[7:9], x[9:11]
+    values = (1.0 + 2.0 * s) * (1.0 - s) ** 2 * u0 + s * s * (3.0 - 2.0 * s) * u1
+    return values + h * (s * (1.0 - s) ** 2 * slope0 - s * s * (1.0 - s) * slope1)
+
+
 def piecewise_cases():
     """Blocks with corners and jumps, tables, and signals of time."""
     one, feeds = {"u0": 2}, [(0, 0)]
@@ -129,6 +144,27 @@ def piecewise_cases():
             lambda u, x: [u[0] ** 3],
             tolerance=1e-12,
             **table,
+        ),
+        "TransportDelay": Case(
+            lambda b: b.TransportDelay(0.5, [1.0, 2.0], capacity=4),
+            {"u0": 2},
+            {"y0": 2},
+            [],
+            lambda u, x: [past_of(x)],
+            num_discrete=21,
+            time=0.7,
+            admissible=lambda u, x: (u, with_samples(x)),
+            without=("Expression",),
+        ),
+        "PadeDelay": Case(  # (1 - s T / 2) / (1 + s T / 2)
+            lambda b: b.PadeDelay(0.5, 1),
+            {"u0": 1},
+            {"y0": 1},
+            feeds,
+            lambda u, x: [8.0 * x - u[0]],
+            num_continuous=1,
+            derivatives=lambda u, x: u[0] - 4.0 * x,
+            defaults=[0.0],
         ),
         "Clock": of_time(lambda b: b.Clock(), [0.7]),
         "Step": of_time(lambda b: b.Step([0.6, 0.8], 1.0, [2.0, 3.0]), [2.0, 1.0], 2),

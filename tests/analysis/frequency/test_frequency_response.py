@@ -105,7 +105,7 @@ def test_margins_agree_with_python_control():
         found = Margins(system)
         assert found.gain_margin == pytest.approx(gain, rel=1e-6)
         assert np.rad2deg(found.phase_margin) == pytest.approx(phase, rel=1e-6)
-        assert found.modulus_margin == pytest.approx(modulus, rel=1e-4)
+        assert found.modulus_margin == pytest.approx(min(modulus, 1.0), rel=1e-4)  # it is 1 at high frequencies
 
 
 def test_a_loop_that_never_crosses_over_has_no_limits():
