@@ -66,12 +66,17 @@ if _TYPE_CHECKING:
         SelectorParams,
     )
     from merganser.framework.primitives.sensors import BeamModel, BeamModelParams, RotaryEncoders
-    from merganser.framework.primitives.signals import Chirp, Clock, Pulse, Ramp, Sawtooth, Step
     from merganser.framework.primitives.sources import (
+        Chirp,
+        Clock,
         ConstantValueSource,
         ConstantVectorSource,
+        Pulse,
+        Ramp,
+        Sawtooth,
         SharedPointerSystem,
         Sine,
+        Step,
         TrajectorySource,
     )
     from merganser.framework.primitives.symbolic_vector_system import SymbolicVectorSystem

@@ -27,7 +27,7 @@ from merganser.framework.primitives.linear_system import LinearSystem
 from merganser.framework.primitives.piecewise import StepBlock
 
 Array = NDArray[Any]
-_SAME_TIME = 8.0 * 2.0**-52  # times that differ by this share of their size are one
+_SAME_TIME = 1024.0 * 2.0**-52  # times that differ by this share of their size are one
 _SAME_SLOPE = 1e-5  # slopes that differ by this share of the larger one are those of a smooth signal
 
 

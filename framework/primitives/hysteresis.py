@@ -14,11 +14,10 @@ from merganser.framework.common.indices import kUseDefaultName
 from merganser.framework.core.declarations.native_function import native
 from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.math.element_functions import clamp
-from merganser.framework.primitives._arguments import checked_vector
+from merganser.framework.primitives._arguments import checked_vector, vectors_of_one_size
 from merganser.framework.primitives.native_parts import if_at_most, magnitude
-from merganser.framework.primitives.nonlinear import vectors_of_one_size
 from merganser.framework.primitives.piecewise import PiecewiseBlock
-from merganser.framework.primitives.signals import present
+from merganser.framework.primitives.sources import present
 
 Array = NDArray[Any]
 _SMALLEST = 1e-300  # a rate of zero is none of turning back

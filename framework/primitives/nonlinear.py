@@ -17,7 +17,7 @@ from merganser.framework.core.declarations.native_function import native
 from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.math.element_functions import floor
-from merganser.framework.primitives._arguments import checked_size, checked_vector
+from merganser.framework.primitives._arguments import checked_size, checked_vector, vectors_of_one_size
 from merganser.framework.primitives.native_parts import if_at_most, magnitude
 from merganser.framework.primitives.piecewise import PiecewiseBlock
 
@@ -421,13 +421,3 @@ class LogicalOperator(LeafSystem):
             is_parity=float(operator in ("xor", "xnor")),
         )
         self.DeclareVectorOutputPort(kUseDefaultName, size, calc)
-
-
-def vectors_of_one_size(block: str, **arguments: ArrayLike) -> list[Array]:
-    """The arguments as vectors of one size; single numbers are repeated."""
-    vectors = [checked_vector(value, f"{block}: {name}") for name, value in arguments.items()]
-    size = max(vector.size for vector in vectors)
-    for name, vector in zip(arguments, vectors):
-        if vector.size not in (1, size):
-            raise ValueError(f"{block}: {name} has {vector.size} elements, expected {size} or one.")
-    return [np.broadcast_to(vector, size).copy() for vector in vectors]
