@@ -2,8 +2,8 @@
 
 Blocks whose law has corners (PiecewiseBlock of framework/primitives) keep their regions for a whole step. They are
 those of the inputs where the step begins; at a border, those of the point next to it along the derivatives that these
-regions give. Where no regions lead to a point in them, the motion leads back to the border from either side: the simulation
-ends, with the name of the block.
+regions give. Where no regions lead to a point in them, the motion leads back to the border from either side: the
+simulation ends, with the name of the block.
 """
 
 from __future__ import annotations

@@ -145,11 +145,8 @@ class Backlash(PiecewiseBlock):
             raise ValueError(f"Backlash: width must be positive, got {gap}.")
         u, memory = self.DeclareVectorInputPort(kUseDefaultName, start.size), self.DeclareDiscreteState(start)
         wires: dict[str, Any] = {"u": u, "half": 0.5 * gap, "memory": memory}
-        self._declare_law(
-            start.size,
-            *(part.given(**wires) for part in (play_side, play_margin, play_output)),
-            memory=[(memory, pushed.given(**wires))],
-        )
+        region, margin, law = (part.given(**wires) for part in (play_side, play_margin, play_output))
+        self._declare_law(start.size, region, margin, law, [(memory, pushed.given(**wires))])
 
     def _rate_margins(self, region: Array, rate: Array) -> Array:
         return np.where(region == 0.0, 1.0, region * rate + _SMALLEST)

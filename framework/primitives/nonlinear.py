@@ -168,8 +168,8 @@ class DeadZone(PiecewiseBlock):
             raise ValueError(f"DeadZone: lower must not be above upper; element {i} is {low[i]} and {high[i]}.")
         u = self.DeclareVectorInputPort(kUseDefaultName, low.size)
         wires: dict[str, Any] = {"u": u, "lower": low, "upper": high}
-        parts = (part.given(**wires) for part in (zone_of, zone_margin, outside_of_zone))
-        self._declare_law(low.size, *parts)
+        region, margin, law = (part.given(**wires) for part in (zone_of, zone_margin, outside_of_zone))
+        self._declare_law(low.size, region, margin, law)
 
 
 @native

@@ -100,7 +100,7 @@ class SignalFilter(LinearSystem):
         order, size = checked_size(order, "SignalFilter: order", 1), checked_size(size, "SignalFilter: size", 1)
         period = checked_period(time_period, "SignalFilter: time_period")
         edges = checked_vector(cutoff, "SignalFilter: cutoff")
-        designs = {
+        designs: dict[str, tuple[Any, dict[str, Any]]] = {
             "butterworth": (signal.butter, {}),
             "bessel": (signal.bessel, {"norm": "mag"}),
             "chebyshev1": (signal.cheby1, {"rp": ripple}),
@@ -123,8 +123,8 @@ class SignalFilter(LinearSystem):
         where: dict[str, Any] = {"fs": 2.0 * np.pi / period} if period else {"analog": True}
         at = edges if len(edges) > 1 else edges[0]
         zeros, poles, gain = make(order, Wn=at, btype=band, output="zpk", **more, **where)
-        one = _chain(zeros, poles, gain, "SignalFilter")
-        super().__init__(*(np.kron(np.eye(size), matrix) for matrix in one), period)
+        A, B, C, D = (np.kron(np.eye(size), matrix) for matrix in _chain(zeros, poles, gain, "SignalFilter"))
+        super().__init__(A, B, C, D, period)
 
 
 class StateSpace(LinearSystem):
@@ -157,7 +157,8 @@ class StateSpace(LinearSystem):
                 f"StateSpace: expected an object with A, B, C, D, with num, den, or with zeros, poles, gain; got "
                 f"{type(system).__name__}."
             )
-        super().__init__(*matrices, float(dt or 0.0))
+        A, B, C, D = matrices
+        super().__init__(A, B, C, D, float(dt or 0.0))
 
 
 def _is_nested(coefficients: Any) -> bool:
@@ -215,7 +216,7 @@ def _chain(zeros: ArrayLike, poles: ArrayLike, gain: float, where: str) -> _Matr
             f"{where}: there are {num_zeros} zeros and {num_poles} poles; a system with more zeros than poles would "
             "need future inputs."
         )
-    above = [np.ones(1) for _ in denominators]
+    above: list[Array] = [np.ones(1) for _ in denominators]
     for z in numerators:  # quadratic ones first, as they fit into fewer places
         fitting = [k for k, a in enumerate(denominators) if len(above[k]) + len(z) - 1 <= len(a)]
         nearest = min(fitting, key=lambda k: abs(_mean_root(denominators[k]) - _mean_root(z)))
