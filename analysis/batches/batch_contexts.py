@@ -84,15 +84,11 @@ def _are_same(one: Any, other: Any) -> bool:
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(_are_same(value, other[key]) for key, value in one.items())
     if type(one).__eq__ is object.__eq__ or dataclasses.is_dataclass(one):
-        names = _attributes(one)
+        # The names of all attributes that an object has of its own
+        slots = [name for kind in type(one).__mro__ for name in getattr(kind, "__slots__", ())]
+        names = [*slots, *getattr(one, "__dict__", ())]
         return bool(names) and all(_are_same(getattr(one, n, None), getattr(other, n, None)) for n in names)
     return False
-
-
-def _attributes(value: Any) -> list[str]:
-    """The names of all attributes that an object has of its own."""
-    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
-    return [*slots, *getattr(value, "__dict__", ())]
 
 
 def fits(context: Context, worker: BatchWorker) -> bool:

@@ -198,7 +198,9 @@ class ModelTape:
         self._context = context
         self._assembly = Assembly(context.store)
         if output is not None:
-            offsets = self._add_output(output)
+            slot = slot_of(output, self._context)
+            self._add_entries([slot])
+            offsets = _offsets_of(slot)
         else:
             offsets = self._add_update() if is_discrete else self._add_derivatives()
         if self._assembly.reads_abstract_state:
@@ -269,11 +271,6 @@ class ModelTape:
         slots = [slot for slot in self._context.derivative_slots if slot.entry.vector_size]
         self._add_entries(slots)
         return [offset for slot in slots for offset in _offsets_of(slot)]
-
-    def _add_output(self, port: Any) -> list[int]:
-        slot = slot_of(port, self._context)
-        self._add_entries([slot])
-        return _offsets_of(slot)
 
     def _add_update(self) -> list[int]:
         """Adds operations; returns the offsets of the next state."""

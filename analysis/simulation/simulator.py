@@ -410,7 +410,8 @@ class Simulator(SimulatorSettings):
         rest, next_rest, next_look = 0, 1, min(progress.next_update, perf_counter() + _INTERVAL)
         while True:
             if self._target_rate > 0.0:
-                self._wait(due.time)
+                # Sleeps until wall time has caught up with the target real-time rate
+                sleep_until(self._wall_start + (due.time - self._time_start) / self._target_rate)
             time, num_steps, outcome = due.time, due.num_steps, codes.PYTHON_STEP
             if plan is not None:
                 if rest == 0:
@@ -503,7 +504,3 @@ class Simulator(SimulatorSettings):
         elif outcome is not None:
             given = f"{type(outcome).__name__} at time {self._time()} s"
             raise TypeError(f"The simulator's monitor must return an EventStatus or None; got {given}.")
-
-    def _wait(self, time: float) -> None:
-        """Sleeps until wall time has caught up with the target real-time rate."""
-        sleep_until(self._wall_start + (time - self._time_start) / self._target_rate)

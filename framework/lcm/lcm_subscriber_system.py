@@ -145,17 +145,14 @@ class LcmSubscriberSystem(LeafSystem):
 
     def _initialize(self, context: Context, state: State) -> EventStatus:
         if self._mailbox.count() == 0 and self._timeout > 0.0:
-            self._wait_for_first_message()
+            _logger.info("Waiting for messages on %s", self._channel)
+            end = time.monotonic() + self._timeout
+            while self._mailbox.count() == 0:
+                left = end - time.monotonic()
+                if left <= 0.0:
+                    raise RuntimeError(
+                        f"System '{self.GetSystemPathname()}' has waited {self._timeout} s for a message on channel "
+                        f"'{self._channel}' at {self._lcm.get_lcm_url()}, and none has come."
+                    )
+                self._lcm.HandleSubscriptions(round(1e3 * min(left, _LONGEST_WAIT)))
         return self._take_in(context, state) if self._has_come(context) else DID_NOTHING
-
-    def _wait_for_first_message(self) -> None:
-        _logger.info("Waiting for messages on %s", self._channel)
-        end = time.monotonic() + self._timeout
-        while self._mailbox.count() == 0:
-            left = end - time.monotonic()
-            if left <= 0.0:
-                raise RuntimeError(
-                    f"System '{self.GetSystemPathname()}' has waited {self._timeout} s for a message on channel "
-                    f"'{self._channel}' at {self._lcm.get_lcm_url()}, and none has come."
-                )
-            self._lcm.HandleSubscriptions(round(1e3 * min(left, _LONGEST_WAIT)))

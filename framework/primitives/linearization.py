@@ -108,7 +108,16 @@ def _approximate(system: System, context: Context, input_port_index: int, output
     x0, u0 = _state(context).copy(), _input_value(system, context, u_index)
 
     def function_of(dtype: Any, scalar: Any = None) -> VectorFunction:
-        copy = _detached(system, context, dtype, scalar)
+        # A context for the system alone, with the values of `context`, of numbers of a dtype or objects of a type
+        copy: Context = new_context(system, dtype, scalar)
+        copy.SetStateAndParametersFrom(context)
+        copy.put_time(context.store.flat[0])
+        copy.store.accuracy = context.store.accuracy
+        for index, source in enumerate(context.sources):
+            if source is not None:
+                value = context.require_input(index)
+                copy.fix_input(index, value.value() if isinstance(value, BasicVector) else value.Clone())
+        copy.copy_fixed_inputs_from(context)
         return lambda x, u: _evaluate(system, copy, x, u, u_index, y_index, period)
 
     n, point = len(x0), np.concatenate([x0, u0])
@@ -133,7 +142,10 @@ def _evaluate(system: System, context: Context, x: Array, u: Array, u_index: int
         context.fix_input(u_index, u)
     if period > 0.0:
         context.get_mutable_discrete_state()
-        _scatter(context, x)
+        start = 0
+        for group in context.peek_state().get_discrete_state().get_data():
+            group.get_mutable_value()[:] = x[start : start + group.size()]
+            start += group.size()
         output = _output(system, context, y_index)
         events = of_kind(declared_events(system, context, TriggerType.kPeriodic), EventKind.DISCRETE_UPDATE)
         raise_if_failed(execute(events, EventKind.DISCRETE_UPDATE), context)
@@ -219,20 +231,6 @@ def _by_differences(f: VectorFunction, point: Array, n: int, m: int, step: float
     return jacobian, rounding
 
 
-def _detached(system: System, context: Context, dtype: Any, scalar: type[Any] | None = None) -> Context:
-    """A context for the system alone, with the values of `context`, of numbers of a dtype or objects of a type."""
-    copy: Context = new_context(system, dtype, scalar)
-    copy.SetStateAndParametersFrom(context)
-    copy.put_time(context.store.flat[0])
-    copy.store.accuracy = context.store.accuracy
-    for index, source in enumerate(context.sources):
-        if source is not None:
-            value = context.require_input(index)
-            copy.fix_input(index, value.value() if isinstance(value, BasicVector) else value.Clone())
-    copy.copy_fixed_inputs_from(context)
-    return copy
-
-
 def _state(context: Context) -> Array:
     """The continuous state, or all discrete groups one after the other."""
     if context.num_continuous_states():
@@ -240,13 +238,6 @@ def _state(context: Context) -> Array:
         return values
     groups = [group.value() for group in context.peek_state().get_discrete_state().get_data()]
     return np.concatenate(groups) if groups else np.zeros(0, context.store.flat.dtype)
-
-
-def _scatter(context: Context, x: Array) -> None:
-    start = 0
-    for group in context.peek_state().get_discrete_state().get_data():
-        group.get_mutable_value()[:] = x[start : start + group.size()]
-        start += group.size()
 
 
 def _output(system: System, context: Context, y_index: int) -> Array:

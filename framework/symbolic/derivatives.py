@@ -83,7 +83,14 @@ def _derivative(node: Any, d: Callable[[Any], Any]) -> Any:
     if kind is n.Product:
         return _product_rule(node.factors, d)
     if kind is n.Power:
-        return _power_rule(node, d)
+        base, exponent = node.parts
+        d_base, d_exponent = d(base), d(exponent)
+        by_base = by_exponent = n.ZERO
+        if not n.is_zero(d_base):
+            by_base = n.multiplied(n.multiplied(exponent, powered(base, n.added(exponent, n.ONE, -1))), d_base)
+        if not n.is_zero(d_exponent):
+            by_exponent = n.multiplied(n.multiplied(node, applied(n.Log, base)), d_exponent)
+        return n.added(by_base, by_exponent)
     if kind in _SLOPES:
         (u,) = node.parts
         du = d(u)
@@ -96,7 +103,15 @@ def _derivative(node: Any, d: Callable[[Any], Any]) -> Any:
         a, b = node.parts
         return _by_order(a, b, d(a), d(b)) if kind is n.Maximum else _by_order(a, b, d(b), d(a))
     if kind is n.IfThenElse:
-        return _choice_rule(node, d)
+        condition, then, otherwise = node.parts
+        slopes = d(then), d(otherwise)
+        if slopes[0] == slopes[1]:
+            return slopes[0]
+        slope = chosen(condition, *slopes)
+        relation = condition.parts[0] if type(condition) is n.Not else condition
+        if isinstance(relation, n.Relation):
+            return chosen(n.decided(n.Eq, *relation.parts), n.NAN, slope)
+        return slope
     if kind is n.Uninterpreted:
         if all(n.is_zero(d(part)) for part in node.parts):
             return n.ZERO
@@ -118,26 +133,3 @@ def _product_rule(factors: dict[Any, int], d: Callable[[Any], Any]) -> Any:
             is_number = type(slope) is n.Number
             terms.append((product, exponent * slope.value) if is_number else (n.multiplied(product, slope), exponent))
     return n.summed(terms)
-
-
-def _power_rule(node: Any, d: Callable[[Any], Any]) -> Any:
-    base, exponent = node.parts
-    d_base, d_exponent = d(base), d(exponent)
-    by_base = by_exponent = n.ZERO
-    if not n.is_zero(d_base):
-        by_base = n.multiplied(n.multiplied(exponent, powered(base, n.added(exponent, n.ONE, -1))), d_base)
-    if not n.is_zero(d_exponent):
-        by_exponent = n.multiplied(n.multiplied(node, applied(n.Log, base)), d_exponent)
-    return n.added(by_base, by_exponent)
-
-
-def _choice_rule(node: Any, d: Callable[[Any], Any]) -> Any:
-    condition, then, otherwise = node.parts
-    slopes = d(then), d(otherwise)
-    if slopes[0] == slopes[1]:
-        return slopes[0]
-    slope = chosen(condition, *slopes)
-    relation = condition.parts[0] if type(condition) is n.Not else condition
-    if isinstance(relation, n.Relation):
-        return chosen(n.decided(n.Eq, *relation.parts), n.NAN, slope)
-    return slope

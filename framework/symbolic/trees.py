@@ -50,7 +50,14 @@ def evaluated(root: Any, values: Mapping[Symbol, float], memo: dict[Any, Any]) -
         if kind is Symbol:
             return _symbol_value(node, values)
         if kind in (n.Number, n.Truth, n.Bound):
-            return _constant_value(node)
+            if node is NAN:
+                raise RuntimeError(
+                    "Evaluate: the value is NaN. The expression contains NaN, or is the derivative of abs, min, max, "
+                    "floor, ceil or if_then_else at its kink."
+                )
+            if type(node) is n.Bound:
+                return math.nan  # what binds it has no value, either
+            return float(node.value) if type(node) is Number else node.value
         found = memo.get(node)
         if found is not None:
             return found
@@ -88,17 +95,6 @@ def _symbol_value(symbol: Symbol, values: Mapping[Symbol, float]) -> float:
             f"Add it to the environment, which has {sorted(s.name for s in values)}."
         )
     return values[symbol]
-
-
-def _constant_value(node: Any) -> Any:
-    if node is NAN:
-        raise RuntimeError(
-            "Evaluate: the value is NaN. The expression contains NaN, or is the derivative of abs, min, max, "
-            "floor, ceil or if_then_else at its kink."
-        )
-    if type(node) is n.Bound:
-        return math.nan  # what binds it has no value, either
-    return float(node.value) if type(node) is Number else node.value
 
 
 #: Values of nodes of several parts.

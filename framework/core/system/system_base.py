@@ -216,13 +216,10 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
 
     def _get_layout(self) -> RootLayout:
         layout = self._sys_layout_cache
-        if layout is None or self._structure_changed(layout):
+        # Whether anything was declared since the layout was made
+        if layout is None or any(s.system._declaration_count() != s.declaration_count for s in layout.systems):
             layout = self._sys_layout_cache = RootLayout(self)  # type: ignore[arg-type]  # each is a System
         return layout
-
-    def _structure_changed(self, layout: RootLayout) -> bool:
-        """Whether anything was declared since the layout was made."""
-        return any(s.system._declaration_count() != s.declaration_count for s in layout.systems)
 
     def _declaration_count(self) -> int:
         return len(self._sys_input_ports) + len(self._sys_output_ports)
