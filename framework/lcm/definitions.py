@@ -164,15 +164,7 @@ def _parse_struct(tokens: _Tokens, package: str) -> StructDefinition:
             if type_name not in PRIMITIVES and "." not in type_name:
                 type_name = _with_package(package, type_name)
             for _ in tokens.separated():
-                lengths = {field.name for field in fields if field.type_name in INTEGERS and not field.dimensions}
-                dimensions: list[int | str] = []
-                while tokens.take_if("["):
-                    length = tokens.take()
-                    if not length.isdecimal() and length not in lengths:
-                        tokens.refuse("a number, or an integer member from above")
-                    dimensions.append(int(length) if length.isdecimal() else length)
-                    tokens.expect("]")
-                fields.append(FieldDefinition(tokens.take_name(), type_name, tuple(dimensions)))
+                fields.append(FieldDefinition(tokens.take_name(), type_name, _parse_dimensions(tokens, fields)))
     if not fields or len({field.name for field in fields}) != len(fields):
         raise ValueError(f"Struct '{name}' needs members, and different names for them.")
     return StructDefinition(_with_package(package, name), tuple(fields), constants)
@@ -190,6 +182,18 @@ def _parse_constants(tokens: _Tokens) -> dict[str, int | float]:
         except ValueError:
             tokens.refuse(f"the value of '{name}'")
     return constants
+
+
+def _parse_dimensions(tokens: _Tokens, before: list[FieldDefinition]) -> tuple[int | str, ...]:
+    lengths = {field.name for field in before if field.type_name in INTEGERS and not field.dimensions}
+    dimensions: list[int | str] = []
+    while tokens.take_if("["):
+        length = tokens.take()
+        if not length.isdecimal() and length not in lengths:
+            tokens.refuse("a number, or an integer member from above")
+        dimensions.append(int(length) if length.isdecimal() else length)
+        tokens.expect("]")
+    return tuple(dimensions)
 
 
 def _with_package(package: str, name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from merganser.framework.math.elementary import ELEMENTARY
 from merganser.framework.symbolic import nodes as n
 from merganser.framework.symbolic.trees import applied, chosen, from_above, powered
 
@@ -18,31 +19,24 @@ def _step_slope(u: Any) -> Any:
     return chosen(n.decided(n.Eq, applied(n.Floor, u), applied(n.Ceil, u)), n.NAN, n.ZERO)
 
 
-def _one_and(u: Any, factor: int) -> Any:
-    """1 + factor u^2."""
-    return n.added(n.ONE, n.integer_power(u, 2), factor)
-
-
-#: f'(u) of each function f.
+#: f'(u) of the functions f that are not in the table of elementary ones.
 _SLOPES: dict[Any, Callable[[Any], Any]] = {
-    n.Sin: lambda u: applied(n.Cos, u),
-    n.Cos: lambda u: n.scaled(applied(n.Sin, u), -1),
-    n.Tan: lambda u: _one_and(applied(n.Tan, u), 1),
-    n.Asin: lambda u: n.reciprocal(applied(n.Sqrt, _one_and(u, -1))),
-    n.Acos: lambda u: n.scaled(n.reciprocal(applied(n.Sqrt, _one_and(u, -1))), -1),
-    n.Atan: lambda u: n.reciprocal(_one_and(u, 1)),
-    n.Sinh: lambda u: applied(n.Cosh, u),
-    n.Cosh: lambda u: applied(n.Sinh, u),
-    n.Tanh: lambda u: _one_and(applied(n.Tanh, u), -1),
-    n.Exp: lambda u: applied(n.Exp, u),
-    n.Log: n.reciprocal,
-    n.Sqrt: lambda u: n.scaled(n.reciprocal(applied(n.Sqrt, u)), n.inverse(2)),
     n.Reciprocal: lambda u: n.scaled(n.integer_power(n.reciprocal(u), 2), -1),
     n.Abs: lambda u: _by_order(u, n.ZERO, n.ONE, n.scaled(n.ONE, -1)),
     n.Sign: lambda u: _by_order(u, n.ZERO, n.ZERO, n.ZERO),
     n.Floor: _step_slope,
     n.Ceil: _step_slope,
 }
+_ELEMENTARY = {kind: ELEMENTARY[name] for name, kind in n.KIND_OF.items()}
+
+
+def _elementary_slope(node: Any) -> Any:
+    """f'(u) of an elementary function f(u), as the table has it."""
+    from merganser.framework.symbolic import functions
+    from merganser.framework.symbolic.expression import Expression
+
+    slope = _ELEMENTARY[type(node)].slope
+    return slope(functions, Expression._of(node.parts[0]), Expression._of(node))._node
 
 
 def _by_order(a: Any, b: Any, if_greater: Any, if_less: Any) -> Any:
@@ -91,10 +85,12 @@ def _derivative(node: Any, d: Callable[[Any], Any]) -> Any:
         if not n.is_zero(d_exponent):
             by_exponent = n.multiplied(n.multiplied(node, applied(n.Log, base)), d_exponent)
         return n.added(by_base, by_exponent)
-    if kind in _SLOPES:
+    if kind in _ELEMENTARY or kind in _SLOPES:
         (u,) = node.parts
         du = d(u)
-        return n.ZERO if n.is_zero(du) else n.multiplied(_SLOPES[kind](u), du)
+        if n.is_zero(du):
+            return n.ZERO
+        return n.multiplied(_elementary_slope(node) if kind in _ELEMENTARY else _SLOPES[kind](u), du)
     if kind is n.Atan2:
         y, x = node.parts
         above = n.added(n.multiplied(x, d(y)), n.multiplied(y, d(x)), -1)

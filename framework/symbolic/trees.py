@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.math._ieee import ELEMENTARY, power
+from merganser.framework.math.elementary import ELEMENTARY, power
 from merganser.framework.symbolic import nodes as n
 from merganser.framework.symbolic.nodes import NAN, Number, Product, Sum, Symbol, is_zero, number, postorder
 from merganser.framework.symbolic.printing import printable
@@ -20,10 +20,7 @@ from merganser.framework.symbolic.printing import printable
 _ROUND_OFF = 1e-12  # of eigenvalues, for entries of size 1
 
 #: Functions of one argument, and their values.
-FUNCTIONS: dict[Any, Callable[[float], float]] = {
-    kind: ELEMENTARY[kind.__name__.lower()]
-    for kind in (n.Sin, n.Cos, n.Tan, n.Asin, n.Acos, n.Atan, n.Sinh, n.Cosh, n.Tanh, n.Exp, n.Log, n.Sqrt)
-} | {
+FUNCTIONS: dict[Any, Callable[[float], float]] = {kind: ELEMENTARY[name].value for name, kind in n.KIND_OF.items()} | {
     n.Abs: abs,
     n.Floor: lambda x: float(math.floor(x)) if math.isfinite(x) else x,
     n.Ceil: lambda x: float(math.ceil(x)) if math.isfinite(x) else x,
