@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from merganser.framework import Context, System
 from merganser.framework.core.context.native_code import NativeCode, UpdatableCode, may_compile
-from merganser.framework.core.declarations.events import EventKind, TriggerType
-from merganser.framework.core.declarations.execution import compute_updates, raise_if_failed
+from merganser.framework.core.declarations.execution import compute_updates, periodic_discrete_updates, raise_if_failed
 from merganser.framework.core.declarations.native_function import BoundNativeFunction
 from merganser.framework.core.inside import declared_events, input_ports, new_context, slot_of
 from merganser.framework.primitives.linearization import (
@@ -181,11 +180,7 @@ class _Evaluator:
         group = state.get_discrete_state(0) if period else state.get_continuous_state().get_vector()
         self._state: Array = group.value()
         self._port: Any = system.get_output_port(0)
-        self._events = [
-            (leaf, event)
-            for leaf, event in declared_events(system, context, TriggerType.kPeriodic)
-            if event.kind is EventKind.DISCRETE_UPDATE
-        ]
+        self._events = periodic_discrete_updates(system, context)
         self._version, self._mask = -1, 0
         entries = [slot_of(self._port, context).entry, *(slot.entry for slot in context.derivative_slots)]
         self.is_native = all(part.native is not None for part in (*entries, *(event for _, event in self._events)))

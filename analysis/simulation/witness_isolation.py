@@ -37,7 +37,6 @@ import numpy as np
 from merganser.analysis.integrators import IntegratorBase
 from merganser.analysis.simulation.witness_dips import CurvePoint, lower_bound, lowest_time
 from merganser.framework import Context, LeafContext, System, WitnessFunction
-from merganser.framework.core.declarations.events import EventKind
 from merganser.framework.core.inside import active_witnesses
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ class WatchedWitness:
     def triggers_update(self) -> bool:
         """Whether its event can change the state."""
         declared = self.witness.declared
-        return declared is not None and declared.kind is not EventKind.PUBLISH
+        return declared is not None and declared.kind.new_values is not None
 
     def accumulation_time(self, scale: float) -> float | None:
         """The time [s] at which its triggers accumulate; None if they do not seem to.

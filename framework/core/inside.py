@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.native_code import ContextualCode, NativeCode
     from merganser.framework.core.context.store import CacheSlot
     from merganser.framework.core.declarations.cache import CacheEntry
-    from merganser.framework.core.declarations.events import Arrivals, DeclaredEvent, Demand, EventKind, TriggerType
+    from merganser.framework.core.declarations.events import Arrivals, DeclaredEvent, Demand, Event, TriggerType
     from merganser.framework.core.declarations.native_function import NativeFunction
     from merganser.framework.core.declarations.ports import InputPort, OutputPort
     from merganser.framework.core.declarations.witness import ActiveWitness
@@ -250,7 +250,7 @@ def declare_breaks(system: LeafSystem, times: Callable[[], Sequence[float]]) -> 
     system._sys_breaks = times
 
 
-def declare_arrivals(system: LeafSystem, kind: EventKind, handler: Callable[..., Any], arrivals: Arrivals) -> None:
+def declare_arrivals(system: LeafSystem, kind: type[Event], handler: Callable[..., Any], arrivals: Arrivals) -> None:
     """Declares an event that happens between two steps of a simulation when something has come from outside.
 
     It comes after the updates that are due then, at the same time; what it updates is there when time goes on.

@@ -8,7 +8,13 @@ from typing import Any
 
 from merganser.framework.common.indices import AbstractStateIndex, kUseDefaultName
 from merganser.framework.core.context.context import Context
-from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, Arrivals, EventKind, EventStatus
+from merganser.framework.core.declarations.events import (
+    DID_ITS_WORK,
+    DID_NOTHING,
+    Arrivals,
+    EventStatus,
+    UnrestrictedUpdateEvent,
+)
 from merganser.framework.core.inside import declare_arrivals, suggest_name
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
@@ -71,7 +77,7 @@ class LcmSubscriberSystem(LeafSystem):
         self.DeclareForcedUnrestrictedUpdateEvent(self._take_in)
         self.DeclareInitializationUnrestrictedUpdateEvent(self._initialize)
         arrivals = Arrivals(self._has_come, self._has_come, self._mailbox.notification)
-        declare_arrivals(self, EventKind.UNRESTRICTED_UPDATE, self._take_in, arrivals)
+        declare_arrivals(self, UnrestrictedUpdateEvent, self._take_in, arrivals)
         suggest_name(self, f"LcmSubscriberSystem({channel})")
 
     @staticmethod

@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 
 from merganser.framework.common.indices import InputPortSelection, OutputPortSelection
 from merganser.framework.core.context.context import Context
-from merganser.framework.core.declarations.events import EventKind, TriggerType
-from merganser.framework.core.declarations.execution import execute, of_kind, raise_if_failed
+from merganser.framework.core.declarations.events import TriggerType, UnrestrictedUpdateEvent
+from merganser.framework.core.declarations.execution import execute, periodic_discrete_updates, raise_if_failed
 from merganser.framework.core.inside import declared_events, new_context, scalar_of
 from merganser.framework.core.system.system import System
 from merganser.framework.core.values.values import BasicVector
@@ -147,8 +147,7 @@ def _evaluate(system: System, context: Context, x: Array, u: Array, u_index: int
             group.get_mutable_value()[:] = x[start : start + group.size()]
             start += group.size()
         output = _output(system, context, y_index)
-        events = of_kind(declared_events(system, context, TriggerType.kPeriodic), EventKind.DISCRETE_UPDATE)
-        raise_if_failed(execute(events, EventKind.DISCRETE_UPDATE), context)
+        raise_if_failed(execute(periodic_discrete_updates(system, context)), context)
         return np.concatenate([_state(context), output])
     context.SetContinuousState(x)
     derivatives = system.EvalTimeDerivatives(context).CopyToVector() if len(x) else x
@@ -258,9 +257,9 @@ def _require_one_kind_of_state(system: System, context: Context) -> float:
     if context.num_continuous_states():
         raise RuntimeError(f"System '{path}' has continuous and discrete state and cannot be linearized as one.")
     periodic = [event for _, event in declared_events(system, context, TriggerType.kPeriodic)]
-    if any(event.kind is EventKind.UNRESTRICTED_UPDATE for event in periodic):
+    if any(event.kind is UnrestrictedUpdateEvent for event in periodic):
         raise RuntimeError(f"System '{path}' has periodic unrestricted updates and cannot be linearized.")
-    updates = {(event.period, event.offset) for event in periodic if event.kind is EventKind.DISCRETE_UPDATE}
+    updates = {(event.period, event.offset) for _, event in periodic_discrete_updates(system, context)}
     if len(updates) != 1:
         raise RuntimeError(
             f"System '{path}' has discrete updates with {len(updates)} different periods and offsets; it "
