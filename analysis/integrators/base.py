@@ -96,6 +96,8 @@ class IntegratorBase(IntegratorSettings):
     """
 
     attempt: ClassVar[Any]
+    scheme: ClassVar[str] = ""  # the name in configurations, see simulation/integration_schemes.py
+    takes_step_size: ClassVar[bool] = False  # whether the size of all steps is its second argument
     most_compiled: ClassVar[float] = math.inf  # state variables of compiled steps
     takes_expressions: ClassVar[bool] = False  # as no step size depends on values
     is_compiled_at_once: ClassVar[bool] = False  # whether steps are compiled even if the derivatives are not
