@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from merganser.framework import Context, PortDataType
 from merganser.framework.core.context.leaf_context import LeafContext
 from merganser.framework.core.context.store import FixedInputPortValue
-from merganser.framework.core.inside import cache_entries, declared_events, input_ports
+from merganser.framework.core.inside import declared_events, input_ports
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _may_read(context: Context) -> bool:
     if not isinstance(context, LeafContext):
         return False
     system: Any = context.system
-    is_native = any(entry.native is not None for entry in cache_entries(system)) or any(
+    is_native = any(entry.native is not None for entry in system._sys_cache_entries) or any(
         event.native is not None for _, event in declared_events(system, context)
     )
     kinds = (port.get_data_type() for port in input_ports(system))

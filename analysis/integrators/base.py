@@ -28,7 +28,7 @@ from merganser.framework import Context, System
 from merganser.framework.core.context.derivatives import Evaluator
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.nonfinite import blame_derivatives, is_finite
-from merganser.framework.core.inside import operation_slot, scalar_of, sources_of_breaks
+from merganser.framework.core.inside import operation_slot, scalar_of
 from merganser.framework.native.compiler.argument_types import type_key
 from merganser.framework.native.memory.records_of_arrays import (
     copy_of_record,
@@ -213,7 +213,7 @@ class IntegratorBase(IntegratorSettings):
             self._dense_output = None
         self._compiled: CompiledSteps | None = None
         self._optional_code: tuple[OptionalCode, ...] = ()
-        self._sources_of_breaks = sources_of_breaks(context)
+        self._sources_of_breaks = context.layout.root.sources_of_breaks
 
     def _refuse_within_a_step(self, what: str) -> NoReturn:
         name = type(self).__name__

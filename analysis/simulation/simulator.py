@@ -29,7 +29,6 @@ from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.store import must_repeat
 from merganser.framework.core.declarations.events import most_severe
 from merganser.framework.core.declarations.execution import call_handler
-from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.core.scalars.copying import note_copies
 from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.when_to_compile import OptionalCode, are_usable, want
@@ -298,7 +297,7 @@ class Simulator(SimulatorSettings):
 
     def _initialize(self, with_initialization: bool) -> SimulatorStatus:
         """Carries out the events of the initialization."""
-        has_witnesses = may_have_witnesses(self._system)
+        has_witnesses = self._system._sys_may_have_witnesses()
         self._watch = WitnessWatch(self._system, self._context, self._integrator) if has_witnesses else None
         self.ResetStatistics()
         self._integrator.Initialize()

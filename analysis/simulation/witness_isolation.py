@@ -37,7 +37,6 @@ import numpy as np
 from merganser.analysis.integrators import IntegratorBase
 from merganser.analysis.simulation.witness_dips import CurvePoint, lower_bound, lowest_time
 from merganser.framework import Context, LeafContext, System, WitnessFunction
-from merganser.framework.core.inside import active_witnesses
 
 if TYPE_CHECKING:
     from merganser.analysis.simulation.event_schedule import EventList
@@ -233,7 +232,7 @@ class WitnessWatch:
 
     def _determine_active(self) -> None:
         self._active = []
-        for context, witness in active_witnesses(self._system, self._context):
+        for context, witness in self._system._sys_active_witnesses(self._context):
             if witness not in self._known:
                 self._known[witness] = WatchedWitness(context, witness)
             self._active.append(self._known[witness])

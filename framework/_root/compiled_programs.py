@@ -18,7 +18,7 @@ TIME_STEP = 0.001  # of discrete plants [s]
 
 def operations_of_blocks() -> None:
     """operations of blocks"""
-    from merganser.framework.core.inside import cache_entries, declared_events
+    from merganser.framework.core.inside import declared_events
     from merganser.framework.native.operations.operations import OPERATIONS, address_of
 
     for name in OPERATIONS:
@@ -26,7 +26,7 @@ def operations_of_blocks() -> None:
     for block in blocks():
         context = block.CreateDefaultContext()
         events = (event for _, event in declared_events(block, context))
-        parts: list[Any] = [*cache_entries(block), *events]
+        parts: list[Any] = [*block._sys_cache_entries, *events]
         for part in parts:
             code = part.native and part.native.resolve(context)
             if code is not None:

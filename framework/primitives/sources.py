@@ -19,7 +19,6 @@ from merganser.framework.core.context.context import Context
 from merganser.framework.core.context.native_code import NativeCode, UpdatableCode
 from merganser.framework.core.declarations.native_function import copy, native
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
-from merganser.framework.core.inside import declare_breaks
 from merganser.framework.core.scalars.copying import Shared
 from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.core.system.leaf_system import LeafSystem
@@ -189,7 +188,7 @@ class TrajectorySource(LeafSystem):
         self._clamps = bool(zero_derivatives_beyond_limits)
         self._trajectory = self._checked_trajectory(trajectory)
         self._breaks: tuple[float, ...] | None = None
-        declare_breaks(self, self._break_times)
+        self._sys_breaks = self._break_times
         self._rows = self._trajectory.rows()
         size = self._rows * (self._order + 1)
         port = self.DeclareVectorOutputPort(kUseDefaultName, size, self._calc_output, {self.time_ticket()})

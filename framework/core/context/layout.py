@@ -147,7 +147,7 @@ class RootLayout:
 
     @cached_property
     def sources_of_breaks(self) -> list[Callable[[], Sequence[float]]]:
-        """What says when outputs of systems are not smooth, see declare_breaks."""
+        """What says when outputs of systems are not smooth, see inside.py."""
         return [leaf.system._sys_breaks for leaf in self.leaf_list if leaf.system._sys_breaks is not None]
 
     def layout_of(self, system: SystemBase) -> SystemLayout | None:

@@ -7,11 +7,9 @@ import re
 from typing import Any
 
 from merganser.framework.common.errors import Where
-from merganser.framework.core.context.native_code import ContextualCode, NativeCode
 from merganser.framework.core.declarations.events import (
     Arrivals,
     DeclaredEvent,
-    Demand,
     DiscreteUpdateEvent,
     Event,
     TriggerType,
@@ -97,20 +95,10 @@ class NativeDeclarations:
         bound = update.bind(self, kind.kind_name, *results)
         return NativeHandler(bound, groups), bound
 
-    def _use_native_event(self: Any, code: NativeCode | ContextualCode) -> None:
-        """Says that an operation does the same as the handler of the event declared last."""
+    def _amend_last_event(self: Any, **changes: Any) -> None:
+        """Changes attributes of the event declared last, see DeclaredEvent."""
         *earlier, last = self._sys_events
-        self._sys_events = (*earlier, dataclasses.replace(last, native=code))
-
-    def _join_discrete_updates(self: Any) -> None:
-        """Says that the unrestricted update declared last happens together with discrete updates."""
-        *earlier, last = self._sys_events
-        self._sys_events = (*earlier, dataclasses.replace(last, joins_discrete_updates=True))
-
-    def _publish_on_demand(self: Any, demand: Demand) -> None:
-        """Says that the publish event declared last need not happen each time."""
-        *earlier, last = self._sys_events
-        self._sys_events = (*earlier, dataclasses.replace(last, demand=demand))
+        self._sys_events = (*earlier, dataclasses.replace(last, **changes))
 
     def _declare_arrivals(self: Any, kind: type[Event], handler: Any, arrivals: Arrivals) -> None:
         """Declares an event that happens when something has come from outside."""

@@ -200,14 +200,14 @@ class System(
     def GetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
         """Returns the witness functions, of this system and those inside, that count in the present state."""
         self.ValidateContext(context)
-        return [witness for _, witness in self._active_witnesses(context)]
+        return [witness for _, witness in self._sys_active_witnesses(context)]
 
     @abc.abstractmethod
-    def _active_witnesses(self, context: Context) -> list[ActiveWitness]:
+    def _sys_active_witnesses(self, context: Context) -> list[ActiveWitness]:
         """The witness functions that count in the present state, each with the context of its leaf system."""
 
     @abc.abstractmethod
-    def _may_have_witnesses(self) -> bool:
+    def _sys_may_have_witnesses(self) -> bool:
         """Whether any system here has witness functions in any state."""
 
     # ------------------------------------------------------------------ copies

@@ -155,7 +155,7 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
         """Whether there is an output port of that name."""
         return any(port._name == port_name for port in self._sys_output_ports)
 
-    def _new_port_name(self, name: str | UseDefaultName, ports: Sequence[Any], letter: str, kind: str) -> str:
+    def _sys_new_port_name(self, name: str | UseDefaultName, ports: Sequence[Any], letter: str, kind: str) -> str:
         if name is kUseDefaultName:
             name = f"{letter}{len(ports)}"
         if not isinstance(name, str) or not name:
