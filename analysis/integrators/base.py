@@ -30,6 +30,7 @@ from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.nonfinite import blame_derivatives, is_finite
 from merganser.framework.core.inside import operation_slot, scalar_of
 from merganser.framework.native.compiler.argument_types import type_key
+from merganser.framework.native.compiler.when_to_compile import OptionalCode, are_usable
 from merganser.framework.native.memory.records_of_arrays import (
     copy_of_record,
     integers_of,
@@ -39,7 +40,6 @@ from merganser.framework.native.memory.records_of_arrays import (
     records_behind,
 )
 from merganser.framework.native.memory.tape import SUCCEEDED
-from merganser.framework.when_to_compile import OptionalCode, are_usable
 
 if TYPE_CHECKING:
     from merganser.analysis.integrators.compiled_steps import CompiledSteps

@@ -31,7 +31,7 @@ from merganser.framework.core.declarations.events import most_severe
 from merganser.framework.core.declarations.execution import call_handler
 from merganser.framework.core.scalars.copying import note_copies
 from merganser.framework.core.values.arguments import checked_number
-from merganser.framework.when_to_compile import OptionalCode, are_usable, want
+from merganser.framework.native.compiler.when_to_compile import OptionalCode, are_usable, want
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan

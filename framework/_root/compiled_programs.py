@@ -218,7 +218,7 @@ def gradients() -> None:
     import numpy as np
 
     from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
-    from merganser.framework.when_to_compile import missing
+    from merganser.framework.native.compiler.when_to_compile import missing
     from merganser.multibody.plant import MultibodyPlant
     from merganser.multibody.tree import MultibodyForces_, RevoluteJoint, RevoluteSpring, SpatialInertia
 
@@ -257,7 +257,7 @@ def derive_dynamics(plant: Any) -> None:
 def gradients_of_contact() -> None:
     """derivatives of contact"""
     from merganser.framework.autodiff import ExtractValue, InitializeAutoDiff
-    from merganser.framework.when_to_compile import missing
+    from merganser.framework.native.compiler.when_to_compile import missing
     from merganser.geometry import Box
 
     diagram = scene_of_two(Box(0.1, 0.1, 0.1), "sap", TIME_STEP)

@@ -8,7 +8,7 @@ import functools
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("framework", "geometry", "analysis", "multibody")
+PACKAGES = ("framework", "geometry", "analysis", "multibody", "compat", "examples/plants")
 
 # Rooms of framework are apart from each other; geometry, analysis and multibody are one room each.
 ROOMS_OF_FRAMEWORK = (

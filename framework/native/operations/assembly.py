@@ -31,10 +31,10 @@ from merganser.framework.core.context.native_code import (
 )
 from merganser.framework.core.context.store import CacheSlot, FixedInputPortValue
 from merganser.framework.core.declarations.native_function import BoundNativeFunction
+from merganser.framework.native.compiler.when_to_compile import pays_to_compile
 from merganser.framework.native.memory.growing_array import GrowingArray
 from merganser.framework.native.operations.operation_list import OperationList
 from merganser.framework.native.operations.operations import address_of, has_complex_form, is_kept
-from merganser.framework.when_to_compile import pays_to_compile
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.leaf_context import LeafContext
