@@ -136,15 +136,12 @@ class ObservedModel:
             Exception: some callback takes no complex numbers.
         """
         f = self._function(function, time, u, np.complex128)
-        return by_complex_step(f, x, len(x), self._num_values(function, x))
+        return by_complex_step(f, x, len(x), self._system.get_output_port(0).size() if function else len(x))
 
     def careful_jacobian(self, function: int, time: float, x: Array, u: Array) -> Array:
         """df/dx or dg/dx as `Linearize` finds it, where callbacks may compare, or take no complex numbers."""
         function_of = functools.partial(self._function, function, time, u)
-        return jacobian_of(function_of, x, len(x), self._num_values(function, x))
-
-    def _num_values(self, function: int, x: Array) -> int:
-        return self._system.get_output_port(0).size() if function else len(x)
+        return jacobian_of(function_of, x, len(x), self._system.get_output_port(0).size() if function else len(x))
 
     def _function(self, function: int, time: float, u: Array, dtype: Any) -> Callable[[Array, Any], Array]:
         """f or g as a function of the state, for numbers of a type."""

@@ -74,10 +74,6 @@ class LogOffsets:
         return self._offsets
 
 
-def _has_log(code: NativeCode) -> bool:
-    return any(argument is LOG for argument in code.arguments)
-
-
 def _log_of(context: LeafContext) -> Any:
     system: Any = context.system
     return system.GetLog(context)
@@ -227,7 +223,7 @@ class Assembly:
     def writes_to_log(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> bool:
         """Whether an operation adds to a log."""
         code = self._code_of(native, context)
-        return code is not None and _has_log(code)
+        return code is not None and any(argument is LOG for argument in code.arguments)
 
     def can_add(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> bool:
         """Whether there is an operation, and all its inputs are in an array of floats."""
@@ -244,7 +240,7 @@ class Assembly:
             return None
         if code is None or any(_offset_of_input(source) is None for source in code.sources_in(context)):
             return None
-        if _has_log(code) and _log_of(context).native_arrays() is None:
+        if any(argument is LOG for argument in code.arguments) and _log_of(context).native_arrays() is None:
             return None
         self._possible[key] = code
         return code
