@@ -137,7 +137,6 @@ class Program:
 
         Args:
             order: slots, each after those that it depends on.
-            needed_by: see trace_upstream.
             valid: mask of entries that are valid before.
         """
         begin = len(self._assembly)

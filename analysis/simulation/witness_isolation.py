@@ -378,7 +378,6 @@ class WitnessWatch:
         The context comes back as it was, and what was current before and was not computed next to it is so again.
 
         Args:
-            watched: the functions.
             values: what they are now.
             shift: how far to go along the derivatives [s].
 

@@ -543,7 +543,6 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         """All nodes that a cache entry depends on, through other entries too.
 
         Args:
-            entry: of this system.
             guess: what to do about an entry that has not been watched yet: assume that it reads everything, or,
                 by default, compute it once with default values and see.
         """
