@@ -304,9 +304,7 @@ class IntegratorBase(IntegratorSettings):
         """The context that is integrated."""
         return self._bound_context()
 
-    def get_mutable_context(self) -> Context:
-        """The context that is integrated, for changing it."""
-        return self._bound_context()
+    get_mutable_context = get_context
 
     def get_system(self) -> System:
         """The system that is integrated."""

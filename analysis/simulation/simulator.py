@@ -185,9 +185,7 @@ class Simulator(SimulatorSettings):
         """The context that is advanced."""
         return self._context
 
-    def get_mutable_context(self) -> Context:
-        """The context that is advanced, for changing it."""
-        return self._context
+    get_mutable_context = get_context
 
     def has_context(self) -> bool:
         """Whether there is a context; always so."""
@@ -204,9 +202,7 @@ class Simulator(SimulatorSettings):
         """The integrator that advances the continuous state."""
         return self._integrator
 
-    def get_mutable_integrator(self) -> IntegratorBase:
-        """The integrator that advances the continuous state, for changing its settings."""
-        return self._integrator
+    get_mutable_integrator = get_integrator
 
     def reset_integrator(self, integrator: IntegratorBase) -> IntegratorBase:
         """Takes another integrator, made for this simulator's system and context; returns it."""
