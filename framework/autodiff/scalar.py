@@ -47,6 +47,15 @@ def _refuse_sizes(first: int, second: int) -> NoReturn:
     )
 
 
+def _comparison(relation: Callable[[float, float], bool]) -> Any:
+    def method(self: Any, other: Any) -> bool:
+        if isinstance(other, AutoDiffXd):
+            return relation(self._value, other._value)
+        return relation(self._value, float(other)) if isinstance(other, _NUMBER) else NotImplemented
+
+    return method
+
+
 def _function(name: str) -> Callable[[Any], AutoDiffXd]:
     """The method for an elementary function f: f(x) and f'(x) dx."""
     of_number, slope = ELEMENTARY[name].value, ELEMENTARY[name].slope
@@ -231,28 +240,8 @@ class AutoDiffXd:
 
     # Comparisons, of values.
 
-    def __lt__(self, other: Any) -> bool:
-        return self._compared(other, float.__lt__)
-
-    def __le__(self, other: Any) -> bool:
-        return self._compared(other, float.__le__)
-
-    def __gt__(self, other: Any) -> bool:
-        return self._compared(other, float.__gt__)
-
-    def __ge__(self, other: Any) -> bool:
-        return self._compared(other, float.__ge__)
-
-    def __eq__(self, other: object) -> bool:
-        return self._compared(other, float.__eq__)
-
-    def __ne__(self, other: object) -> bool:
-        return self._compared(other, float.__ne__)
-
-    def _compared(self, other: Any, relation: Callable[[float, float], bool]) -> bool:
-        if isinstance(other, AutoDiffXd):
-            return relation(self._value, other._value)
-        return relation(self._value, float(other)) if isinstance(other, _NUMBER) else NotImplemented
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, (float.__lt__, float.__le__, float.__gt__, float.__ge__))
+    __eq__, __ne__ = map(_comparison, (float.__eq__, float.__ne__))
 
     def __bool__(self) -> bool:
         return self._value != 0.0

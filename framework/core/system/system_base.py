@@ -133,11 +133,15 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
 
     def get_input_port(self, port_index: int | None = None) -> InputPort[Any]:
         """Returns an input port by its index; without one, the only input port."""
-        return _port(self, self._sys_input_ports, port_index, "input")
+        ports = self._sys_input_ports
+        index = 0 if port_index is None and len(ports) == 1 else port_index
+        return ports[index] if type(index) is int and 0 <= index < len(ports) else _port(self, ports, index, "input")
 
     def get_output_port(self, port_index: int | None = None) -> OutputPort[Any]:
         """Returns an output port by its index; without one, the only output port."""
-        return _port(self, self._sys_output_ports, port_index, "output")
+        ports = self._sys_output_ports
+        index = 0 if port_index is None and len(ports) == 1 else port_index
+        return ports[index] if type(index) is int and 0 <= index < len(ports) else _port(self, ports, index, "output")
 
     def GetInputPort(self, port_name: str) -> InputPort[Any]:
         """Returns an input port by its name."""
@@ -372,13 +376,11 @@ def require_system(subsystem: Any, around: SystemBase) -> None:
 
 def _port(system: SystemBase, ports: Sequence[Any], index: int | None, kind: str) -> Any:
     if index is None:
-        if len(ports) != 1:
-            names = ", ".join(f"'{port._name}'" for port in ports)
-            raise RuntimeError(
-                f"System '{system.GetSystemPathname()}' has {len(ports)} {kind} ports ({names}): say which one by "
-                "its index or by its name."
-            )
-        return ports[0]
+        names = ", ".join(f"'{port._name}'" for port in ports)
+        raise RuntimeError(
+            f"System '{system.GetSystemPathname()}' has {len(ports)} {kind} ports ({names}): say which one by "
+            "its index or by its name."
+        )
     try:
         if index >= 0:
             return ports[index]
