@@ -98,7 +98,7 @@ class Handler:
         self.events, self._is_single = events, len(events) == 1
         self._context, self._first = events[0]
         self._kind = self._first.kind
-        self._room = None if self._kind.new_values is None else self._context.room_for_update()
+        self._room = self._context.room_for_update() if self._kind.changes_state else None
         self.number = -1
         self.comes_before_operations = False
         self.demand = self._first.demand
@@ -130,7 +130,7 @@ class Handler:
                 self._reads |= store.reads
                 plan.note_reads(self._key, self._reads)
         except Exception as error:
-            if self._kind.new_values is None and not must_repeat(error):
+            if not self._kind.changes_state and not must_repeat(error):
                 now.returned = self.number  # it has happened, see `publish` of step_parts.py
             raise
         finally:

@@ -510,7 +510,7 @@ class Plan:
     def note_statuses(self, kind: type[Event]) -> int:
         """Has the loop end for statuses that end the simulation; returns what the operation of a handler comes to."""
         has_failed = most_severe(self.statuses).failed()
-        if has_failed and kind.new_values is not None:
+        if has_failed and kind.changes_state:
             return codes.STOPPED
         self.now.has_effect = self.now.must_stop = 1
         self._has_failed = has_failed

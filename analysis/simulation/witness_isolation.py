@@ -108,7 +108,7 @@ class WatchedWitness:
     def triggers_update(self) -> bool:
         """Whether its event can change the state."""
         declared = self.witness.declared
-        return declared is not None and declared.kind.new_values is not None
+        return declared is not None and declared.kind.changes_state
 
     def accumulation_time(self, scale: float) -> float | None:
         """The time [s] at which its triggers accumulate; None if they do not seem to.

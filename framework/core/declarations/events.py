@@ -161,19 +161,28 @@ class Event:
         kind: the class itself; of a class that derives from a kind, that kind.
         kind_name: for messages.
         phase: when events of this kind happen among simultaneous ones.
-        new_values: new_values(context, is_question) gives where a handler puts what it changes: a copy of the present
-            values, in room that is kept for it, or, for a question, apart; None for kinds that change nothing.
+        changes_state: whether handlers get where to put what they change, see `new_values`.
     """
 
     kind: ClassVar[type[Event]]
     kind_name: ClassVar[str]
     phase: ClassVar[int]
-    new_values: ClassVar[Callable[[LeafContext, bool], Any] | None] = None
+    changes_state: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "phase" in vars(cls):
             cls.kind = cls
+
+    @staticmethod
+    def new_values(context: LeafContext, is_question: bool) -> Any:
+        """Where a handler puts what it changes: a copy of the present values.
+
+        Args:
+            context: of the leaf system.
+            is_question: whether nothing is to be changed in the end; otherwise it is in room that is kept for it.
+        """
+        return None
 
     def __init__(
         self,
@@ -213,7 +222,7 @@ class PublishEvent(Event):
 class DiscreteUpdateEvent(Event):
     """Changes the discrete state."""
 
-    kind_name, phase = "discrete update", DISCRETE_PHASE
+    kind_name, phase, changes_state = "discrete update", DISCRETE_PHASE, True
 
     @staticmethod
     def new_values(context: LeafContext, is_question: bool) -> DiscreteValues:
@@ -224,7 +233,7 @@ class DiscreteUpdateEvent(Event):
 class UnrestrictedUpdateEvent(Event):
     """Changes any part of the state."""
 
-    kind_name, phase = "unrestricted update", UNRESTRICTED_PHASE
+    kind_name, phase, changes_state = "unrestricted update", UNRESTRICTED_PHASE, True
 
     @staticmethod
     def new_values(context: LeafContext, is_question: bool) -> State:

@@ -52,7 +52,7 @@ def in_phases(events: EventList) -> tuple[list[tuple[LeafContext, DeclaredEvent]
     state is there when the handlers of the others look.
     """
     phases: tuple[list[tuple[LeafContext, DeclaredEvent]], ...] = ([], [], [])
-    joining = []
+    joining: list[tuple[LeafContext, DeclaredEvent]] = []
     for item in events:
         (joining if item[1].joins_discrete_updates else phases[item[1].phase]).append(item)
     phases[DISCRETE_PHASE].extend(joining)
@@ -70,7 +70,7 @@ def execute(events: EventList) -> EventStatus:
     Returns:
         The most severe status that any handler returned, only to be read.
     """
-    if not events or events[0][1].kind.new_values is None:
+    if not events or not events[0][1].kind.changes_state:
         return most_severe([call_handler(context, event) for context, event in events])
     status, updates = compute_updates(events)
     if not (status is DID_NOTHING or status.failed()):
@@ -104,7 +104,6 @@ def compute_updates(
     for context, event in events[begun.num_events :] if begun.num_events else events:
         if context is not leaf:
             leaf = context
-            assert event.kind.new_values is not None
             values = event.kind.new_values(context, is_question)
             updates.append((context, values))
         status = call_handler(context, event, values)

@@ -161,17 +161,20 @@ class _Writer:
 
     def _given_value(self, kind: Any, given: Any, is_checked: bool) -> Any:
         if isinstance(kind, types.BaseTuple):
-            b, elements = self._builder, tuple(kind)
-            pointer = b.inttoptr(given, _BYTE_P)
-            size = b.call(self._function("PyTuple_Size", _INT, _BYTE_P), [pointer])  # -1 if it is no tuple
-            with self._unlikely(b.icmp_signed("!=", size, _INT(len(elements)))):
-                self._raise_type_error(f"{self._name}() takes a tuple of {len(elements)}.")
-            items = [self._load(given, TUPLE_ITEMS + 8 * i) for i in range(len(elements))]
-            values = [self._given_value(each, item, False) for each, item in zip(elements, items, strict=True)]
-            return self._context.make_tuple(b, kind, values)
+            return self._given_tuple(kind, given)
         if isinstance(kind, types.Array):
             return self._given_array(kind, given, is_checked)
         return self._given_record(kind, given) if isinstance(kind, types.Record) else self._given_number(kind, given)
+
+    def _given_tuple(self, kind: Any, given: Any) -> Any:
+        b, elements = self._builder, tuple(kind)
+        pointer = b.inttoptr(given, _BYTE_P)
+        size = b.call(self._function("PyTuple_Size", _INT, _BYTE_P), [pointer])  # -1 if it is no tuple
+        with self._unlikely(b.icmp_signed("!=", size, _INT(len(elements)))):
+            self._raise_type_error(f"{self._name}() takes a tuple of {len(elements)}.")
+        items = [self._load(given, TUPLE_ITEMS + 8 * i) for i in range(len(elements))]
+        values = [self._given_value(each, item, False) for each, item in zip(elements, items, strict=True)]
+        return self._context.make_tuple(b, kind, values)
 
     def _bound(self, kind: Any) -> Any:
         if isinstance(kind, types.BaseTuple):
