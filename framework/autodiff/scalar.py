@@ -16,6 +16,7 @@ NO_DERIVATIVES = np.zeros(0)
 NO_DERIVATIVES.setflags(write=False)
 
 _log = ELEMENTARY["log"].value
+_new: Any = object.__new__
 
 
 def _chained(a: float, da: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -62,8 +63,10 @@ def _function(name: str) -> Callable[[Any], AutoDiffXd]:
 
     def method(self: Any) -> AutoDiffXd:
         x = self._value
-        y = of_number(x)
-        return self._make(y, _chained(slope(OF_FLOATS, x, y), self._derivatives))
+        result = _new(AutoDiffXd)
+        result._value = y = of_number(x)
+        result._derivatives = _chained(slope(OF_FLOATS, x, y), self._derivatives)
+        return result
 
     return method
 

@@ -6,7 +6,9 @@ there is NaN, and evaluating it raises an error, as in Drake.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from merganser.framework.math.elementary import ELEMENTARY
@@ -32,11 +34,17 @@ _ELEMENTARY = {kind: ELEMENTARY[name] for name, kind in n.KIND_OF.items()}
 
 def _elementary_slope(node: Any) -> Any:
     """f'(u) of an elementary function f(u), as the table has it."""
-    from merganser.framework.symbolic import functions
+    of_expressions, expression_of = _symbols()
+    return _ELEMENTARY[type(node)].slope(of_expressions, expression_of(node.parts[0]), expression_of(node))._node
+
+
+@functools.cache
+def _symbols() -> tuple[Any, Callable[[Any], Any]]:
+    """What slopes are made of: functions of expressions, and the expression of a node, which import this module."""
     from merganser.framework.symbolic.expression import Expression
 
-    slope = _ELEMENTARY[type(node)].slope
-    return slope(functions, Expression._of(node.parts[0]), Expression._of(node))._node
+    methods = {name: getattr(Expression, function.method) for name, function in ELEMENTARY.items()}
+    return SimpleNamespace(reciprocal=lambda x: 1.0 / x, **methods), Expression._of
 
 
 def _by_order(a: Any, b: Any, if_greater: Any, if_less: Any) -> Any:

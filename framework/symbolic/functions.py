@@ -34,11 +34,6 @@ atan2 = arctan2 = _function("arctan2")
 max, min, pow = map(_function, ("max", "min", "pow"))
 
 
-def reciprocal(x: Expression) -> Expression:
-    """1 / x, for slopes of elementary functions (math/elementary.py)."""
-    return 1.0 / x
-
-
 @also_named(e="x")
 def isnan(x: Any) -> Formula:
     """The formula that x is NaN."""

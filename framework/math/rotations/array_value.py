@@ -9,6 +9,8 @@ import numpy as np
 from merganser.framework.core.scalars.scalars import cast, scalar_of_array
 from merganser.framework.math._scalars import cast_entries
 
+_new: Any = object.__new__
+
 
 class ArrayValue:
     """Abstract: a value that consists of arrays, which are not written once it has them, or of scalars.
@@ -25,7 +27,7 @@ class ArrayValue:
 
     @classmethod
     def _of_parts(cls, *parts: Any) -> Self:
-        self = cls.__new__(cls)
+        self = _new(cls)
         for name, part in zip(cls._PARTS, parts):
             setattr(self, name, part)
         return self
@@ -34,7 +36,11 @@ class ArrayValue:
         return self._of_parts(*self._parts())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self._of_parts(*(part.copy() if isinstance(part, np.ndarray) else part for part in self._parts()))
+        copied = _new(type(self))
+        for name in self._PARTS:
+            part = getattr(self, name)
+            setattr(copied, name, part.copy() if type(part) is np.ndarray else part)
+        return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._of_parts, tuple(self._parts())
