@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from merganser.framework import Context, InputPort, InputPortSelection, PortDataType, System
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.core.context.native_code import may_compile
-from merganser.framework.core.inside import linearized_dynamics, new_context
+from merganser.framework.core.inside import new_context
 
 Array = NDArray[np.float64]
 
@@ -119,7 +119,9 @@ class SystemDynamics:
         self._context.SetTimeStateAndParametersFrom(mine)
         self._system.FixInputPortsFrom(system, mine, self._context)
         self._port = None if port is None else self._system.get_input_port(port.get_index())
-        self._closed_form = None if self.is_discrete else linearized_dynamics(self._system, self._context, self._port)
+        self._closed_form = (
+            None if self.is_discrete else self._system._sys_linearized_dynamics(self._context, self._port)
+        )
         self._known: dict[tuple[float, bytes], tuple[Array, Array]] = {}
         self._given, self._time = mine, float(mine.get_time())
         self._tape: Any = None  # False if not available

@@ -8,7 +8,7 @@ from typing import Any
 
 from merganser.analysis.simulation.simulator import Simulator
 from merganser.framework import LeafContext
-from merganser.framework.core.inside import cache_entries, declared_events
+from merganser.framework.core.inside import declared_events
 
 
 def PrintSimulatorStatistics(simulator: Simulator) -> None:
@@ -44,7 +44,7 @@ def _calls_in_python(simulator: Simulator) -> list[str]:
         if not isinstance(context, LeafContext):
             continue
         leaf: Any = context.system
-        codes = [entry.native for entry in cache_entries(leaf)]
+        codes = [entry.native for entry in leaf._sys_cache_entries]
         for code in [*codes, *(event.native for _, event in declared_events(leaf, context))]:
             describe = getattr(code, "describe_calls", None)
             if describe is not None and (text := describe(context)):

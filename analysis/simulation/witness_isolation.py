@@ -39,8 +39,6 @@ from merganser.analysis.integrators import IntegratorBase
 from merganser.analysis.simulation.held_regions import HeldRegions
 from merganser.analysis.simulation.witness_dips import CurvePoint, lower_bound, lowest_time
 from merganser.framework import Context, LeafContext, System, WitnessFunction
-from merganser.framework.core.declarations.events import EventKind
-from merganser.framework.core.inside import active_witnesses
 
 if TYPE_CHECKING:
     from merganser.analysis.simulation.event_schedule import EventList
@@ -116,7 +114,7 @@ class WatchedWitness:
     def triggers_update(self) -> bool:
         """Whether its event can change the state."""
         declared = self.witness.declared
-        return declared is not None and declared.kind is not EventKind.PUBLISH
+        return declared is not None and declared.kind.changes_state
 
     def accumulation_time(self, scale: float) -> float | None:
         """The time [s] at which its triggers accumulate; None if they do not seem to.
@@ -264,7 +262,7 @@ class WitnessWatch:
 
     def _determine_active(self) -> None:
         self._active = []
-        for context, witness in active_witnesses(self._system, self._context):
+        for context, witness in self._system._sys_active_witnesses(self._context):
             if witness not in self._known:
                 self._known[witness] = WatchedWitness(self, context, witness)
             self._active.append(self._known[witness])
@@ -410,7 +408,6 @@ class WitnessWatch:
         The context comes back as it was, and what was current before and was not computed next to it is so again.
 
         Args:
-            watched: the functions.
             values: what they are now.
             shift: how far to go along the derivatives [s].
 

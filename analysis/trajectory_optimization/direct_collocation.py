@@ -53,7 +53,17 @@ class DirectCollocationConstraint(StackedEvaluator, Constraint):
         input_port_index: Any = InputPortSelection.kUseFirstInputIfItExists,
         assume_non_continuous_states_are_fixed: bool = False,
     ) -> None:
-        _require_continuous(system, context, assume_non_continuous_states_are_fixed)
+        system.ValidateContext(context)
+        where = f"DirectCollocation: system '{system.GetSystemPathname()}'"
+        if not context.num_continuous_states():
+            raise RuntimeError(f"{where} has no continuous state; for discrete systems there is DirectTranscription.")
+        num_discrete, num_abstract = context.num_discrete_state_groups(), context.num_abstract_states()
+        if (num_discrete or num_abstract) and not assume_non_continuous_states_are_fixed:
+            raise RuntimeError(
+                f"{where} has {num_discrete} groups of discrete and {num_abstract} abstract states beside its "
+                "continuous one. If the dynamics do not depend on them, pass "
+                "assume_non_continuous_states_are_fixed=True."
+            )
         self._dynamics = SystemDynamics(system, context, input_port_index, "DirectCollocation")
         n, m = self._dynamics.num_states, self._dynamics.num_inputs
         Constraint.__init__(self, 1 + 2 * (n + m), np.zeros(n), np.zeros(n))
@@ -184,16 +194,3 @@ class DirectCollocation(MultipleShooting):
         states = self.GetStateSamples(result)
         rates, _, _ = self._constraint.dynamics().at(np.vstack([states, self.GetInputSamples(result)]).T)
         return PiecewisePolynomial.CubicHermite(self.GetSampleTimes(result).tolist(), states, rates.T)
-
-
-def _require_continuous(system: System, context: Context, are_others_fixed: bool) -> None:
-    system.ValidateContext(context)
-    where = f"DirectCollocation: system '{system.GetSystemPathname()}'"
-    if not context.num_continuous_states():
-        raise RuntimeError(f"{where} has no continuous state; for discrete systems there is DirectTranscription.")
-    if not (are_others_fixed or (not context.num_discrete_state_groups() and not context.num_abstract_states())):
-        raise RuntimeError(
-            f"{where} has {context.num_discrete_state_groups()} groups of discrete and {context.num_abstract_states()} "
-            "abstract states beside its continuous one. If the dynamics do not depend on them, pass "
-            "assume_non_continuous_states_are_fixed=True."
-        )

@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 
 from merganser.framework.common.indices import InputPortSelection, OutputPortSelection
 from merganser.framework.core.context.context import Context
-from merganser.framework.core.declarations.events import EventKind, TriggerType
-from merganser.framework.core.declarations.execution import execute, of_kind, raise_if_failed
+from merganser.framework.core.declarations.events import TriggerType, UnrestrictedUpdateEvent
+from merganser.framework.core.declarations.execution import execute, periodic_discrete_updates, raise_if_failed
 from merganser.framework.core.declarations.ports import InputPort, OutputPort
 from merganser.framework.core.inside import declared_events, new_context, scalar_of
 from merganser.framework.core.system.system import System
@@ -195,8 +195,8 @@ def _evaluate(
     y = _values(system, context, outputs)
     for rate in rates:
         _scatter(context, x[num_continuous:])
-        events = [at for at in _discrete_updates(system, context) if (at[1].period, at[1].offset) == rate]
-        raise_if_failed(execute(events, EventKind.DISCRETE_UPDATE), context)
+        updates = periodic_discrete_updates(system, context)
+        raise_if_failed(execute([at for at in updates if (at[1].period, at[1].offset) == rate]), context)
         parts.append(_discrete_state(context))
     return np.concatenate([*parts, y])
 
@@ -326,11 +326,6 @@ def _scatter(context: Context, x: Array) -> None:
         start += group.size()
 
 
-def _discrete_updates(system: System, context: Context) -> Any:
-    """The periodic discrete updates, each with the context of its leaf system."""
-    return of_kind(declared_events(system, context, TriggerType.kPeriodic), EventKind.DISCRETE_UPDATE)
-
-
 def _rates(system: System, context: Context) -> tuple[tuple[float, float], ...]:
     """Periods and offsets of the periodic discrete updates, each once."""
     path = system.GetSystemPathname()
@@ -339,9 +334,9 @@ def _rates(system: System, context: Context) -> tuple[tuple[float, float], ...]:
     if not context.num_discrete_state_groups():
         return ()
     periodic = declared_events(system, context, TriggerType.kPeriodic)
-    if any(event.kind is EventKind.UNRESTRICTED_UPDATE for _, event in periodic):
+    if any(event.kind is UnrestrictedUpdateEvent for _, event in periodic):
         raise RuntimeError(f"System '{path}' has periodic unrestricted updates and cannot be linearized.")
-    return tuple(sorted({(event.period, event.offset) for _, event in _discrete_updates(system, context)}))
+    return tuple(sorted({(event.period, event.offset) for _, event in periodic_discrete_updates(system, context)}))
 
 
 def _require_one_kind_of_state(system: System, context: Context) -> None:

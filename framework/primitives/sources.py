@@ -7,7 +7,7 @@ TrajectorySource: gives the value of a trajectory, and its derivatives, at the c
 SharedPointerSystem: keeps an object alive for as long as the Diagram it is in.
 
 Signals of time: clock, step, ramp, pulses, sawtooth, chirp. Where a signal jumps or has a corner at known times,
-integrators stop there (`declare_breaks`). Signals that repeat themselves without end know when their present period
+integrators stop there (`_sys_breaks`). Signals that repeat themselves without end know when their present period
 began: a discrete state, which an event changes at that time.
 """
 
@@ -25,7 +25,6 @@ from merganser.framework.core.context.context import Context
 from merganser.framework.core.context.native_code import NativeCode, UpdatableCode
 from merganser.framework.core.declarations.native_function import copy, native
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
-from merganser.framework.core.inside import declare_breaks
 from merganser.framework.core.scalars.copying import Shared
 from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.core.system.leaf_system import LeafSystem
@@ -201,7 +200,7 @@ class TrajectorySource(LeafSystem):
         self._clamps = bool(zero_derivatives_beyond_limits)
         self._trajectory = self._checked_trajectory(trajectory)
         self._breaks: tuple[float, ...] | None = None
-        declare_breaks(self, self._break_times)
+        self._sys_breaks = self._break_times
         self._rows = self._trajectory.rows()
         size = self._rows * (self._order + 1)
         port = self.DeclareVectorOutputPort(kUseDefaultName, size, self._calc_output, {self.time_ticket()})
@@ -344,7 +343,7 @@ class Step(LeafSystem):
         start, before, after = vectors_of_one_size("Step", time=time, initial=initial, final=final)
         calc = jump.given(initial=before, final=after, start=start)
         self.DeclareVectorOutputPort(kUseDefaultName, start.size, calc)
-        declare_breaks(self, functools.partial(list, np.unique(start)))
+        self._sys_breaks = functools.partial(list, np.unique(start))
 
 
 class Ramp(LeafSystem):
@@ -361,7 +360,7 @@ class Ramp(LeafSystem):
         rise, start, before = vectors_of_one_size("Ramp", slope=slope, time=time, initial=initial)
         calc = line.given(initial=before, slope=rise, start=start)
         self.DeclareVectorOutputPort(kUseDefaultName, start.size, calc)
-        declare_breaks(self, functools.partial(list, np.unique(start)))
+        self._sys_breaks = functools.partial(list, np.unique(start))
 
 
 class Chirp(LeafSystem):

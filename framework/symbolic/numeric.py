@@ -44,10 +44,13 @@ def numeric_function(expressions: npt.NDArray[Any], variables: npt.NDArray[Any])
     return compute
 
 
-_CALLS = {
-    kind: kind.__name__.lower()
-    for kind in (n.Sin, n.Cos, n.Tan, n.Asin, n.Acos, n.Atan, n.Sinh, n.Cosh, n.Tanh, n.Exp, n.Log, n.Sqrt, n.Atan2)
-} | {n.Power: "pow", n.Abs: "abs", n.Maximum: "max", n.Minimum: "min"}
+_CALLS = {kind: name for name, kind in n.KIND_OF.items()} | {
+    n.Atan2: "atan2",
+    n.Power: "pow",
+    n.Abs: "abs",
+    n.Maximum: "max",
+    n.Minimum: "min",
+}
 _GLOBALS = {name: getattr(math, name, None) or getattr(builtins, name) for name in _CALLS.values()}
 
 

@@ -451,7 +451,7 @@ class Workspace:
             code = self.codes[kernel] = _float_codes[kernel]
             return code
         if self.dtype == np.complex128:
-            from merganser.framework.when_to_compile import may_use_compiled
+            from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 
             if may_use_compiled(kernel, len(self.topology), *arguments):
                 self.codes[kernel] = kernel

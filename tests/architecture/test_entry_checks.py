@@ -82,7 +82,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "framework.core.declarations.native_function": (BLOCKS, VECTORS, PORTS, PLANS),
     "framework.core.system.random_values": (GENERATORS,),
     "framework.native": (BLOCKS, VECTORS, PORTS, PLANS),
-    "framework._root.examples": (VECTORS, PORTS, PLANS),
+    "examples.plants": (VECTORS, PORTS, PLANS),
     "framework.optimization.solvers.damped_steps": (GAPS,),
     "framework.optimization.interior_point": (PROGRAMS,),
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),

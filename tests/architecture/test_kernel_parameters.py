@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = "framework", "geometry", "analysis", "multibody"
+PACKAGES = "framework", "geometry", "analysis", "multibody", "examples/plants"
 MOST = 12
 
 ALGORITHM = (

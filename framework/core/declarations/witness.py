@@ -88,17 +88,8 @@ class WitnessFunction:
             TypeError: what was computed is no number.
             RuntimeError: it is not finite.
         """
-        self._system.ValidateContext(context)
-        return self._value(context, *rate)
-
-    def should_trigger(self, w0: float, wf: float) -> bool:
-        """Whether it triggers if its value goes from w0 to wf."""
-        direction = self._direction_type
-        if w0 > 0.0:
-            return wf <= 0.0 and direction in _FROM_POSITIVE
-        return w0 < 0.0 <= wf and direction in _FROM_NEGATIVE
-
-    def _value(self, context: LeafContext, *rate: Any) -> float:
+        if getattr(context, "system", None) is not self._system:
+            self._system.ValidateContext(context)  # which says what it is instead
         try:
             result = self._calc(context, *rate)
         except Exception as error:
@@ -116,6 +107,13 @@ class WitnessFunction:
                 f"The {self.describe()} is {value} at time {context.store.flat.item(0)} s; it must be finite."
             )
         return value
+
+    def should_trigger(self, w0: float, wf: float) -> bool:
+        """Whether it triggers if its value goes from w0 to wf."""
+        direction = self._direction_type
+        if w0 > 0.0:
+            return wf <= 0.0 and direction in _FROM_POSITIVE
+        return w0 < 0.0 <= wf and direction in _FROM_NEGATIVE
 
     def describe(self) -> str:
         """Names the function and its system, for messages."""

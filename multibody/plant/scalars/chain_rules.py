@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.autodiff.blocks import refuse_counts
 from merganser.framework.native import Given, bind
-from merganser.framework.when_to_compile import may_use_compiled
+from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.configuration_derivatives import composite_dtype

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.autodiff.blocks import make_block, pack, values_and_gradient
 from merganser.framework.native import specialize
-from merganser.framework.when_to_compile import may_use_compiled
+from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 from merganser.multibody import kernels
 from merganser.multibody.contact.derivatives import (
     LaneForces,

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from merganser.framework.autodiff.blocks import find_block, refuse_counts, values_and_gradient
 from merganser.framework.core.scalars.scalars import ScalarArray
 from merganser.framework.native import specialize
-from merganser.framework.when_to_compile import may_use_compiled
+from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes, places_of
 from merganser.multibody.kernels.mobilizers import kinds_in

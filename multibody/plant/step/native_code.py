@@ -24,10 +24,10 @@ from merganser.framework.core.context.native_code import (
 from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.native import is_at_hand
+from merganser.framework.native.compiler.when_to_compile import OptionalCode, must_compile_here, want
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of, placed_beside
 from merganser.framework.native.operations.operations import caller_of
-from merganser.framework.when_to_compile import OptionalCode, must_compile_here, want
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
 from merganser.geometry.proximity.broad_phase import find_candidates
 from merganser.geometry.proximity.manifolds import contact_manifolds

@@ -15,10 +15,10 @@ from merganser.framework import CacheEntry
 from merganser.framework.core.context.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
 from merganser.framework.core.declarations.native_function import copy
 from merganser.framework.core.inside import derivatives_entry
+from merganser.framework.native.compiler.when_to_compile import OptionalCode
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
 from merganser.framework.primitives.discrete import difference_quotient
-from merganser.framework.when_to_compile import OptionalCode
 from merganser.multibody.dynamics.operation import ContactForcesRecord
 
 if TYPE_CHECKING:
