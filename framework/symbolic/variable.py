@@ -48,7 +48,14 @@ class Variable(Term):
     def _setup(self, name: str, type: VariableType, index: int | None) -> None:
         self._name, self._type = name, type
         self._index = new_number(type.value) if index is None else index
-        self._node = Symbol(self, self._index)
+
+    def __getattr__(self, name: str) -> Any:
+        """The symbol, made when a formula or a pickle first needs it: a program of matrices has variables without."""
+        if name != "_node":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        symbol = Symbol(self, self._index)
+        self._node = known(self._index) or symbol  # that of another thread, if it was first
+        return self._node
 
     @classmethod
     def _restored(cls, name: str, type: VariableType, index: int) -> Variable:
@@ -58,7 +65,8 @@ class Variable(Term):
             return symbol.variable
         self = cls.__new__(cls)
         self._setup(name, type, index)
-        return self
+        restored: Variable = self._node.variable  # of another thread, if it was first
+        return restored
 
     def get_id(self) -> int:
         """The number of the variable, different for all variables; variables are in its order: by type, then by age."""
@@ -91,6 +99,7 @@ class Variable(Term):
         return f"Variable('{self}', {self._type.name.replace('_', ' ').title()})"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        _ = self._node  # by which it is found when it is unpickled
         return Variable._restored, (self._name, self._type, self._index)
 
 
