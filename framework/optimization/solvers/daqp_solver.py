@@ -33,7 +33,7 @@ _A = ProgramAttribute
 # dense programs of up to 300 variables it solves all 3 to 90 times as fast as Clarabel; of predictive control, programs
 # of 62 variables 3 times, of 104 twice, of 244 half as fast; chains of 100 variables twice, of 300 a quarter as fast.
 # A solution cannot be interrupted: of large programs it may take more than 50 ms.
-_SMALL, _LARGE, _DENSE = 20_000, 100_000, 0.25
+SMALL, _LARGE, _DENSE = 20_000, 100_000, 0.25
 _FEW = 10  # variables, of which a solution is found before a guess is made use of
 _ROWS = ("linear_constraints", "linear_equality_constraints")
 _LISTS = ("linear_costs", "quadratic_costs", *_ROWS, "bounding_box_constraints")
@@ -85,8 +85,8 @@ class DaqpSolver(SolverInterface):
         """Whether the program is small, or not sparse: zeros take as long as other numbers."""
         n = prog.num_vars()
         size = n * (n + sum(rows._num_outputs for _, rows, _ in prog._placed(*_ROWS)))
-        if size <= _SMALL or size > _LARGE:
-            return size <= _SMALL
+        if size <= SMALL or size > _LARGE:
+            return size <= SMALL
         numbers = [each._entries for _, each, _ in prog._placed(*_ROWS)]
         numbers += [cost._Q for _, cost, _ in prog._placed("quadratic_costs")]
         return sum(map(np.count_nonzero, numbers)) >= _DENSE * size

@@ -359,7 +359,13 @@ class HPolyhedron(ConvexSet):
         return bounds
 
     def _is_empty(self) -> bool:
-        return self._dimension > 0 and self._b.size > 0 and super()._is_empty()
+        if self._dimension == 0 or self._b.size == 0:
+            return False
+        return self._feasible_point() is None
+
+    def _feasible_point(self) -> Array | None:
+        found = half_spaces.at_most(self._A, self._b).least(np.zeros(self._dimension))
+        return found.x if found.is_found(self._where("MaybeGetFeasiblePoint")) else None
 
     def _is_bounded(self) -> bool:
         return half_spaces.is_bounded(self._A, self._where("IsBounded")) or self.IsEmpty()

@@ -17,6 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects
+from merganser.framework.optimization.evaluators.cone_constraints import (
+    LinearMatrixInequalityConstraint,
+    LorentzConeConstraint,
+)
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization.sets.arguments import Array
 
@@ -101,3 +105,51 @@ class Placement(NamedTuple):
         n = M.shape[1]
         slopes, constants = self.combined(np.vstack((np.zeros(n), M)), np.concatenate(([1.0], m)))
         return [prog.AddLorentzConeConstraint(slopes, constants, self.variables)]
+
+
+class Recorder:
+    """What sets ask of a program, with numbers in place of variables: a tenth of the time of a program.
+
+    Attributes:
+        num_vars: how many variables there are.
+        rows: A, lower and upper bounds of linear constraints, and the numbers of their variables.
+        cones: all other constraints, and the numbers of their variables.
+    """
+
+    def __init__(self) -> None:
+        self.num_vars = 0
+        self.rows: list[tuple[Array, Array, Array, Any]] = []
+        self.cones: list[tuple[Any, Any]] = []
+
+    def NewContinuousVariables(self, rows: int, *more: Any) -> Any:
+        """Numbers of new variables, shape [rows], or [rows, columns] if the next argument is an integer."""
+        shape = (rows, more[0]) if more and isinstance(more[0], int) else (rows,)
+        first, self.num_vars = self.num_vars, self.num_vars + int(np.prod(shape))
+        return np.arange(first, self.num_vars).reshape(shape)
+
+    def AddLinearConstraint(self, A: Array, lb: Array, ub: Array, vars: Any) -> None:
+        """See MathematicalProgram; so the others."""
+        self.rows.append((A, lb, ub, vars))
+
+    def AddLinearEqualityConstraint(self, A: Array, b: Array, vars: Any) -> None:
+        self.rows.append((A, b, b, vars))
+
+    def AddBoundingBoxConstraint(self, lb: float, ub: float, vars: Any) -> None:
+        self.rows.append((np.eye(vars.size), np.full(vars.size, lb), np.full(vars.size, ub), vars))
+
+    def AddLorentzConeConstraint(self, A: Array, b: Array, vars: Any) -> None:
+        self.cones.append((LorentzConeConstraint(A, b), vars))
+
+    def AddLinearMatrixInequalityConstraint(self, F: list[Array], vars: Any) -> None:
+        self.cones.append((LinearMatrixInequalityConstraint(F), vars))
+
+    def linear(self) -> tuple[Array, Array, Array]:
+        """All rows: A, shape [rows, num_vars], lower and upper bounds."""
+        first, m = 0, sum(low.size for _, low, _, _ in self.rows)
+        A, lower, upper = np.zeros((m, self.num_vars)), np.empty(m), np.empty(m)
+        for slopes, low, high, columns in self.rows:
+            part = slice(first, first + low.size)
+            np.add.at(A[part].T, columns, slopes.T)
+            lower[part], upper[part] = low, high
+            first = part.stop
+        return A, lower, upper
