@@ -77,6 +77,10 @@ class ConvexSet(ABC):
     def _feasible_point(self) -> Array | None:
         return set_programs.feasible_point(self, self._where("MaybeGetFeasiblePoint"))
 
+    def _meets(self, other: ConvexSet, where: str) -> bool | None:
+        """Whether a vector is in both sets; None of kinds that one program for both decides as fast."""
+        return None
+
     def _contains(self, x: Array, tol: float) -> bool:
         return set_programs.distance_to(self, x, self._where("PointInSet")) <= tol
 
@@ -156,6 +160,10 @@ class ConvexSet(ABC):
         same_dimension(where, self._dimension, other)
         if self._dimension == 0:
             return not self.IsEmpty() and not other.IsEmpty()
+        for a, b in ((self, other), (other, self)):
+            meets = a._meets(b, where)
+            if meets is not None:
+                return meets
         return set_programs.feasible_point(self, where, other) is not None
 
     def PointInSet(self, x: Any, tol: float = 1e-8) -> bool:

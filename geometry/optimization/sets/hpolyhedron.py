@@ -363,6 +363,12 @@ class HPolyhedron(ConvexSet):
             return False
         return self._feasible_point() is None
 
+    def _meets(self, other: ConvexSet, where: str) -> bool | None:
+        if not isinstance(other, HPolyhedron):
+            return None
+        both = half_spaces.at_most(np.concatenate((self._A, other._A)), np.concatenate((self._b, other._b)))
+        return both.least(np.zeros(self._dimension)).is_found(where)
+
     def _feasible_point(self) -> Array | None:
         found = half_spaces.at_most(self._A, self._b).least(np.zeros(self._dimension))
         return found.x if found.is_found(self._where("MaybeGetFeasiblePoint")) else None

@@ -34,6 +34,7 @@ class Placement(NamedTuple):
         c: shape [k].
         d: a number.
         variables: v, shape [k].
+        is_plain: whether y is v and s is 1.
     """
 
     A: Array
@@ -41,12 +42,13 @@ class Placement(NamedTuple):
     c: Array
     d: float
     variables: Objects
+    is_plain: bool = False
 
     @staticmethod
     def of_point(variables: Objects) -> Placement:
         """The variables themselves, in S."""
         n = variables.size
-        return Placement(np.eye(n), np.zeros(n), np.zeros(n), 1.0, variables)
+        return Placement(np.eye(n), np.zeros(n), np.zeros(n), 1.0, variables, True)
 
     def is_at_zero(self) -> bool:
         """Whether the scale is 0, so that y is to lie in the recession cone of S."""
@@ -70,6 +72,8 @@ class Placement(NamedTuple):
 
     def combined(self, M: Array, m: Array) -> tuple[Array, Array]:
         """M y + m s as slopes and constants of v, shapes [rows, k] and [rows]."""
+        if self.is_plain:
+            return M, m
         return M @ self.A + np.outer(m, self.c), M @ self.b + m * self.d
 
     def with_new(self, M: Array, m: Array, w: Objects, W: Array) -> tuple[Array, Array, Objects]:
@@ -112,7 +116,7 @@ class Recorder:
 
     Attributes:
         num_vars: how many variables there are.
-        rows: A, lower and upper bounds of linear constraints, and the numbers of their variables.
+        rows: A, lower and upper bounds of linear constraints, and the numbers of their variables, all different.
         cones: all other constraints, and the numbers of their variables.
     """
 
@@ -145,11 +149,10 @@ class Recorder:
 
     def linear(self) -> tuple[Array, Array, Array]:
         """All rows: A, shape [rows, num_vars], lower and upper bounds."""
-        first, m = 0, sum(low.size for _, low, _, _ in self.rows)
-        A, lower, upper = np.zeros((m, self.num_vars)), np.empty(m), np.empty(m)
+        A, parts, first = np.zeros((sum(row[1].size for row in self.rows), self.num_vars)), [], 0
         for slopes, low, high, columns in self.rows:
-            part = slice(first, first + low.size)
-            np.add.at(A[part].T, columns, slopes.T)
-            lower[part], upper[part] = low, high
-            first = part.stop
+            A[first : first + low.size, columns] = slopes
+            parts.append((low, high))
+            first += low.size
+        lower, upper = np.concatenate(parts, axis=1) if parts else np.zeros((2, 0))
         return A, lower, upper
