@@ -9,8 +9,7 @@ import numpy as np
 
 from merganser.framework.optimization.arrays import Objects, matrix, scalar
 from merganser.framework.optimization.programs.binding import Binding
-from merganser.geometry.optimization.sets import half_spaces
-from merganser.geometry.optimization.sets import half_spaces as inscribed
+from merganser.geometry.optimization.sets import half_spaces, inscribed
 from merganser.geometry.optimization.sets import sampling as hit_and_run
 from merganser.geometry.optimization.sets.arguments import (
     OF_SCENE,
