@@ -18,7 +18,13 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.program_constraints import square_root
-from merganser.framework.optimization.solvers.quadratic_form import LinearRows, OneSidedRows, QuadraticCosts, Triplets
+from merganser.framework.optimization.solvers.quadratic_form import (
+    LINEAR,
+    LinearRows,
+    OneSidedRows,
+    QuadraticCosts,
+    Triplets,
+)
 from merganser.framework.optimization.solvers.scales import balance, is_balanced, power_of_two
 
 
@@ -46,8 +52,20 @@ class Scaled:
     of_prices: Array
 
 
+_LARGE = 10_000  # entries of P and A
+_LISTS = (
+    "linear_costs", "quadratic_costs", "l2norm_costs", *LINEAR, "lorentz_cone_constraints",
+    "rotated_lorentz_cone_constraints", "quadratic_constraints", "positive_semidefinite_constraints",
+    "linear_matrix_inequality_constraints", "exponential_cone_constraints",
+)  # fmt: skip
+
+
 class ConicForm:
-    """A program in conic form; `duals` and `point` bring a solution of it back."""
+    """A program in conic form; `duals` and `point` bring a solution of it back.
+
+    Attributes:
+        solvers: what solvers have made of it for the next solution, by their options; who solves takes it out.
+    """
 
     def __init__(self, prog: MathematicalProgram) -> None:
         """Takes a program apart.
@@ -55,12 +73,10 @@ class ConicForm:
         Raises:
             ValueError: a quadratic cost was said to be convex and is not.
         """
-        self.prog = prog
+        self.prog, self.solvers = prog, dict[Any, Any]()
         self._num_vars = self.num_columns = prog.num_vars()
         self._cone_rows, costs = Triplets(), QuadraticCosts.of(prog)
-        self.linear = OneSidedRows(
-            LinearRows.of(prog, "linear_constraints", "linear_equality_constraints", "bounding_box_constraints")
-        )
+        self.linear = OneSidedRows(LinearRows.of(prog, *LINEAR))
         self.cones: list[Cone] = []
         self._cone_constants: list[Array] = []
         self._num_cone_rows = 0
@@ -70,6 +86,12 @@ class ConicForm:
         self.curvatures = costs.upper_triangle().compressed((self.num_columns, self.num_columns))
         self.q = np.concatenate((costs.f, np.ones(self.num_columns - self._num_vars)))
         self._assemble()
+
+    @classmethod
+    def of(cls, prog: MathematicalProgram) -> ConicForm:
+        """The form of a program; the same object as before, if its numbers are the same."""
+        form: ConicForm = prog._remembered(cls, prog._numbers(*_LISTS), lambda: cls(prog))
+        return form
 
     @cached_property
     def P(self) -> Any:
@@ -157,9 +179,19 @@ class ConicForm:
         constants = np.concatenate(([bound + 0.5, bound - 0.5], np.zeros(R.shape[0])))
         self._cone("lorentz", F, constants, places, binding, lambda z: np.array([-sign * (z[0] + z[1])]))
 
+    @property
+    def is_large(self) -> bool:
+        """Whether a solver may take more than 50 ms, so that it has to look for Ctrl-C."""
+        return self.slopes.data.size + self.curvatures.data.size > _LARGE
+
+    @cached_property
     def is_balanced(self) -> bool:
         """Whether a solver may take the program as it is, see scales.py."""
         return is_balanced((self.slopes,), self.b, np.concatenate((self.q, self.curvatures.data)))
+
+    def as_it_is(self) -> Scaled:
+        """The program in its own units."""
+        return Scaled(self.curvatures, self.q, self.slopes, self.b, np.ones(1), np.ones(1))
 
     def balanced(self, sizes: Array | None = None) -> Scaled:
         """The same program in other units; `sizes` of variables are kept, if they are known."""

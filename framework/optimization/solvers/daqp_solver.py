@@ -175,7 +175,7 @@ def _central_prices(prog: MathematicalProgram, guess: Array, options: SolverOpti
     if not ClarabelSolver().available():
         return {}
     outcome = ClarabelSolver()._solve(prog, guess, options)
-    return dict(outcome.duals) if outcome.result is SolutionResult.kSolutionFound else {}
+    return outcome.prices() if outcome.result is SolutionResult.kSolutionFound else {}
 
 
 def _bounds(lower: Array, low: Array, upper: Array, high: Array) -> tuple[Array, Array, Any]:

@@ -17,6 +17,7 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 
+LINEAR = ("linear_constraints", "linear_equality_constraints", "bounding_box_constraints")
 _Index = npt.NDArray[np.intp]
 
 
