@@ -22,9 +22,9 @@ import numpy as np
 
 from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.forms.conic_form import ConicForm
 from merganser.framework.optimization.kinds import ProgramAttribute
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.solvers.conic_form import ConicForm
 
 _A = ProgramAttribute
 _TAKEN = {

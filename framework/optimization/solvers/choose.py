@@ -12,6 +12,7 @@ from merganser.framework.optimization.programs.result import MathematicalProgram
 from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver
 from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver
 from merganser.framework.optimization.solvers.equality_solvers import EqualityConstrainedQPSolver, LinearSystemSolver
+from merganser.framework.optimization.solvers.first_order_solvers import OsqpSolver, ScsSolver
 from merganser.framework.optimization.solvers.highs_solver import HighsSolver
 from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
 from merganser.framework.optimization.solvers.lemke_solver import MobyLcpSolver, UnrevisedLemkeSolver
@@ -22,8 +23,6 @@ from merganser.framework.optimization.solvers.other_solvers import (
     IpoptSolver,
     MosekSolver,
     NloptSolver,
-    OsqpSolver,
-    ScsSolver,
     SnoptSolver,
 )
 from merganser.framework.optimization.solvers.outer_approximation_solver import OuterApproximationSolver

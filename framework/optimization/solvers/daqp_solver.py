@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.forms import dense_programs
+from merganser.framework.optimization.forms.dense_programs import DenseProgram, sense_of_rows
+from merganser.framework.optimization.forms.quadratic_form import BoxPrices, LinearRows, QuadraticCosts
+from merganser.framework.optimization.forms.scales import has_rows_and_columns_of_one
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.solvers import dense_programs
 from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver, convexity_objection
-from merganser.framework.optimization.solvers.dense_programs import DenseProgram, sense_of_rows
 from merganser.framework.optimization.solvers.highs_solver import HighsSolver
 from merganser.framework.optimization.solvers.judgement import box_of, keeps_constraints
-from merganser.framework.optimization.solvers.quadratic_form import BoxPrices, LinearRows, QuadraticCosts
-from merganser.framework.optimization.solvers.scales import has_rows_and_columns_of_one
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_installed
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 

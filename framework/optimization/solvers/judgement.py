@@ -17,10 +17,10 @@ import numpy as np
 
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.evaluators.function_evaluators import ExpressionConstraint, ExpressionCost
+from merganser.framework.optimization.forms.quadratic_form import LINEAR, LinearRows, joined, places_of_boxes
 from merganser.framework.optimization.interior_point.form import nearby
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.program_bindings import CONSTRAINTS, COSTS
-from merganser.framework.optimization.solvers.quadratic_form import LINEAR, LinearRows, joined, places_of_boxes
 
 KEPT = 1e-6  # tolerance of (1)
 _LEAST_UNIT = 1e-3

@@ -24,6 +24,8 @@ import numpy as np
 
 from merganser.framework.common.interruptible import interruptible
 from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.forms.conic_form import ConicForm
+from merganser.framework.optimization.forms.scales import power_of_two
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.clarabel_solver import (
@@ -34,10 +36,8 @@ from merganser.framework.optimization.solvers.clarabel_solver import (
     convexity_objection,
     solved,
 )
-from merganser.framework.optimization.solvers.conic_form import ConicForm
 from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver
 from merganser.framework.optimization.solvers.judgement import box_of, is_solution
-from merganser.framework.optimization.solvers.scales import power_of_two
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 

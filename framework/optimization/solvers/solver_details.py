@@ -1,6 +1,6 @@
-"""Solver details under pydrake's names, as far as the solver that ran in place of pydrake's knows them.
+"""Solver details under pydrake's names, of solvers that run in place of pydrake's.
 
-`by` has the details of that solver; numbers that only the other one would know are NaN.
+`by` has the details of the solver that ran. Where that has no prices, as without a solution, these alone are given.
 """
 
 from __future__ import annotations
@@ -76,6 +76,10 @@ class Run:
 @dataclass(eq=False)
 class _Details:
     by: Any = field(default=None, kw_only=True)
+
+    def is_known(self) -> bool:
+        """Whether there are all arrays."""
+        return not any(isinstance(each, np.ndarray) and np.isnan(each).any() for each in vars(self).values())
 
 
 @dataclass(eq=False)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from merganser.framework.optimization.forms.dense_programs import FOUND, DenseProgram
 from merganser.framework.optimization.kinds import SolutionResult
-from merganser.framework.optimization.solvers.dense_programs import FOUND, DenseProgram
 from merganser.geometry.optimization.sets.arguments import Array, points_of, same_dimension
 from merganser.geometry.optimization.sets.set_programs import UNBOUNDED, LinearProgram, extremes, is_small
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from merganser.framework.optimization.solvers.dense_programs import FOUND, SETTINGS, DenseProgram
+from merganser.framework.optimization.forms.dense_programs import FOUND, SETTINGS, DenseProgram
 from merganser.geometry.optimization.sets.arguments import Array
 from merganser.geometry.optimization.sets.set_programs import is_small
 

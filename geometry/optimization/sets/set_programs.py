@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from merganser.framework.optimization.forms.dense_programs import FOUND, INFEASIBLE, DenseProgram
+from merganser.framework.optimization.forms.scales import has_rows_and_columns_of_one
 from merganser.framework.optimization.kinds import SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.choose import Solve
 from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver
 from merganser.framework.optimization.solvers.daqp_solver import SMALL
-from merganser.framework.optimization.solvers.dense_programs import FOUND, INFEASIBLE, DenseProgram
-from merganser.framework.optimization.solvers.scales import has_rows_and_columns_of_one
 from merganser.framework.optimization.solvers.solver import is_installed
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 from merganser.geometry.optimization.sets.arguments import Array

@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array
-from merganser.framework.optimization.programs.binding import Binding
-from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.programs.program_constraints import square_root
-from merganser.framework.optimization.solvers.quadratic_form import (
+from merganser.framework.optimization.forms.quadratic_form import (
     LINEAR,
     LinearRows,
     OneSidedRows,
     QuadraticCosts,
     Triplets,
 )
-from merganser.framework.optimization.solvers.scales import balance, is_balanced, power_of_two
+from merganser.framework.optimization.forms.scales import balance, is_balanced, power_of_two, unit_of_cost
+from merganser.framework.optimization.programs.binding import Binding
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.programs.program_constraints import square_root
 
 
 @dataclass
@@ -209,8 +209,7 @@ class ConicForm:
         right = right[right > 0.0]
         D = D * float(power_of_two(np.exp(np.log(right).mean()))) if right.size else D
         q, P = D * self.q, diags(D) @ self.P @ diags(D)
-        cost = max(float(np.abs(q).max(initial=0.0)), float(np.abs(P.data).max(initial=0.0)))
-        k = float(power_of_two(np.array(1.0 / cost))) if cost else 1.0
+        k = unit_of_cost(np.concatenate((q, P.data)))
         return Scaled((k * P).tocsc(), k * q, (diags(R) @ self.A @ diags(D)).tocsc(), R * self.b, D, R / k)
 
     def point(self, x: Array) -> Array:
@@ -231,6 +230,11 @@ def _matrix_dual(z: Array) -> Array:
     """The lower triangle of a matrix, column by column, of the upper one, weighted off the diagonal."""
     _, _, weights, order = _triangle(int((np.sqrt(8 * z.size + 1) - 1) / 2))
     return np.asarray((z / weights)[order])
+
+
+def lower_triangle(size: int) -> Any:
+    """The order in which rows of a matrix are its lower triangle, column by column."""
+    return _triangle(size)[3]
 
 
 @lru_cache(maxsize=64)

@@ -137,6 +137,12 @@ class LinearRows:
         """A as an array."""
         return self.below_identity()[self.shape[1] :]
 
+    def csc(self) -> Any:
+        """A as a scipy.sparse.csc_matrix."""
+        entries = Triplets()
+        entries.add(self.rows, self.columns, self.values)
+        return entries.csc(self.shape)
+
     def below_identity(self) -> Array:
         """[I; A] as an array."""
         m, n = self.shape
