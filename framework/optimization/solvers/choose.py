@@ -158,7 +158,7 @@ def SolveInParallel(
     guesses = each(None if initial_guesses is None else list(initial_guesses), "guesses")
     tasks = list(zip(progs, guesses, each(solver_options, "options"), ids))
     given = parallelism if isinstance(parallelism, Parallelism) else Parallelism(parallelism)
-    if given.num_threads() < 2 or not all(program.IsThreadSafe() for program in progs):
+    if min(given.num_threads(), count) < 2 or not all(program.IsThreadSafe() for program in progs):
         return [_solved(*task) for task in tasks]
     from concurrent.futures import ThreadPoolExecutor
 

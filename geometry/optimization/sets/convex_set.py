@@ -29,6 +29,14 @@ _SCALINGS = {
 }
 
 
+def _copied(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_copied(each) for each in value]
+    if isinstance(value, ConvexSet):
+        return value.Clone()
+    return value if isinstance(value, (np.ndarray, int, float, type(None))) else copy.deepcopy(value)
+
+
 class ConvexSet(ABC):
     """A closed convex set in the space of vectors of a size n, its ambient dimension.
 
@@ -324,8 +332,10 @@ class ConvexSet(ABC):
     # -- copies -----------------------------------------------------------------------------------------------------
 
     def Clone(self) -> ConvexSet:
-        """A copy of this set that shares nothing with it."""
-        return copy.deepcopy(self)
+        """A copy of this set, with copies of the sets that it is made of; arrays are shared, as they do not change."""
+        clone = object.__new__(type(self))
+        vars(clone).update({name: _copied(value) for name, value in vars(self).items()})
+        return clone
 
     def __copy__(self) -> ConvexSet:
         return self.Clone()
