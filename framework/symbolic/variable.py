@@ -31,8 +31,9 @@ class Variable(Term):
     Copying gives the variable itself, and so does unpickling as long as it is in use in the process.
     """
 
-    __slots__ = ("__weakref__", "_index", "_name", "_type")
+    __slots__ = ("__weakref__", "_index", "_name", "_symbol", "_type")
     _type: VariableType
+    _symbol: Any
     Type = VariableType
 
     def __init__(self, name: str, type: VariableType = VariableType.CONTINUOUS) -> None:
@@ -46,16 +47,16 @@ class Variable(Term):
         self._setup(name, type, None)
 
     def _setup(self, name: str, type: VariableType, index: int | None) -> None:
-        self._name, self._type = name, type
+        self._name, self._type, self._symbol = name, type, None
         self._index = new_number(type.value) if index is None else index
 
-    def __getattr__(self, name: str) -> Any:
+    @property
+    def _node(self) -> Any:
         """The symbol, made when a formula or a pickle first needs it: a program of matrices has variables without."""
-        if name != "_node":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        symbol = Symbol(self, self._index)
-        self._node = known(self._index) or symbol  # that of another thread, if it was first
-        return self._node
+        if self._symbol is None:
+            symbol = Symbol(self, self._index)
+            self._symbol = known(self._index) or symbol  # that of another thread, if it was first
+        return self._symbol
 
     @classmethod
     def _restored(cls, name: str, type: VariableType, index: int) -> Variable:
