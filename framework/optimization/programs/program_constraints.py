@@ -49,6 +49,8 @@ def _are_formulas(value: Any) -> bool:
 
 
 def _are_expressions(value: Any) -> bool:
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return False
     return is_symbolic(value) or (
         isinstance(value, (list, tuple, np.ndarray)) and any(is_symbolic(each) for each in objects(value))
     )
