@@ -25,7 +25,7 @@ from merganser.framework.optimization.forms.quadratic_form import (
 from merganser.framework.optimization.forms.scales import balance, is_balanced, power_of_two, unit_of_cost
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.programs.program_constraints import square_root
+from merganser.framework.optimization.programs.program_constraints import root_of_form
 
 
 @dataclass
@@ -171,9 +171,7 @@ class ConicForm:
         if not np.isfinite(bound):
             self._duals.append((binding, 0, 0, lambda z: np.zeros(1)))
             return
-        R = square_root(
-            sign * constraint._Q, 1e-9 * float(np.abs(constraint._Q).max(initial=0.0)), "QuadraticConstraint"
-        )
+        R = root_of_form(sign * constraint._Q, "QuadraticConstraint")
         slope = -sign * constraint._b
         F = np.vstack((slope, slope, R))
         constants = np.concatenate(([bound + 0.5, bound - 0.5], np.zeros(R.shape[0])))

@@ -343,6 +343,17 @@ def square_root(Q: Array, tolerance: float, where: str) -> Array:
     return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)
 
 
+def root_of_form(Q: Array, where: str) -> Array:
+    """R with R'R = Q of a symmetric matrix, positive semidefinite but for rounding, whatever the units of variables.
+
+    Raises:
+        RuntimeError: Q has a negative eigenvalue.
+    """
+    sizes = np.sqrt(np.maximum(Q.diagonal(), 0.0))
+    sizes[sizes == 0.0] = 1.0
+    return square_root(Q / np.outer(sizes, sizes), 1e-9, where) * sizes
+
+
 def _symmetric(X: Any, where: str) -> Objects:
     entries = np.asarray(X, dtype=object)
     if entries.ndim != 2 or entries.shape[0] != entries.shape[1]:

@@ -31,7 +31,7 @@ from merganser.framework.optimization.evaluators.costs import (
     QuadraticCost,
 )
 from merganser.framework.optimization.evaluators.linear_constraints import LinearConstraint, LinearEqualityConstraint
-from merganser.framework.optimization.programs.program_constraints import square_root
+from merganser.framework.optimization.programs.program_constraints import root_of_form
 from merganser.geometry.optimization.sets.arguments import Array
 from merganser.geometry.optimization.sets.convex_set import ConvexSet
 from merganser.geometry.optimization.sets.placement import Placement, Recorder
@@ -140,7 +140,7 @@ def _of_quadratic(cost: QuadraticCost) -> Block:
         raise RuntimeError(f"GraphOfConvexSets: expected a convex cost; of {cost.get_description() or 'a cost'} Q has "
                            "a negative eigenvalue.")  # fmt: skip
     Q = cost.Q()
-    R = square_root(Q, 1e-9 * float(np.abs(Q).max(initial=0.0)), "GraphOfConvexSets")
+    R = root_of_form(Q, "GraphOfConvexSets")
     n, m = cost.num_vars(), R.shape[0]
     flow = np.eye(n + 2)[n]
     rest = np.concatenate((-cost.b(), [-cost.c(), 1.0]))

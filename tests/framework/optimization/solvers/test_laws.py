@@ -215,13 +215,13 @@ def test_other_solvers_find_the_same_optimum(kind: str, seed: int) -> None:
     }.get(kind, [ClarabelSolver(), InteriorPointSolver()])  # fmt: skip
     for solver in others:
         if solver.AreProgramAttributesSatisfied(prog):
-            assert solver.Solve(prog).get_optimal_cost() == pytest.approx(result.get_optimal_cost(), abs=1e-5)
+            assert solver.Solve(prog).get_optimal_cost() == pytest.approx(result.get_optimal_cost(), abs=5e-5)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kind", CONVEX)
 def test_first_order_solvers_find_the_same_optimum_and_prices(kind: str, seed: int) -> None:
-    solver: Any = OsqpSolver() if kind in ("LP", "QP") else ScsSolver()
+    solver: Any = OsqpSolver() if kind == "QP" else ScsSolver()
     if solver.MODULE == "osqp":
         pytest.importorskip("osqp", reason="runs the package osqp")
     else:
