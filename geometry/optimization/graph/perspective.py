@@ -52,8 +52,9 @@ class Block(NamedTuple):
 def blocks_of_set(set: ConvexSet) -> tuple[list[Block], int]:
     """y in s S as blocks of w = (y, s, new variables), and how many new variables there are."""
     n, recorder = set.ambient_dimension(), Recorder()
-    variables: Any = recorder.NewContinuousVariables(n + 1)
-    set._add(recorder, Placement(np.eye(n, n + 1), np.zeros(n), np.eye(n + 1)[n], 0.0, variables))
+    prog: Any = recorder
+    variables = prog.NewContinuousVariables(n + 1)
+    set._add(prog, Placement(np.eye(n, n + 1), np.zeros(n), np.eye(n + 1)[n], 0.0, variables))
     found = [(columns, block) for A, low, high, columns in recorder.rows for block in _blocks_of_rows(A, low, high)]
     found += [(columns, block) for cone, columns in recorder.cones for block in blocks_of_constraint(cone)]
     blocks = []

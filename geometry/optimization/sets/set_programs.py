@@ -113,7 +113,12 @@ class Points:
     @staticmethod
     def of(*sets: ConvexSet) -> Points:
         """A point that is in sets of one dimension n > 0."""
-        return Points(sets[0].ambient_dimension(), lambda prog, x: [_add_point(each, prog, x) for each in sets])
+
+        def add(prog: Any, x: Any) -> None:
+            for each in sets:
+                _add_point(each, prog, x)
+
+        return Points(sets[0].ambient_dimension(), add)
 
     def least(self, cost: Array | None = None) -> Least:
         """The least cost'x, or some x without a cost."""
