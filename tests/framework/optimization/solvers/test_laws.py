@@ -10,6 +10,7 @@ and so the cost of the dual program, which is a lower bound, is that of x.
 from __future__ import annotations
 
 import itertools
+import pickle
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,6 +28,7 @@ from merganser.framework.optimization import (
     OsqpSolver,
     ScsSolver,
     Solve,
+    SolveInParallel,
     SolverOptions,
 )
 
@@ -202,6 +204,41 @@ def test_the_optimum_does_not_depend_on_units_and_order(kind: str, seed: int) ->
         result = Solve(scaled.program()[0])
         assert result.is_success() and result.get_optimal_cost() / k == cost
         np.testing.assert_allclose(D * result.get_x_val(), x, atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", ["SOCP", "rotated", "exponential", "quadratic", "QP"])
+def test_a_program_that_is_solved_again_follows_its_numbers(kind: str) -> None:
+    first, second = Problem.random(kind, 0), Problem.random(kind, 0)
+    rng = np.random.default_rng(1)
+    second.c, second.high = rng.normal(size=second.c.size), second.high + 0.1
+    second.cones = [(cone, 0.9 * F, g + 0.01 * g) for cone, F, g in second.cones]
+    prog, bound = first.program()
+    before = Solve(prog)
+    assert before.get_optimal_cost() == Solve(prog).get_optimal_cost()  # to the last bit, of what was kept
+    if kind in ("QP", "quadratic"):
+        prog.quadratic_costs()[0].evaluator().UpdateCoefficients(second.Q, second.c)
+    else:
+        prog.linear_costs()[0].evaluator().UpdateCoefficients(second.c)
+    bound["A"].evaluator().UpdateUpperBound(second.high)
+    for (cone, F, g), binding in zip(second.cones, bound["cones"]):
+        if cone == "quadratic":
+            binding.evaluator().UpdateCoefficients(F, np.zeros(len(F)))
+            binding.evaluator().UpdateUpperBound(g)
+        else:
+            binding.evaluator().UpdateCoefficients(F, g)
+    after = Solve(prog)
+    assert after.get_optimal_cost() == pytest.approx(Solve(second.program()[0]).get_optimal_cost(), abs=1e-7)
+    assert abs(after.get_optimal_cost() - before.get_optimal_cost()) > 1e-3
+
+
+def test_kept_factors_are_of_one_thread_and_of_no_pickle() -> None:
+    prog, bound = Problem.random("SOCP", 0).program()
+    result = Solve(prog)
+    together = SolveInParallel([prog] * 20, parallelism=4)
+    assert {each.get_optimal_cost() for each in together} == {result.get_optimal_cost()}
+    copies = pickle.loads(pickle.dumps([prog, result, bound["cones"][0]]))
+    assert Solve(copies[0]).get_optimal_cost() == result.get_optimal_cost()
+    np.testing.assert_array_equal(copies[1].GetDualSolution(copies[2]), result.GetDualSolution(bound["cones"][0]))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
