@@ -7,6 +7,7 @@ the derivative of the least cost by b.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -17,6 +18,7 @@ import numpy as np
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.forms.quadratic_form import (
     LINEAR,
+    Compressed,
     LinearRows,
     OneSidedRows,
     QuadraticCosts,
@@ -53,29 +55,30 @@ class Scaled:
 
 
 _LARGE = 10_000  # entries of P and A
-_LISTS = (
-    "linear_costs", "quadratic_costs", "l2norm_costs", *LINEAR, "lorentz_cone_constraints",
-    "rotated_lorentz_cone_constraints", "quadratic_constraints", "positive_semidefinite_constraints",
-    "linear_matrix_inequality_constraints", "exponential_cone_constraints",
+_ROWS = (
+    "l2norm_costs", *LINEAR, "lorentz_cone_constraints", "rotated_lorentz_cone_constraints", "quadratic_constraints",
+    "positive_semidefinite_constraints", "linear_matrix_inequality_constraints", "exponential_cone_constraints",
 )  # fmt: skip
+_COSTS = ("linear_costs", "quadratic_costs")
 
 
 class ConicForm:
-    """A program in conic form; `duals` and `point` bring a solution of it back.
+    """A program in conic form, made by `of`; `duals` and `point` bring a solution of it back.
 
     Attributes:
+        curvatures, q: the costs, the former as arrays.
         solvers: what solvers have made of it for the next solution, by their options; who solves takes it out.
     """
 
-    def __init__(self, prog: MathematicalProgram) -> None:
-        """Takes a program apart.
+    curvatures: Compressed
+    q: Array
+    solvers: dict[Any, Any]
 
-        Raises:
-            ValueError: a quadratic cost was said to be convex and is not.
-        """
-        self.prog, self.solvers = prog, dict[Any, Any]()
+    def __init__(self, prog: MathematicalProgram) -> None:
+        """Takes a program apart, but for its costs."""
+        self.prog = prog
         self._num_vars = self.num_columns = prog.num_vars()
-        self._cone_rows, costs = Triplets(), QuadraticCosts.of(prog)
+        self._cone_rows = Triplets()
         self.linear = OneSidedRows(LinearRows.of(prog, *LINEAR))
         self.cones: list[Cone] = []
         self._cone_constants: list[Array] = []
@@ -83,14 +86,25 @@ class ConicForm:
         self._duals: list[tuple[Binding, int, int, Callable[[Array], Array]]] = []
         self._add_lengths()
         self._add_cones()
-        self.curvatures = costs.upper_triangle().compressed((self.num_columns, self.num_columns))
-        self.q = np.concatenate((costs.f, np.ones(self.num_columns - self._num_vars)))
         self._assemble()
 
     @classmethod
     def of(cls, prog: MathematicalProgram) -> ConicForm:
-        """The form of a program; the same object as before, if its numbers are the same."""
-        form: ConicForm = prog._remembered(cls, prog._numbers(*_LISTS), lambda: cls(prog))
+        """The form of a program; the same object as before, if its numbers are the same.
+
+        Raises:
+            ValueError: a quadratic cost was said to be convex and is not.
+        """
+        rows: ConicForm = prog._remembered("conic rows", prog._numbers(*_ROWS), lambda: cls(prog))
+        form: ConicForm = prog._remembered(cls, [rows, *prog._numbers(*_COSTS)], rows._with_costs)
+        return form
+
+    def _with_costs(self) -> ConicForm:
+        """The same rows, with the costs of the program."""
+        form, costs = copy.copy(self), QuadraticCosts.of(self.prog)
+        form.solvers = {}
+        form.curvatures = costs.upper_triangle().compressed((self.num_columns, self.num_columns))
+        form.q = np.concatenate((costs.f, np.ones(self.num_columns - self._num_vars)))
         return form
 
     @cached_property

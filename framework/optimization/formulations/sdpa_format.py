@@ -102,7 +102,7 @@ def GenerateSDPA(
             f"GenerateSDPA: the program has {kinds}; expected linear costs, and linear, Lorentz cone and positive "
             "semidefinite constraints."
         )
-    form = ConicForm(prog)
+    form = ConicForm.of(prog)
     problem = _rows_of(form)
     constant = sum(binding.evaluator().b() for binding in prog.linear_costs())
     B, d = form.A.toarray(), -form.q

@@ -162,7 +162,7 @@ def with_inexact_equations(prog: MathematicalProgram, tolerance: float) -> Outco
     import clarabel
     from scipy.sparse import vstack
 
-    form = ConicForm(prog)
+    form = ConicForm.of(prog)
     m = form.linear.num_equations
     E, others, e = form.A[:m], form.A[m:], form.b[:m]
     A, b = vstack((E, -E, others), format="csc"), np.concatenate((e + tolerance, tolerance - e, form.b[m:]))
