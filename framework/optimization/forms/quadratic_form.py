@@ -80,7 +80,7 @@ class Triplets:
 
     def compressed(self, shape: tuple[int, int]) -> Compressed:
         """The matrix, its entries column by column."""
-        if not self.rows:
+        if not any(map(np.size, self.values)):
             return Compressed(np.zeros(0), np.zeros(0, np.int32), np.zeros(shape[1] + 1, np.int32), shape)
         values, rows, columns = (joined(each) for each in (self.values, self.rows, self.columns))
         place = columns.astype(np.int64) * shape[0] + rows  # column by column
