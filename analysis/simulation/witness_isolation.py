@@ -21,15 +21,21 @@ and slopes of w at both ends has a minimum towards zero (witness_dips.py), on th
 dip, however narrow, of a function that has one turning point in the step, since its slopes then differ in sign. A
 function that turns more often than that may hide a dip. Slopes cost one evaluation of w a step, at a point next to the
 end of the step along its derivative; the end of one step is the start of the next.
+
+Blocks whose law has corners (PiecewiseBlock of framework/primitives) keep their regions for a whole step. They are
+those of the inputs where the step begins; at a border, those of the point next to it along the derivatives that these
+regions give. Where no regions lead to a point in them, the motion leads back to the border from either side: the
+simulation ends, with the name of the block.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import warnings
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,8 +43,9 @@ import numpy as np
 from merganser.analysis.integrators import IntegratorBase
 from merganser.analysis.simulation.witness_dips import CurvePoint, lower_bound, lowest_time
 from merganser.framework import Context, LeafContext, System, WitnessFunction
+from merganser.framework.core.context.derivatives import Evaluator
 from merganser.framework.core.declarations.events import EventKind
-from merganser.framework.core.inside import active_witnesses
+from merganser.framework.core.inside import active_witnesses, piecewise_leaves
 
 if TYPE_CHECKING:
     from merganser.analysis.simulation.event_schedule import EventList
@@ -54,6 +61,7 @@ _TRUNCATION = 0.2  # kappa_1 of ITP, for a bracket of length 1
 _ZENO_SHARE = 1e-9
 _NUM_TIMES_KEPT = 50
 _SLOPE_SHARE = 2.0**-20  # of a step, over which slopes are measured: rounding and curvature spoil six digits or less
+_NOISE = 16.0 * 2.0**-52  # changes of a signal by this share of it are rounding
 _STOPPED = 1e-9  # a function whose slope an update has reduced to this share is at rest
 _TINY = 1e-300  # means "just beyond zero"
 _MOST_GUESSES = 3  # trials where nothing but the cubic speaks for a minimum
@@ -70,6 +78,7 @@ class WatchedWitness:
     """A witness function, and its data in the simulation.
 
     Attributes:
+        watch: whose it is.
         context: of its leaf system.
         witness: the function.
         zero_band: values as small as this count as zero, because it has just triggered.
@@ -80,6 +89,7 @@ class WatchedWitness:
         slope_before: its slope [1/s] when it last triggered an update, before that.
     """
 
+    watch: WitnessWatch
     context: LeafContext
     witness: WitnessFunction
     zero_band: float = 0.0
@@ -91,7 +101,9 @@ class WatchedWitness:
 
     def value(self) -> float:
         """How far it is from its level now."""
-        return self.witness.CalcWitnessValue(self.context) - self.level
+        signal = self.witness.rate_of
+        rate = () if signal is None else (self.watch.rate_of(signal, self.context),)
+        return self.witness.CalcWitnessValue(self.context, *rate) - self.level
 
     def has_triggered(self, time: float, value: float) -> bool:
         """Whether it has triggered in this step by `time`, where it has this value."""
@@ -146,6 +158,12 @@ class WitnessWatch:
         self._known: dict[WitnessFunction, WatchedWitness] = {}
         self._active: list[WatchedWitness] = []
         self._slopes_at_end: tuple[float, np.ndarray, dict[WatchedWitness, float]] | None = None
+        self._pieces = piecewise_leaves(context)
+        of_regions, of_margins = zip(*(block.slots(leaf) for leaf, block in self._pieces)) if self._pieces else ((), ())
+        self._regions = Evaluator(context, [slot for slots in of_regions for slot in slots])
+        self._margins = Evaluator(context, of_margins)
+        self._shift = 0.0  # over which rates of change are measured [s]
+        self._chattering: System | None = None  # whose regions lead back to their border
         self.is_stale = True  # whether other witness functions may have come into effect
         self.triggered: list[WatchedWitness] = []  # those that have triggered where the last step ended
 
@@ -161,12 +179,25 @@ class WitnessWatch:
         for w, (zero_band, times, slope_before) in zip(self._active, kept, strict=True):
             w.zero_band, w.times, w.slope_before = zero_band, times.copy(), slope_before
 
+    def has_stopped(self) -> bool:
+        """Whether the last step ended at a trigger, or could not begin."""
+        return bool(self.triggered) or self._chattering is not None
+
     def is_accumulating(self) -> bool:
         """Whether a witness function has triggered that would trigger without end."""
-        return any(watched.accumulation_time(self.scale()) is not None for watched in self.triggered)
+        scale = self.scale()
+        return self._chattering is not None or any(w.accumulation_time(scale) is not None for w in self.triggered)
 
     def end_if_accumulating(self, status: SimulatorStatus) -> None:
         """Ends the advance where a witness function would trigger without end."""
+        if self._chattering is not None:
+            message = (
+                f"the inputs of system '{self._chattering.GetSystemPathname()}' would pass the same threshold to and "
+                "fro without end, since the motion leads back to it from either side; use a block with hysteresis, or "
+                "a smooth one"
+            )
+            status._stop(status.ReturnReason.kZenoBehavior, self._context.get_time(), self._chattering, message)
+            return
         for watched in self.triggered:
             end = watched.accumulation_time(self.scale())
             if end is not None and status.succeeded():
@@ -194,6 +225,22 @@ class WitnessWatch:
             return
         if self.is_stale:
             self._determine_active()
+        if self._pieces:
+            self._hold_regions(min(target - time, self._integrator.get_maximum_step_size()))
+            try:
+                if self._chattering is None:
+                    self._step(time, target)
+                    self._regions.update()
+                    for context, block in self._pieces:
+                        block.record(context)
+            finally:
+                for context, block in self._pieces:
+                    block.hold(context, None)
+        else:
+            self._step(time, target)
+
+    def _step(self, time: float, target: float) -> None:
+        """Takes the step of `step_towards`."""
         integrator, watched = self._integrator, self._active
         if not watched:
             integrator._step_towards(time, target)
@@ -236,10 +283,45 @@ class WitnessWatch:
         self._active = []
         for context, witness in active_witnesses(self._system, self._context):
             if witness not in self._known:
-                self._known[witness] = WatchedWitness(context, witness)
+                self._known[witness] = WatchedWitness(self, context, witness)
             self._active.append(self._known[witness])
         self._slopes_at_end = None
         self.is_stale = False
+
+    # ------------------------------------------------------------------ regions of blocks with corners
+
+    def _hold_regions(self, length: float) -> None:
+        """Decides in which regions the next step begins, and keeps these constant.
+
+        Args:
+            length: of the step, at most [s].
+        """
+        self._shift = _SLOPE_SHARE * length
+        self._chattering, pieces, blocks = None, self._pieces, {block for _, block in self._pieces}
+        self._regions.update()
+        for context, block in pieces:
+            block.record(context)
+        self._regions.update()
+        regions = [block.regions(context) for context, block in pieces]
+        tried: list[list[np.ndarray]] = []
+        while not any(_same(regions, before) for before in tried):
+            tried.append(regions)
+            for (context, block), held in zip(pieces, regions):
+                block.hold(context, held)
+            self._margins.update()
+            active = [w for w in self._active if w.context.system in blocks]
+            at_border = {w.context.system for w in active if w.value() <= w.zero_band}
+            if not at_border:
+                break
+            with self._next_to(self._shift) as is_possible:
+                self._regions.update()
+                ahead = [block.regions(context) for context, block in pieces] if is_possible else regions
+            regions = [new if block in at_border else old for (_, block), new, old in zip(pieces, ahead, regions)]
+        else:
+            if not _same(regions, tried[-1]):
+                changing = zip(pieces, regions, tried[-1])
+                self._chattering = next(block for (_, block), a, b in changing if not np.array_equal(a, b))
+        self._slopes_at_end = None  # functions are those of other regions
 
     # ------------------------------------------------------------------ one step
 
@@ -387,34 +469,52 @@ class WitnessWatch:
         Returns:
             By function; nan where it cannot be evaluated, which is no error, since the simulation may never come there.
         """
-        store, down, x = self._context.store, self._context.layout.down, self._x
+        slopes = dict.fromkeys(watched, math.nan)
         time = self._time()
         shift = (time + shift) - time
-        slopes = dict.fromkeys(watched, math.nan)
-        if shift == 0.0:  # less than time can resolve
-            return slopes
-        x_here = np.array(x)
+        with self._next_to(shift) as is_possible:
+            with contextlib.suppress(Exception):
+                self._margins.update()
+            for w, value in zip(watched, values, strict=True) if is_possible else ():
+                with contextlib.suppress(Exception):
+                    slopes[w] = (w.value() - value) / shift
+        return slopes
+
+    def rate_of(self, signal: Callable[[Any], Any], context: LeafContext) -> np.ndarray:
+        """The rate of change of a signal along the motion [1/s]; 0 where that is lost in rounding."""
+        here = np.array([value.real for value in signal(context)])
+        with self._next_to(self._shift) as is_possible:
+            ahead = np.array([value.real for value in signal(context)]) if is_possible else here
+        change = ahead - here
+        return np.where(np.abs(change) <= _NOISE * np.maximum(np.abs(ahead), np.abs(here)), 0.0, change / self._shift)
+
+    @contextlib.contextmanager
+    def _next_to(self, shift: float) -> Iterator[bool]:
+        """Puts the context further on along its derivatives by `shift` [s]; then it is as it was before.
+
+        Gives whether it could: not by less than time can resolve, or where there are no derivatives.
+        """
+        store, down, x, time = self._context.store, self._context.layout.down, self._x, self._time()
+        x_here, moved = np.array(x), down["time"] | down["xc"]
         try:
             step = shift * self._system.EvalTimeDerivatives(self._context).get_vector().value()
         except Exception:
-            return slopes
-        moved, before = down["time"] | down["xc"], store.invalid
+            shift = 0.0
+        if time + shift == time:
+            yield False
+            return
+        before = store.invalid
         try:
             store.invalid |= moved
             store.flat[0] = time + shift
             x += step
-            for w, value in zip(watched, values, strict=True):
-                try:
-                    slopes[w] = (w.value() - value) / shift
-                except Exception:
-                    continue
+            yield True
         finally:
             moved |= down["time"] | down["xc"]  # what was computed may have been seen to depend on more
             computed = (before | moved) & ~store.invalid
             store.invalid = (before & ~computed) | (computed & moved)
             store.flat[0] = time
             x[:] = x_here
-        return slopes
 
     # ------------------------------------------------------------------ isolation
 
@@ -483,6 +583,7 @@ class WitnessWatch:
         return _RESOLUTION * max(abs(times[-1]), abs(times[0]), times[-1] - times[0])
 
     def _values(self) -> list[float]:
+        self._margins.update()
         return [w.value() for w in self._active]
 
     def _go_to(self, time: float) -> None:
@@ -493,3 +594,7 @@ class WitnessWatch:
     def _return_to(self, time: float, x: np.ndarray) -> None:
         self._context.put_time(time)
         self._context.SetContinuousState(x)
+
+
+def _same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))

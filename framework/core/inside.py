@@ -108,6 +108,12 @@ def may_have_witnesses(system: System) -> bool:
     return system._may_have_witnesses()
 
 
+def piecewise_leaves(context: Context) -> list[tuple[LeafContext, Any]]:
+    """The blocks with regions (`PiecewiseBlock`) at or below a context, each with its own."""
+    blocks = [leaf.system for leaf in context.layout.leaves() if leaf.system._sys_is_piecewise]
+    return [(context.part_of(block), block) for block in blocks]
+
+
 def active_witnesses(system: System, context: Context) -> list[ActiveWitness]:
     """The witness functions that count in the present state, each with the context of its leaf."""
     return system._active_witnesses(context)
