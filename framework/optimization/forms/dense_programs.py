@@ -18,34 +18,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.kinds import SolutionResult
 
 _EQUATION = 5  # the sense of rows that are active for good
 _LEFT = 1e-14  # the square of what rounding may leave of the gradient in (1), relative to its terms
 _LEAST_DISTANCE = 1e-6  # of rows of length 1 that no x keeps, relative to their limits
 _FEW = 10  # variables, of which a solution is found before a guess is made use of
 SETTINGS: dict[str, Any] = {"primal_tol": 1e-9, "eta_prox": 1e-9}  # 1e-6 each, unless an option says otherwise
-FOUND, INFEASIBLE, UNBOUNDED, LIMIT, IN_DOUBT = "found", "infeasible", "unbounded", "limit", "in doubt"
-_OUTCOMES = {-1: INFEASIBLE, -3: UNBOUNDED, -4: LIMIT, -7: LIMIT}
+_R = SolutionResult
+_OUTCOMES = {-1: _R.kInfeasibleConstraints, -3: _R.kUnbounded, -4: _R.kIterationLimit, -7: _R.kIterationLimit}
 
 
 class Answer(NamedTuple):
     """How DAQP ended.
 
     Attributes:
-        kind: FOUND or INFEASIBLE, proved; or IN_DOUBT.
+        result: kSolutionFound or kInfeasibleConstraints, proved; kSolverSpecificError where that is in doubt.
         x: the solution, or where rows are violated least, shape [n].
         cost: at x.
         prices: z of (1), of the bounds of the variables and then of the rows.
-        said: what DAQP says, FOUND to LIMIT.
+        said: what DAQP says.
         distance: of [x; A x] from its bounds; negative outside of them.
         exitflag, info: what daqp.solve returns.
     """
 
-    kind: str
+    result: SolutionResult
     x: Array
     cost: float
     prices: Array
-    said: str
+    said: SolutionResult
     distance: Array
     exitflag: int
     info: dict[str, Any]
@@ -80,11 +81,11 @@ class DenseProgram:
             x, value, flag, info = daqp.solve(*given, primal_start=guess, **settings)
             if flag <= 0:  # where the rows that the guess makes active depend on each other
                 x, value, flag, info = daqp.solve(*given, **settings)
-        z, said = info["lam"], FOUND if flag > 0 else _OUTCOMES.get(flag, IN_DOUBT)
-        if said is not FOUND:
-            nearest = self._nearest_where_infeasible() if said is INFEASIBLE else None
-            kind = IN_DOUBT if nearest is None else INFEASIBLE
-            return Answer(kind, x if nearest is None else nearest, value, z, said, x, flag, info)
+        z, said = info["lam"], _R.kSolutionFound if flag > 0 else _OUTCOMES.get(flag, _R.kSolverSpecificError)
+        if flag <= 0:
+            nearest = self._nearest_where_infeasible() if said is _R.kInfeasibleConstraints else None
+            result = said if nearest is not None else _R.kSolverSpecificError
+            return Answer(result, x if nearest is None else nearest, value, z, said, x, flag, info)
         n, Hx = x.size, self.H.dot(x)
         if self.is_linear and self.has_cost:
             x = self._at_bounds(x, z)
@@ -92,10 +93,10 @@ class DenseProgram:
         y = np.concatenate((x, self.A.dot(x)))
         distance = np.minimum(y - self.lower, self.upper - y)
         if not self.has_cost:
-            return Answer(FOUND, x, 0.0, np.zeros(z.size), said, distance, flag, info)
+            return Answer(said, x, 0.0, np.zeros(z.size), said, distance, flag, info)
         left = Hx + self.f + z[:n] + z[n:].dot(self.A)
         is_optimal = left.dot(left) <= _LEFT * (Hx.dot(Hx) + self.size_of_f)  # (1)
-        return Answer(FOUND if is_optimal else IN_DOUBT, x, value, z, said, distance, flag, info)
+        return Answer(said if is_optimal else _R.kSolverSpecificError, x, value, z, said, distance, flag, info)
 
     def _at_bounds(self, x: Array, z: Array) -> Array:
         """The solution of a linear program in a vertex to the last digits: DAQP approaches it by quadratic programs."""

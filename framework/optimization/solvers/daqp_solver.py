@@ -34,17 +34,10 @@ _A = ProgramAttribute
 # of 62 variables 3 times, of 104 twice, of 244 half as fast; chains of 100 variables twice, of 300 a quarter as fast.
 # A solution cannot be interrupted: of large programs it may take more than 50 ms.
 SMALL, _LARGE, _DENSE = 20_000, 100_000, 0.25
-_FEW = 10  # variables, of which a solution is found before a guess is made use of
 _ROWS = ("linear_constraints", "linear_equality_constraints")
 _LISTS = ("linear_costs", "quadratic_costs", *_ROWS, "bounding_box_constraints")
 _ROUNDING = 1e-12  # of rows
 _ACTIVE = 1e-9  # from bounds, where rows count as active
-_WITHOUT_MINIMUM = SolutionResult.kDualInfeasible, SolutionResult.kUnbounded
-_WITHOUT_SOLUTION = {
-    dense_programs.INFEASIBLE: SolutionResult.kInfeasibleConstraints,
-    dense_programs.UNBOUNDED: SolutionResult.kUnbounded,
-    dense_programs.LIMIT: SolutionResult.kIterationLimit,
-}
 
 
 @dataclass(eq=False)
@@ -101,15 +94,15 @@ class DaqpSolver(SolverInterface):
         own = options.of(self.NAME) if options.options else {}
         form: _DenseForm = prog._remembered(_DenseForm, prog._numbers(*_LISTS), lambda: _DenseForm(prog))
         if not form.is_balanced:
-            return self._confirmed(prog, guess, options, DaqpSolverDetails(0), "")
+            return self._confirmed(prog, guess, options, DaqpSolverDetails(0))
         answer = form.solve(guess, _settings(own) if own else dense_programs.SETTINGS)
         info, x = answer.info, answer.x
         details = DaqpSolverDetails(answer.exitflag, info["iterations"], info["setup_time"], info["solve_time"])
-        if answer.said == dense_programs.LIMIT and own:
+        if answer.said is SolutionResult.kIterationLimit and own:
             return Outcome(SolutionResult.kIterationLimit, x, details)
-        if answer.kind == dense_programs.INFEASIBLE:
+        if answer.result is SolutionResult.kInfeasibleConstraints:
             return Outcome(SolutionResult.kInfeasibleConstraints, x, details)
-        if answer.kind != dense_programs.FOUND or (
+        if answer.result is not SolutionResult.kSolutionFound or (
             np.count_nonzero(answer.distance < -_ROUNDING) and not keeps_constraints(prog, x, form.box)
         ):
             return self._confirmed(prog, guess, options, details, answer.said)
@@ -122,16 +115,16 @@ class DaqpSolver(SolverInterface):
         return Outcome(found, x, details, duals, is_judged=True, cost=form.cost(answer))
 
     def _confirmed(
-        self, prog: MathematicalProgram, guess: Array, options: SolverOptions, details: DaqpSolverDetails, said: str
-    ) -> Outcome:
+        self, prog: MathematicalProgram, guess: Array, options: SolverOptions, details: DaqpSolverDetails,
+        said: SolutionResult = SolutionResult.kSolverSpecificError,
+    ) -> Outcome:  # fmt: skip
         """The outcome of a second solver, in its name where it is another than that of DAQP."""
-        other = ClarabelSolver() if prog._bindings["quadratic_costs"] else HighsSolver()
+        other, kinds = ClarabelSolver() if prog._bindings["quadratic_costs"] else HighsSolver(), SolutionResult
         if not other.available():
-            result = _WITHOUT_SOLUTION.get(said, SolutionResult.kSolverSpecificError)
-            return Outcome(result, guess, details)
+            return Outcome(kinds.kSolverSpecificError if said is kinds.kSolutionFound else said, guess, details)
         outcome = other._solve(prog, guess, options)
-        if (said == dense_programs.INFEASIBLE and outcome.result is SolutionResult.kInfeasibleConstraints) or (
-            said == dense_programs.UNBOUNDED and outcome.result in _WITHOUT_MINIMUM
+        if (outcome.result is said is kinds.kInfeasibleConstraints) or (
+            said is kinds.kUnbounded and outcome.result in (said, kinds.kDualInfeasible)
         ):
             outcome.details = details
         else:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.optimization.forms.dense_programs import FOUND, DenseProgram
+from merganser.framework.optimization.forms.dense_programs import DenseProgram
 from merganser.framework.optimization.kinds import SolutionResult
 from merganser.geometry.optimization.sets.arguments import Array, points_of, same_dimension
 from merganser.geometry.optimization.sets.set_programs import UNBOUNDED, LinearProgram, extremes, is_small
@@ -54,9 +54,10 @@ def is_bounded(A: Array, where: str) -> bool:
         least = np.full(n + m, -np.inf)
         answer = DenseProgram(np.eye(n), -wished, rows, least, np.repeat((np.inf, 0.0), (n, m))).solve()
         length = float(np.linalg.norm(answer.x))
-        if answer.kind is FOUND and length <= _ZERO * max(1.0, float(np.linalg.norm(wished))):
+        is_found = answer.result is SolutionResult.kSolutionFound
+        if is_found and length <= _ZERO * max(1.0, float(np.linalg.norm(wished))):
             return True
-        if answer.kind is FOUND and length > _RAY and float((rows @ answer.x).max()) <= _ZERO * length:
+        if is_found and length > _RAY and float((rows @ answer.x).max()) <= _ZERO * length:
             return False
     multipliers = LinearProgram(A.T, np.zeros(n), np.zeros(n), np.ones(m), np.full(m, np.inf))
     return multipliers.least(np.zeros(m)).is_found(where)

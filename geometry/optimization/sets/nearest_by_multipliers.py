@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from merganser.framework.optimization.forms.dense_programs import FOUND, SETTINGS, DenseProgram
+from merganser.framework.optimization.forms.dense_programs import SETTINGS, DenseProgram
+from merganser.framework.optimization.kinds import SolutionResult
 from merganser.geometry.optimization.sets.arguments import Array
 from merganser.geometry.optimization.sets.set_programs import is_small
 
@@ -54,7 +55,8 @@ def nearest_in_half_spaces(A: Array, b: Array, W: Array, target: Array) -> Array
     upper = np.concatenate((np.full(n, np.inf), limits / size))
     rows = A @ back
     answer = DenseProgram(np.eye(n), np.zeros(n), rows, np.full(upper.size, -np.inf), upper).solve(None, _SETTINGS)
-    if answer.kind is not FOUND or answer.distance.min() < -_EXACT * max(1.0, float(np.abs(rows).max())):
+    is_found = answer.result is SolutionResult.kSolutionFound
+    if not is_found or answer.distance.min() < -_EXACT * max(1.0, float(np.abs(rows).max())):
         return None
     return target + size * (back @ answer.x)
 

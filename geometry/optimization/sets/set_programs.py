@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from merganser.framework.optimization.forms.dense_programs import FOUND, INFEASIBLE, DenseProgram
+from merganser.framework.optimization.forms.dense_programs import DenseProgram
 from merganser.framework.optimization.forms.scales import has_rows_and_columns_of_one
 from merganser.framework.optimization.kinds import SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
@@ -172,10 +172,10 @@ class LinearProgram:
         A, n, (lower, upper) = self.A, cost.size, self.bounds
         if self._is_small:
             answer = DenseProgram(None, cost, A, lower, upper).solve()
-            if answer.kind is FOUND and answer.distance.min(initial=0.0) >= -_OUTSIDE:
-                return Least(SolutionResult.kSolutionFound, answer.cost, answer.x)
-            if answer.kind is INFEASIBLE:
-                return Least(SolutionResult.kInfeasibleConstraints, np.inf, answer.x)
+            if answer.result is SolutionResult.kInfeasibleConstraints or (
+                answer.result is SolutionResult.kSolutionFound and answer.distance.min(initial=0.0) >= -_OUTSIDE
+            ):
+                return Least(answer.result, answer.cost, answer.x)
         prog = MathematicalProgram()
         x = prog.NewContinuousVariables(n, "x")
         prog.AddBoundingBoxConstraint(lower[:n], upper[:n], x)
