@@ -139,7 +139,6 @@ class DenseProgram:
         return x[:-1] if is_proved and is_far else None
 
 
-
 def sense_of_rows(lower: Array, upper: Array) -> Any:
     """Which rows are equations, as DAQP takes it."""
     return np.multiply(lower == upper, _EQUATION, dtype=np.intc)
