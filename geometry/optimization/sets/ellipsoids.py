@@ -134,7 +134,7 @@ def nearest_in_ellipsoid(axes: Array, radii: Array, offset: Array) -> Array:
     return np.asarray(axes @ p)
 
 
-_ROUNDING = 1e-12  # of squares of distances that are 1 where an ellipsoid touches a set
+_ROUNDING = 1e-9  # of squares of distances that are 1 where an ellipsoid touches a set
 _FORMS_OF_BALLS = {
     "empty": Form(),
     "ellipsoid": Form(("ellipsoid",), lambda first: hasattr(first, "MinimumUniformScalingToTouch")),

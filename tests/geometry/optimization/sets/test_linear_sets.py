@@ -110,6 +110,18 @@ def test_a_greatest_ellipsoid_is_that_of_its_image(seed: int) -> None:
     np.testing.assert_allclose(shape @ shape.T, E @ E.T, atol=1e-7)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_balls_meet_what_they_touch(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    box, direction = HPolyhedron.MakeUnitBox(3), rng.normal(size=3)
+    at = np.clip(3.0 * direction, -1.0, 1.0)  # on the surface; the box is where normal'x <= normal'at
+    normal = np.where(np.abs(at) == 1.0, at * rng.uniform(0.1, 1.0, 3), 0.0)
+    radius = rng.uniform(0.1, 2.0)
+    for distance, meets in ((radius, True), (radius + 1e-6, False), (radius - 1e-6, True)):
+        center = at + distance * normal / np.linalg.norm(normal)
+        assert Hyperellipsoid.MakeHypersphere(radius, center).IntersectsWith(box) is meets
+
+
 def test_copies_of_sets_go_their_own_way() -> None:
     box = HPolyhedron.MakeUnitBox(2)
     product = CartesianProduct([box, Hyperrectangle([0.0], [1.0])])
