@@ -106,9 +106,14 @@ class Points:
 
     def __init__(self, num: int, add: Callable[[Any, Any], object]) -> None:
         self._num, self._add, recorder = num, add, Recorder()
-        add(recorder, recorder.NewContinuousVariables(num))
-        self._rows = None if recorder.cones else LinearProgram(*recorder.linear())
         self._prog: MathematicalProgram | None = None
+        self._rows: LinearProgram | None = None
+        try:
+            add(recorder, recorder.NewContinuousVariables(num))
+        except (AttributeError, TypeError):  # of a user's set, which adds formulas
+            return
+        if not recorder.cones:
+            self._rows = LinearProgram(*recorder.linear())
 
     @staticmethod
     def of(*sets: ConvexSet) -> Points:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -114,12 +116,29 @@ def test_a_greatest_ellipsoid_is_that_of_its_image(seed: int) -> None:
 def test_balls_meet_what_they_touch(seed: int) -> None:
     rng = np.random.default_rng(seed)
     box, direction = HPolyhedron.MakeUnitBox(3), rng.normal(size=3)
-    at = np.clip(3.0 * direction, -1.0, 1.0)  # on the surface; the box is where normal'x <= normal'at
+    at = np.clip(1.5 * direction / np.abs(direction).max(), -1.0, 1.0)  # on the surface
     normal = np.where(np.abs(at) == 1.0, at * rng.uniform(0.1, 1.0, 3), 0.0)
     radius = rng.uniform(0.1, 2.0)
     for distance, meets in ((radius, True), (radius + 1e-6, False), (radius - 1e-6, True)):
         center = at + distance * normal / np.linalg.norm(normal)
         assert Hyperellipsoid.MakeHypersphere(radius, center).IntersectsWith(box) is meets
+
+
+class Between(ConvexSet):
+    """0 <= x <= 1, in a program's formulas."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def _add(self, prog: Any, place: Any) -> Any:
+        y = place.A @ place.variables + place.b
+        return np.empty(0, object), [prog.AddLinearConstraint(y[0] >= 0.0), prog.AddLinearConstraint(y[0] <= 1.0)]
+
+
+def test_sets_of_users_may_add_formulas() -> None:
+    mine = Between()
+    assert not mine.IsEmpty() and mine.IsBounded() and mine.PointInSet([0.5]) and not mine.PointInSet([1.5])
+    assert mine.IntersectsWith(Hyperrectangle([0.9], [3.0])) and not mine.IntersectsWith(Hyperrectangle([2.0], [3.0]))
 
 
 def test_copies_of_sets_go_their_own_way() -> None:
