@@ -61,6 +61,31 @@ def other_quadratic_programs(solvers: Any, size: int) -> Call:
     return call
 
 
+def lorentz_cones(solvers: Any) -> Call:
+    """Solve a program of ten variables in a box with three Lorentz cones again."""
+    rng, prog = np.random.default_rng(0), solvers.MathematicalProgram()
+    x = prog.NewContinuousVariables(10)
+    for _ in range(3):
+        F, b = rng.normal(size=(4, 10)), rng.normal(size=4)
+        prog.AddLorentzConeConstraint(F, b + [6.0, 0.0, 0.0, 0.0], x)
+    prog.AddBoundingBoxConstraint(-1.0, 1.0, x)
+    prog.AddLinearCost(rng.normal(size=10), x)
+    return lambda: solvers.Solve(prog).get_optimal_cost()
+
+
+def semidefinite_matrix(solvers: Any) -> Call:
+    """Solve a program of a matrix of 5 x 5 with three equations again."""
+    rng, prog = np.random.default_rng(0), solvers.MathematicalProgram()
+    X, lower = prog.NewSymmetricContinuousVariables(5), np.tril_indices(5)
+    prog.AddPositiveSemidefiniteConstraint(X)
+    twice = np.where(lower[0] == lower[1], 1.0, 2.0)
+    root, parts = rng.normal(size=(5, 5)), rng.normal(size=(3, 5, 5))
+    for part in parts + parts.transpose(0, 2, 1):
+        prog.AddLinearEqualityConstraint((twice * part[lower])[np.newaxis], [np.trace(part)], X[lower])
+    prog.AddLinearCost(twice * (root @ root.T)[lower], 0.0, X[lower])
+    return lambda: solvers.Solve(prog).get_optimal_cost()
+
+
 def raw_small_quadratic_program(size: int) -> Call:
     """The same by DAQP alone, from its matrices."""
     import daqp
@@ -187,6 +212,12 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         make = functools.partial(problem, mine, 7)
         peer = None if drake is None else functools.partial(problem, drake, 7)
         yield Row(f"quadratic program of 7 variables{what}", make, peer, 1000, tolerance=1e-6)
+    for name, make, calls in (
+        ("ten variables in three Lorentz cones, solved again", lorentz_cones, 100),
+        ("a semidefinite matrix of 5 x 5, solved again", semidefinite_matrix, 100),
+    ):
+        peer = None if drake is None else functools.partial(make, drake)
+        yield Row(name, functools.partial(make, mine), peer, calls, tolerance=1e-5)
     for name, make in (
         ("1000 linear constraints are added", added_constraints),
         ("1000 inequalities are written and added", added_formulas),

@@ -179,6 +179,9 @@ class _CostOfAffine(Cost):
         self._b = finite(vector(b, self._where(), "b", slopes.shape[0]), self._where(), "b")
         self._A = slopes
 
+    def _numbers(self) -> tuple[Any, ...]:
+        return self._A, self._b
+
     def b(self) -> Array:
         """The constants b of Ax + b, shape [m]."""
         return self._b.copy()

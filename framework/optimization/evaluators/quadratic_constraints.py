@@ -35,6 +35,9 @@ class QuadraticConstraint(AdjustableConstraint):
         form = matrix(Q, self._where(), "Q", slope.size, slope.size)
         self._Q, self._b, self._hessian_type = 0.5 * (form + form.T), slope, hessian_type
 
+    def _numbers(self) -> tuple[Any, ...]:
+        return self._Q, self._b, self._lower, self._upper
+
     def Q(self) -> Array:
         """The symmetric matrix, shape [n, n]."""
         return self._Q.copy()

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.forms.quadratic_form import BoxPrices
 from merganser.framework.optimization.interior_point.form import nearby
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.program_bindings import CONSTRAINTS, COSTS
 from merganser.framework.optimization.solvers.judgement import box_of, sizes_of, units
-from merganser.framework.optimization.solvers.quadratic_form import BoxPrices
 
 NARROW = 1e-2  # bounds that are nearer than this are as good as an equation, for a search
 _SMALL = 1e-3  # sizes of variables and rows below this, or above its inverse, are brought to 1

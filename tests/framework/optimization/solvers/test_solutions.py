@@ -93,6 +93,13 @@ def test_the_greatest_determinant_and_mean_under_a_trace(prog: MathematicalProgr
     means.AddMaximizeGeometricMeanCost(z, 2.0)
     means.AddLinearConstraint(np.array([[1.0, 2.0, 4.0]]), [-np.inf], [12.0], z)
     np.testing.assert_allclose(Solve(means).GetSolution(z), [4, 2, 1], atol=1e-3)
+    single = MathematicalProgram()
+    y = single.NewContinuousVariables(2)
+    single.AddMaximizeGeometricMeanCost(np.array([[1.0, 2.0]]), np.ones(1), y)
+    single.AddBoundingBoxConstraint(0.0, 1.0, y)
+    assert Solve(single).get_optimal_cost() == pytest.approx(-4.0)
+    with pytest.raises(ValueError, match="at least one entry of A x"):
+        single.AddMaximizeGeometricMeanCost(np.zeros((0, 2)), np.zeros(0), y)
 
 
 def test_the_sum_of_lengths_is_that_of_its_epigraph(prog: MathematicalProgram) -> None:
@@ -347,7 +354,8 @@ def test_only_neighbours_have_weight(is_logarithmic: bool) -> None:
         if is_logarithmic:
             AddLogarithmicSos2Constraint(prog, weights)
         else:
-            AddSos2Constraint(prog, weights, prog.NewBinaryVariables(4))
+            y = prog.NewBinaryVariables(4)
+            AddSos2Constraint(prog, weights, [1.0 - (1.0 - each) for each in y])  # expressions of variables, too
         prog.AddLinearEqualityConstraint(np.arange(5.0)[np.newaxis], [position], weights)
         prog.AddLinearCost(heights, weights)
         return Solve(prog).get_optimal_cost()

@@ -17,6 +17,7 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 
+LINEAR = ("linear_constraints", "linear_equality_constraints", "bounding_box_constraints")
 _Index = npt.NDArray[np.intp]
 
 
@@ -79,7 +80,7 @@ class Triplets:
 
     def compressed(self, shape: tuple[int, int]) -> Compressed:
         """The matrix, its entries column by column."""
-        if not self.rows:
+        if not any(map(np.size, self.values)):
             return Compressed(np.zeros(0), np.zeros(0, np.int32), np.zeros(shape[1] + 1, np.int32), shape)
         values, rows, columns = (joined(each) for each in (self.values, self.rows, self.columns))
         place = columns.astype(np.int64) * shape[0] + rows  # column by column
@@ -135,6 +136,12 @@ class LinearRows:
     def dense(self) -> Array:
         """A as an array."""
         return self.below_identity()[self.shape[1] :]
+
+    def csc(self) -> Any:
+        """A as a scipy.sparse.csc_matrix."""
+        entries = Triplets()
+        entries.add(self.rows, self.columns, self.values)
+        return entries.csc(self.shape)
 
     def below_identity(self) -> Array:
         """[I; A] as an array."""
