@@ -423,7 +423,7 @@ class Simulator(SimulatorSettings):
                 if self._publishes_every_step or self._monitor is not None:
                     self._look(status)
                 due.num_shown = due.num_monitored = due.num_steps
-                if watch is not None and watch.triggered:
+                if watch is not None and watch.has_stopped():
                     watch.end_if_accumulating(status)
             if outcome in _ENDS or status._reason is not _NONE_SO_FAR:
                 return

@@ -89,6 +89,12 @@ def declared_events(
     return system._declared_events(context) if trigger is None else system._events_with(context, trigger)
 
 
+def piecewise_leaves(context: Context) -> list[tuple[LeafContext, Any]]:
+    """The blocks with regions (`PiecewiseBlock`) at or below a context, each with its own."""
+    blocks = [leaf.system for leaf in context.layout.leaves() if leaf.system._sys_is_piecewise]
+    return [(context.part_of(block), block) for block in blocks]
+
+
 # ---------------------------------------------------------------------- contexts
 
 

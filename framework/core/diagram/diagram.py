@@ -124,7 +124,7 @@ class Diagram(System):
         """Returns the part of this Diagram's context that belongs to a system inside, at any depth."""
         self.ValidateContext(context)
         require_system(subsystem, self)
-        inside = context._part_of(subsystem)
+        inside = context.part_of(subsystem)
         if inside is None:
             raise ValueError(
                 f"System '{subsystem.GetSystemPathname()}' is not inside Diagram '{self.GetSystemPathname()}'."

@@ -79,6 +79,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     # Where in the continuous state there are quaternions of length 1, which integrators keep so.
     _sys_unit_quaternions: Sequence[int] = ()
     _sys_events: tuple[DeclaredEvent, ...] = ()
+    _sys_is_piecewise = False  # whether it has regions, as a PiecewiseBlock of framework/primitives has
     _sys_breaks: Callable[[], Sequence[float]] | None = None  # see inside.py
     _sys_constraints: tuple[SystemConstraint, ...] = ()
 

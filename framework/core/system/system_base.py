@@ -246,7 +246,7 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
                 f"The context given for system '{self.GetSystemPathname()}' is that of "
                 f"'{root_context.system.GetSystemPathname()}', a part of another one; pass the root context."
             )
-        context = root_context._part_of(self)
+        context = root_context.part_of(self)
         if context is None:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}' is not part of system "
