@@ -90,7 +90,7 @@ def declared_events(
 
 
 def piecewise_leaves(context: Context) -> list[tuple[LeafContext, Any]]:
-    """The blocks with regions (`PiecewiseBlock`) at or below a context, each with its own."""
+    """The blocks with regions (`StepBlock`) at or below a context, each with its own."""
     blocks = [leaf.system for leaf in context.layout.leaves() if leaf.system._sys_is_piecewise]
     return [(context.part_of(block), block) for block in blocks]
 

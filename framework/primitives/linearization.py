@@ -195,8 +195,8 @@ def _evaluate(
     y = _values(system, context, outputs)
     for rate in rates:
         _scatter(context, x[num_continuous:])
-        events = [at for at in periodic_discrete_updates(system, context) if (at[1].period, at[1].offset) == rate]
-        raise_if_failed(execute(events), context)
+        updates = periodic_discrete_updates(system, context)
+        raise_if_failed(execute([at for at in updates if (at[1].period, at[1].offset) == rate]), context)
         parts.append(_discrete_state(context))
     return np.concatenate([*parts, y])
 
