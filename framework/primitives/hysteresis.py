@@ -24,6 +24,7 @@ _SMALLEST = 1e-300  # a rate of zero is none of turning back
 _LONG_AGO = -1e200  # [s]
 
 
+
 @native
 def relay_state(u: Array, on: Array, off: Array, memory: Array, region: Array) -> None:
     """1 at or above the upper threshold, 0 at or below the lower one; between them as before."""
@@ -152,7 +153,9 @@ class Backlash(PiecewiseBlock):
 
 
 @native
-def limiter_state(u: Array, rising: Array, falling: Array, t: float, start: Array, since: Array, region: Array) -> None:
+def limiter_state(
+    u: Array, rising: Array, falling: Array, t: float, start: Array, since: Array, region: Array
+) -> None:
     """1 where y rises at its limit, -1 where it falls at its limit, 0 where it follows u."""
     for i in elements(region):
         high, low = start[i] + rising[i] * (t - since[i]), start[i] - falling[i] * (t - since[i])

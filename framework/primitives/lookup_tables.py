@@ -170,7 +170,9 @@ class LookupTable2D(LookupTableND):
         method, outside: see LookupTableND.
     """
 
-    def __init__(self, x: ArrayLike, y: ArrayLike, z: ArrayLike, method: str = "linear", outside: str = "clip") -> None:
+    def __init__(
+        self, x: ArrayLike, y: ArrayLike, z: ArrayLike, method: str = "linear", outside: str = "clip"
+    ) -> None:
         super().__init__([x, y], z, method, outside)
 
 

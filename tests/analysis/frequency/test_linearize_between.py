@@ -76,7 +76,9 @@ def test_ports_deep_inside_of_nested_diagrams():
     outer.get_input_port().FixValue(context, [0.0])
     motor = inner.GetSubsystemByName("motor")
     loop = OpenLoopAt(outer, context, motor.get_input_port())
-    np.testing.assert_allclose(FrequencyResponse(loop, omega=OMEGA).response[0, 0], 2.0 * motor_response(S), rtol=1e-10)
+    np.testing.assert_allclose(
+        FrequencyResponse(loop, omega=OMEGA).response[0, 0], 2.0 * motor_response(S), rtol=1e-10
+    )
     L = 2.0 * motor_response(S)
     difference = inner.GetSubsystemByName("difference").get_input_port(0)  # fed through the port of the inner diagram
     closed = FrequencyResponse(outer, context, OMEGA, difference, motor.get_output_port()).response[0, 0]
