@@ -1,6 +1,6 @@
 """The response of linear models to sine waves, and what follows from it: margins, damping, step responses.
 
-G(s) = C (s I - A)^-1 B + D,    s = j omega, or z = exp(j omega T) in discrete time      (1)
+    G(s) = C (s I - A)^-1 B + D,    s = j omega, or z = exp(j omega T) in discrete time      (1)
 """
 
 from __future__ import annotations
