@@ -42,8 +42,8 @@ _UPWARD = {  # what is left, to be handed in from above
     "framework/core/system/random_values.py": "native",  # where numpy keeps the words of a generator
 }
 # What the root module `merganser` gathers besides, and where its folders are (pyproject.toml).
-OF_ROOT = {"framework/_root": "merganser", "compat": "merganser.drake", "examples/plants": "merganser.examples"}
-FOLDERS = (*PACKAGES, "compat", "examples/plants")
+OF_ROOT = {"framework/_root": "merganser", "framework/_compat": "merganser.drake", "examples/plants": "merganser.examples"}
+FOLDERS = (*PACKAGES, "examples/plants")
 SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 
 
@@ -148,7 +148,7 @@ MAKERS_OF_INSTRUCTIONS = {"carray", "cgutils", "intrinsic", "ir", "Later"}  # of
 OUTSIDE_OF_NATIVE = [
     path
     for path in SOURCES
-    if not any(path.is_relative_to(ROOT / folder) for folder in ("framework/native", "framework/_root", "compat"))
+    if not any(path.is_relative_to(ROOT / folder) for folder in ("framework/native", "framework/_root", "framework/_compat"))
 ]
 
 
@@ -200,7 +200,7 @@ def test_no_folder_has_more_files_than_one_can_survey():
 
 def test_folders_of_tests_have_the_paths_of_what_they_test():
     tests = ROOT / "tests"
-    folders = [tests / name for name in (*PACKAGES, "compat")]
+    folders = [tests / name for name in PACKAGES]
     counts = collections.Counter(path.parent for folder in folders for path in folder.rglob("test_*.py"))
     assert [str(folder) for folder in counts if not (ROOT / folder.relative_to(tests)).is_dir()] == []
     assert [str(folder) for folder in counts if counts[folder] > _MOST_FILES] == []

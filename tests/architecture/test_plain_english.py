@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = "analysis", "compat", "docs", "examples", "findings", "framework", "geometry", "multibody", "tests"
+FOLDERS = "analysis", "docs", "examples", "findings", "framework", "geometry", "multibody", "tests"
 SUFFIXES = ".py", ".md", ".ipynb"
 MADE = "docs/api/", "docs/packages/"
 
