@@ -31,6 +31,7 @@ from merganser.multibody.dynamics.step_kernels import StepCode
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.layout import Elements, Positions, Scratch, Topology, Velocities
+from merganser.multibody.kernels.transmissions import Nodes, Transmissions
 
 # What StepResults.found holds.
 NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS = 0, 1, 2
@@ -64,7 +65,8 @@ class Actuators(NamedTuple):
     """The actuators, and the PD controllers that some of them have.
 
     Attributes:
-        driven: for each actuator, the velocity that it drives, shape [num_u].
+        driven: for each actuator, the velocity or transmission that it drives, shape [num_u]; here and below
+            transmissions are numbered behind all coordinates.
         limits: of the efforts, see ../kernels/actuators.py, shape [2 num_u].
         controlled: for each controller, its actuator, shape [num_controllers].
         mobods, positions, velocities: what each drives.
@@ -128,6 +130,7 @@ class ConstraintModel(NamedTuple):
         settings: record of settings_dtype.
         near_rigid_threshold: beta of contacts.
         constraint_rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
+        holds_transmissions: whether tendons or controllers along transmissions constrain every step.
         looks_ahead: whether steps see what the fastest body may meet within them, see contact/contact_pairs.py.
         drives: room for records of drive_dtype, one for each PD controller.
         room: of the solver, see layout.py.
@@ -141,6 +144,7 @@ class ConstraintModel(NamedTuple):
     settings: Settings
     near_rigid_threshold: float
     constraint_rows: ConstraintRecords
+    holds_transmissions: int
     looks_ahead: int
     drives: Drives
     room: Annotated[SolverWork, ONE_VALUE]
@@ -154,6 +158,7 @@ class Model(NamedTuple):
         is_continuous: whether it moves in continuous time, and not by steps.
         topology, parameters, gravity: of the bodies, see kernels/layout.py.
         elements, constants: force elements, see kernels/force_elements.py.
+        transmissions, nodes: see kernels/transmissions/records.py.
         pitches: which positions are pitch angles, whose cosines must not vanish.
         actuators: and their PD controllers.
         limits: of joints, records of limit_dtype.
@@ -172,6 +177,8 @@ class Model(NamedTuple):
     gravity: FloatsInContext
     elements: Elements
     constants: Annotated[Any, ArrayOf(layout.constant_dtype(), 1, True)]
+    transmissions: Transmissions
+    nodes: Nodes
     pitches: Integers
     actuators: Actuators
     limits: Limits
@@ -250,6 +257,8 @@ class Work(NamedTuple):
         feedforward: u_ff, shape [num_u].
         desired: q_d and v_d, and what is made of them, see ../kernels/actuators.py, shape [NUM_DESIRED_ROWS, num_u].
         u: what the actuators exert, shape [num_u].
+        lengths, rates, arms, forces: q, v and tau with those of transmissions behind them, and their moment arms; see
+            kernels/transmissions/motion.py. Empty without transmissions.
         drives, drive_values, drive_work, efforts: of the PD controllers, see kernels/actuators.py.
         multipliers: of constraints in continuous time.
     """
@@ -265,6 +274,10 @@ class Work(NamedTuple):
     feedforward: Floats
     desired: FloatTable
     u: Floats
+    lengths: Floats
+    rates: Floats
+    arms: FloatTable
+    forces: Floats
     drives: IntegerTable
     drive_values: FloatTable
     drive_work: FloatTable

@@ -1,6 +1,7 @@
 """The dynamics of a plant: one text, which Python runs as it stands, and the native plan compiled.
 
     controllers   u   = u_ff + Kp (q_d - q) + Kd (v_d - v), within the effort limits     kernels/actuators.py
+    transmissions lengths, rates and moment arms                          kernels/transmissions/motion.py
     forces        tau = B u + tau_applied + those of springs and their like, F_applied   kernels/force_elements.py
     deformables   free motion of each, contacts, and their part of the problem           deformable_step.py
     contacts      candidates, points, contact pairs            geometry/proximity, contact/contact_pairs.py
@@ -91,6 +92,10 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
     for n in range(model.pitches.shape[0]):
         if abs(math.cos(state.q[model.pitches[n]])) < SMALLEST_COSINE:
             return SINGULAR_PITCH
+    q, v, tau = state.q, state.v, work.tau
+    if model.transmissions.shape[0] > 0:
+        find_transmissions(model, state, work, position)
+        q, v, tau = work.lengths, work.rates, work.forces
     u = add_up_inputs(model, inputs, work)
     if actuators.controlled.shape[0] > 0:
         for n in range(len(inputs.desired)):
@@ -98,14 +103,19 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
             call_quiet_kernel(code.put_desired_state, (part.actuators, part.values, work.desired))
         why = call_kernel(code.efforts, (
             actuators.controlled, actuators.mobods, actuators.positions, actuators.velocities, actuators.p, actuators.d,
-            h, model.parameters, state.q, state.v, u, work.desired, work.u, work.drive_values,
+            h, model.parameters, q, v, u, work.desired, work.u, work.drive_values,
         ))  # fmt: skip
         if why != 0:
             return LOCKED if why == IS_LOCKED else BAD_INPUT
         u = work.u
     given = actuators.driven, actuators.limits, u, inputs.tau
-    if not call_asking_kernel(code.apply_actuation, (*given, work.u, work.tau)):
+    if not call_asking_kernel(code.apply_actuation, (*given, work.u, tau)):
         return BAD_INPUT
+    if model.transmissions.shape[0] > 0:
+        call_quiet_kernel(code.transmission_forces, (
+            model.transmissions, model.is_continuous, model.stiction_velocity, work.lengths, work.rates, work.arms,
+            work.forces, work.tau,
+        ))  # fmt: skip
     count = model.elements.shape[0]
     if count > 0:
         motion = state.q, state.v, position, work.velocity
@@ -121,6 +131,15 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
         dry = model.frictions, model.parameters, model.stiction_velocity
         call_quiet_kernel(code.joint_friction, (*dry, state.v, work.tau))
     return 0
+
+
+@device
+def find_transmissions(model: Model, state: State, work: Work, position: Any) -> None:
+    """Leaves in work.lengths, rates and arms how transmissions follow the coordinates."""
+    motion = state.q, state.v, position
+    call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *motion, work.velocity))
+    given = model.topology, model.transmissions, model.nodes, *motion
+    call_quiet_kernel(model.code.transmission_motion, (*given, work.lengths, work.rates, work.arms))
 
 
 @device
@@ -245,6 +264,7 @@ def _advance(
     if num_pairs < 0:
         return num_pairs
     always_holds = model.contact.constraint_rows.shape[0] + model.frictions.shape[0] > 0
+    always_holds = always_holds or model.contact.holds_transmissions > 0
     if deformables is not None:
         num_others = find_deformable_pairs(model, deformables, h, out)
         if num_others < 0:
@@ -558,7 +578,9 @@ def solve(
 def pose_problem(model: Model, state: State, h: float, work: Work, out: StepResults, num_pairs: int) -> None:
     """Leaves in `out.trees` and `out.problem` what constrains a step, whose free motion is in `out.x_next`."""
     contact, joints = model.contact, (model.limits, model.frictions)
-    sources = ConstraintSources(out.contact_pairs[:num_pairs], *joints, contact.constraint_rows, contact.drives)
+    transmissions = model.transmissions, work.lengths, work.arms
+    pairs = out.contact_pairs[:num_pairs]
+    sources = ConstraintSources(pairs, *joints, contact.constraint_rows, contact.drives, *transmissions)
     call_quiet_kernel(model.code.start_step, (
         contact.trees, model.parameters, h, contact.near_rigid_threshold, sources, work.drive_values,
         state.q, state.v, out.x_next, out.position, work.scratch, out.trees, out.problem,

@@ -32,6 +32,7 @@ from merganser.multibody.fem.newton import free_motion
 from merganser.multibody.fem.schur import couple_nodes, follow_nodes
 from merganser.multibody.kernels import actuators, checked_arrays
 from merganser.multibody.kernels.frames import geometry_poses
+from merganser.multibody.kernels.transmissions import transmission_forces, transmission_motion
 
 if TYPE_CHECKING:
     from merganser.multibody.dynamics.records import Model
@@ -56,6 +57,11 @@ class Plant(NamedTuple):
     def has_elements(self) -> bool:
         """Whether it has force elements."""
         return len(self.model.elements) > 0
+
+    @property
+    def has_transmissions(self) -> bool:
+        """Whether it has tendons or other transmissions."""
+        return len(self.model.transmissions) > 0
 
     @property
     def has_controllers(self) -> bool:
@@ -117,9 +123,11 @@ class StepCode(NamedTuple):
     # Forces:
     kinematics: Code = Use(
         kernels.kinematics,
-        lambda p: p.has_elements or p.constrains_steps or p.has_geometry or p.has_kinds or p.has_deformables,
+        lambda p: p.has_elements or p.has_transmissions or p.constrains_steps or p.has_geometry or p.has_kinds or p.has_deformables,
     )
     force_elements: Code = Use(kernels.force_elements, lambda p: p.has_elements)
+    transmission_motion: Code = Use(transmission_motion, lambda p: p.has_transmissions)
+    transmission_forces: Code = Use(transmission_forces, lambda p: p.has_transmissions)
     copy_actuation_input: Code = Use(actuators.copy_actuation_input, is_small=True)
     add_input: Code = Use(actuators.add_input, is_small=True)
     put_desired_state: Code = Use(actuators.put_desired_state, lambda p: p.has_controllers, is_small=True)

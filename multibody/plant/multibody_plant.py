@@ -48,6 +48,7 @@ from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.dynamics import PlantDynamics
 from merganser.multibody.plant.step.failures import WarnOnce
 from merganser.multibody.plant.step.sampling import Sampling
+from merganser.multibody.plant.transmissions import PlantTransmissions
 
 Array = NDArray[Any]
 
@@ -157,7 +158,8 @@ class MultibodyPlant(
         self._velocity_maps = VelocityMaps(model, views)
         self._jacobians = PlantJacobians(model, kinematics)
         self._computations = PlantComputations(model, views, kinematics)
-        self._force_elements = ForceElements(model, kinematics, self._computations)
+        self._transmissions = PlantTransmissions(model, kinematics)
+        self._force_elements = ForceElements(model, kinematics, self._computations, self._transmissions)
         # Inputs, dynamics and outputs.
         self._inputs = InputPorts(model, views, kinematics)
         dynamics = self._dynamics = PlantDynamics(

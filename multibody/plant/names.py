@@ -200,7 +200,7 @@ class Selectors:
         """The index in u of the input of the first actuator of a joint."""
         joint = self._tree.get_joint(joint_index)
         for actuator in self._tree.actuators:
-            if actuator.joint() is joint:
+            if actuator._driven is joint:
                 return actuator.input_start()
         raise RuntimeError(f"{caller}(): joint '{joint.name()}' has no actuator.")
 

@@ -14,7 +14,7 @@ from merganser.framework.core.inside import state_node
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import JointActuator
+from merganser.multibody.tree import Actuator
 from merganser.multibody.tree.coordinates import num_parameter_records
 
 Array = NDArray[Any]
@@ -205,13 +205,13 @@ class StateViews:
         rotors: Array = context.get_numeric_parameter(self.rotor_group).value()
         return rotors.reshape(2, -1)
 
-    def set_rotor(self, context: Context, actuator: JointActuator, row: int, value: Any) -> None:
+    def set_rotor(self, context: Context, actuator: Actuator, row: int, value: Any) -> None:
         """Sets one of the rotors(), and what the joint of the actuator feels of its rotors."""
         rotors = self.rotors(context)
         context.get_mutable_numeric_parameter(self.rotor_group)
         rotors[row, actuator.input_start()] = value
         tree, joint = self._model.tree, actuator.joint()
-        felt = sum(a.calc_reflected_inertia(context) for a in tree.actuators if a.joint() is joint)
+        felt = sum(a.calc_reflected_inertia(context) for a in tree.actuators if a._driven is joint)
         place = tree.mobod_of_joint[joint.index()]
         self.mutable_parameters(context)["reflected_inertia"][place] = felt + joint._default_armature
 

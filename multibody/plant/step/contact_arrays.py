@@ -15,7 +15,9 @@ from merganser.multibody.contact import make_trees
 from merganser.multibody.contact.contact_kinds import ContactKind, contact_source_dtype, set_contact_kind
 from merganser.multibody.contact.plant_layout import PlantTrees, friction_dtype, limit_dtype
 from merganser.multibody.kernels import layout
-from merganser.multibody.tree import MultibodyTree
+from merganser.multibody.kernels.transmissions import transmission_motion
+from merganser.multibody.kernels.transmissions.records import COORDINATE
+from merganser.multibody.tree import MultibodyTree, Transmission
 
 Array = NDArray[Any]
 
@@ -53,6 +55,8 @@ class ContactModelArrays:
         most_velocities: of one tree.
         limits: finite ones of positions whose rates are velocities, and of rotations of balls; records of limit_dtype.
         frictions: velocities of joints that may have dry friction, records of friction_dtype.
+        transmissions: records of the tree, with the trees that each moves.
+        has_tendons: whether any of them has a spring, limits or friction.
         contacts_of_kinds: those of which a body can move.
         sources, source_numbers: the same as records, see ../../contact/contact_kinds.py.
         source_ids, source_bodies: of their sides A and B, one contact after the other.
@@ -88,6 +92,13 @@ class ContactModelArrays:
             for k in range(joint.num_velocities())
         ]
         self.frictions = np.array(rows, friction_dtype)
+        self.transmissions = tree.transmission_records
+        for record, transmission in zip(self.transmissions, tree.transmissions):
+            nodes = tree.transmission_nodes[record["first"] : record["end"]]
+            record["tree_0"], record["tree_1"] = self._trees_of(transmission, nodes)
+        forces = [self.transmissions[name] > 0.0 for name in ("stiffness", "damping", "friction")]
+        bounds = [np.isfinite(self.transmissions[name]) for name in ("lower", "upper")]
+        self.has_tendons = bool(np.any([*forces, *bounds]))
         self.contacts_of_kinds = [
             contact
             for contact in tree.contacts
@@ -99,6 +110,53 @@ class ContactModelArrays:
         self.source_bodies = np.array([body for contact in self.contacts_of_kinds for body in contact.bodies], np.int64)
         self._tree = tree
         self._limit_springs: tuple[Array, Array] | None = None
+
+    def _trees_of(self, transmission: Transmission, nodes: Array) -> tuple[int, int]:
+        """The trees whose velocities may change the length of a transmission; -1 for none.
+
+        Raises:
+            RuntimeError: there are more than two.
+        """
+        of_bodies = [self.tree_of_mobod[nodes[name][nodes[name] > 0]] for name in ("mobod", "side_mobod")]
+        of_coordinates = self.tree_of_velocity[nodes["v"][nodes["what"] == COORDINATE]]
+        trees = np.unique(np.concatenate([*of_bodies, of_coordinates]))
+        found = trees[trees >= 0].tolist()
+        if len(found) > 2:
+            raise RuntimeError(
+                f"Finalize(): transmission '{transmission.name()}' is along {len(found)} parts that move by "
+                "themselves, but it can be along two. Split it, or weld the parts to one base."
+            )
+        first, second, *_ = (*found, -1, -1)
+        return (first if found or not len(self.trees) else 0), second
+
+    def set_limit_springs_of_tendons(self) -> None:
+        """Writes the springs that keep the limits of tendons in continuous time.
+
+        Their period with what a tendon moves in the default configuration is that of limit_springs().
+        """
+        bounded = np.flatnonzero(np.isfinite(self.transmissions["lower"]) | np.isfinite(self.transmissions["upper"]))
+        if not len(bounded) or self.transmissions["limit_stiffness"][bounded].all():
+            return
+        tree, (q, position, M) = self._tree, self._default_masses()
+        num_q, num_v, num_t = len(q), len(M), len(self.transmissions)
+        lengths, rates, arms = np.zeros(num_q + num_t), np.zeros(num_v + num_t), np.zeros((num_t, num_v))
+        given = tree.topology, self.transmissions, tree.transmission_nodes, q, np.zeros(num_v), position
+        transmission_motion.interpreted(*given, lengths, rates, arms)
+        omega = 2.0 * np.pi / _LIMIT_PERIOD
+        for i in bounded:
+            mobility = arms[i] @ np.linalg.lstsq(M, arms[i])[0]
+            self.transmissions["limit_stiffness"][i] = omega**2 / mobility if mobility > 0.0 else omega**2
+        self.transmissions["limit_dissipation"][bounded] = 1.0 / (omega * _LIMIT_LENGTH)
+
+    def _default_masses(self) -> tuple[Array, Array, Array]:
+        """q, the kinematics and the mass matrix in the default configuration."""
+        tree, num_v = self._tree, self._tree.num_velocities()
+        parameters, q = tree.make_default_parameters(), tree.default_positions()
+        position = np.zeros(len(tree.topology), layout.position_dtype(np.float64))
+        scratch, M = np.zeros(len(tree.topology), layout.scratch_dtype(np.float64)), np.zeros((num_v, num_v))
+        kernels.position_kinematics.interpreted(tree.topology, parameters, q, position)
+        kernels.mass_matrix.interpreted(tree.topology, parameters, position, scratch, M)
+        return q, position, M
 
     def of_copy(self, tree: MultibodyTree) -> ContactModelArrays:
         """The same for a copy of the tree."""
@@ -116,12 +174,7 @@ class ContactModelArrays:
         those of the same arms without limits.
         """
         if self._limit_springs is None:
-            tree, num_v = self._tree, self._tree.num_velocities()
-            parameters, q = tree.make_default_parameters(), tree.default_positions()
-            position = np.zeros(len(tree.topology), layout.position_dtype(np.float64))
-            scratch, M = np.zeros(len(tree.topology), layout.scratch_dtype(np.float64)), np.zeros((num_v, num_v))
-            kernels.position_kinematics.interpreted(tree.topology, parameters, q, position)
-            kernels.mass_matrix.interpreted(tree.topology, parameters, position, scratch, M)
+            _, _, M = self._default_masses()
             try:  # inertia that each velocity feels where all others are free, over that where they are held
                 shares = 1.0 / np.maximum(np.linalg.inv(M).diagonal() * M.diagonal(), 1.0)
             except np.linalg.LinAlgError:  # without inertia in some direction, which the dynamics will report

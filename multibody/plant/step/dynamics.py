@@ -140,7 +140,7 @@ class PlantDynamics:
         has_rows = self.constraints.has_rows()
         self.has_multipliers = has_rows and not self.model.is_discrete
         has_friction = self.model.is_discrete and bool(len(self.model.contact.frictions))
-        has_limits = bool(len(self.model.contact.limits))
+        has_limits = bool(len(self.model.contact.limits) or len(self._tree.transmissions))
         self.may_touch = self.contact_geometry.may_touch or len(self.model.contact.sources) > 0
         self.can_constrain = self.may_touch or has_limits or has_friction or has_rows
         if self.deformables is not None:

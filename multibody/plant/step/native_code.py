@@ -256,7 +256,8 @@ class NativeDynamics:
     def _constrains_at_once(self) -> bool:
         """Whether there are constraints from the beginning, as far as one can see: not only joint limits."""
         has_friction = self._is_discrete() and len(self._dynamics.model.contact.frictions) > 0
-        return self._dynamics.may_touch or self._dynamics.constraints.has_rows() or has_friction
+        has_tendons = self._is_discrete() and len(self._dynamics.model.tree.transmissions) > 0
+        return self._dynamics.may_touch or self._dynamics.constraints.has_rows() or has_friction or has_tendons
 
     def _can_constrain(self) -> bool:
         """Whether the kernels are compiled that hold something, or this process has to compile them."""

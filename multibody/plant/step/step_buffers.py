@@ -37,6 +37,7 @@ from merganser.multibody.contact.hydroelastic_pairs import (
 from merganser.multibody.contact.layout import SolverWork, law_dtype, result_dtype, row_dtype
 from merganser.multibody.contact.penalty import limit_forces
 from merganser.multibody.contact.plant_layout import (
+    MOST_TENDON_ROWS,
     NUM_FORCE_VALUES,
     ProblemArrays,
     ProblemTrees,
@@ -203,7 +204,11 @@ class StepBuffers:
         F = w.tau, w.F_applied, np.zeros_like(w.zeros_F), np.zeros_like(w.zeros_F)
         num_u = len(dynamics.inputs.driven_velocities)
         u, desired = [np.zeros(num_u, w.dtype) for _ in range(2)], np.zeros((NUM_DESIRED_ROWS, num_u), w.dtype)
-        self._first_of_work = *own, *mean, *F, u[0], desired, u[1]  # fields of Work that stay the same
+        num_t = len(dynamics.model.tree.transmissions)
+        sizes = (len(w.q) + num_t, num_v + num_t, (num_t, num_v), num_v + num_t) if num_t else (0, 0, (0, num_v), 0)
+        along = [np.zeros(size, w.dtype) for size in sizes]
+        self._actuation = u[1]
+        self._first_of_work = *own, *mean, *F, u[0], desired, u[1], *along  # fields of Work that stay the same
         self.results = [self._new_results() for _ in range(2 if is_native else 1)]
 
     # ------------------------------------------------------------------ what the records were made for
@@ -300,7 +305,7 @@ class StepBuffers:
 
     def actuation(self) -> Array:
         """What the actuators exert, shape [num_u]; always the same array."""
-        return self._first_of_work[-1]
+        return self._actuation
 
     def geometry_ids(self) -> list[GeometryId]:
         """The geometries that may touch."""
@@ -373,6 +378,7 @@ class StepBuffers:
             pair_capacity = 2 * found[NUM_PAIRS]
         pair_capacity = max(pair_capacity, contact_capacity + face_capacity + arrays.most_pairs_of_kinds)
         num_others = 2 * len(arrays.limits) + len(arrays.frictions) + len(self._drives.effort)
+        num_others += MOST_TENDON_ROWS * len(arrays.transmissions)
         num_own_rows = len(self._constraint_rows.rows)
         num_constraints = pair_capacity + num_others + num_own_rows
         num_rows = 3 * pair_capacity + num_others + num_own_rows
@@ -445,6 +451,8 @@ class StepBuffers:
         is_continuous, no_numbers = not self.takes_steps, np.zeros(0)
         springs = arrays.limit_springs() if is_continuous and len(arrays.limits) else (no_numbers, no_numbers)
         has_limits = w.scalar.__name__ != "Expression"
+        if is_continuous:
+            arrays.set_limit_springs_of_tendons()
         model = Model(
             code=StepCode(),
             is_continuous=int(is_continuous),
@@ -453,6 +461,8 @@ class StepBuffers:
             gravity=w.gravity,
             elements=plant.tree.elements,
             constants=w.constants,
+            transmissions=arrays.transmissions,
+            nodes=plant.tree.transmission_nodes,
             pitches=plant.pitch_indices if w.is_numeric else plant.pitch_indices[:0],
             actuators=Actuators(
                 inputs.driven_velocities, inputs.effort_limits, controllers.inputs, controllers.mobods,
@@ -490,6 +500,7 @@ class StepBuffers:
             settings=self._settings_of.of_solver() if settings is None else settings,
             near_rigid_threshold=float(choices.near_rigid_threshold),
             constraint_rows=self._constraint_rows.rows,
+            holds_transmissions=int(arrays.has_tendons or bool((controllers.velocities >= len(self._w.v)).any())),
             looks_ahead=int(self._looks_ahead),
             drives=drives,
             room=SolverWork(self._block_capacity, self._laws, self._solver_work, self._integer_work),

@@ -164,7 +164,8 @@ class VariableSteps:
         self._is_driven = self._num_u > 0 and any(map(self._follows, ports))
         self.acted_on[:] = any(map(self._follows, (inputs.generalized_force, inputs.spatial_force)))
         if self._is_driven:
-            self.acted_on[inputs.driven_velocities] = 1
+            driven = inputs.driven_velocities
+            self.acted_on[driven[driven < len(self.acted_on)]] = 1
         if self.follow() and not self._w.is_float:
             raise RuntimeError(
                 f"Plant '{self._dynamics.model.path()}' of AutoDiffXd cannot be moved by steps of contact: forces that "

@@ -1,0 +1,216 @@
+"""The shortest line between two points around a sphere or a cylinder, outside of it or along its inside.
+
+In a plane, with the centre O of a circle of radius r, points P and Q outside of it, and a side S, if one is given:
+
+- Around the outside: the line leaves the circle at tangent points A and B, of which there are two pairs,
+
+      A = (r^2 P -+ r sqrt(|P|^2 - r^2) P') / |P|^2,   P' = P turned by a quarter                         (1)
+
+  and B with the other sign. It takes the pair on the side of S, or else the shorter one, and none where the straight
+  line misses the circle and is on the side of S.
+- Along the inside, where S is within the circle: the line touches it at one point A = B, where it is reflected. With
+  the angle G between P and Q, a = r/|P| and b = r/|Q|, the angle phi between it and OA has
+
+      f(phi) = asin(a sin phi) + asin(b sin phi) - 2 phi + G = 0                                          (2)
+
+  and A is at the angle phi - asin(a sin phi) from P, towards Q. f is concave and falls, and is negative at a right
+  angle, where the line just touches: so Newton's method from there converges.
+
+Around a sphere the plane is that of P, O and Q. Around a cylinder the path is a helix: its projection along the axis is
+that in the plane, and heights grow evenly along it, so that it is straight where the cylinder is unrolled. Both are
+geodesics. As the tangent points make the length stationary, moment arms are those of the straight parts with the
+tangent points fixed to the surface (spatial.py).
+
+Decisions are taken on values alone, so that derivatives go through. Sources: rules for which way a line takes, and
+(2), from the documentation and results of MuJoCo (computation: tendons); B. Garner, M. Pandy, The Obstacle-Set Method
+for Representing Muscle Paths (2000), for the circle.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from merganser.framework.native import device
+from merganser.multibody.kernels.scalars import arctangent
+from merganser.multibody.kernels.spatial import Array, Vector3, add, cross, dot, scaled, subtract
+from merganser.multibody.kernels.transmissions.arms import node_axis, node_point
+from merganser.multibody.kernels.transmissions.records import SPHERE, Node
+
+Point: TypeAlias = tuple[Any, Any]  # in the plane
+Path: TypeAlias = tuple[bool, Any, Vector3, Vector3]  # whether it wraps, the length of its arc, and where that is
+
+_SMALLEST = 1e-15
+_ROUNDING = 1e-9  # of the angle of an arc
+_MOST_STEPS = 60
+
+
+@device
+def wrap(surface: Node, position_in: Array, p_WP: Vector3, p_WQ: Vector3) -> Path:
+    """Whether the line from P to Q wraps around a surface; the length of its arc, and the ends of that in W."""
+    p_WO, r, has_side = node_point(surface, position_in), surface["number"], surface["side_mobod"] >= 0
+    P, Q, S = subtract(p_WP, p_WO), subtract(p_WQ, p_WO), subtract(p_WP, p_WO)
+    if has_side:
+        S = subtract(_side_point(surface, position_in), p_WO)
+    no_path = False, 0.0 * P[0], p_WP, p_WQ
+    if not (dot(P, P).real > _SMALLEST and dot(Q, Q).real > _SMALLEST and r > _SMALLEST):
+        return no_path
+    x, y, z = node_axis(surface, position_in, 0), node_axis(surface, position_in, 1), node_axis(surface, position_in, 2)
+    if surface["what"] == SPHERE:
+        x, y = _plane_of(P, Q, x, y, z)
+    p, q, s = (dot(P, x), dot(P, y)), (dot(Q, x), dot(Q, y)), (dot(S, x), dot(S, y))
+    if has_side and dot(S, S).real < r * r:
+        wraps, arc, a, b = _wrap_inside(p, q, r)
+    else:
+        wraps, arc, a, b = _wrap_outside(p, q, has_side, s, r)
+    if not wraps:
+        return no_path
+    A, B = add(scaled(a[0], x), scaled(a[1], y)), add(scaled(b[0], x), scaled(b[1], y))
+    if surface["what"] != SPHERE:  # heights grow evenly along the projection
+        before, after = _distance(p, a), _distance(q, b)
+        low, high = dot(P, z), dot(Q, z)
+        slope = (high - low) / (before + arc + after)
+        A, B = add(A, scaled(low + slope * before, z)), add(B, scaled(low + slope * (before + arc), z))
+        arc = arc * np.sqrt(1.0 + slope * slope)
+    return True, arc, add(p_WO, A), add(p_WO, B)
+
+
+@device
+def _side_point(surface: Node, position_in: Array) -> Vector3:
+    """p_WS of the side site."""
+    body, p = position_in[surface["side_mobod"]], surface["p_BS"]
+    R, o = body["R_WB"], body["p_WoBo_W"]
+    return (
+        o[0] + R[0, 0] * p[0] + R[0, 1] * p[1] + R[0, 2] * p[2],
+        o[1] + R[1, 0] * p[0] + R[1, 1] * p[1] + R[1, 2] * p[2],
+        o[2] + R[2, 0] * p[0] + R[2, 1] * p[1] + R[2, 2] * p[2],
+    )
+
+
+@device
+def _plane_of(P: Vector3, Q: Vector3, x: Vector3, y: Vector3, z: Vector3) -> tuple[Vector3, Vector3]:
+    """Unit vectors along P, and at a right angle to it in the plane of P and Q; in any plane if they are in line."""
+    u, n = scaled(1.0 / np.sqrt(dot(P, P)), P), cross(P, Q)
+    if not dot(n, n).real > _SMALLEST * _SMALLEST:
+        shares = abs(dot(u, x).real), abs(dot(u, y).real), abs(dot(u, z).real)
+        if shares[0] >= shares[1] and shares[0] >= shares[2]:
+            n = cross(u, add(y, z))
+        elif shares[1] >= shares[2]:
+            n = cross(u, add(x, z))
+        else:
+            n = cross(u, add(x, y))
+    t = cross(n, u)
+    return u, scaled(1.0 / np.sqrt(dot(t, t)), t)
+
+
+@device
+def _inner(a: Point, b: Point) -> Any:
+    return a[0] * b[0] + a[1] * b[1]
+
+
+@device
+def _outer(a: Point, b: Point) -> Any:
+    return a[0] * b[1] - a[1] * b[0]
+
+
+@device
+def _distance(a: Point, b: Point) -> Any:
+    d = a[0] - b[0], a[1] - b[1]
+    square = _inner(d, d)
+    return np.sqrt(square) if square.real > 0.0 else 0.0 * square
+
+
+@device
+def _nearest(p: Point, q: Point) -> Point:
+    """The point of the line from p to q that is nearest to the centre."""
+    d = q[0] - p[0], q[1] - p[1]
+    square = _inner(d, d).real
+    share = -(_inner(d, p).real) / square if square > 0.0 else 0.0
+    share = min(1.0, max(0.0, share))
+    return p[0] + share * d[0], p[1] + share * d[1]
+
+
+@device
+def _cross_each_other(p: Point, a: Point, q: Point, b: Point) -> bool:
+    """Whether the lines from p to a and from q to b have a point in common."""
+    d, e, g = (a[0] - p[0], a[1] - p[1]), (b[0] - q[0], b[1] - q[1]), (p[0] - q[0], p[1] - q[1])
+    whole = _outer(d, e).real
+    if abs(whole) < _SMALLEST:
+        return False
+    s, t = _outer(e, g).real / whole, _outer(d, g).real / whole
+    return 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0
+
+
+@device
+def _wrap_outside(p: Point, q: Point, has_side: bool, side: Point, r: float) -> tuple[bool, Any, Point, Point]:
+    """Whether the line wraps around the circle; the length of its arc, and its tangent points (1)."""
+    none, pp, qq = (False, 0.0 * p[0], p, q), _inner(p, p), _inner(q, q)
+    if pp.real < r * r or qq.real < r * r or _distance(p, q).real ** 2 < _SMALLEST:
+        return none
+    near = _nearest(p, q)
+    if _inner(near, near).real > r * r and (not has_side or _inner(near, side).real >= 0.0):
+        return none
+    along = r * np.sqrt(pp - r * r) / pp, r * np.sqrt(qq - r * r) / qq
+    sign, best, a, b = 1.0, -math.inf, p, q
+    for turn in (1.0, -1.0):
+        a_turned = r * r / pp * p[0] + turn * along[0] * p[1], r * r / pp * p[1] - turn * along[0] * p[0]
+        b_turned = r * r / qq * q[0] - turn * along[1] * q[1], r * r / qq * q[1] + turn * along[1] * q[0]
+        if has_side:
+            middle = a_turned[0] + b_turned[0], a_turned[1] + b_turned[1]
+            length = math.sqrt(_inner(middle, middle).real)
+            quality = _inner(middle, side).real / length if length > 0.0 else 0.0
+        else:
+            quality = -(_distance(a_turned, b_turned).real)
+        if _cross_each_other(p, a_turned, q, b_turned):
+            quality = -math.inf
+        if quality > best:
+            sign, best, a, b = turn, quality, a_turned, b_turned
+    if best == -math.inf:
+        return none
+    # The angle from a to b against the way round, from 0 to a full turn; a pair of touching points has none.
+    turned, cosine = -sign * _outer(a, b), _inner(a, b)
+    angle = arctangent(turned, cosine)
+    if angle.real < -_ROUNDING:
+        angle += 2.0 * math.pi
+    return True, r * angle, a, b
+
+
+@device
+def _wrap_inside(p: Point, q: Point, r: float) -> tuple[bool, Any, Point, Point]:
+    """Whether the line is kept within the circle; no arc, and where it touches that (2)."""
+    none, pp, qq = (False, 0.0 * p[0], p, q), _inner(p, p), _inner(q, q)
+    near = _nearest(p, q)
+    if pp.real <= r * r or qq.real <= r * r or _inner(near, near).real <= r * r:
+        return none
+    cosine, sine = _inner(p, q), _outer(p, q)
+    forward = sine.real > 0.0
+    G = arctangent(sine if forward else -sine, cosine)
+    a, b, phi = r / np.sqrt(pp), r / np.sqrt(qq), 0.5 * math.pi + 0.0 * pp
+    is_last = False
+    for _ in range(_MOST_STEPS):
+        sine = np.sin(phi)
+        f = _arcsine(a * sine) + _arcsine(b * sine) - 2.0 * phi + G
+        slope = np.cos(phi) * (a / _cosine_of(a * sine) + b / _cosine_of(b * sine)) - 2.0
+        phi = phi - f / slope
+        if is_last:
+            break
+        is_last = abs(f.real) < 1e-13  # one more step leaves the derivatives exact
+    # From p towards q where that is the way round, else from q towards p.
+    start, scale = (p, a) if forward else (q, b)
+    angle = phi - _arcsine(scale * np.sin(phi))
+    c, s = np.cos(angle), np.sin(angle)
+    touch = scale * (c * start[0] - s * start[1]), scale * (s * start[0] + c * start[1])
+    return True, 0.0 * pp, touch, touch
+
+
+@device
+def _cosine_of(sine: Any) -> Any:
+    return np.sqrt(1.0 - sine * sine)
+
+
+@device
+def _arcsine(z: Any) -> Any:
+    rest = 1.0 - z * z
+    return arctangent(z, np.sqrt(rest) if rest.real > 0.0 else 0.0 * rest)
