@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -211,7 +211,12 @@ class Transmission(NamedElement):
     # -- its own forces --------------------------------------------------------------------------------------
 
     def set_spring(
-        self, stiffness: float = 0.0, rest_lower: float = 0.0, rest_upper: float | None = None, damping: float = 0.0
+        self,
+        stiffness: float = 0.0,
+        rest_lower: float | None = None,
+        rest_upper: float | None = None,
+        damping: float = 0.0,
+        rest_positions: Mapping[Joint, float] | None = None,
     ) -> None:
         """Gives it a spring and a damper; before Finalize().
 
@@ -219,20 +224,27 @@ class Transmission(NamedElement):
 
         Args:
             stiffness: not negative [N/m].
-            rest_lower, rest_upper: lengths between which the spring is slack; by default both are the same [m].
+            rest_lower, rest_upper: lengths between which the spring is slack. By default the upper one is the lower
+                one, and that the length in the default positions at Finalize() [m].
             damping: not negative [N s/m].
+            rest_positions: of some joints with one velocity, in place of their default ones, for that length.
 
         Raises:
             ValueError: a number is negative or not finite, or the resting lengths are not in order.
             RuntimeError: after Finalize().
         """
-        upper = rest_lower if rest_upper is None else rest_upper
-        if not (0.0 <= stiffness < math.inf and 0.0 <= damping < math.inf and -math.inf < rest_lower <= upper < math.inf):
+        lower = 0.0 if rest_lower is None else rest_lower
+        upper = lower if rest_upper is None else rest_upper
+        is_valid = 0.0 <= stiffness < math.inf and 0.0 <= damping < math.inf
+        if not (is_valid and -math.inf < lower <= upper < math.inf):
             raise self._refused(
-                f"stiffness {stiffness} and damping {damping} must not be negative, and resting lengths {rest_lower} "
+                f"stiffness {stiffness} and damping {damping} must not be negative, and resting lengths {lower} "
                 f"and {upper} in order"
             )
-        given = {"stiffness": stiffness, "damping": damping, "rest_lower": rest_lower, "rest_upper": upper}
+        given = {"stiffness": stiffness, "damping": damping, "rest_lower": lower, "rest_upper": upper}
+        if rest_lower is None:
+            given["rest_lower"] = given["rest_upper"] = math.nan  # until Finalize()
+        self._rest_positions = {joint.index(): float(q) for joint, q in (rest_positions or {}).items()}
         self._change("set_spring", **given)
 
     def set_limits(self, lower: float = -math.inf, upper: float = math.inf) -> None:
@@ -271,7 +283,7 @@ class Transmission(NamedElement):
         return self._springs["damping"]
 
     def rest_lengths(self) -> tuple[float, float]:
-        """Returns the lengths between which its spring is slack [m]."""
+        """Returns the lengths between which its spring is slack [m]; NaN before Finalize() if they follow from that."""
         return self._springs["rest_lower"], self._springs["rest_upper"]
 
     def limits(self) -> tuple[float, float]:

@@ -7,7 +7,7 @@ In a plane, with the centre O of a circle of radius r, points P and Q outside of
       A = (r^2 P -+ r sqrt(|P|^2 - r^2) P') / |P|^2,   P' = P turned by a quarter                         (1)
 
   and B with the other sign. It takes the pair on the side of S, or else the shorter one, and none where the straight
-  line misses the circle and is on the side of S.
+  line misses the circle and does not pass behind it, as seen from S.
 - Along the inside, where S is within the circle: the line touches it at one point A = B, where it is reflected. With
   the angle G between P and Q, a = r/|P| and b = r/|Q|, the angle phi between it and OA has
 
@@ -133,6 +133,16 @@ def _nearest(p: Point, q: Point) -> Point:
 
 
 @device
+def _passes_behind(p: Point, q: Point, side: Point) -> bool:
+    """Whether the line from p to q crosses the half line from the centre away from the side."""
+    left, right = _outer(side, p).real, _outer(side, q).real
+    if left * right > 0.0 or left == right:
+        return False
+    share = left / (left - right)
+    return (1.0 - share) * _inner(side, p).real + share * _inner(side, q).real < 0.0
+
+
+@device
 def _cross_each_other(p: Point, a: Point, q: Point, b: Point) -> bool:
     """Whether the lines from p to a and from q to b have a point in common."""
     d, e, g = (a[0] - p[0], a[1] - p[1]), (b[0] - q[0], b[1] - q[1]), (p[0] - q[0], p[1] - q[1])
@@ -150,7 +160,7 @@ def _wrap_outside(p: Point, q: Point, has_side: bool, side: Point, r: float) -> 
     if pp.real < r * r or qq.real < r * r or _distance(p, q).real ** 2 < _SMALLEST:
         return none
     near = _nearest(p, q)
-    if _inner(near, near).real > r * r and (not has_side or _inner(near, side).real >= 0.0):
+    if _inner(near, near).real > r * r and not (has_side and _passes_behind(p, q, side)):
         return none
     along = r * np.sqrt(pp - r * r) / pp, r * np.sqrt(qq - r * r) / qq
     sign, best, a, b = 1.0, -math.inf, p, q

@@ -1,9 +1,9 @@
-"""Actuators of MJCF files on hinges and slides.
+"""Actuators of MJCF files on joints, tendons, sites and slider-cranks.
 
-The force on the joint is gear (gain u + bias), with the bias b0 + b1 gear q + b2 gear v. Without bias it is a motor:
+The force on a joint, or along a tendon, is gear (gain u + bias), with the bias b0 + b1 gear q + b2 gear v. Without bias it is a motor:
 the actuation of the plant is the force itself. With b1, b2 <= 0 it is a PD controller of the plant, with the gains
 -b1 gear^2 and -b2 gear^2, and the constant effort gear b0. With b1 < 0, its desired position is u / gear, which is cut
-off at ctrlrange, times gain / -b1. With b1 = 0 < -b2, its desired velocity is gain u / (-b2 gear), which has no limits.
+off at ctrlrange, times gain / -b1; along a tendon the desired state has that length itself. With b1 = 0 < -b2, its desired velocity is gain u / (-b2 gear), which has no limits.
 
 The force of an actuator of an MJCF file, from its class and its element.
 """
@@ -19,10 +19,11 @@ import numpy as np
 from merganser.multibody.parsing.description import ActuatorDescription, ModelDescription
 from merganser.multibody.parsing.mjcf.bodies import MjcfModel
 from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_range
-from merganser.multibody.parsing.mjcf.names import unique_name
+from merganser.multibody.parsing.mjcf.names import Copies, unique_name
 from merganser.multibody.parsing.mjcf.reference_mass import ReferenceMass
 from merganser.multibody.parsing.mjcf.settings import MjcfSettings
 from merganser.multibody.parsing.mjcf.source import ACTUATOR_TAGS
+from merganser.multibody.parsing.mjcf.tendon import FixedTendon, MjcfTransmission, make_transmission
 from merganser.multibody.parsing.mjcf.tree import MjcfTree, Placement
 from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode
@@ -153,7 +154,7 @@ def _parameters(node: XmlNode, name: str, default: tuple[float, float, float]) -
 
 
 _SUPPORTED = ("motor", "position", "velocity", "general")
-_OTHER_TRANSMISSIONS = ("tendon", "site", "body", "slidersite", "cranksite")
+_TRANSMISSIONS = ("joint", "jointinparent", "tendon", "cranksite", "site")
 _FILTERS = ("filter", "filterexact")
 
 
@@ -165,7 +166,7 @@ class MjcfActuator:
         node: the element, with the attributes of its class.
         settings: how its numbers are to be read.
         name: in the whole model; empty for none.
-        joint: the hinge or slide on which it acts.
+        drive: the hinge or slide on which it acts, or what else it acts along.
         law: what force it makes.
         gear: of the force, and of position and velocity.
         rotor_inertia: of its own [kg m^2 or kg].
@@ -175,7 +176,7 @@ class MjcfActuator:
     node: XmlNode
     settings: MjcfSettings
     name: str
-    joint: MjcfJoint
+    drive: MjcfJoint | MjcfTransmission
     law: ActuatorLaw
     gear: float
     rotor_inertia: float
@@ -212,8 +213,16 @@ def read_actuators(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> list
     for actuator in actuators:
         actuator.control_range = _control_range(actuator) if options.allows("clampctrl") else None
         squared = actuator.gear**2
-        actuator.joint.rotors += squared * actuator.rotor_inertia
-        actuator.joint.damping += squared * _damping(actuator.node, report)
+        damping = _damping(actuator.node, report)
+        if isinstance(actuator.drive, MjcfJoint):
+            actuator.drive.rotors += squared * actuator.rotor_inertia
+            actuator.drive.damping += squared * damping
+            continue
+        if actuator.rotor_inertia:
+            what = f"<{actuator.node.tag}> armature has no effect: transmissions have no inertia of their own"
+            report.add(actuator.node.location, what)
+        springs = actuator.drive.springs
+        springs["damping"] = springs.get("damping", 0.0) + squared * damping
     return actuators
 
 
@@ -224,51 +233,73 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
     if element.tag not in _SUPPORTED:
         report.add(element.location, f"{what} is left out: there are motors, servos and affine actuators")
         return []
-    attribute = next((name for name in ("joint", "jointinparent") if name in node.attributes), "")
-    if not attribute:
-        others = [name for name in _OTHER_TRANSMISSIONS if name in node.attributes]
-        if not others:
-            raise element.error(f"{element.describe()} needs an attribute 'joint' that names what it drives.")
-        report.add(element.location, f"{what} of a {others[0]} is left out: actuators act on joints")
-        return []
-    others = [name for name in (*_OTHER_TRANSMISSIONS, "refsite") if name in node.attributes]
+    found = [name for name in _TRANSMISSIONS if name in node.attributes]
+    if not found:
+        if "body" in node.attributes:
+            report.add(element.location, f"{what} of a body is left out: there is no adhesion")
+            return []
+        raise element.error(f"{element.describe()} names no joint, tendon, site or slider-crank that it drives.")
+    others = [name for name in (*found[1:], "refsite") if name in node.attributes and found[0] not in ("site", "cranksite")]
     if others:
-        report.add(element.location, f"{what} {', '.join(others)}: no effect, as it acts on a joint")
+        report.add(element.location, f"{what} {', '.join(others)}: no effect, as it acts on a {found[0]}")
     law = read_law((*defaults.actuators(element), element))
-    gear = float(node.vector_attribute("gear", tuple(range(1, 7)), [1.0])[0])
+    gear = np.array([*node.vector_attribute("gear", tuple(range(1, 7)), [1.0]), *[0.0] * 5])[:6]
     rotor_inertia = node.float_attribute("armature", 0.0)
     if rotor_inertia < 0.0:
         raise element.error(f"{element.describe()} has the armature {rotor_inertia:g}; it cannot be negative.")
     actuators = []
-    for copies, [(_, part)] in names.combinations(element, [("joint", node.require_attribute(attribute))]):
-        joint = model.joint_of[part]
+    for copies, drive in _drives(node, found[0], placement, model, gear):
         name = names.spot.full(node.attributes.get("name", ""), copies)
-        why = _unsupported(law, joint)
+        is_scaled = drive.kind in _GEARED if isinstance(drive, MjcfTransmission) else drive.is_scalar
+        why = _unsupported(law, drive)
         if why:
             report.add(element.location, f"{what} {why}")
-        else:
-            actuators.append(MjcfActuator(node, placement.source.settings, name, joint, law, gear, rotor_inertia))
+            continue
+        if isinstance(drive, MjcfTransmission):
+            drive.is_used = True
+        own_gear = float(gear[0]) if is_scaled else 1.0
+        actuators.append(MjcfActuator(node, placement.source.settings, name, drive, law, own_gear, rotor_inertia))
     return actuators
+
+
+_GEARED = ("fixed", "spatial")  # transmissions that actuators share; the others have the gear of theirs
+
+
+def _drives(
+    node: XmlNode, attribute: str, placement: Placement, model: MjcfModel, gear: np.ndarray
+) -> list[tuple[Copies, MjcfJoint | MjcfTransmission]]:
+    """What an actuator acts on, for each of its replicas."""
+    if attribute in ("site", "cranksite"):
+        return make_transmission(node, "site" if attribute == "site" else "slider-crank", placement, gear)
+    kind = "tendon" if attribute == "tendon" else "joint"
+    found: list[tuple[Copies, MjcfJoint | MjcfTransmission]] = []
+    for copies, [thing] in placement.names.combinations(node, [(kind, node.attributes[attribute])]):
+        drive = thing if kind == "tendon" else model.joint_of[thing[1]]
+        if isinstance(drive, MjcfJoint) and drive.type == "ball":
+            constants = float(attribute == "jointinparent"), *map(float, gear[:3])
+            drive = FixedTendon(node, "", "ball", constants, coefficients={drive: 1.0})
+        found.append((copies, drive))
+    return found
 
 
 def _control_range(actuator: MjcfActuator) -> tuple[float, float] | None:
     """The least and the largest control: the range of its own, or a share of that of the joint."""
-    node, (low, high) = actuator.node, actuator.joint.limits
+    node, (low, high) = actuator.node, actuator.drive.limits
     share = node.float_attribute("inheritrange", 0.0)
     if share == 0.0:
         return read_range(node, "ctrlrange", "ctrllimited", actuator.settings)
     if share < 0.0 or "ctrlrange" in node.attributes or not isfinite(high - low):
         raise node.error(
             f"{node.describe()} has inheritrange {share:g}, which must be positive, without a ctrlrange, and for a "
-            "joint with a range."
+            "joint or tendon with a range."
         )
     return 0.5 * (low + high - share * (high - low)), 0.5 * (low + high + share * (high - low))
 
 
-def _unsupported(law: ActuatorLaw, joint: MjcfJoint) -> str:
+def _unsupported(law: ActuatorLaw, drive: MjcfJoint | MjcfTransmission) -> str:
     """The reason why an actuator is left out; empty if supported."""
-    if not joint.is_scalar:
-        return f"of a {joint.type} joint is left out: actuators act on hinges and slides"
+    if isinstance(drive, MjcfJoint) and not drive.is_scalar:
+        return f"of a {drive.type} joint is left out: actuators act on hinges, slides and balls"
     if not law.is_affine or law.dynamics not in ("none", *_FILTERS):
         return f"with gaintype {law.gain_type}, biastype {law.bias_type}, dyntype {law.dynamics} is left out"
     if law.bias_type == "affine" and max(law.bias[1:]) > 0.0:
@@ -310,9 +341,10 @@ def add_actuators(
             report.add(actuator.node.location, f"<{actuator.node.tag}> {what} is left out")
             continue
         name = actuator.name or unique_name(f"motor{len(description.actuators)}", taken)
-        place = places[model.name, actuator.joint.name]
-        rotor = actuator.rotor_inertia
-        if actuator.gear:
+        is_joint = isinstance(actuator.drive, MjcfJoint)
+        rotor = actuator.rotor_inertia if is_joint else 0.0
+        if actuator.gear and is_joint:
+            place = places[model.name, actuator.drive.name]
             joint = description.joints[place]
             rotor += joint.armature / actuator.gear**2
             description.joints[place] = replace(joint, armature=0.0)
@@ -324,7 +356,7 @@ def add_actuators(
             ActuatorDescription(
                 name,
                 model.name,
-                actuator.joint.name,
+                actuator.drive.name,
                 actuator.node.location,
                 effort_limit=limit,
                 effort_range=None if -low == high else (low, high),
@@ -332,6 +364,7 @@ def add_actuators(
                 rotor_inertia=rotor,
                 gear_ratio=actuator.gear or 1.0,
                 controller_gains=gains,
+                is_along_transmission=not is_joint,
             )
         )
 
@@ -345,9 +378,20 @@ def _gains(actuator: MjcfActuator, reference: ReferenceMass, report: MjcfReport)
         return None
     stiffness, damping = abs(law.bias[1]), abs(law.bias[2])  # neither is positive
     if law.damping_ratio > 0.0 and actuator.gear:
-        mass = reference.effective(actuator.joint) / actuator.gear**2
+        mass = _effective_mass(actuator, reference, report) / actuator.gear**2
         damping = 2.0 * law.damping_ratio * sqrt(stiffness * mass)
     return stiffness * actuator.gear**2, damping * actuator.gear**2
+
+
+def _effective_mass(actuator: MjcfActuator, reference: ReferenceMass, report: MjcfReport) -> float:
+    """What an actuator moves in the configuration of the file [kg m^2 or kg]."""
+    if isinstance(actuator.drive, FixedTendon) and actuator.drive.kind == "fixed":
+        return reference.effective_along(actuator.drive.coefficients)
+    if isinstance(actuator.drive, MjcfJoint):
+        return reference.effective(actuator.drive)
+    what = f"<{actuator.node.tag}> dampratio has no effect: it is of joints and fixed tendons"
+    report.add(actuator.node.location, what)
+    return 0.0
 
 
 def _desired_position(actuator: MjcfActuator, report: MjcfReport) -> tuple[float, float, float, float] | None:
@@ -363,13 +407,16 @@ def _desired_position(actuator: MjcfActuator, report: MjcfReport) -> tuple[float
             report.add(node.location, f"<{node.tag}> ctrlrange: the desired speed of a controller is not clamped")
         return (-inf, inf, 1.0, gear * law.bias[0]) if law.bias[0] and gear else None
     low, high = sorted(bound / gear for bound in control) if control else (-inf, inf)
-    found = low, high, law.gain[0] / stiffness, gear * law.bias[0]
+    scale = law.gain[0] / stiffness
+    if scale and isinstance(actuator.drive, MjcfTransmission):
+        low, high, scale = *sorted((scale * low, scale * high)), 1.0
+    found = low, high, scale, gear * law.bias[0]
     return None if found == (-inf, inf, 1.0, 0.0) else found
 
 
 def _effort_range(actuator: MjcfActuator) -> tuple[float, float]:
     """The lowest and the highest force on the joint, of the ranges of control and force, and of forces on the joint."""
-    ranges = [actuator.joint.effort_range]
+    ranges = [actuator.drive.effort_range]
     force = read_range(actuator.node, "forcerange", "forcelimited", actuator.settings)
     control = actuator.control_range if actuator.law.is_motor else None
     for factor, given in ((actuator.gear, force), (actuator.gear * actuator.law.gain[0], control)):

@@ -12,8 +12,8 @@ from merganser.multibody.parsing.description import BodyReference, ModelDescript
 from merganser.multibody.parsing.instrument_description import SensorDescription
 from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
 from merganser.multibody.parsing.mjcf.camera import X_EC, is_fixed, read_image
-from merganser.multibody.parsing.mjcf.equality import FixedTendon
 from merganser.multibody.parsing.mjcf.names import Copies, unique_name
+from merganser.multibody.parsing.mjcf.tendon import FixedTendon
 from merganser.multibody.parsing.mjcf.tree import MjcfBody, MjcfTree, Placement
 from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode

@@ -96,6 +96,14 @@ class ContactModelArrays:
         for record, transmission in zip(self.transmissions, tree.transmissions):
             nodes = tree.transmission_nodes[record["first"] : record["end"]]
             record["tree_0"], record["tree_1"] = self._trees_of(transmission, nodes)
+        for i, transmission in enumerate(tree.transmissions):
+            if np.isnan(self.transmissions["rest_lower"][i]):
+                q = tree.default_positions()
+                for joint, position in transmission._rest_positions.items():
+                    q[tree.joints.get(joint).position_start()] = position
+                rest = _transmissions_at(tree, q)[0][i]
+                self.transmissions["rest_lower"][i] = self.transmissions["rest_upper"][i] = rest
+                transmission._springs = transmission._springs | {"rest_lower": rest, "rest_upper": rest}
         forces = [self.transmissions[name] > 0.0 for name in ("stiffness", "damping", "friction")]
         bounds = [np.isfinite(self.transmissions[name]) for name in ("lower", "upper")]
         self.has_tendons = bool(np.any([*forces, *bounds]))
@@ -137,26 +145,22 @@ class ContactModelArrays:
         bounded = np.flatnonzero(np.isfinite(self.transmissions["lower"]) | np.isfinite(self.transmissions["upper"]))
         if not len(bounded) or self.transmissions["limit_stiffness"][bounded].all():
             return
-        tree, (q, position, M) = self._tree, self._default_masses()
-        num_q, num_v, num_t = len(q), len(M), len(self.transmissions)
-        lengths, rates, arms = np.zeros(num_q + num_t), np.zeros(num_v + num_t), np.zeros((num_t, num_v))
-        given = tree.topology, self.transmissions, tree.transmission_nodes, q, np.zeros(num_v), position
-        transmission_motion.interpreted(*given, lengths, rates, arms)
+        M, (_, arms) = self._default_masses(), _transmissions_at(self._tree, self._tree.default_positions())
         omega = 2.0 * np.pi / _LIMIT_PERIOD
         for i in bounded:
             mobility = arms[i] @ np.linalg.lstsq(M, arms[i])[0]
             self.transmissions["limit_stiffness"][i] = omega**2 / mobility if mobility > 0.0 else omega**2
         self.transmissions["limit_dissipation"][bounded] = 1.0 / (omega * _LIMIT_LENGTH)
 
-    def _default_masses(self) -> tuple[Array, Array, Array]:
-        """q, the kinematics and the mass matrix in the default configuration."""
+    def _default_masses(self) -> Array:
+        """The mass matrix in the default configuration."""
         tree, num_v = self._tree, self._tree.num_velocities()
         parameters, q = tree.make_default_parameters(), tree.default_positions()
         position = np.zeros(len(tree.topology), layout.position_dtype(np.float64))
         scratch, M = np.zeros(len(tree.topology), layout.scratch_dtype(np.float64)), np.zeros((num_v, num_v))
         kernels.position_kinematics.interpreted(tree.topology, parameters, q, position)
         kernels.mass_matrix.interpreted(tree.topology, parameters, position, scratch, M)
-        return q, position, M
+        return M
 
     def of_copy(self, tree: MultibodyTree) -> ContactModelArrays:
         """The same for a copy of the tree."""
@@ -174,7 +178,7 @@ class ContactModelArrays:
         those of the same arms without limits.
         """
         if self._limit_springs is None:
-            _, _, M = self._default_masses()
+            M = self._default_masses()
             try:  # inertia that each velocity feels where all others are free, over that where they are held
                 shares = 1.0 / np.maximum(np.linalg.inv(M).diagonal() * M.diagonal(), 1.0)
             except np.linalg.LinAlgError:  # without inertia in some direction, which the dynamics will report
@@ -186,6 +190,17 @@ class ContactModelArrays:
             omega = 2.0 * np.pi / _LIMIT_PERIOD
             self._limit_springs = held * share**0.5 * omega**2, share**0.5 / (omega * _LIMIT_LENGTH)
         return self._limit_springs
+
+
+def _transmissions_at(tree: MultibodyTree, q: Array) -> tuple[Array, Array]:
+    """Lengths and moment arms of all transmissions at positions q."""
+    num_q, num_v, num_t = len(q), tree.num_velocities(), len(tree.transmissions)
+    position = np.zeros(len(tree.topology), layout.position_dtype(np.float64))
+    lengths, rates, arms = np.zeros(num_q + num_t), np.zeros(num_v + num_t), np.zeros((num_t, num_v))
+    kernels.position_kinematics.interpreted(tree.topology, tree.make_default_parameters(), q, position)
+    given = tree.topology, tree.transmission_records, tree.transmission_nodes, q, np.zeros(num_v), position
+    transmission_motion.interpreted(*given, lengths, rates, arms)
+    return lengths[num_q:], arms
 
 
 def _roots_of_trees(topology: Array) -> list[int]:
