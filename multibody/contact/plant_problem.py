@@ -348,7 +348,7 @@ def calc_contact_problem(
     # Out:
     problem_out: ProblemArrays,  # large enough for everything
 ) -> None:
-    """Writes the constraints: contacts, limits and friction of joints, tendons, those between bodies or coordinates, drives."""
+    """Writes the constraints: contacts, limits and friction of joints, tendons, constraints and drives."""
     limits, drives, counts = sources.limits, sources.drives, problem_out.counts[0]
     c, row, place = 0, 0, 0
     for i in range(sources.contact_pairs.shape[0]):

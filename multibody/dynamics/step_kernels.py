@@ -59,6 +59,11 @@ class Plant(NamedTuple):
         return len(self.model.elements) > 0
 
     @property
+    def acts_along_motion(self) -> bool:
+        """Whether it has force elements or transmissions."""
+        return self.has_elements or self.has_transmissions
+
+    @property
     def has_transmissions(self) -> bool:
         """Whether it has tendons or other transmissions."""
         return len(self.model.transmissions) > 0
@@ -123,7 +128,7 @@ class StepCode(NamedTuple):
     # Forces:
     kinematics: Code = Use(
         kernels.kinematics,
-        lambda p: p.has_elements or p.has_transmissions or p.constrains_steps or p.has_geometry or p.has_kinds or p.has_deformables,
+        lambda p: p.acts_along_motion or p.constrains_steps or p.has_geometry or p.has_kinds or p.has_deformables,
     )
     force_elements: Code = Use(kernels.force_elements, lambda p: p.has_elements)
     transmission_motion: Code = Use(transmission_motion, lambda p: p.has_transmissions)

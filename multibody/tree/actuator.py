@@ -62,6 +62,9 @@ class Actuator(NamedElement):
         self._desired_range, self._desired_scale, self._bias = (-np.inf, np.inf), 1.0, 0.0
         self.set_effort_limit(effort_limit)
 
+    def _described(self) -> str:
+        return f"{type(self).__name__} {self._name!r}"
+
     def _in_tree(self, tree: MultibodyTree) -> Actuator:
         return tree.actuators.get(self._index)
 
@@ -140,7 +143,7 @@ class Actuator(NamedElement):
         low, high = self._finite("lowest effort", lower), self._finite("highest effort", upper)
         if not low < high:
             raise ValueError(
-                f"{type(self).__name__} {self._name!r}: the lowest effort must be less than the highest, got {low} and {high}."
+                f"{self._described()}: the lowest effort must be less than the highest, got {low} and {high}."
             )
         self._effort_range = float(low), float(high)
         self._note_change()
@@ -153,7 +156,7 @@ class Actuator(NamedElement):
         """
         if not effort_limit > 0.0:
             raise RuntimeError(
-                f"{type(self).__name__} {self._name!r}: the effort limit must be positive, but is {effort_limit}."
+                f"{self._described()}: the effort limit must be positive, but is {effort_limit}."
             )
         self._effort_range = -float(effort_limit), float(effort_limit)
         self._note_change()
@@ -176,7 +179,7 @@ class Actuator(NamedElement):
         is_bounded = bool(np.isfinite(lower) and np.isfinite(upper))
         if (not is_bounded and (lower, upper) != (-np.inf, np.inf)) or not lower <= upper:
             raise ValueError(
-                f"{type(self).__name__} {self._name!r}: limits of the desired position must be in order, and finite or both "
+                f"{self._described()}: limits of the desired position must be in order, and finite or both "
                 f"infinite, got {lower} and {upper}."
             )
         self._desired_scale, self._bias = float(self._finite("scale", scale)), float(self._finite("bias", bias))
@@ -201,7 +204,7 @@ class Actuator(NamedElement):
         p, d = self._finite("proportional gain", gains.p), self._finite("derivative gain", gains.d)
         for what, gain in (("proportional", p), ("derivative", d)):
             if gain < 0.0:
-                raise ValueError(f"{type(self).__name__} {self._name!r}: the {what} gain must not be negative, but is {gain}.")
+                raise ValueError(f"{self._described()}: the {what} gain must not be negative, but is {gain}.")
         self._gains = PdControllerGains(p=p, d=d)
         self._note_change()
 
@@ -294,15 +297,15 @@ class Actuator(NamedElement):
         real = real_values(value)
         if real is not None and real < 0.0:
             raise ValueError(
-                f"{type(self).__name__} {self._name!r}: the rotor inertia must not be negative, but is {value}."
+                f"{self._described()}: the rotor inertia must not be negative, but is {value}."
             )
         return value
 
     def _finite(self, what: str, value: Any) -> Any:
-        number = as_scalar(value, f"{type(self).__name__} {self._name!r}: the {what}")
+        number = as_scalar(value, f"{self._described()}: the {what}")
         real = real_values(number)
         if real is not None and not np.isfinite(real):
-            raise ValueError(f"{type(self).__name__} {self._name!r}: the {what} must be finite, but is {value}.")
+            raise ValueError(f"{self._described()}: the {what} must be finite, but is {value}.")
         return number
 
 

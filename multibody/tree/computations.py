@@ -11,9 +11,9 @@ from merganser.framework.core.inside import scalar_of
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialAcceleration, SpatialForce
 from merganser.multibody.math.vectors import as_vector, cross
+from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.frame import Frame
-from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.joints import Joint
 from merganser.multibody.tree.kinematics_caches import (
     AccelerationKinematicsCache,

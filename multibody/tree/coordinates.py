@@ -12,9 +12,9 @@ import numpy.typing as npt
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.elements import set_element_kind
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, set_kind
+from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.forest import ForestEdge
-from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.joints.joint import Joint
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Coordinates:
         positions: for each model instance, indices of its positions in q, ascending.
         velocities: for each model instance, indices of its velocities in v, ascending.
         inputs: for each model instance, indices of its inputs in u, ascending.
-        actuated_velocities: for each input, which velocity or transmission it drives; u is in order of the actuator indices.
+        actuated_velocities: for each input, which velocity or transmission it drives; u is in the order of actuators.
     """
 
     num_positions: int

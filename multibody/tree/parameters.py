@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels import layout
+from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.forest import ForestEdge
 from merganser.multibody.tree.frame import FixedOffsetFrame
-from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.joints.joint import Joint
 from merganser.multibody.tree.joints.records import write_motion, write_segments
 from merganser.multibody.tree.rigid_body import RigidBody

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.element_collection import ElementCollection
-from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.joints import Joint
 from merganser.multibody.tree.lookup import TreeLookup
 from merganser.multibody.tree.rigid_body import RigidBody

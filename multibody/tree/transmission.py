@@ -1,10 +1,10 @@
-"""Transmissions: what actuators and springs act along. Tendons along joints or paths, forces on sites, slider-cranks."""
+"""Transmissions, which actuators and springs act along: tendons, forces on sites, slider-cranks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,7 +123,7 @@ class _Node:
     what: int
     joint: JointIndex | None = None
     body: BodyIndex | None = None
-    X_BN: RigidTransform = RigidTransform()
+    X_BN: RigidTransform = field(default_factory=RigidTransform)
     number: float = 1.0
     side: tuple[BodyIndex, npt.NDArray[np.float64]] | None = None
 
@@ -174,7 +174,8 @@ class Transmission(NamedElement):
     def _node_of(self, element: PathElement) -> _Node:
         """The record of an element of the path."""
         if isinstance(element, JointTerm):
-            return _Node(COORDINATE, joint=element.joint.index(), number=self._finite("coefficient", element.coefficient))
+            coefficient = self._finite("coefficient", element.coefficient)
+            return _Node(COORDINATE, joint=element.joint.index(), number=coefficient)
         if isinstance(element, TendonSite):
             return _Node(SITE, body=element.body.index(), X_BN=element.pose())
         if isinstance(element, TendonPulley):
@@ -352,7 +353,8 @@ class SpatialTendon(Transmission):
     """
 
     def __init__(self, name: str, path: Sequence[PathElement], model_instance: int | None = None) -> None:
-        words = "".join({TendonSite: "s", TendonPulley: " ", TendonWrap: "g"}.get(type(element), "?") for element in path)
+        letters = {TendonSite: "s", TendonPulley: " ", TendonWrap: "g"}
+        words = "".join(letters.get(type(element), "?") for element in path)
         branches = [branch for branch in words.split(" ") if branch]
         is_valid = branches and all(b[0] == b[-1] == "s" and len(b) > 1 and "gg" not in b for b in branches)
         if not is_valid or "?" in words:

@@ -104,6 +104,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "multibody.kernels.elements": (STATE, ELEMENTS),  # compiled for fluids and force elements of users
     "multibody.kernels.constraints": (STATE, ELEMENTS),  # compiled for tendons and constraints of users
     "multibody.kernels.mobilizers": (STATE, ELEMENTS),  # compiled for joints of users
+    "multibody.kernels.transmissions": (STATE, ELEMENTS, ACTUATION),  # and for transmissions of users
     "multibody.kernels": {
         "calc_body_jacobians": (STATE,),
         "calc_bushing_forces": (STATE, ELEMENTS, FORCES),

@@ -6,8 +6,9 @@ In a plane, with the centre O of a circle of radius r, points P and Q outside of
 
       A = (r^2 P -+ r sqrt(|P|^2 - r^2) P') / |P|^2,   P' = P turned by a quarter                         (1)
 
-  and B with the other sign. It takes the pair on the side of S, or else the shorter one, and none where the straight
-  line misses the circle and does not pass behind it, as seen from S.
+  and B with the other sign. It goes the shorter way, unless that passes behind the circle as seen from S, over the half
+  line from O away from S: then the longer one. None is needed where the straight line misses the circle and does not
+  pass behind it.
 - Along the inside, where S is within the circle: the line touches it at one point A = B, where it is reflected. With
   the angle G between P and Q, a = r/|P| and b = r/|Q|, the angle phi between it and OA has
 
@@ -143,45 +144,20 @@ def _passes_behind(p: Point, q: Point, side: Point) -> bool:
 
 
 @device
-def _cross_each_other(p: Point, a: Point, q: Point, b: Point) -> bool:
-    """Whether the lines from p to a and from q to b have a point in common."""
-    d, e, g = (a[0] - p[0], a[1] - p[1]), (b[0] - q[0], b[1] - q[1]), (p[0] - q[0], p[1] - q[1])
-    whole = _outer(d, e).real
-    if abs(whole) < _SMALLEST:
-        return False
-    s, t = _outer(e, g).real / whole, _outer(d, g).real / whole
-    return 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0
-
-
-@device
 def _wrap_outside(p: Point, q: Point, has_side: bool, side: Point, r: float) -> tuple[bool, Any, Point, Point]:
     """Whether the line wraps around the circle; the length of its arc, and its tangent points (1)."""
     none, pp, qq = (False, 0.0 * p[0], p, q), _inner(p, p), _inner(q, q)
     if pp.real < r * r or qq.real < r * r or _distance(p, q).real ** 2 < _SMALLEST:
         return none
-    near = _nearest(p, q)
-    if _inner(near, near).real > r * r and not (has_side and _passes_behind(p, q, side)):
+    near, goes_behind = _nearest(p, q), has_side and _passes_behind(p, q, side)
+    if _inner(near, near).real > r * r and not goes_behind:
         return none
-    along = r * np.sqrt(pp - r * r) / pp, r * np.sqrt(qq - r * r) / qq
-    sign, best, a, b = 1.0, -math.inf, p, q
-    for turn in (1.0, -1.0):
-        a_turned = r * r / pp * p[0] + turn * along[0] * p[1], r * r / pp * p[1] - turn * along[0] * p[0]
-        b_turned = r * r / qq * q[0] - turn * along[1] * q[1], r * r / qq * q[1] + turn * along[1] * q[0]
-        if has_side:
-            middle = a_turned[0] + b_turned[0], a_turned[1] + b_turned[1]
-            length = math.sqrt(_inner(middle, middle).real)
-            quality = _inner(middle, side).real / length if length > 0.0 else 0.0
-        else:
-            quality = -(_distance(a_turned, b_turned).real)
-        if _cross_each_other(p, a_turned, q, b_turned):
-            quality = -math.inf
-        if quality > best:
-            sign, best, a, b = turn, quality, a_turned, b_turned
-    if best == -math.inf:
-        return none
-    # The angle from a to b against the way round, from 0 to a full turn; a pair of touching points has none.
-    turned, cosine = -sign * _outer(a, b), _inner(a, b)
-    angle = arctangent(turned, cosine)
+    # The shorter way, unless that passes behind; it leaves p turned by 1 with the clock, and -1 against it.
+    turn = -1.0 if (_outer(p, q).real > 0.0) != goes_behind else 1.0
+    along_p, along_q = turn * r * np.sqrt(pp - r * r) / pp, turn * r * np.sqrt(qq - r * r) / qq
+    a = r * r / pp * p[0] + along_p * p[1], r * r / pp * p[1] - along_p * p[0]
+    b = r * r / qq * q[0] - along_q * q[1], r * r / qq * q[1] + along_q * q[0]
+    angle = arctangent(-turn * _outer(a, b), _inner(a, b))
     if angle.real < -_ROUNDING:
         angle += 2.0 * math.pi
     return True, r * angle, a, b

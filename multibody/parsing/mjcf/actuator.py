@@ -1,9 +1,10 @@
 """Actuators of MJCF files on joints, tendons, sites and slider-cranks.
 
-The force on a joint, or along a tendon, is gear (gain u + bias), with the bias b0 + b1 gear q + b2 gear v. Without bias it is a motor:
-the actuation of the plant is the force itself. With b1, b2 <= 0 it is a PD controller of the plant, with the gains
--b1 gear^2 and -b2 gear^2, and the constant effort gear b0. With b1 < 0, its desired position is u / gear, which is cut
-off at ctrlrange, times gain / -b1; along a tendon the desired state has that length itself. With b1 = 0 < -b2, its desired velocity is gain u / (-b2 gear), which has no limits.
+The force on a joint, or along a tendon, is gear (gain u + bias), with the bias b0 + b1 gear q + b2 gear v. Without bias
+it is a motor: the actuation of the plant is the force itself. With b1, b2 <= 0 it is a PD controller of the plant, with
+the gains -b1 gear^2 and -b2 gear^2, and the constant effort gear b0. With b1 < 0, its desired position is u / gear,
+which is cut off at ctrlrange, times gain / -b1; along a tendon the desired state has that length itself. With
+b1 = 0 < -b2, its desired velocity is gain u / (-b2 gear), which has no limits.
 
 The force of an actuator of an MJCF file, from its class and its element.
 """
@@ -239,7 +240,8 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
             report.add(element.location, f"{what} of a body is left out: there is no adhesion")
             return []
         raise element.error(f"{element.describe()} names no joint, tendon, site or slider-crank that it drives.")
-    others = [name for name in (*found[1:], "refsite") if name in node.attributes and found[0] not in ("site", "cranksite")]
+    others = () if found[0] in ("site", "cranksite") else (*found[1:], "refsite")
+    others = [name for name in others if name in node.attributes]
     if others:
         report.add(element.location, f"{what} {', '.join(others)}: no effect, as it acts on a {found[0]}")
     law = read_law((*defaults.actuators(element), element))

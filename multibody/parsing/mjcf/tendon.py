@@ -5,15 +5,14 @@ Tendons are read before actuators, which name them, and described once bodies an
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.description import (
-    BodyReference,
     JointTermDescription,
     ModelDescription,
     PathElementDescription,
@@ -33,7 +32,7 @@ _USED = (
     "name", "class", "group", "limited", "range", "width", "material", "rgba", "stiffness", "damping", "frictionloss",
     "springlength", "actuatorfrcrange", "actuatorfrclimited", "user",
 )  # fmt: skip
-_HARMLESS = {"margin": "0", "armature": "0"}
+_HARMLESS = "margin", "armature"  # where they are 0
 _SURFACES = ("Sphere", "Cylinder")
 
 
@@ -218,7 +217,7 @@ def _check_path(node: XmlNode, tags: list[str]) -> None:
     """Refuses paths whose branches do not begin and end with sites, or with surfaces side by side."""
     branches = " ".join(tags).split("pulley")
     for branch in (words.split() for words in branches if words.strip()):
-        beside = any(a == b == "geom" for a, b in zip(branch, branch[1:]))
+        beside = any(a == b == "geom" for a, b in itertools.pairwise(branch))
         if len(branch) < 2 or branch[0] != "site" or branch[-1] != "site" or beside:
             raise node.error(
                 f"{node.describe()} has the path {', '.join(branch)}: each branch has two sites at least, begins and "
@@ -232,8 +231,8 @@ def _read_springs(tendon: MjcfTransmission, placement: Placement, model: MjcfMod
     """Reads springs, limits, friction and what else has an effect."""
     node, settings, options = tendon.node, placement.source.settings, placement.source.options
     for name in node.attributes:
-        harmless = not any(c not in _HARMLESS[name] + ". " for c in node.attributes[name]) if name in _HARMLESS else False
-        if name not in _USED and not harmless:
+        is_harmless = name in _HARMLESS and not node.attributes[name].strip("0. ")
+        if name not in _USED and not is_harmless:
             report.add(node.location, f"<{node.tag}> tendon {name} has no effect")
     coefficients = {name: node.vector_attribute(name, (1, 2, 3), [0.0]) for name in ("stiffness", "damping")}
     for name, values in coefficients.items():
@@ -282,7 +281,8 @@ def make_transmission(node: XmlNode, kind: str, placement: Placement, gear: Any)
         names = [node.attributes[name] for name in ("site", "refsite") if name in node.attributes]
         constants = tuple(map(float, [*gear[3:], *gear[:3]]))  # [moment; force]
     else:
-        names, rod = [node.require_attribute(name) for name in ("cranksite", "slidersite")], node.float_attribute("cranklength")
+        names = [node.require_attribute(name) for name in ("cranksite", "slidersite")]
+        rod = node.float_attribute("cranklength")
         if not rod > 0.0:
             raise node.error(f"attribute 'cranklength' of {node.describe()} is {rod:g}; it must be positive.")
         constants = rod, float(gear[0])

@@ -253,7 +253,8 @@ class ContactGradients:
         transmissions = self._transmissions_in_lanes()
         num_derivatives = _common_count([pairs, drives, v_star, *transmissions, *given])
         x, position, F_applied, parameters = (lanes.lanes for lanes in given)
-        lanes = parameters, pairs.lanes, drives.lanes, *(t.lanes for t in transmissions), x, v_star.lanes, position, F_applied
+        along = [t.lanes for t in transmissions]
+        lanes = parameters, pairs.lanes, drives.lanes, *along, x, v_star.lanes, position, F_applied
         inputs = LaneInputs(*map(np.ascontiguousarray, lanes))
         model = StepModel(
             arrays.plant_trees, self._every_tree, np.array([self.buffers.model.contact.settings]), self._step.time_step,

@@ -182,7 +182,7 @@ class ContactModelArrays:
             try:  # inertia that each velocity feels where all others are free, over that where they are held
                 shares = 1.0 / np.maximum(np.linalg.inv(M).diagonal() * M.diagonal(), 1.0)
             except np.linalg.LinAlgError:  # without inertia in some direction, which the dynamics will report
-                shares = np.ones(num_v)
+                shares = np.ones(len(M))
             places = list(zip(self.limits["v"].tolist(), self.limits["num_v"].tolist()))  # three of a ball
             held, share = (
                 np.array([values[v : v + n].mean() for v, n in places]) for values in (M.diagonal(), shares)
