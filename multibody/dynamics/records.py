@@ -29,6 +29,7 @@ from merganser.multibody.contact.plant_layout import (
 )
 from merganser.multibody.dynamics.step_kernels import StepCode
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.actuator_laws import Laws
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.layout import Elements, Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.transmissions import Nodes, Transmissions
@@ -161,6 +162,7 @@ class Model(NamedTuple):
         transmissions, nodes: see kernels/transmissions/records.py.
         pitches: which positions are pitch angles, whose cosines must not vanish.
         actuators: and their PD controllers.
+        laws: of actuators that have some, see kernels/actuator_laws.py.
         limits: of joints, records of limit_dtype.
         limit_stiffness, limit_dissipation: of these, in continuous time.
         frictions: dry friction of joints, records of friction_dtype.
@@ -181,6 +183,7 @@ class Model(NamedTuple):
     nodes: Nodes
     pitches: Integers
     actuators: Actuators
+    laws: Laws
     limits: Limits
     limit_stiffness: Floats
     limit_dissipation: Floats
@@ -192,11 +195,12 @@ class Model(NamedTuple):
 
 
 class State(NamedTuple):
-    """x = [q; v]."""
+    """x = [q; v], and the activations of actuators."""
 
     x: FloatsInContext
     q: FloatsInContext
     v: FloatsInContext
+    activations: FloatsInContext
 
 
 class Part(NamedTuple):
@@ -257,6 +261,7 @@ class Work(NamedTuple):
         feedforward: u_ff, shape [num_u].
         desired: q_d and v_d, and what is made of them, see ../kernels/actuators.py, shape [NUM_DESIRED_ROWS, num_u].
         u: what the actuators exert, shape [num_u].
+        commands, activations: what laws of actuators make, see kernels/actuator_laws.py.
         lengths, rates, arms, forces: q, v and tau with those of transmissions behind them, and their moment arms; see
             kernels/transmissions/motion.py. Empty without transmissions.
         drives, drive_values, drive_work, efforts: of the PD controllers, see kernels/actuators.py.
@@ -274,6 +279,8 @@ class Work(NamedTuple):
     feedforward: Floats
     desired: FloatTable
     u: Floats
+    commands: Floats
+    activations: Floats
     lengths: Floats
     rates: Floats
     arms: FloatTable
@@ -290,6 +297,7 @@ class StepResults(NamedTuple):
 
     Attributes:
         x_next: the next state, or in continuous time the derivatives.
+        activations: of actuators, after the step, or in continuous time their rates; empty where nothing takes them.
         position: kinematics at the start of the step.
         found: see above.
         candidates: pairs of geometries that may touch, shape [capacity, 2].
@@ -303,6 +311,7 @@ class StepResults(NamedTuple):
     """
 
     x_next: FloatsInContext
+    activations: FloatsInContext
     position: Positions
     found: Integers
     candidates: IntegerTable

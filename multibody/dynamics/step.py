@@ -101,6 +101,11 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
         for n in range(len(inputs.desired)):
             part = inputs.desired[n]
             call_quiet_kernel(code.put_desired_state, (part.actuators, part.values, work.desired))
+    if model.laws.shape[0] > 0:
+        given = model.laws, h, q, v, state.activations, u, work.desired
+        call_quiet_kernel(code.laws, (*given, work.commands, work.activations))
+        u = work.commands
+    if actuators.controlled.shape[0] > 0:
         why = call_kernel(code.efforts, (
             actuators.controlled, actuators.mobods, actuators.positions, actuators.velocities, actuators.p, actuators.d,
             h, model.parameters, q, v, u, work.desired, work.u, work.drive_values,
@@ -108,8 +113,8 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
         if why != 0:
             return LOCKED if why == IS_LOCKED else BAD_INPUT
         u = work.u
-    given = actuators.driven, actuators.limits, u, inputs.tau
-    if not call_asking_kernel(code.apply_actuation, (*given, work.u, tau)):
+    efforts = actuators.driven, actuators.limits, u, inputs.tau
+    if not call_asking_kernel(code.apply_actuation, (*efforts, work.u, tau)):
         return BAD_INPUT
     if model.transmissions.shape[0] > 0:
         call_quiet_kernel(code.transmission_forces, (
@@ -179,6 +184,8 @@ def calc_derivatives(model: Model, state: State, inputs: Inputs, work: Work, out
     status = accelerate(model, state, work, F_Bo_W, out)
     if status != 0:
         return status
+    for k in range(out.activations.shape[0]):
+        out.activations[k] = work.activations[k]
     return 0 if call_asking_kernel(model.code.is_finite, (out.x_next,)) else NOT_FINITE
 
 
@@ -236,6 +243,8 @@ def take_step(
         status = _advance(model, state, h, inputs, work, out, deformables)
     if status == 0 and not call_asking_kernel(model.code.is_finite, (out.x_next,)):
         status = NOT_FINITE
+    for k in range(out.activations.shape[0]):
+        out.activations[k] = work.activations[k]
     if deformables is not None and status == 0:
         finish_deformables(model, deformables, h, out)
     return status

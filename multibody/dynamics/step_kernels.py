@@ -31,6 +31,7 @@ from merganser.multibody.deformable.kernels.problem import find_participants, po
 from merganser.multibody.fem.newton import free_motion
 from merganser.multibody.fem.schur import couple_nodes, follow_nodes
 from merganser.multibody.kernels import actuators, checked_arrays
+from merganser.multibody.kernels.actuator_laws import actuator_laws
 from merganser.multibody.kernels.frames import geometry_poses
 from merganser.multibody.kernels.transmissions import transmission_forces, transmission_motion
 
@@ -136,6 +137,7 @@ class StepCode(NamedTuple):
     copy_actuation_input: Code = Use(actuators.copy_actuation_input, is_small=True)
     add_input: Code = Use(actuators.add_input, is_small=True)
     put_desired_state: Code = Use(actuators.put_desired_state, lambda p: p.has_controllers, is_small=True)
+    laws: Code = Use(actuator_laws, lambda p: len(p.model.laws) > 0)
     efforts: Code = Use(actuators.calc_efforts, lambda p: p.has_controllers, is_small=True)
     apply_actuation: Code = Use(actuators.apply_actuation, is_small=True)
     store_efforts: Code = Use(

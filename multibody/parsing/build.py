@@ -428,6 +428,7 @@ class _DocumentBuilder:
         if actuator.controller_gains is not None:
             p, d = actuator.controller_gains
             added.set_controller_gains(PdControllerGains(p=p, d=d))
+        added.set_law(actuator.law)
         if actuator.effort_range is not None:
             added.set_effort_range(*actuator.effort_range)
         if actuator.desired_position is not None:

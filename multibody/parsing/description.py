@@ -17,7 +17,7 @@ from merganser.framework.math import RigidTransform
 from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajectory
 from merganser.geometry import InMemoryMesh
 from merganser.multibody.parsing.errors import SourceLocation
-from merganser.multibody.tree import SpatialInertia
+from merganser.multibody.tree import ActuatorLaw, SpatialInertia
 
 if TYPE_CHECKING:
     from merganser.multibody.fem.config import DeformableBodyConfig
@@ -231,6 +231,7 @@ class ActuatorDescription:
         joint_model: scoped name of the model the joint or transmission belongs to.
         joint: its name, or that of the transmission.
         is_along_transmission: which of both it is.
+        law: how its force follows a control, if it is more than a force or a PD controller.
         effort_limit: [N m or N].
         effort_range: the lowest and the highest effort, if they differ in size; the limit is the larger one then.
         desired_position: lower and upper limit, scale and constant effort, see JointActuator.
@@ -250,6 +251,7 @@ class ActuatorDescription:
     gear_ratio: float = 1.0
     controller_gains: tuple[float, float] | None = None
     is_along_transmission: bool = False
+    law: ActuatorLaw | None = None
 
 
 @dataclass(frozen=True)

@@ -197,13 +197,20 @@ class MultibodyPlant(
         """Computes [qdot; vdot], equations (1) and (2), by the articulated body algorithm."""
         context.get_continuous_state_vector()
         context.get_parameters()
-        self._dynamics.advance(context, derivatives.get_mutable_vector().get_mutable_value())
+        xdot = derivatives.get_mutable_vector().get_mutable_value()
+        num_x = self.num_positions() + self.num_velocities()
+        w = self._dynamics.advance(context, xdot[:num_x])
+        if len(xdot) > num_x:
+            xdot[num_x:] = w.step_buffers.work.activations
 
     def DoCalcImplicitTimeDerivativesResidual(self, context: Context, proposed_derivatives: Any, residual: Any) -> None:
         """Computes [qdot - N(q) v; M(q) vdot + C(q, v) v - tau_g(q) + D v - tau], which divides by no masses.
 
         Where joints are locked or constraints hold, it is the difference to the true derivatives.
         """
+        if self._tree.num_activations():
+            super().DoCalcImplicitTimeDerivativesResidual(context, proposed_derivatives, residual)
+            return
         qdot, vdot = proposed_derivatives.get_generalized_position(), proposed_derivatives.get_generalized_velocity()
         context.get_continuous_state_vector()
         context.get_parameters()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
 from merganser.multibody.tree.actuator import Actuator, JointActuator, PdControllerGains
+from merganser.multibody.tree.actuator_law import ActuatorLaw, MuscleCurves
 from merganser.multibody.tree.base_bodies import BaseBodyJointType
 from merganser.multibody.tree.constraints import MultibodyConstraintId
 from merganser.multibody.tree.element import MultibodyElement, ScopedName
@@ -133,6 +134,7 @@ else:
 __all__ = [
     "AccelerationKinematicsCache",
     "Actuator",
+    "ActuatorLaw",
     "BallQuaternionJoint",
     "BallQuaternionJoint_",
     "BallQuaternionMobilizer",
@@ -190,6 +192,7 @@ __all__ = [
     "MultibodyForces",
     "MultibodyForces_",
     "MultibodyTree",
+    "MuscleCurves",
     "PdControllerGains",
     "PlanarJoint",
     "PlanarJoint_",

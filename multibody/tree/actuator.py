@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from merganser.framework.common.records import settings
 from merganser.multibody.math.vectors import as_scalar, as_vector
+from merganser.multibody.tree.actuator_law import ActuatorLaw
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import JointActuatorIndex
 from merganser.multibody.tree.inertia.validity import real_values
@@ -59,6 +60,8 @@ class Actuator(NamedElement):
         self._default_gear_ratio = 1.0
         self._default_rotor_inertia = 0.0
         self._gains = PdControllerGains()
+        self._law: ActuatorLaw | None = None
+        self._activation_place: int | None = None  # set by Finalize()
         self._desired_range, self._desired_scale, self._bias = (-np.inf, np.inf), 1.0, 0.0
         self.set_effort_limit(effort_limit)
 
@@ -207,6 +210,52 @@ class Actuator(NamedElement):
                 raise ValueError(f"{self._described()}: the {what} gain must not be negative, but is {gain}.")
         self._gains = PdControllerGains(p=p, d=d)
         self._note_change()
+
+    def set_law(self, law: ActuatorLaw | None) -> None:
+        """Gives the actuator a law by which its force follows a control; before Finalize().
+
+        What comes through the actuation input ports is then the control. Of an actuator with a PD controller, only the
+        dynamics of the law count: the activation takes the place of the desired position that is given.
+
+        Raises:
+            TypeError: it is no ActuatorLaw.
+            RuntimeError: after Finalize().
+        """
+        if law is not None and not isinstance(law, ActuatorLaw):
+            raise TypeError(f"set_law() takes an ActuatorLaw, not a {type(law).__name__}.")
+        if self._tree is not None:
+            self._tree._check_not_finalized("set_law")
+        self._law = law
+
+    def law(self) -> ActuatorLaw | None:
+        """Returns the law by which its force follows a control; None without one."""
+        return self._law
+
+    def activation(self, context: Context) -> Any:
+        """Returns its activation in a Context.
+
+        Raises:
+            RuntimeError: it has none.
+        """
+        return self.GetParentPlant()._views.workspace(context).activations[self._place_of_activation("activation")]
+
+    def SetActivation(self, context: Context, activation: float) -> None:
+        """Sets its activation in a Context.
+
+        Raises:
+            RuntimeError: it has none.
+            ValueError: it is not finite.
+        """
+        place, value = self._place_of_activation("SetActivation"), self._finite("activation", activation)
+        self.GetParentPlant()._views.mutable_activations(context)[place] = value
+
+    def _place_of_activation(self, caller: str) -> int:
+        if self._activation_place is None:
+            raise RuntimeError(
+                f"{caller}(): {self._described()} has no activation. Give it a law with dynamics by set_law(), and "
+                "call Finalize() of its plant."
+            )
+        return self._activation_place
 
     def has_controller(self) -> bool:
         """Returns whether the actuator has a PD controller: gains that are not both zero."""

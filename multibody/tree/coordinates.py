@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.elements import set_element_kind
+from merganser.multibody.kernels.actuator_laws import law_dtype
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, set_kind
 from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.force_elements import ForceElement
@@ -152,6 +153,30 @@ def _place_of(actuator: Actuator, num_v: int) -> int:
     """Which velocity an actuator drives, or which transmission, behind all velocities."""
     transmission = actuator.transmission()
     return actuator.joint().velocity_start() if transmission is None else num_v + int(transmission.index())
+
+
+def make_laws(actuators: Sequence[Actuator], num_q: int, num_v: int) -> npt.NDArray[Any]:
+    """Returns one record for each actuator with a law, see kernels/actuator_laws.py, and numbers their activations.
+
+    Args:
+        actuators: all of them, in the order of u.
+        num_q, num_v: numbers of positions and velocities, behind which the lengths of transmissions and their rates are.
+    """
+    with_laws = [(place, actuator) for place, actuator in enumerate(actuators) if actuator.law() is not None]
+    records, count = np.zeros(len(with_laws), law_dtype), 0
+    for record, (place, actuator) in zip(records, with_laws):
+        law, transmission = actuator.law(), actuator.transmission()
+        assert law is not None
+        law.write(record, actuator.has_controller())
+        record["actuator"], record["activation"] = place, -1
+        if law.has_activation():
+            record["activation"] = actuator._activation_place = count
+            count += 1
+        if transmission is None:
+            record["position"], record["velocity"] = actuator.joint().position_start(), actuator.joint().velocity_start()
+        else:
+            record["position"], record["velocity"] = num_q + int(transmission.index()), num_v + int(transmission.index())
+    return records
 
 
 def position_names(

@@ -18,7 +18,7 @@ from merganser.multibody.tree.actuator import Actuator, JointActuator
 from merganser.multibody.tree.base_bodies import TreeBaseBodies
 from merganser.multibody.tree.computations import TreeComputations
 from merganser.multibody.tree.constraints.rows import DEFAULT_STABILIZATION_TIME
-from merganser.multibody.tree.coordinates import Coordinates, make_elements, make_topology
+from merganser.multibody.tree.coordinates import Coordinates, make_elements, make_laws, make_topology
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.element_collection import ElementCollection
 from merganser.multibody.tree.force_elements import ForceElement, UniformGravityFieldElement
@@ -71,6 +71,7 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
         coordinates: after Finalize(), index arrays of positions, velocities and inputs.
         elements: after Finalize(), records of the force elements but gravity, see kernels/layout.py.
         transmission_records, transmission_nodes: after Finalize(), records of kernels/transmissions/records.py.
+        law_records: after Finalize(), records of kernels/actuator_laws.py.
         loop_rows: after Finalize(), constraints of the loop joints, see kernels/constraints/.
     """
 
@@ -81,6 +82,7 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
     elements: npt.NDArray[Any]
     transmission_records: npt.NDArray[Any]
     transmission_nodes: npt.NDArray[Any]
+    law_records: npt.NDArray[Any]
     loop_rows: npt.NDArray[Any]
 
     def __init__(self, plant: Any = None) -> None:
@@ -386,6 +388,8 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
         self.elements = make_elements(self.force_elements[1:], self)
         self.transmission_records, self.transmission_nodes = make_transmissions(list(self.transmissions), self)
         self.coordinates = Coordinates.of(self.num_model_instances(), list(self.joints), list(self.actuators))
+        sizes = self.coordinates.num_positions, self.coordinates.num_velocities
+        self.law_records = make_laws(list(self.actuators), *sizes)
         self.loop_rows = make_loop_rows(list(self.loop_joints), self._stabilization_times, self.mobod_of_body)
         self._is_finalized = True
 
@@ -434,6 +438,10 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
         self._offset_frames = [frame for frame in self.frames if isinstance(frame, FixedOffsetFrame)]
         for slot, frame in enumerate(self._offset_frames):
             frame._slot = slot
+
+    def num_activations(self) -> int:
+        """Returns the number of actuators whose activation is a state."""
+        return int(np.count_nonzero(self.law_records["activation"] >= 0))
 
     # -- results of finalizing -------------------------------------------------------------------------------
 

@@ -76,7 +76,7 @@ class _Values:
         self.model = FloatModel(topology, w.lanes_of(w.parameters).lanes[0])
         self.topology, self.parameters = topology, self.model.parameters
         self.x, self.gravity, self.constants = np.zeros(len(w.x)), np.zeros(3), np.zeros(0, layout.constant_dtype())
-        self.q, self.v = self.x[: len(w.q)], self.x[len(w.q) :]
+        self.q, self.v, self.activations = self.x[: len(w.q)], self.x[len(w.q) :], np.zeros(len(w.activations))
         self.position, self.velocity, self.scratch = (
             np.zeros(len(topology), dtype())
             for dtype in (layout.position_dtype, layout.velocity_dtype, layout.scratch_dtype)

@@ -157,7 +157,10 @@ class PlantDynamics:
     # ------------------------------------------------------------------ the dynamics
 
     def advance(self, context: Context, result: Array) -> Workspace:
-        """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
+        """Computes the derivatives of q and v, or these one step later, into `result`, shape [num_q + num_v].
+
+        Those of activations of actuators are then in the step buffers of the workspace, work.activations.
+        """
         w = self.views.workspace(context)
         self.native.note_call(w)
         if self.model.is_discrete:

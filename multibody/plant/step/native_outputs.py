@@ -165,7 +165,7 @@ class NativeContactForces(_NativeOutput):
             return None
         record = ContactForcesRecord(
             plant.time_step(), buffers.numbers.counts, buffers.step.model.contact.trees.trees,
-            tuple(out._replace(x_next=Placed(0, (0,))) for out in buffers.step.results), buffers.contact_forces,
+            tuple(out._replace(x_next=Placed(0, (0,)), activations=Placed(0, (0,))) for out in buffers.step.results), buffers.contact_forces,
             Placed(OUTPUT, buffers.contact_forces.shape),
         )  # fmt: skip
         step, number = buffers.step, buffers.step.num_preparations

@@ -197,7 +197,7 @@ class StepBuffers:
         self.settings: Any = None
         self._looks_ahead = False
         self._fallback: Any = None  # settings of one step, after it has failed with the others
-        self.state = State(w.x, w.q, w.v)
+        self.state = State(w.x, w.q, w.v, w.activations)
         self._limits: list[tuple[int, int, int, float, float]] = arrays.limits.tolist()
         own = [np.zeros_like(a) for a in (w.velocity, w.scratch)] if is_native else [w.velocity, w.scratch]
         mean = np.zeros(num_v, w.dtype), w.make_records(len(w.topology), velocity_dtype)
@@ -208,7 +208,8 @@ class StepBuffers:
         sizes = (len(w.q) + num_t, num_v + num_t, (num_t, num_v), num_v + num_t) if num_t else (0, 0, (0, num_v), 0)
         along = [np.zeros(size, w.dtype) for size in sizes]
         self._actuation = u[1]
-        self._first_of_work = *own, *mean, *F, u[0], desired, u[1], *along  # fields of Work that stay the same
+        commands = np.zeros(num_u, w.dtype), np.zeros(len(w.activations), w.dtype)
+        self._first_of_work = *own, *mean, *F, u[0], desired, u[1], *commands, *along  # fields of Work that stay the same
         self.results = [self._new_results() for _ in range(2 if is_native else 1)]
 
     # ------------------------------------------------------------------ what the records were made for
@@ -427,6 +428,7 @@ class StepBuffers:
         )  # fmt: skip
         return StepResults(
             x_next=w.make_numbers(len(w.x)) if self.takes_steps else np.zeros_like(w.x),
+            activations=np.zeros(len(w.activations), w.dtype),
             position=np.zeros_like(w.position) if self._is_native else w.position,
             found=np.zeros(NUM_FOUND, np.int64),
             candidates=np.zeros((num_candidates, 2), np.int64),
@@ -468,6 +470,7 @@ class StepBuffers:
                 inputs.driven_velocities, inputs.effort_limits, controllers.inputs, controllers.mobods,
                 controllers.positions, controllers.velocities, controllers.p, controllers.d,
             ),
+            laws=plant.tree.law_records,
             limits=arrays.limits if has_limits else arrays.limits[:0],
             limit_stiffness=springs[0],
             limit_dissipation=springs[1],

@@ -313,7 +313,8 @@ class VariableSteps:
             model = model._replace(parameters=placed_beside(self._parameters, flat))
             tau, desired = placed_beside(self._tau, flat), placed_beside(self._desired.reshape(-1), flat)
             inputs = self._inputs_of_step(given.u, tau, desired, self._w.zeros_F)
-        results = (buffers.results[0]._replace(x_next=Placed(OUTPUT, state.x.shape)),)
+        places = {"x_next": Placed(OUTPUT, state.x.shape), "activations": Placed(0, (0,))}
+        results = (buffers.results[0]._replace(**places),)
         steps = StepRecord(model, state, 0.0, inputs, buffers.work, results, self.numbers)
         return SlopesRecord(Placed(arguments, (1,)), self.last_length, self.counts, steps, linearization)
 
