@@ -78,7 +78,7 @@ def actuator_laws(
     rates_in: Floats,  # v, with their rates behind it
     activations_in: Floats,  # shape [num_activations]
     u_in: Floats,  # what comes for the actuators, shape [num_u]
-    desired_io: FloatTable,  # of PD controllers, see actuators.py; their activations take the place of desired positions
+    desired_io: FloatTable,  # of PD controllers, see actuators.py; activations replace desired positions
     # Out:
     u_out: Floats,  # the same with efforts (4), (5) in place of controls, shape [num_u]
     activations_out: Floats,  # after the step; in continuous time their rates

@@ -253,11 +253,11 @@ class Workspace:
     """
 
     __slots__ = (
-        "activations",
         "F_applied",
         "F_buffer",
         "J_shape",
         "M_shape",
+        "activations",
         "calls",
         "codes",
         "constants",

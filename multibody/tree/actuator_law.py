@@ -21,33 +21,38 @@ class MuscleCurves:
     """The force of a muscle by its length and speed, see kernels/actuator_laws.py.
 
     Attributes:
-        peak_force: F, of the muscle at its optimal length, not negative [N].
-        length_range: the lowest and highest length of the transmission, times the gear [m].
+        peak_force: F, of the muscle at its optimal length, not negative [N]; None for `scale` over the norm of the
+            generalized accelerations that a force of 1 gives in the default configuration.
+        length_range: the lowest and highest length of the transmission, times the gear [m]; None for those that it has
+            where all joints are within their limits.
         operating_range: those lengths over the optimal one.
         l_min, l_max: lengths over the optimal one beyond which it has no active force; l_min < 1 < l_max.
         v_max: speed of shortening, in optimal lengths a second, at which it has no active force.
         fp_max: passive force at l_max, over the peak force.
-        fv_max: active force when it lengthens fast, over the peak force; greater than 1.
+        fv_max: active force when it lengthens fast, over the peak force; 1 or more.
+        scale: for the peak force [m/s^2].
     """
 
-    peak_force: float
-    length_range: tuple[float, float]
+    peak_force: float | None = None
+    length_range: tuple[float, float] | None = None
     operating_range: tuple[float, float] = (0.75, 1.05)
     l_min: float = 0.5
     l_max: float = 1.6
     v_max: float = 1.5
     fp_max: float = 1.3
     fv_max: float = 1.2
+    scale: float = 200.0
 
     def __post_init__(self) -> None:
         """Refuses numbers that are no muscle."""
-        ranges = *self.length_range, *self.operating_range, self.peak_force, self.fp_max, self.v_max
-        is_valid = np.isfinite(ranges).all() and self.length_range[0] < self.length_range[1]
+        lengths, force = self.length_range or (0.0, 1.0), 0.0 if self.peak_force is None else self.peak_force
+        ranges = *lengths, *self.operating_range, force, self.fp_max, self.v_max, self.scale
+        is_valid = np.isfinite(ranges).all() and lengths[0] < lengths[1] and self.scale >= 0.0
         is_valid = is_valid and self.operating_range[0] < self.operating_range[1] and self.l_min < 1.0 < self.l_max
-        if not (is_valid and self.peak_force >= 0.0 and self.v_max > 0.0 and 1.0 < self.fv_max < math.inf):
+        if not (is_valid and force >= 0.0 and self.v_max > 0.0 and 1.0 <= self.fv_max < math.inf):
             raise ValueError(
-                f"{self} is no muscle: ranges must be in order, l_min < 1 < l_max, v_max positive, fv_max greater than "
-                "1, and the peak force not negative."
+                f"{self} is no muscle: ranges must be in order, l_min < 1 < l_max, v_max positive, fv_max 1 or "
+                "more, and the peak force not negative."
             )
 
 
@@ -88,7 +93,7 @@ class ActuatorLaw:
         needed = {"filter": 1, "filterexact": 1, "muscle": 2}.get(self.dynamics, 0)
         if len(self.time_constants) < needed or not all(T > 0.0 for T in self.time_constants[:needed]):
             raise ValueError(f"{self}: dynamics {self.dynamics!r} needs {needed} positive time_constants.")
-        if not (self.control_range[0] <= self.control_range[1] and self.activation_range[0] <= self.activation_range[1]):
+        if not all(low <= high for low, high in (self.control_range, self.activation_range)):
             raise ValueError(f"{self}: ranges must be in order.")
 
     def has_activation(self) -> bool:
@@ -108,6 +113,7 @@ class ActuatorLaw:
         record["force"] = kernels.SERVO if is_servo else kernels.AFFINE if self.muscle is None else kernels.MUSCLE
         if self.muscle is not None:
             m = self.muscle
-            record["peak_force"], record["lengths"], record["operating"] = m.peak_force, m.length_range, m.operating_range
+            record["peak_force"] = -m.scale if m.peak_force is None else m.peak_force  # negative until Finalize()
+            record["lengths"], record["operating"] = m.length_range or (math.nan, math.nan), m.operating_range
             record["curve"], record["fastest"] = (m.l_min, m.l_max), m.v_max
             record["passive"], record["lengthening"] = m.fp_max, m.fv_max

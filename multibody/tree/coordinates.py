@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.multibody.kernels import layout
-from merganser.multibody.kernels.elements import set_element_kind
 from merganser.multibody.kernels.actuator_laws import law_dtype
+from merganser.multibody.kernels.elements import set_element_kind
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, set_kind
 from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.force_elements import ForceElement
@@ -160,7 +160,7 @@ def make_laws(actuators: Sequence[Actuator], num_q: int, num_v: int) -> npt.NDAr
 
     Args:
         actuators: all of them, in the order of u.
-        num_q, num_v: numbers of positions and velocities, behind which the lengths of transmissions and their rates are.
+        num_q, num_v: numbers of positions and velocities, behind which those of transmissions are.
     """
     with_laws = [(place, actuator) for place, actuator in enumerate(actuators) if actuator.law() is not None]
     records, count = np.zeros(len(with_laws), law_dtype), 0
@@ -173,9 +173,11 @@ def make_laws(actuators: Sequence[Actuator], num_q: int, num_v: int) -> npt.NDAr
             record["activation"] = actuator._activation_place = count
             count += 1
         if transmission is None:
-            record["position"], record["velocity"] = actuator.joint().position_start(), actuator.joint().velocity_start()
+            joint = actuator.joint()
+            record["position"], record["velocity"] = joint.position_start(), joint.velocity_start()
         else:
-            record["position"], record["velocity"] = num_q + int(transmission.index()), num_v + int(transmission.index())
+            number = int(transmission.index())
+            record["position"], record["velocity"] = num_q + number, num_v + number
     return records
 
 

@@ -413,9 +413,6 @@ def add_actuators(
             rotor += joint.armature / actuator.gear**2
             description.joints[place] = replace(joint, armature=0.0)
         gains = _gains(actuator, reference, report)
-        law = _law(actuator, reference, report) if actuator.has_law else None
-        if actuator.law.gain_type == "muscle" and law is None:
-            continue
         if not np.isfinite([rotor, rotor * actuator.gear**2, *(gains or ())]).all():
             node = actuator.node
             raise node.error(f"{node.describe()} has a gear, gain or armature too large or small to compute with.")
@@ -432,7 +429,7 @@ def add_actuators(
                 gear_ratio=actuator.gear or 1.0,
                 controller_gains=gains,
                 is_along_transmission=not is_joint,
-                law=law,
+                law=_law(actuator) if actuator.has_law else None,
             )
         )
 
@@ -449,12 +446,10 @@ def _gains(actuator: MjcfActuator, reference: ReferenceMass, report: MjcfReport)
     return stiffness * actuator.gear**2, damping * actuator.gear**2
 
 
-def _law(actuator: MjcfActuator, reference: ReferenceMass, report: MjcfReport) -> ActuatorLaw | None:
-    """The law of an actuator of the plant; None, with a report, if it is a muscle of which too little is known."""
+def _law(actuator: MjcfActuator) -> ActuatorLaw:
+    """The law of an actuator of the plant."""
     law, node, inf_range = actuator.law, actuator.node, (-inf, inf)
-    muscle = _muscle_curves(actuator, reference, report) if law.gain_type == "muscle" else None
-    if law.gain_type == "muscle" and muscle is None:
-        return None
+    muscle = _muscle_curves(actuator) if law.gain_type == "muscle" else None
     given = {"control_range": actuator.control_range or inf_range, "gear": actuator.gear}
     if law.is_servo:  # whose desired position is limited and scaled already
         given = {}
@@ -464,35 +459,23 @@ def _law(actuator: MjcfActuator, reference: ReferenceMass, report: MjcfReport) -
     if law.dynamics in ("none", "integrator"):
         times = ()
     elif not all(time > 0.0 for time in times[:2]):
-        raise node.error(f"{node.describe()} has the time constants {', '.join(f'{t:g}' for t in times)}; expected positive ones.")
+        named = ", ".join(f"{time:g}" for time in times)
+        raise node.error(f"{node.describe()} has the time constants {named}; expected positive ones.")
     gain = law.gain[:3] if law.gain_type == "affine" else (law.gain[0], 0.0, 0.0)
     bounds = inf_range if limits is None else tuple(sorted(scale * bound for bound in limits))
     return ActuatorLaw(law.dynamics, times, gain, law.coefficients, muscle, activation_range=bounds, **given)
 
 
-def _muscle_curves(
-    actuator: MjcfActuator, reference: ReferenceMass, report: MjcfReport
-) -> MuscleCurves | None:
-    law, node, drive = actuator.law, actuator.node, actuator.drive
+def _muscle_curves(actuator: MjcfActuator) -> MuscleCurves:
+    """The curves of a muscle; what the file leaves open, the plant computes."""
+    law, node = actuator.law, actuator.node
     low, high, force, scale, l_min, l_max, v_max, fp_max, fv_max = law.gain[:9]
     lengths = node.vector_attribute("lengthrange", 2, [0.0, 0.0]).tolist()
-    if lengths[0] >= lengths[1]:
-        lengths = sorted(actuator.gear * bound for bound in drive.limits)
-    if not np.isfinite(lengths).all() or lengths[0] >= lengths[1]:
-        what = "is left out: it has no lengthrange, and what it acts on has no range"
-        report.add(node.location, f"<{node.tag}> muscle {what}")
-        return None
-    if force < 0.0:
-        terms = drive.coefficients if isinstance(drive, FixedTendon) else None
-        terms = {drive: 1.0} if isinstance(drive, MjcfJoint) else terms
-        if terms is None:
-            report.add(node.location, f"<{node.tag}> muscle of a path is left out: give it a force")
-            return None
-        acceleration = abs(actuator.gear) * reference.acceleration_along(terms)
-        force = scale / acceleration if acceleration > 0.0 else 0.0
+    given = (lengths[0], lengths[1]) if lengths[0] < lengths[1] else None
     passive = fp_max if law.bias_type == "muscle" else 0.0
+    of_curves = (low, high), l_min, l_max, v_max, passive, fv_max, scale
     with located(node.location):
-        return MuscleCurves(force, (lengths[0], lengths[1]), (low, high), l_min, l_max, v_max, passive, fv_max)
+        return MuscleCurves(None if force < 0.0 else force, given, *of_curves)
 
 
 def _effective_mass(actuator: MjcfActuator, reference: ReferenceMass, report: MjcfReport) -> float:

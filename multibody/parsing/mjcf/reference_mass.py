@@ -42,19 +42,11 @@ class ReferenceMass:
         """The same against a force along a sum of multiples of positions of joints with one velocity."""
         if not np.isfinite(self._M).all():
             return float("nan")
-        arms = self._arms(coefficients)
-        mobility = float(arms @ np.linalg.lstsq(self._M, arms, rcond=None)[0])
-        return 1.0 / mobility if mobility > 0.0 else 0.0
-
-    def acceleration_along(self, coefficients: dict[MjcfJoint, float]) -> float:
-        """The norm of the generalized accelerations by a force of 1 along the same."""
-        return float(np.linalg.norm(np.linalg.lstsq(self._M, self._arms(coefficients), rcond=None)[0]))
-
-    def _arms(self, coefficients: dict[MjcfJoint, float]) -> np.ndarray:
         arms = np.zeros(len(self._M))
         for joint, coefficient in coefficients.items():
             arms[self._starts[joint]] += coefficient
-        return arms
+        mobility = float(arms @ np.linalg.lstsq(self._M, arms, rcond=None)[0])
+        return 1.0 / mobility if mobility > 0.0 else 0.0
 
     @functools.cached_property
     def _starts(self) -> dict[MjcfJoint, int]:

@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry import GeometryId
-from merganser.multibody import kernels
 from merganser.multibody.contact import make_trees
 from merganser.multibody.contact.contact_kinds import ContactKind, contact_source_dtype, set_contact_kind
 from merganser.multibody.contact.plant_layout import PlantTrees, friction_dtype, limit_dtype
-from merganser.multibody.kernels import layout
-from merganser.multibody.kernels.transmissions import transmission_motion
-from merganser.multibody.kernels.transmissions.records import COORDINATE
-from merganser.multibody.tree import MultibodyTree, Transmission
+from merganser.multibody.plant.step.transmission_arrays import (
+    LIMIT_LENGTH,
+    LIMIT_PERIOD,
+    complete_transmissions,
+    default_masses,
+)
+from merganser.multibody.tree import MultibodyTree
 
 Array = NDArray[Any]
 
-_LIMIT_PERIOD = 0.07  # of a joint on the spring that holds its limit in continuous time [s]
-_LIMIT_LENGTH = 1e-3  # travel at which the damping of that spring is critical [rad or m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,20 +93,7 @@ class ContactModelArrays:
         ]
         self.frictions = np.array(rows, friction_dtype)
         self.transmissions = tree.transmission_records
-        for record, transmission in zip(self.transmissions, tree.transmissions):
-            nodes = tree.transmission_nodes[record["first"] : record["end"]]
-            record["tree_0"], record["tree_1"] = self._trees_of(transmission, nodes)
-        for i, transmission in enumerate(tree.transmissions):
-            if np.isnan(self.transmissions["rest_lower"][i]):
-                q = tree.default_positions()
-                for joint, position in transmission._rest_positions.items():
-                    q[tree.joints.get(joint).position_start()] = position
-                rest = _transmissions_at(tree, q)[0][i]
-                self.transmissions["rest_lower"][i] = self.transmissions["rest_upper"][i] = rest
-                transmission._springs = transmission._springs | {"rest_lower": rest, "rest_upper": rest}
-        forces = [self.transmissions[name] > 0.0 for name in ("stiffness", "damping", "friction")]
-        bounds = [np.isfinite(self.transmissions[name]) for name in ("lower", "upper")]
-        self.has_tendons = bool(np.any([*forces, *bounds]))
+        self.has_tendons = complete_transmissions(tree, self.tree_of_mobod, self.tree_of_velocity)
         self.contacts_of_kinds = [
             contact
             for contact in tree.contacts
@@ -118,49 +105,6 @@ class ContactModelArrays:
         self.source_bodies = np.array([body for contact in self.contacts_of_kinds for body in contact.bodies], np.int64)
         self._tree = tree
         self._limit_springs: tuple[Array, Array] | None = None
-
-    def _trees_of(self, transmission: Transmission, nodes: Array) -> tuple[int, int]:
-        """The trees whose velocities may change the length of a transmission; -1 for none.
-
-        Raises:
-            RuntimeError: there are more than two.
-        """
-        of_bodies = [self.tree_of_mobod[nodes[name][nodes[name] > 0]] for name in ("mobod", "side_mobod")]
-        of_coordinates = self.tree_of_velocity[nodes["v"][nodes["what"] == COORDINATE]]
-        trees = np.unique(np.concatenate([*of_bodies, of_coordinates]))
-        found = trees[trees >= 0].tolist()
-        if len(found) > 2:
-            raise RuntimeError(
-                f"Finalize(): transmission '{transmission.name()}' is along {len(found)} parts that move by "
-                "themselves, but it can be along two. Split it, or weld the parts to one base."
-            )
-        first, second, *_ = (*found, -1, -1)
-        return (first if found or not len(self.trees) else 0), second
-
-    def set_limit_springs_of_tendons(self) -> None:
-        """Writes the springs that keep the limits of tendons in continuous time.
-
-        Their period with what a tendon moves in the default configuration is that of limit_springs().
-        """
-        bounded = np.flatnonzero(np.isfinite(self.transmissions["lower"]) | np.isfinite(self.transmissions["upper"]))
-        if not len(bounded) or self.transmissions["limit_stiffness"][bounded].all():
-            return
-        M, (_, arms) = self._default_masses(), _transmissions_at(self._tree, self._tree.default_positions())
-        omega = 2.0 * np.pi / _LIMIT_PERIOD
-        for i in bounded:
-            mobility = arms[i] @ np.linalg.lstsq(M, arms[i])[0]
-            self.transmissions["limit_stiffness"][i] = omega**2 / mobility if mobility > 0.0 else omega**2
-        self.transmissions["limit_dissipation"][bounded] = 1.0 / (omega * _LIMIT_LENGTH)
-
-    def _default_masses(self) -> Array:
-        """The mass matrix in the default configuration."""
-        tree, num_v = self._tree, self._tree.num_velocities()
-        parameters, q = tree.make_default_parameters(), tree.default_positions()
-        position = np.zeros(len(tree.topology), layout.position_dtype(np.float64))
-        scratch, M = np.zeros(len(tree.topology), layout.scratch_dtype(np.float64)), np.zeros((num_v, num_v))
-        kernels.position_kinematics.interpreted(tree.topology, parameters, q, position)
-        kernels.mass_matrix.interpreted(tree.topology, parameters, position, scratch, M)
-        return M
 
     def of_copy(self, tree: MultibodyTree) -> ContactModelArrays:
         """The same for a copy of the tree."""
@@ -178,7 +122,7 @@ class ContactModelArrays:
         those of the same arms without limits.
         """
         if self._limit_springs is None:
-            M = self._default_masses()
+            M = default_masses(self._tree)
             try:  # inertia that each velocity feels where all others are free, over that where they are held
                 shares = 1.0 / np.maximum(np.linalg.inv(M).diagonal() * M.diagonal(), 1.0)
             except np.linalg.LinAlgError:  # without inertia in some direction, which the dynamics will report
@@ -187,20 +131,9 @@ class ContactModelArrays:
             held, share = (
                 np.array([values[v : v + n].mean() for v, n in places]) for values in (M.diagonal(), shares)
             )
-            omega = 2.0 * np.pi / _LIMIT_PERIOD
-            self._limit_springs = held * share**0.5 * omega**2, share**0.5 / (omega * _LIMIT_LENGTH)
+            omega = 2.0 * np.pi / LIMIT_PERIOD
+            self._limit_springs = held * share**0.5 * omega**2, share**0.5 / (omega * LIMIT_LENGTH)
         return self._limit_springs
-
-
-def _transmissions_at(tree: MultibodyTree, q: Array) -> tuple[Array, Array]:
-    """Lengths and moment arms of all transmissions at positions q."""
-    num_q, num_v, num_t = len(q), tree.num_velocities(), len(tree.transmissions)
-    position = np.zeros(len(tree.topology), layout.position_dtype(np.float64))
-    lengths, rates, arms = np.zeros(num_q + num_t), np.zeros(num_v + num_t), np.zeros((num_t, num_v))
-    kernels.position_kinematics.interpreted(tree.topology, tree.make_default_parameters(), q, position)
-    given = tree.topology, tree.transmission_records, tree.transmission_nodes, q, np.zeros(num_v), position
-    transmission_motion.interpreted(*given, lengths, rates, arms)
-    return lengths[num_q:], arms
 
 
 def _roots_of_trees(topology: Array) -> list[int]:

@@ -209,7 +209,8 @@ class StepBuffers:
         along = [np.zeros(size, w.dtype) for size in sizes]
         self._actuation = u[1]
         commands = np.zeros(num_u, w.dtype), np.zeros(len(w.activations), w.dtype)
-        self._first_of_work = *own, *mean, *F, u[0], desired, u[1], *commands, *along  # fields of Work that stay the same
+        of_inputs = u[0], desired, u[1], *commands
+        self._first_of_work = *own, *mean, *F, *of_inputs, *along  # fields of Work that stay the same
         self.results = [self._new_results() for _ in range(2 if is_native else 1)]
 
     # ------------------------------------------------------------------ what the records were made for
@@ -453,8 +454,6 @@ class StepBuffers:
         is_continuous, no_numbers = not self.takes_steps, np.zeros(0)
         springs = arrays.limit_springs() if is_continuous and len(arrays.limits) else (no_numbers, no_numbers)
         has_limits = w.scalar.__name__ != "Expression"
-        if is_continuous:
-            arrays.set_limit_springs_of_tendons()
         model = Model(
             code=StepCode(),
             is_continuous=int(is_continuous),
