@@ -302,7 +302,8 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
             report.add(element.location, f"{what} of a body is left out: there is no adhesion")
             return []
         raise element.error(f"{element.describe()} names no joint, tendon, site or slider-crank that it drives.")
-    others = () if found[0] in ("site", "cranksite") else (*found[1:], "refsite")
+    of_sites = {"site": ("refsite",), "cranksite": ("slidersite", "cranklength")}.get(found[0], ())
+    others = [name for name in ("body", "refsite", "slidersite", *found[1:]) if name not in of_sites]
     others = [name for name in others if name in node.attributes]
     if others:
         report.add(element.location, f"{what} {', '.join(others)}: no effect, as it acts on a {found[0]}")
