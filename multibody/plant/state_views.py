@@ -65,7 +65,7 @@ class StateViews:
         else:
             system.DeclareContinuousState(BasicVector(np.concatenate([x0, np.zeros(num_a)])), num_q, num_v, num_a)
         if num_a:
-            self._model.default_setters.append(lambda context: self.mutable_activations(context).fill(0.0))
+            self._model.default_setters.append(self._set_default_activations)
         self.num_parameters = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
 
     def declare_parameters(self) -> None:
@@ -184,6 +184,9 @@ class StateViews:
         w = self.workspace(context)
         w.store.change(w.down[self.activation_node], context)
         return w.activations
+
+    def _set_default_activations(self, context: Context) -> None:
+        self.mutable_activations(context)[:] = 0.0
 
     def parameters(self, context: Context) -> Array:
         """Records of the mobilized bodies, see kernels/layout.py."""
