@@ -385,7 +385,8 @@ class PlantDynamics:
         """Declares the operations of a continuous plant that variable_steps.py describes."""
         system, tree = self.model.system, self._tree
         num_v, sampled = tree.num_velocities(), sum(map(math.prod, input_shapes(tree)))
-        num_x, arguments = tree.num_positions() + num_v + tree.num_activations(), 1 + num_v + tree.num_actuated_dofs() + sampled
+        num_x = tree.num_positions() + num_v + tree.num_activations()
+        arguments = 1 + num_v + tree.num_actuated_dofs() + sampled
         tickets = {system.xc_ticket(), system.all_parameters_ticket(), system.all_input_ports_ticket()}
         of_step = "step", num_x, arguments, VariableSteps.write_slopes
         for name, size, given, write in (of_step, ("inputs", sampled, 0, VariableSteps.write_inputs)):

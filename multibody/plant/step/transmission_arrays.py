@@ -99,19 +99,19 @@ def _range_of(tree: MultibodyTree, i: int, place: int) -> Array:
     joints = [joint for joint in tree.joints if joint.num_velocities() == 1]
     q_of, v_of = np.array([(j.position_start(), j.velocity_start()) for j in joints]).T
 
-    def signed_length(sign: float, moved: Array) -> tuple[float, Array]:
+    def signed_length(moved: Array, sign: float) -> tuple[float, Array]:
         q = q_0.copy()
         q[q_of] = moved
         length, arms = _length_at(tree, i, q)
         return sign * length, sign * arms[v_of]
 
+    def least(sign: float) -> float:
+        found = [minimize(signed_length, q[q_of], (sign,), jac=True, bounds=bounds).fun for q in starts]
+        return float(min(found))
+
     # From the default configuration and from the middle of the limits, as there may be several extremes.
     bounds, starts = list(zip(lower[q_of], upper[q_of])), (np.clip(q_0, lower, upper), 0.5 * (lower + upper))
-    ends = [
-        min(minimize(lambda q, s=sign: signed_length(s, q), start[q_of], jac=True, bounds=bounds).fun for start in starts)
-        for sign in (1.0, -1.0)
-    ]
-    return np.array([ends[0], -ends[1]])
+    return np.array([least(1.0), -least(-1.0)])
 
 
 def default_masses(tree: MultibodyTree) -> Array:
