@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
-from merganser.multibody.kernels.scalars import exceeds
+from merganser.multibody.kernels.scalars import real_part
 
 # Dynamics.
 NO_DYNAMICS, INTEGRATOR, FILTER, EXACT_FILTER, MUSCLE_DYNAMICS = range(5)
@@ -109,9 +109,9 @@ def actuator_laws(
 
 @device
 def _within(limits: Any, value: Any) -> Any:
-    if exceeds(value, limits[1]):
+    if limits[1] < math.inf and real_part(value) > limits[1]:
         return limits[1] + 0.0 * value
-    return limits[0] + 0.0 * value if exceeds(limits[0], value) else value
+    return limits[0] + 0.0 * value if limits[0] > -math.inf and real_part(value) < limits[0] else value
 
 
 @device
@@ -128,8 +128,9 @@ def _next_activation(law: Law, h: float, a: Any, control: Any) -> Any:
         share = T * (1.0 - math.exp(-h / T)) if law["dynamics"] == EXACT_FILTER else h
         return _within(law["range"], a + share * rate)
     low, high = law["range"][0], law["range"][1]
-    leads_out = (not exceeds(high, a) and exceeds(rate, 0.0)) or (not exceeds(a, low) and exceeds(0.0, rate))
-    return 0.0 * rate if leads_out else rate
+    if high < math.inf and real_part(a) >= high and real_part(rate) > 0.0:
+        return 0.0 * rate
+    return 0.0 * rate if low > -math.inf and real_part(a) <= low and real_part(rate) < 0.0 else rate
 
 
 @device
@@ -143,7 +144,7 @@ def _muscle_rate(law: Law, a: Any, control: Any) -> Any:
         x = _within(limits, difference / T[2] + 0.5)
         constant = falling + (rising - falling) * x * x * x * (10.0 + x * (6.0 * x - 15.0))
     else:
-        constant = rising if exceeds(difference, 0.0) else falling + 0.0 * difference
+        constant = rising if real_part(difference) > 0.0 else falling + 0.0 * difference
     return difference / constant
 
 
@@ -156,9 +157,9 @@ def muscle_force(law: Law, length: Any, rate: Any, a: Any) -> Any:
     V = rate / (optimal * law["fastest"])
     middle = 0.5 * (1.0 + law["curve"][1])
     passive = 0.0 * L
-    if exceeds(L, middle):
+    if real_part(L) > middle:
         passive = law["passive"] * (0.5 + (L - middle) / (middle - 1.0))
-    elif exceeds(L, 1.0):
+    elif real_part(L) > 1.0:
         x = (L - 1.0) / (middle - 1.0)
         passive = 0.5 * law["passive"] * x * x
     return -force * (force_of_length(law, L) * force_of_velocity(law, V) * a + passive)
@@ -168,11 +169,11 @@ def muscle_force(law: Law, length: Any, rate: Any, a: Any) -> Any:
 def force_of_length(law: Law, L: Any) -> Any:
     """f_l: four parabolas."""
     low, high = law["curve"][0], law["curve"][1]
-    if not exceeds(L, low) or not exceeds(high, L):
+    if not low < real_part(L) < high:
         return 0.0 * L
-    edge, side = (low, 0.5 * (low + 1.0)) if exceeds(1.0, L) else (high, 0.5 * (high + 1.0))
+    edge, side = (low, 0.5 * (low + 1.0)) if real_part(L) < 1.0 else (high, 0.5 * (high + 1.0))
     outside = (L - edge) / (side - edge)
-    if exceeds(1.0, outside):
+    if real_part(outside) < 1.0:
         return 0.5 * outside * outside
     inside = (1.0 - L) / (1.0 - side)
     return 1.0 - 0.5 * inside * inside
@@ -183,10 +184,10 @@ def force_of_velocity(law: Law, V: Any) -> Any:
     """f_v."""
     most = law["lengthening"]
     y = most - 1.0
-    if not exceeds(V, -1.0):
+    if not real_part(V) > -1.0:
         return 0.0 * V
-    if not exceeds(V, 0.0):
+    if not real_part(V) > 0.0:
         return (V + 1.0) * (V + 1.0)
-    if exceeds(y, V):
+    if real_part(V) < y:
         return most - (y - V) * (y - V) / y
     return most + 0.0 * V

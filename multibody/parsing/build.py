@@ -12,7 +12,6 @@ from merganser import geometry
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels.constraints.linear import LINEAR
 from merganser.multibody.kernels.constraints.polynomial import POLYNOMIAL
-from merganser.multibody.kernels.constraints.tendon import TENDON
 from merganser.multibody.parsing.build_geometry import make_proximity_properties, make_shape, make_visual
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
@@ -227,17 +226,13 @@ class _DocumentBuilder:
                 self._add_tendon(model, tendon)
 
     def _add_tendon(self, model: ModelDescription, tendon: TendonDescription) -> None:
-        """Adds a constraint with a row for each of its finite limits, which only discrete plants keep."""
-        limits = [(s, limit) for s, limit in ((1.0, tendon.lower), (-1.0, -tendon.upper)) if np.isfinite(limit)]
+        """Adds a constraint, which only discrete plants keep, if a limit is finite."""
         if not self._plant.is_discrete():
             self._diagnostics.warn(tendon.location, "the tendon has no effect: only discrete plants keep its limits.")
-        elif limits:
-            joints = [self._joints[model.name, name] for name in tendon.joints]
-            signs, bounds = zip(*limits, (0.0, -1.0))  # a limit that always holds, in place of one that is not there
-            self._plant.AddConstraint(
-                TENDON, *joints, num_rows=len(limits), stiffness=tendon.stiffness, damping=tendon.damping, lower=0.0,
-                constants=(*(*tendon.coefficients, 0.0)[:2], tendon.offset, *signs[:2], *bounds[:2]),
-            )  # fmt: skip
+        elif np.isfinite([tendon.lower, tendon.upper]).any():
+            joints, limits = [self._joints[model.name, name] for name in tendon.joints], (tendon.lower, tendon.upper)
+            given = tendon.coefficients, tendon.offset, *limits, tendon.stiffness, tendon.damping
+            self._plant.AddTendonConstraint(joints, *given)
 
     def _add_exclusion(self, exclusion: CollisionExclusionDescription) -> None:
         """Excludes collisions between geometries that are in the SceneGraph."""

@@ -13,12 +13,13 @@ limits, friction and springs of joints (../../contact/penalty.py):
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.kernels.layout import Positions, Topology
-from merganser.multibody.kernels.scalars import exceeds
+from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.kernels.transmissions.records import Nodes, Transmission, Transmissions
 from merganser.multibody.kernels.transmissions.table import set_length
 
@@ -87,11 +88,10 @@ def tendon_force(tendon: Transmission, stiction_velocity: float, length: Any, ra
     f = -tendon["stiffness"] * stretch_of(tendon, length) - tendon["damping"] * rate
     if tendon["friction"] > 0.0:
         f -= tendon["friction"] * rate * (rate * rate + stiction_velocity * stiction_velocity) ** -0.5
-    below, above = tendon["lower"] - length, length - tendon["upper"]
-    if exceeds(below, 0.0):
-        f += _push(tendon, below, -rate)
-    elif exceeds(above, 0.0):
-        f -= _push(tendon, above, rate)
+    if tendon["lower"] > -math.inf and real_part(length) < tendon["lower"]:
+        f += _push(tendon, tendon["lower"] - length, -rate)
+    elif tendon["upper"] < math.inf and real_part(length) > tendon["upper"]:
+        f -= _push(tendon, length - tendon["upper"], rate)
     return f
 
 
@@ -99,14 +99,16 @@ def tendon_force(tendon: Transmission, stiction_velocity: float, length: Any, ra
 def _push(tendon: Transmission, depth: Any, rate: Any) -> Any:
     """The force of a limit beyond which a tendon is."""
     damped = 1.0 + tendon["limit_dissipation"] * rate
-    return tendon["limit_stiffness"] * depth * damped if exceeds(damped, 0.0) else 0.0 * depth
+    return tendon["limit_stiffness"] * depth * damped if real_part(damped) > 0.0 else 0.0 * depth
 
 
 @device
 def stretch_of(tendon: Transmission, length: Any) -> Any:
     """By how much a tendon is longer than its resting range, or shorter: then negative [m]."""
-    if exceeds(length, tendon["rest_upper"]):
+    if tendon["rest_lower"] == tendon["rest_upper"]:
+        return length - tendon["rest_lower"]
+    if real_part(length) > tendon["rest_upper"]:
         return length - tendon["rest_upper"]
-    if exceeds(tendon["rest_lower"], length):
+    if real_part(length) < tendon["rest_lower"]:
         return length - tendon["rest_lower"]
     return 0.0 * length

@@ -17,11 +17,8 @@ TRANSMISSIONS: tuple[TransmissionKind, ...] = (
     fixed.FIXED, spatial.SPATIAL, fixed.BALL, site.SITE_FORCE, slider_crank.SLIDER_CRANK
 )  # fmt: skip
 
-_ROLES = {
-    "set_length": Role(
-        ("transmission", "nodes", "topology", "q_in", "position_in", "length_out", "arms_out"), "length_out[0]"
-    )
-}
+_ARGUMENTS = "transmission", "nodes", "topology", "q_in", "position_in", "length_out", "arms_out"
+_ROLES = {"set_length": Role(_ARGUMENTS, "length_out[0]", num_constant=2)}
 
 
 def _make_examples(scalar: Any) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from merganser.framework.native import device
-from merganser.multibody.kernels.scalars import arctangent
+from merganser.multibody.kernels.scalars import arctangent, real_part
 from merganser.multibody.kernels.spatial import Array, Vector3, add, cross, dot, scaled, subtract
 from merganser.multibody.kernels.transmissions.arms import node_axis, node_point
 from merganser.multibody.kernels.transmissions.records import SPHERE, Node
@@ -56,13 +56,13 @@ def wrap(surface: Node, position_in: Array, p_WP: Vector3, p_WQ: Vector3) -> Pat
     if has_side:
         S = subtract(_side_point(surface, position_in), p_WO)
     no_path = False, 0.0 * P[0], p_WP, p_WQ
-    if not (dot(P, P).real > _SMALLEST and dot(Q, Q).real > _SMALLEST and r > _SMALLEST):
+    if not (real_part(dot(P, P)) > _SMALLEST and real_part(dot(Q, Q)) > _SMALLEST and r > _SMALLEST):
         return no_path
     x, y, z = node_axis(surface, position_in, 0), node_axis(surface, position_in, 1), node_axis(surface, position_in, 2)
     if surface["what"] == SPHERE:
         x, y = _plane_of(P, Q, x, y, z)
     p, q, s = (dot(P, x), dot(P, y)), (dot(Q, x), dot(Q, y)), (dot(S, x), dot(S, y))
-    if has_side and dot(S, S).real < r * r:
+    if has_side and real_part(dot(S, S)) < r * r:
         wraps, arc, a, b = _wrap_inside(p, q, r)
     else:
         wraps, arc, a, b = _wrap_outside(p, q, has_side, s, r)
@@ -94,8 +94,8 @@ def _side_point(surface: Node, position_in: Array) -> Vector3:
 def _plane_of(P: Vector3, Q: Vector3, x: Vector3, y: Vector3, z: Vector3) -> tuple[Vector3, Vector3]:
     """Unit vectors along P, and at a right angle to it in the plane of P and Q; in any plane if they are in line."""
     u, n = scaled(1.0 / np.sqrt(dot(P, P)), P), cross(P, Q)
-    if not dot(n, n).real > _SMALLEST * _SMALLEST:
-        shares = abs(dot(u, x).real), abs(dot(u, y).real), abs(dot(u, z).real)
+    if not real_part(dot(n, n)) > _SMALLEST * _SMALLEST:
+        shares = abs(real_part(dot(u, x))), abs(real_part(dot(u, y))), abs(real_part(dot(u, z)))
         if shares[0] >= shares[1] and shares[0] >= shares[2]:
             n = cross(u, add(y, z))
         elif shares[1] >= shares[2]:
@@ -120,15 +120,15 @@ def _outer(a: Point, b: Point) -> Any:
 def _distance(a: Point, b: Point) -> Any:
     d = a[0] - b[0], a[1] - b[1]
     square = _inner(d, d)
-    return np.sqrt(square) if square.real > 0.0 else 0.0 * square
+    return np.sqrt(square) if real_part(square) > 0.0 else 0.0 * square
 
 
 @device
 def _nearest(p: Point, q: Point) -> Point:
     """The point of the line from p to q that is nearest to the centre."""
     d = q[0] - p[0], q[1] - p[1]
-    square = _inner(d, d).real
-    share = -(_inner(d, p).real) / square if square > 0.0 else 0.0
+    square = real_part(_inner(d, d))
+    share = -real_part(_inner(d, p)) / square if square > 0.0 else 0.0
     share = min(1.0, max(0.0, share))
     return p[0] + share * d[0], p[1] + share * d[1]
 
@@ -136,29 +136,29 @@ def _nearest(p: Point, q: Point) -> Point:
 @device
 def _passes_behind(p: Point, q: Point, side: Point) -> bool:
     """Whether the line from p to q crosses the half line from the centre away from the side."""
-    left, right = _outer(side, p).real, _outer(side, q).real
+    left, right = real_part(_outer(side, p)), real_part(_outer(side, q))
     if left * right > 0.0 or left == right:
         return False
     share = left / (left - right)
-    return (1.0 - share) * _inner(side, p).real + share * _inner(side, q).real < 0.0
+    return (1.0 - share) * real_part(_inner(side, p)) + share * real_part(_inner(side, q)) < 0.0
 
 
 @device
 def _wrap_outside(p: Point, q: Point, has_side: bool, side: Point, r: float) -> tuple[bool, Any, Point, Point]:
     """Whether the line wraps around the circle; the length of its arc, and its tangent points (1)."""
     none, pp, qq = (False, 0.0 * p[0], p, q), _inner(p, p), _inner(q, q)
-    if pp.real < r * r or qq.real < r * r or _distance(p, q).real ** 2 < _SMALLEST:
+    if real_part(pp) < r * r or real_part(qq) < r * r or real_part(_distance(p, q)) ** 2 < _SMALLEST:
         return none
     near, goes_behind = _nearest(p, q), has_side and _passes_behind(p, q, side)
-    if _inner(near, near).real > r * r and not goes_behind:
+    if real_part(_inner(near, near)) > r * r and not goes_behind:
         return none
     # The shorter way, unless that passes behind; it leaves p turned by 1 with the clock, and -1 against it.
-    turn = -1.0 if (_outer(p, q).real > 0.0) != goes_behind else 1.0
+    turn = -1.0 if (real_part(_outer(p, q)) > 0.0) != goes_behind else 1.0
     along_p, along_q = turn * r * np.sqrt(pp - r * r) / pp, turn * r * np.sqrt(qq - r * r) / qq
     a = r * r / pp * p[0] + along_p * p[1], r * r / pp * p[1] - along_p * p[0]
     b = r * r / qq * q[0] - along_q * q[1], r * r / qq * q[1] + along_q * q[0]
     angle = arctangent(-turn * _outer(a, b), _inner(a, b))
-    if angle.real < -_ROUNDING:
+    if real_part(angle) < -_ROUNDING:
         angle += 2.0 * math.pi
     return True, r * angle, a, b
 
@@ -168,10 +168,10 @@ def _wrap_inside(p: Point, q: Point, r: float) -> tuple[bool, Any, Point, Point]
     """Whether the line is kept within the circle; no arc, and where it touches that (2)."""
     none, pp, qq = (False, 0.0 * p[0], p, q), _inner(p, p), _inner(q, q)
     near = _nearest(p, q)
-    if pp.real <= r * r or qq.real <= r * r or _inner(near, near).real <= r * r:
+    if real_part(pp) <= r * r or real_part(qq) <= r * r or real_part(_inner(near, near)) <= r * r:
         return none
     cosine, sine = _inner(p, q), _outer(p, q)
-    forward = sine.real > 0.0
+    forward = real_part(sine) > 0.0
     G = arctangent(sine if forward else -sine, cosine)
     a, b, phi = r / np.sqrt(pp), r / np.sqrt(qq), 0.5 * math.pi + 0.0 * pp
     is_last = False
@@ -182,7 +182,7 @@ def _wrap_inside(p: Point, q: Point, r: float) -> tuple[bool, Any, Point, Point]
         phi = phi - f / slope
         if is_last:
             break
-        is_last = abs(f.real) < 1e-13  # one more step leaves the derivatives exact
+        is_last = abs(real_part(f)) < 1e-13  # one more step leaves the derivatives exact
     # From p towards q where that is the way round, else from q towards p.
     start, scale = (p, a) if forward else (q, b)
     angle = phi - _arcsine(scale * np.sin(phi))
@@ -199,4 +199,4 @@ def _cosine_of(sine: Any) -> Any:
 @device
 def _arcsine(z: Any) -> Any:
     rest = 1.0 - z * z
-    return arctangent(z, np.sqrt(rest) if rest.real > 0.0 else 0.0 * rest)
+    return arctangent(z, np.sqrt(rest) if real_part(rest) > 0.0 else 0.0 * rest)

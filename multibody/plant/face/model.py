@@ -317,6 +317,7 @@ class ContactFace:
     AddDistanceConstraint = from_part(Constraints.add_distance_constraint)
     AddBallConstraint = from_part(Constraints.add_ball_constraint)
     AddWeldConstraint = from_part(Constraints.add_weld_constraint)
+    AddTendonConstraint = from_part(Constraints.add_tendon_constraint)
     AddConstraint = from_part(Constraints.add_constraint)
     RemoveConstraint = from_part(Constraints.remove_constraint)
     GetConstraintIds = from_part(Constraints.get_constraint_ids)

@@ -12,18 +12,22 @@ mujoco = pytest.importorskip("mujoco")
 
 MODEL = """<mujoco><worldbody><site name="a" pos="-.3 0 .05"/><site name="side" pos="{side}"/>
 <geom name="w" {shape} contype="0" conaffinity="0"/><site name="slider" pos="0 0 -.2" euler="10 20 0"/>
-<body name="b1"><joint name="j1" axis="0 1 0" damping=".1"/><geom type="capsule" fromto="0 0 0 .4 0 0" size=".02" mass="1"/>
+<body name="b1"><joint name="j1" axis="0 1 0" damping=".1"/>
+<geom type="capsule" fromto="0 0 0 .4 0 0" size=".02" mass="1"/>
 <site name="s1" pos=".35 .02 .05"/><geom name="pin" type="sphere" size=".03" pos=".3 0 .05" contype="0" conaffinity="0"
 mass="0"/>
-<body name="b2" pos=".4 0 0"><joint name="j2" axis=".6 0 .8" range="-90 90"/><geom type="box" size=".1 .05 .05" mass=".5"/>
+<body name="b2" pos=".4 0 0"><joint name="j2" axis=".6 0 .8" range="-90 90"/>
+<geom type="box" size=".1 .05 .05" mass=".5"/>
 <site name="s2" pos=".1 .05 0" euler="0 30 40"/>
 <body name="b3"><joint name="j3" type="slide" axis="1 0 0"/><geom type="box" size=".02 .03 .04" mass=".2"/>
 <site name="s3" pos="0 0 .1"/></body></body></body></worldbody>
 <tendon><fixed name="f" stiffness="20" springlength=".1 .2" damping=".7"><joint joint="j1" coef=".5"/>
 <joint joint="j3" coef="-2"/></fixed>
-<spatial name="t" stiffness="50" springlength=".3" damping="3"><site site="a"/><geom geom="w" {of_side}/><site site="s1"/>
+<spatial name="t" stiffness="50" springlength=".3" damping="3">
+<site site="a"/><geom geom="w" {of_side}/><site site="s1"/>
 </spatial>
-<spatial name="u" stiffness="5"><site site="a"/><site site="s2"/><pulley divisor="2"/><site site="s1"/><geom geom="pin"/>
+<spatial name="u" stiffness="5">
+<site site="a"/><site site="s2"/><pulley divisor="2"/><site site="s1"/><geom geom="pin"/>
 <site site="s3"/><pulley divisor="3"/><site site="a"/><site site="s3"/></spatial></tendon>
 <actuator><motor name="m" tendon="t" gear="2"/><general name="g" tendon="u" gaintype="affine" gainprm="1 2 3" gear="-2"
 biastype="affine" biasprm=".5 1 .2" ctrlrange="-.5 .5"/><damper name="d" joint="j1" kv="2" ctrlrange="0 1"/>
@@ -33,7 +37,10 @@ biastype="affine" biasprm=".5 1 .2" ctrlrange="-.5 .5"/><damper name="d" joint="
 <general name="i" joint="j3" dyntype="integrator" gainprm="3"/><motor name="s" site="s3" gear="1 -2 .5 .3 .2 -.1"/>
 <motor name="r" site="s3" refsite="a" gear="1 2 -1 0 0 0"/>
 <motor name="x" cranksite="s1" slidersite="slider" cranklength=".6" gear="1.5"/></actuator></mujoco>"""
-SHAPES = {"sphere": 'type="sphere" size=".1"', "cylinder": 'type="cylinder" size=".08 .2" euler="70 20 0" pos=".02 0 .01"'}
+SHAPES = {
+    "sphere": 'type="sphere" size=".1"',
+    "cylinder": 'type="cylinder" size=".08 .2" euler="70 20 0" pos=".02 0 .01"',
+}
 SIDES = {"none": ".3 .3 .3", "above": "0 0 .3", "below": "0 0 -.3", "inside": "0.02 0 .04"}
 
 

@@ -9,6 +9,7 @@ from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform
+from merganser.framework.symbolic import Variable
 from merganser.multibody.cenic import CenicIntegrator
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
@@ -208,6 +209,40 @@ def test_steps_under_error_control_go_where_small_steps_go():
         simulator.AdvanceTo(0.3)
         ends.append(plant.GetPositions(context))
     np.testing.assert_allclose(ends[1], ends[0], atol=2e-3)
+
+
+@pytest.mark.parametrize("limits", [(-0.02, 0.03), (-np.inf, 0.03), (-0.02, np.inf)])
+def test_a_tendon_constraint_of_three_joints_keeps_its_limits(limits):
+    plant, _, _ = two_links(0.001)
+    body = plant.AddRigidBody("c", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
+    third = plant.AddJoint(RevoluteJoint("j2", plant.GetBodyByName("b1").body_frame(), body.body_frame(), [0, 1, 0]))
+    joints, a = [plant.GetJointByName("j0"), plant.GetJointByName("j1"), third], np.array([0.1, -0.2, 0.3])
+    plant.AddTendonConstraint(joints, a, 0.01, *limits, 1e6, 1e3)
+    with pytest.raises(ValueError, match="may have up to 5 joints"):
+        plant.AddTendonConstraint(joints, a[:2], 0.0, *limits)
+    plant.Finalize()
+    simulator, lengths = Simulator(plant), []
+    context = simulator.get_mutable_context()
+    for t in np.linspace(0.0, 0.6, 61):
+        simulator.AdvanceTo(t)
+        lengths.append(a @ [joint.get_angle(context) for joint in joints] + 0.01)
+    assert limits[0] - 2e-3 < min(lengths) and max(lengths) < limits[1] + 2e-3
+    assert max(lengths) > limits[1] - 1e-3 or min(lengths) < limits[0] + 1e-3
+
+
+def test_symbols_know_tendons_that_are_not_made_of_pieces():
+    for time_step in STEPS:
+        plant, fixed, _ = two_links(time_step)
+        fixed.set_spring(20.0, 0.1)
+        plant.Finalize()
+        symbolic = plant.ToSymbolic()
+        context = symbolic.CreateDefaultContext()
+        with pytest.raises(RuntimeError, match="tendons"):
+            symbolic.SetPositions(context, [Variable("a"), Variable("b")])
+            if time_step:
+                symbolic.EvalUniquePeriodicDiscreteUpdate(context)
+            else:
+                symbolic.EvalTimeDerivatives(context)
 
 
 GRIPPER = """<mujoco><option timestep="0.001"/><worldbody>
