@@ -24,7 +24,6 @@ from merganser.multibody.tree import MultibodyTree
 Array = NDArray[Any]
 
 
-
 @dataclass(frozen=True, eq=False)
 class ContactOfKind:
     """A contact of two bodies, of a kind that a program brings.
