@@ -1,7 +1,6 @@
 """The dynamics of a plant: one text, which Python runs as it stands, and the native plan compiled.
 
     controllers   u   = u_ff + Kp (q_d - q) + Kd (v_d - v), within the effort limits     kernels/actuators.py
-    transmissions lengths, rates and moment arms                          kernels/transmissions/motion.py
     forces        tau = B u + tau_applied + those of springs and their like, F_applied   kernels/force_elements.py
     deformables   free motion of each, contacts, and their part of the problem           deformable_step.py
     contacts      candidates, points, contact pairs            geometry/proximity, contact/contact_pairs.py
@@ -117,10 +116,9 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
     if not call_asking_kernel(code.apply_actuation, (*efforts, work.u, tau)):
         return BAD_INPUT
     if model.transmissions.shape[0] > 0:
-        call_quiet_kernel(code.transmission_forces, (
-            model.transmissions, model.is_continuous, model.stiction_velocity, work.lengths, work.rates, work.arms,
-            work.forces, work.tau,
-        ))  # fmt: skip
+        lengths = work.lengths, work.rates, work.arms
+        along = model.transmissions, model.is_continuous, model.stiction_velocity, *lengths, work.forces
+        call_quiet_kernel(code.transmission_forces, (*along, work.tau))
     count = model.elements.shape[0]
     if count > 0:
         motion = state.q, state.v, position, work.velocity
@@ -184,8 +182,7 @@ def calc_derivatives(model: Model, state: State, inputs: Inputs, work: Work, out
     status = accelerate(model, state, work, F_Bo_W, out)
     if status != 0:
         return status
-    for k in range(out.activations.shape[0]):
-        out.activations[k] = work.activations[k]
+    out.activations[:] = work.activations[: out.activations.shape[0]]
     return 0 if call_asking_kernel(model.code.is_finite, (out.x_next,)) else NOT_FINITE
 
 
@@ -243,8 +240,7 @@ def take_step(
         status = _advance(model, state, h, inputs, work, out, deformables)
     if status == 0 and not call_asking_kernel(model.code.is_finite, (out.x_next,)):
         status = NOT_FINITE
-    for k in range(out.activations.shape[0]):
-        out.activations[k] = work.activations[k]
+    out.activations[:] = work.activations[: out.activations.shape[0]]
     if deformables is not None and status == 0:
         finish_deformables(model, deformables, h, out)
     return status
@@ -586,10 +582,9 @@ def solve(
 @device
 def pose_problem(model: Model, state: State, h: float, work: Work, out: StepResults, num_pairs: int) -> None:
     """Leaves in `out.trees` and `out.problem` what constrains a step, whose free motion is in `out.x_next`."""
-    contact, joints = model.contact, (model.limits, model.frictions)
-    transmissions = model.transmissions, work.lengths, work.arms
-    pairs = out.contact_pairs[:num_pairs]
-    sources = ConstraintSources(pairs, *joints, contact.constraint_rows, contact.drives, *transmissions)
+    contact, pairs = model.contact, out.contact_pairs[:num_pairs]
+    holders = model.limits, model.frictions, contact.constraint_rows, contact.drives, model.transmissions
+    sources = ConstraintSources(pairs, *holders, work.lengths, work.arms)
     call_quiet_kernel(model.code.start_step, (
         contact.trees, model.parameters, h, contact.near_rigid_threshold, sources, work.drive_values,
         state.q, state.v, out.x_next, out.position, work.scratch, out.trees, out.problem,

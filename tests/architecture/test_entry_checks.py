@@ -160,6 +160,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
         "calc_total_inertia": (STATE, ELEMENTS),
         "calc_velocity_kinematics": (STATE, CACHES),
         "calc_velocity_to_qdot": (STATE,),
+        "actuator_laws": (PORTS, ACTUATION),
         "add_input": (PORTS, ACTUATION),
         "calc_efforts": (STATE, PORTS, ACTUATION),
         "copy_pose": (STATE,),
