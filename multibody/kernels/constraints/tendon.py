@@ -3,7 +3,7 @@
     l = a_0 q_0 + a_1 q_1 + ... + l_0,   g = s l - b >= 0                                 (1)
 
 Constants are [l_0, lower limit, upper limit, a_0, a_1, ...], of up to five joints, and NO_LIMIT in place of an infinite
-limit; the first row is that of the lower limit, if there is one, with s = 1, the other one has s = -1. What a row exerts
+limit; the first row is that of the lower limit, if there is one, with s = 1, the other has s = -1. What a row exerts
 has the lower bound 0, and as in Drake is nothing while the length is within both limits, however fast one comes near.
 The kind is not in the table: few models have it.
 """
