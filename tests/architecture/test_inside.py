@@ -12,7 +12,8 @@ PACKAGES = ("framework", "geometry", "analysis", "multibody", "examples/plants")
 
 # Rooms of framework are apart from each other; geometry, analysis and multibody are one room each.
 ROOMS_OF_FRAMEWORK = (
-    "common", "core", "native", "primitives", "math", "symbolic", "autodiff", "trajectories", "schema", "yaml", "_root", "_compat",
+    "common", "core", "native", "primitives", "math", "symbolic", "autodiff", "trajectories", "schema", "yaml", "_root",
+    "_compat",
 )  # fmt: skip
 
 # Private names of other rooms that are reached all the same, by file or folder, and why. It may only shrink.

@@ -42,7 +42,11 @@ _UPWARD = {  # what is left, to be handed in from above
     "framework/core/system/random_values.py": "native",  # where numpy keeps the words of a generator
 }
 # What the root module `merganser` gathers besides, and where its folders are (pyproject.toml).
-OF_ROOT = {"framework/_root": "merganser", "framework/_compat": "merganser.drake", "examples/plants": "merganser.examples"}
+OF_ROOT = {
+    "framework/_root": "merganser",
+    "framework/_compat": "merganser.drake",
+    "examples/plants": "merganser.examples",
+}
 FOLDERS = (*PACKAGES, "examples/plants")
 SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 
@@ -148,7 +152,7 @@ MAKERS_OF_INSTRUCTIONS = {"carray", "cgutils", "intrinsic", "ir", "Later"}  # of
 OUTSIDE_OF_NATIVE = [
     path
     for path in SOURCES
-    if not any(path.is_relative_to(ROOT / folder) for folder in ("framework/native", "framework/_root", "framework/_compat"))
+    if not any(path.is_relative_to(ROOT / "framework" / folder) for folder in ("native", "_root", "_compat"))
 ]
 
 

@@ -76,7 +76,7 @@ class _Values:
         self.model = FloatModel(topology, w.lanes_of(w.parameters).lanes[0])
         self.topology, self.parameters = topology, self.model.parameters
         self.x, self.gravity, self.constants = np.zeros(len(w.x)), np.zeros(3), np.zeros(0, layout.constant_dtype())
-        self.q, self.v = self.x[: len(w.q)], self.x[len(w.q) :]
+        self.q, self.v, self.activations = self.x[: len(w.q)], self.x[len(w.q) :], np.zeros(len(w.activations))
         self.position, self.velocity, self.scratch = (
             np.zeros(len(topology), dtype())
             for dtype in (layout.position_dtype, layout.velocity_dtype, layout.scratch_dtype)
@@ -200,6 +200,9 @@ class ContactGradients:
         given = buffers.model, buffers.state, self._step.time_step
         out.found[SOLVED], num_pairs, is_held = 0, int(out.found[NUM_PAIRS]), True
         if not is_posed:
+            if len(buffers.work.lengths):
+                lengths, arms = self._transmissions_in_lanes()
+                buffers.work.lengths[:], buffers.work.arms[:] = lengths.lanes[0].real, arms.lanes[0].real
             if drives.lanes.shape[1]:
                 buffers.work.drive_values[:] = split_lanes(self._step.work.drive_values).lanes[0].real
             num_pairs = self._find_pairs(context, out)
@@ -208,7 +211,8 @@ class ContactGradients:
         out.x_next[:] = x_star
         if not is_posed:
             num_pairs = drop_distant(*given, out, num_pairs)
-            has_rows = len(buffers.model.contact.constraint_rows) + len(self._arrays.frictions) > 0
+            contact = buffers.model.contact
+            has_rows = len(contact.constraint_rows) + len(self._arrays.frictions) + contact.holds_transmissions > 0
             is_held = num_pairs > 0 or has_rows or count_limits(*given, out) > 0
             if is_held:
                 pose_problem(*given, buffers.work, out, num_pairs)
@@ -233,6 +237,12 @@ class ContactGradients:
         records["feedforward"] = split.lanes[..., FEEDFORWARD]
         return LaneRecords(records, split.num_derivatives)
 
+    def _transmissions_in_lanes(self) -> tuple[LaneRecords, LaneRecords]:
+        """Lengths, behind positions, and moment arms of transmissions, as the step has found them."""
+        work = self._step.work
+        lengths, arms = split_lanes(work.lengths), split_lanes(work.arms)
+        return LaneRecords(lengths.lanes, lengths.num_derivatives), LaneRecords(arms.lanes, arms.num_derivatives)
+
     def _start(
         self, out: StepResults, found: StepResults, pairs: LaneRecords | None, drives: LaneRecords, v_star: LaneRecords
     ) -> tuple[LaneStep, LaneWork]:  # fmt: skip
@@ -240,14 +250,16 @@ class ContactGradients:
         w, arrays, rows = self._w, self._arrays, self.buffers.model.contact.constraint_rows
         pairs = _NO_PAIRS if pairs is None else pairs
         given = [w.lanes_of(argument) for argument in (w.x, w.position, self._step.F_applied, w.parameters)]
-        num_derivatives = _common_count([pairs, drives, v_star, *given])
+        transmissions = self._transmissions_in_lanes()
+        num_derivatives = _common_count([pairs, drives, v_star, *transmissions, *given])
         x, position, F_applied, parameters = (lanes.lanes for lanes in given)
-        lanes = parameters, pairs.lanes, drives.lanes, x, v_star.lanes, position, F_applied
+        along = [t.lanes for t in transmissions]
+        lanes = parameters, pairs.lanes, drives.lanes, *along, x, v_star.lanes, position, F_applied
         inputs = LaneInputs(*map(np.ascontiguousarray, lanes))
         model = StepModel(
             arrays.plant_trees, self._every_tree, np.array([self.buffers.model.contact.settings]), self._step.time_step,
             self._dynamics.settings.choices.near_rigid_threshold, arrays.limits, arrays.frictions, rows,
-            int(out.statistics["num_fallbacks"]),
+            self._step.model.transmissions, int(out.statistics["num_fallbacks"]),
         )  # fmt: skip
         return self._steps.start(model, inputs, num_derivatives, len(found.contact_pairs), drives.lanes.shape[1])
 

@@ -90,6 +90,8 @@ def _refuse_complex(dynamics: Any, context: Context, w: Any, x_free: Array | Non
     what = _active_constraints(dynamics, context)
     if dynamics.may_touch:
         what = " and ".join(_possible_contacts(dynamics))
+    elif not what and x_free is not None and len(dynamics.model.tree.transmissions):
+        what = "tendons or actuators along transmissions"
     elif not what and x_free is not None and len(dynamics.model.contact.frictions):
         what = f"the dry friction of joints {listed(_joints_with_friction(dynamics))}"
     elif not what and x_free is not None:
@@ -140,6 +142,8 @@ def _refuse_or_warn(dynamics: Any, context: Context, w: Any) -> None:
     """
     constraints = _active_constraints(dynamics, context)
     acting = [constraints] if constraints else []
+    if dynamics.model.is_discrete and len(dynamics.model.tree.transmissions):
+        acting.append("tendons or actuators along transmissions")
     numbers, can_touch = _numbers_of(w.x), dynamics.contact_geometry.may_touch
     if numbers is not None:
         beyond = [

@@ -38,6 +38,7 @@ def linearized_motion(dynamics: PlantDynamics, context: Context, port: InputPort
     """
     model, inputs = dynamics.model, dynamics.inputs
     acts = len(model.tree.elements) or len(model.contact.frictions) or inputs.actuators_in(context).controlled
+    acts = acts or len(model.tree.transmissions)
     holds = dynamics.has_multipliers or dynamics.may_touch or dynamics.deformables is not None
     if model.is_discrete or acts or holds or context.has_input(inputs.spatial_force.get_index()):
         return None
