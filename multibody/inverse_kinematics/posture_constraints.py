@@ -103,7 +103,7 @@ class OrientationConstraint(PostureFunction, Constraint):
         trace, J = self._trace(*self._frames)
         return np.array([trace]), J[np.newaxis]
 
-    def _gaps(self, x: Array) -> tuple[Array, Array, Array]:
+    def _gaps(self, x: Array) -> tuple[Array, Array]:
         """The rotation vector by which B is turned too far: the derivatives of its trace vanish where it is 0."""
         self._move_to(x)
         frame_Abar, R_AbarA, frame_Bbar, R_BbarB = self._frames
@@ -111,8 +111,8 @@ class OrientationConstraint(PostureFunction, Constraint):
         R_AAbar = R_AbarA.matrix().T
         R_AB = R_AAbar @ R_AbarBbar @ R_BbarB.matrix()
         gap, by_w_A = np.empty(3), np.empty((3, 3))
-        trace = rotation_gap(R_AB, self._aim, gap, by_w_A)
-        return np.array([trace]), gap, by_w_A @ R_AAbar @ w_Abar
+        rotation_gap(R_AB, self._aim, gap, by_w_A)
+        return gap, by_w_A @ R_AAbar @ w_Abar
 
 
 class AngleBetweenVectorsConstraint(PostureFunction, Constraint):

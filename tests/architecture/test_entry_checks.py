@@ -119,6 +119,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
         "calc_forward_dynamics": (STATE, FORCES, RESULTS),
         "calc_forward_dynamics_derivatives": (STATE, FORCES, RESULTS),
         "calc_forward_dynamics_gradient": (STATE, ACTUATION),
+        "calc_forward_dynamics_slopes": (STATE, ACTUATION),
         "calc_frame_acceleration": (STATE, ELEMENTS),
         "calc_frame_velocity": (STATE, ELEMENTS),
         "calc_generalized_forces": (STATE, FORCES),

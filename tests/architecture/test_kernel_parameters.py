@@ -34,6 +34,7 @@ REASONS = {
     "multibody/kernels/constrained_dynamics.py:calc_constrained_forward_dynamics": ALGORITHM,
     "multibody/kernels/constrained_dynamics.py:calc_constrained_state_derivatives": ALGORITHM,
     "multibody/kernels/forward_dynamics_derivatives.py:calc_forward_dynamics_gradient": ALGORITHM,
+    "multibody/kernels/forward_dynamics_derivatives.py:calc_forward_dynamics_slopes": ALGORITHM,
     "multibody/kernels/forward_dynamics_derivatives.py:calc_inverse_dynamics_gradient": ALGORITHM,
     "multibody/kernels/force_elements.py:calc_force_element_derivatives": ALGORITHM,
     "multibody/kernels/forward_dynamics_derivatives.py:calc_state_forward_dynamics_derivatives": ALGORITHM,

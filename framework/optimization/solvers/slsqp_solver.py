@@ -15,7 +15,7 @@ from merganser.framework.optimization.programs.program import MathematicalProgra
 from merganser.framework.optimization.solvers.feasible_points import MOST_STEPS, feasible_point
 from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
 from merganser.framework.optimization.solvers.judgement import KEPT, cost_at, keeps_constraints
-from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm, Remembered
+from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
@@ -208,8 +208,8 @@ def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> _Found:
     from scipy.optimize import minimize
 
     def rows(x: Array) -> tuple[Array, Array]:
-        g, blocks = form.constraints(x)
-        return g, form.jacobian(blocks)
+        g, entries = form.constraints(x)
+        return g, form.dense(entries)
 
     def cost(x: Array) -> tuple[float, Array]:
         value, gradient = form.cost(x)
@@ -244,6 +244,15 @@ def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> _Found:
     return _judged(form, found.x, float(found.fun), int(found.status), str(found.message), int(found.nit))
 
 
+class Remembered:
+    def __init__(self, function): self._function, self._x, self._value = function, None, None
+    def __call__(self, x):
+        if self._x is None or not np.array_equal(x, self._x):
+            self._value = self._function(x)
+            self._x = x.copy()
+        return self._value
+
+
 def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: str, iterations: int) -> _Found:
     kinds = SolutionResult
     prices = None
@@ -271,11 +280,11 @@ def _prices(form: NonlinearForm, x: Array) -> tuple[Array, Array, float]:
     that of slopes nearby.
     """
     _, gradient = form.cost(x)
-    g, blocks = form.constraints(x)
+    g, entries = form.constraints(x)
     if not np.isfinite(gradient).all():
         return np.zeros(g.size), np.zeros(x.size), np.inf
     weight = form.weight()
-    slope, J = weight * gradient, form.jacobian(blocks) * weight
+    slope, J = weight * gradient, form.dense(entries) * weight
     margin = KEPT * np.maximum(np.abs(J).max(axis=1, initial=0.0), _ROUNDING)
     near = KEPT * weight
     at_low = np.concatenate((g <= form.g_lower + margin, x <= form.x_lower + near))
