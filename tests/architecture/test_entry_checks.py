@@ -97,6 +97,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "multibody.dynamics": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
     "multibody.fem": (BODIES,),
     "multibody.inverse_kinematics.reachable_motions": (MOTIONS,),
+    "multibody.inverse_kinematics.posture_rows": (STATE, GAPS),
     "multibody.inverse_kinematics.rotation_gaps": (STATE, ELEMENTS),
     "multibody.planning.checking.configuration_sweep": (CONFIGURATIONS, STATE, POSES, SHAPES),
     "multibody.manipulation": (VECTORS, PORTS, PLANS),

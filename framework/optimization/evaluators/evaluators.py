@@ -70,6 +70,14 @@ class EvaluatorBase:
         """A key shared by evaluators that are one function of different variables; None without one."""
         return None
 
+    def _merge_key(self) -> Any:
+        """A key shared by evaluators that are evaluated together for the same variables; None without `_merged`."""
+        return None
+
+    def _merged(self, all: list[Any]) -> Any:
+        """One evaluator whose values are those of evaluators with the same key, of which this is one."""
+        raise NotImplementedError
+
     def _stacked(self, x: Array) -> tuple[Array, Array]:
         """f and df/dx for many x at once, shapes [N, num_vars] to [N, num_outputs] and [N, num_outputs, num_vars]."""
         values, jacobians = zip(*map(self._value_and_jacobian, x))
@@ -207,11 +215,13 @@ class Constraint(EvaluatorBase):
         """The size of the bounds."""
         return self._num_outputs
 
-    _gaps: Callable[[Array], tuple[Array, Array]] | None = None
-    """Gaps at x that are 0 where the bounds hold, and their derivatives, as feasible_points.py takes them.
+    def _gapped_rows(self) -> list[int]:
+        """Rows that `_gaps` replaces for feasible_points.py, as their own derivatives vanish where they hold."""
+        return []
 
-    Of constraints that know gaps whose derivatives do not vanish with them.
-    """
+    def _gaps(self, x: Array) -> tuple[Array, Array]:
+        """Gaps at x that are 0 where the bounds of these rows hold, and their derivatives."""
+        raise NotImplementedError
 
     def _is_at_rim(self, x: Array) -> bool:
         """Whether x satisfies this although the function has no value or no derivatives there."""

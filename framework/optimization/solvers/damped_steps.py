@@ -1,4 +1,4 @@
-"""The step of damped least squares within a box, see feasible_points.py."""
+"""The gaps of damped least squares, and its step within a box, see feasible_points.py."""
 
 from __future__ import annotations
 
@@ -10,6 +10,46 @@ import numpy as np
 from merganser.framework.native import device, kernel
 
 Array = np.ndarray[Any, Any]
+
+
+@kernel
+def set_gaps(
+    # In:
+    g_in: Array,        # values of rows, shape [m]
+    entries_in: Array,  # of their derivatives, shape [num_entries]
+    places_in: Array,   # of these in the Jacobian, row by row
+    bounds_in: Array,   # of the rows: lower, upper, and between what they should be, shape [4, m]
+    kinds_in: Array,    # 1 for a row that has a gap, 2 also where it is between its bounds, else 0; shape [m]
+    sizes_in: Array,    # by what variables change, shape [n]
+    near: float,        # violations below this are compared with what rows change by,
+    vanishing: float,   # if they change by more than this
+    # Out:
+    r_out: Array,       # gaps, 0 of rows that have none, shape [m] or more
+    J_out: Array,       # their derivatives, shape [m or more, n]
+) -> float:  # fmt: skip
+    """Returns the worst violation of a row; NaN if a value is."""
+    n, worst, is_nan = J_out.shape[1], 0.0, False
+    for i in range(g_in.shape[0]):
+        for j in range(n):
+            J_out[i, j] = 0.0
+    for k in range(entries_in.shape[0]):
+        J_out[places_in[k] // n, places_in[k] % n] += entries_in[k]
+    for i in range(g_in.shape[0]):
+        g = g_in[i]
+        outside = max(bounds_in[0, i] - g, g - bounds_in[1, i])
+        if 0.0 < outside < near and kinds_in[i] > 0:
+            size = 0.0
+            for j in range(n):
+                size = max(size, abs(J_out[i, j]) * sizes_in[j])
+            outside = outside / size if size > vanishing else outside
+        worst = max(worst, outside)
+        is_nan = is_nan or g != g
+        r_out[i] = g - min(max(g, bounds_in[2, i]), bounds_in[3, i])
+        if kinds_in[i] == 0 or (kinds_in[i] == 1 and r_out[i] == 0.0):
+            r_out[i] = 0.0
+            for j in range(n):
+                J_out[i, j] = 0.0
+    return math.nan if is_nan else worst
 
 
 @kernel

@@ -10,10 +10,13 @@ that they are at stay there.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from merganser.framework.native import Given, bind
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.solvers.damped_steps import damped_step
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
@@ -53,10 +56,16 @@ def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STE
     Returns:
         The last point, its worst violation, which may be NaN, and the number of steps.
     """
+    n = start.size
+    works = np.empty(n, np.int64), np.empty(n), np.empty((n, n))
     here, damping, patience, count = _point(form, start), _FIRST_DAMPING, _PATIENCE, 0
     while not here.violation <= _EXACT and patience > 0 and count < most_steps:
         count += 1
-        there = _point(form, here.x + _step(form, here, damping))
+        step = np.empty(n)
+        _entry_point(damped_step)(
+            here.J, here.r, here.x, form.x_lower, form.x_upper, damping, _PART_OF_BOX, _PART_OF_SIZE, *works, step
+        )
+        there = _point(form, here.x + step)
         if there.size < here.size:
             patience = patience - 1 if there.size > (1.0 - _SLOW) * here.size else _PATIENCE
             here, damping = there, max(_LESS * damping, _LEAST_DAMPING)
@@ -66,10 +75,9 @@ def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STE
     return here.x, here.violation, count
 
 
-def _step(form: NonlinearForm, here: _Point, damping: float) -> Array:
-    """The step (1), of which no variable changes too much."""
-    n = here.x.size
-    step = np.empty(n)
-    work = np.empty(n, np.int64), np.empty(n), np.empty((n, n))
-    damped_step(here.J, here.r, here.x, form.x_lower, form.x_upper, damping, _PART_OF_BOX, _PART_OF_SIZE, *work, step)
-    return step
+@functools.cache
+def _entry_point(kernel: Any) -> Callable[..., Any]:
+    """The compiled code of damped_step()."""
+    row, square = np.zeros(1), np.zeros((1, 1))
+    arguments = square, row, row, row, row, 0.1, 0.1, 0.1, np.zeros(1, np.int64), row, square, row
+    return bind(kernel, *map(Given, arguments))

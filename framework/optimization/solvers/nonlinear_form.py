@@ -8,16 +8,19 @@ Derivatives are entries of sparse matrices, in an order that does not change.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.native import Given, bind
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point.form import nearby
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.program_bindings import CONSTRAINTS, COSTS
+from merganser.framework.optimization.solvers.damped_steps import set_gaps
 from merganser.framework.optimization.solvers.judgement import box_of, sizes_of, units
 from merganser.framework.optimization.solvers.quadratic_form import BoxPrices, LinearRows, QuadraticCosts
 
@@ -29,7 +32,17 @@ _NEAR = 1e-6  # violations below this are compared with sizes of rows
 _VANISHING = 1e-9  # sizes of rows too small to compare with
 _INSIDE = 0.05  # the part of their distance by which a search aims to be inside
 _LINEAR, _QUADRATIC = ("linear_constraints", "linear_equality_constraints"), ("linear_costs", "quadratic_costs")
+_OTHER_COSTS = tuple(name for name in COSTS if name not in _QUADRATIC)
+_OTHER_CONSTRAINTS = tuple(name for name in CONSTRAINTS if name not in (*_LINEAR, "bounding_box_constraints"))
 _Index = npt.NDArray[np.intp]
+
+
+@functools.cache
+def _entry_point(kernel: Any) -> Callable[..., Any]:
+    """The compiled code of set_gaps()."""
+    row, places = np.zeros(1), np.zeros(1, np.int64)
+    arguments = row, row, places, np.zeros((4, 1)), places, row, 0.0, 0.0, row, np.zeros((1, 1))
+    return bind(kernel, *map(Given, arguments))
 
 
 class _Function:
@@ -47,7 +60,9 @@ class _Function:
         self._evaluators, self.places, self.rows = evaluators, places, rows
         self.evaluator = evaluator = evaluators[0]
         self._is_fast_without_slopes = evaluator._is_fast_without_slopes()
-        self._last: tuple[bytes, Array, Array] = b"", np.zeros(0), np.zeros(0)  # point, values and derivatives
+        self._is_unique = len(set(places[0].tolist())) == places.shape[1]
+        self._last: tuple[bytes, Array, Array]  # point, values and derivatives
+        self.forget()
         (count, p), m = places.shape, rows.shape[1]
         pattern = evaluator.gradient_sparsity_pattern()
         is_full = pattern is None
@@ -60,6 +75,13 @@ class _Function:
         self.curved = np.maximum(i, j), np.minimum(i, j)
         self._doubled = np.where((i == j) & np.tile(first != second, count), 2.0, 1.0)  # of a variable given twice
 
+    def add_columns(self, target: Array, block: Array) -> None:
+        """Adds derivatives by the variables of the first to rows of the whole Jacobian, which are 0."""
+        if self._is_unique:
+            target[:, self.places[0]] = block
+        else:
+            np.add.at(target, (slice(None), self.places[0]), block)
+
     def values(self, x: Array, is_known: bool) -> Array:
         """Of all, shape [N, m]; NaN where expressions are not defined, which is an error unless they are known."""
         if self._is_fast_without_slopes:
@@ -69,17 +91,22 @@ class _Function:
     def slopes(self, x: Array, is_known: bool) -> tuple[Array, Array]:
         """The same values, and the derivatives in the order of `entries`; those at the last point are remembered."""
         at = x[self.places]
-        key = at.tobytes()
-        if key != self._last[0]:
-            if len(at) == 1:
-                y, J = self.evaluator._value_or_nan(at[0], is_known)
-            else:
-                y, J = self.evaluator._stacked(at)
-                y = y if is_known else self._checked(y, x)
-            if self._pattern is not None:
-                J = J.reshape(len(at), -1)[:, self._pattern]
-            self._last = key, y, J.ravel()
-        return self._last[1:]
+        key, last = at.tobytes(), self._last
+        if key == last[0]:
+            return last[1:]
+        if len(at) == 1:
+            y, J = self.evaluator._value_or_nan(at[0], is_known)
+        else:
+            y, J = self.evaluator._stacked(at)
+            y = y if is_known else self._checked(y, x)
+        if self._pattern is not None:
+            J = J.reshape(len(at), -1)[:, self._pattern]
+        self._last = key, y, J.ravel()
+        return y, J.ravel()
+
+    def forget(self) -> None:
+        """Forgets the last point, as what evaluators depend on may have changed."""
+        self._last = b"", np.zeros(0), np.zeros(0)
 
     def _checked(self, y: Array, x: Array) -> Array:
         for row in np.flatnonzero(~np.isfinite(y).all(axis=1)):
@@ -92,18 +119,32 @@ class _Function:
         return H.reshape(len(self.places), -1)[:, self._lower].ravel() * self._doubled
 
 
-def _functions(placed: list[Any]) -> tuple[list[Any], list[_Function]]:
-    """Bindings in the order of their rows, and their functions."""
+def _functions(prog: MathematicalProgram, names: tuple[str, ...]) -> tuple[list[Any], list[_Function]]:
+    """Bindings of some lists in the order of their rows, and their functions, which are kept with the program."""
+    known = prog._derived.get((_functions, names))
+    if known is None:
+        known = prog._derived[_functions, names] = _grouped(prog._placed(*names))
+    for function in known[1]:
+        function.forget()
+    ordered, functions = known
+    return list(ordered), functions
+
+
+def _grouped(placed: list[Any]) -> tuple[list[Any], list[_Function]]:
     groups: dict[Any, list[Any]] = {}
     for number, (_, evaluator, places) in enumerate(placed):
-        key = evaluator._stack_key()
+        key, together = evaluator._stack_key(), evaluator._merge_key()
+        if together is not None:
+            key = together, places.tobytes()
         groups.setdefault(number if key is None else (key, places.size), []).append(placed[number])
     ordered, functions, row = [], [], 0
     for group in groups.values():
-        m = group[0][1].num_outputs()
-        rows = row + np.arange(len(group) * m).reshape(len(group), m)
-        evaluators = [evaluator for _, evaluator, _ in group]
-        functions.append(_Function(evaluators, np.array([places for _, _, places in group], np.intp), rows))
+        evaluators, places = [evaluator for _, evaluator, _ in group], np.array([each for _, _, each in group], np.intp)
+        if len(group) > 1 and evaluators[0]._merge_key() is not None:
+            evaluators, places = [evaluators[0]._merged(evaluators)], places[:1]
+        m = evaluators[0].num_outputs()
+        rows = row + np.arange(len(evaluators) * m).reshape(len(evaluators), m)
+        functions.append(_Function(evaluators, places, rows))
         ordered += group
         row += rows.size
     return ordered, functions
@@ -130,11 +171,10 @@ class NonlinearForm:
         self.x_lower, self.x_upper = self.box[0] / self.scale, self.box[1] / self.scale
         self.cost_scale = 1.0
         self._cost_is_known = self._rows_are_known = False  # to be defined at the guess, where they are evaluated first
-        self._costs = _functions(prog._placed(*(name for name in COSTS if name not in _QUADRATIC)))[1]
+        self._costs = _functions(prog, _OTHER_COSTS)[1]
         self._quadratic = QuadraticCosts.of(prog)
         self.has_cost = any(prog._bindings[name] for name in COSTS)
-        others = (*_LINEAR, "bounding_box_constraints")
-        placed, self._constraints = _functions(prog._placed(*(name for name in CONSTRAINTS if name not in others)))
+        placed, self._constraints = _functions(prog, _OTHER_CONSTRAINTS)
         self._linear = LinearRows.of(prog, *_LINEAR)
         placed += prog._placed(*_LINEAR)
         self.bindings = [binding for binding, _, _ in placed]
@@ -182,7 +222,7 @@ class NonlinearForm:
         self._set_scale_of_entries()
         self.x_lower, self.x_upper = self.box[0] / scale, self.box[1] / scale
         self.g_lower, self.g_upper = self.g_lower / rows, self.g_upper / rows
-        self.__dict__.pop("_is_narrow", None), self.__dict__.pop("_aims", None)
+        self.__dict__.pop("_aims", None)
         return True
 
     def weight(self) -> Array:
@@ -280,48 +320,41 @@ class NonlinearForm:
         That is a little inside of the bounds, or in the middle of narrow ones, so that a search arrives; or what the
         evaluator says, see Constraint._gaps. Shapes [k] and [k, num_vars]; NaN where a value is.
         """
-        values = x * self.scale
-        g, entries = self.constraints(x)
-        J = self.dense(entries)
-        is_plain, gaps, slopes = self._is_plain, [], []
-        for function in self._with_gaps:
-            gap, block = function.evaluator._gaps(values[function.places[0]])
-            target = np.zeros((gap.size, self.num_vars))
-            np.add.at(target, (slice(None), function.places[0]), block)
-            gaps.append(gap)
-            slopes.append(target * self.scale)
-        aim = np.minimum(np.maximum(g, self._aims[0]), self._aims[1])
-        is_plain = is_plain & ((aim != g) | self._is_narrow)
-        outside = np.maximum(self.g_lower - g, g - self.g_upper)
-        violation = float(outside.max(initial=0.0))
-        if 0.0 < violation < _NEAR:
-            sizes = (np.abs(J) * (sizes_of(values, np.maximum(self.unit, _SMALL)) / self.scale)).max(axis=1)
-            violation = float((outside / np.where(self._is_plain & (sizes > _VANISHING), sizes, 1.0)).max())
-        return violation, np.concatenate([(g - aim)[is_plain], *gaps]), np.concatenate([J[is_plain], *slopes])
+        values, (g, entries) = x * self.scale, self.constraints(x)
+        own = [(each, *each.evaluator._gaps(values[each.places[0]])) for each in self._with_gaps]
+        size = g.size + sum(gap.size for _, gap, _ in own)
+        r, J = np.zeros(size), np.zeros((size, self.num_vars))
+        sizes = sizes_of(values, self._least_sizes) / self.scale
+        violation = _entry_point(set_gaps)(
+            g, entries, self._place, *self._aims, sizes, _NEAR, _VANISHING, r, J
+        )
+        row = g.size
+        for function, gap, block in own:
+            rows = slice(row, row + gap.size)
+            r[rows] = gap
+            function.add_columns(J[rows], block * self.scale[function.places[0]])
+            row += gap.size
+        return violation, r, J
+
+    @functools.cached_property
+    def _least_sizes(self) -> Array:
+        return np.maximum(self.unit, _SMALL)
 
     @functools.cached_property
     def _with_gaps(self) -> list[_Function]:
-        return [function for function in self._constraints if function.evaluator._gaps is not None]
-
-    @functools.cached_property
-    def _is_plain(self) -> npt.NDArray[np.bool_]:
-        """Which rows have no gaps of their own."""
-        result = np.ones(self.g_lower.size, dtype=bool)
-        for function in self._with_gaps:
-            result[function.rows] = False
-        return result
-
-    @functools.cached_property
-    def _is_narrow(self) -> npt.NDArray[np.bool_]:
-        return self.g_upper - self.g_lower <= NARROW
+        return [function for function in self._constraints if function.evaluator._gapped_rows()]
 
     @functools.cached_property
     def _aims(self) -> tuple[Array, Array]:
-        """Between what least squares want g to be."""
+        """Bounds and kinds of rows as set_gaps() takes them."""
         width = self.g_upper - self.g_lower
-        margin = np.where(self._is_narrow, 0.5, _INSIDE) * width
+        is_narrow = width <= NARROW
+        margin = np.where(is_narrow, 0.5, _INSIDE) * width
         margin[np.isinf(width)] = 0.0
-        return self.g_lower + margin, self.g_upper - margin
+        kinds = np.where(is_narrow, 2, 1)
+        for function in self._with_gaps:
+            kinds[function.rows[0, function.evaluator._gapped_rows()]] = 0
+        return np.array([self.g_lower, self.g_upper, self.g_lower + margin, self.g_upper - margin]), kinds
 
     # ------------------------------------------------------------------
 
