@@ -103,7 +103,7 @@ class OrientationConstraint(MeasuredPosture, Constraint):
         if not theta_bound >= 0.0:
             raise ValueError(f"OrientationConstraint: theta_bound must not be negative, got {theta_bound}.")
         aim = 0.95 * theta_bound if theta_bound > NARROW else 0.0  # the rotation vector by which B is turned too far
-        self._measure(TRACE, frameAbar, frameBbar, R_A=R_AbarA, R_B=R_BbarB, constant=aim)
+        self._measure(TRACE, frameAbar, frameBbar, R_A=R_AbarA, R_B=R_BbarB, constant=aim, limit=theta_bound)
         Constraint.__init__(self, plant.num_positions(), [2.0 * math.cos(theta_bound) + 1.0], [3.0])
 
 

@@ -153,6 +153,10 @@ class MeasuredPosture(PostureFunction):
             values, J = self._measured(x[np.newaxis])
         return values[0, self._num_values :], J[0, self._num_values :]
 
+    def _gap_bounds(self) -> Array:
+        measures = self._measures[self._measures["kind"] == TRACE]
+        return np.where(np.repeat(measures["constant"], 3) > 0.0, np.inf, np.repeat(measures["limit"], 3))
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_bound": None}  # which cannot be copied
 

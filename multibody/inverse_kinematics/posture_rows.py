@@ -52,6 +52,7 @@ measure_dtype = np.dtype(
         ("p_BQ", np.float64, (3,)),
         ("b_B", np.float64, (3,)),  # of length 1
         ("constant", np.float64),  # c of (5); the angle up to which there are no gaps
+        ("limit", np.float64),  # the angle that is allowed
     ]
 )
 

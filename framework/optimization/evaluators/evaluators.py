@@ -216,11 +216,15 @@ class Constraint(EvaluatorBase):
         return self._num_outputs
 
     def _gapped_rows(self) -> list[int]:
-        """Rows that `_gaps` replaces for feasible_points.py, as their own derivatives vanish where they hold."""
+        """Rows whose derivatives vanish where they hold, so that searches also look at `_gaps`."""
         return []
 
     def _gaps(self, x: Array) -> tuple[Array, Array]:
-        """Gaps at x that are 0 where the bounds of these rows hold, and their derivatives."""
+        """Gaps at x that are 0 where these rows hold, and their derivatives."""
+        raise NotImplementedError
+
+    def _gap_bounds(self) -> Array:
+        """What the gaps are at most, in absolute value, where these rows hold."""
         raise NotImplementedError
 
     def _is_at_rim(self, x: Array) -> bool:

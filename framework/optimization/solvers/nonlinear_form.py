@@ -222,7 +222,7 @@ class NonlinearForm:
         self._set_scale_of_entries()
         self.x_lower, self.x_upper = self.box[0] / scale, self.box[1] / scale
         self.g_lower, self.g_upper = self.g_lower / rows, self.g_upper / rows
-        self.__dict__.pop("_aims", None)
+        self.__dict__.pop("_aims", None), self.__dict__.pop("guards", None)
         return True
 
     def weight(self) -> Array:
@@ -284,7 +284,7 @@ class NonlinearForm:
     def dense(self, entries: Array) -> Array:
         """The Jacobian of g as an array, shape [m, num_vars]."""
         shape = self.g_lower.size, self.num_vars
-        return np.bincount(self._place, entries, shape[0] * shape[1]).reshape(shape)
+        return np.bincount(self._place, entries, shape[0] * shape[1]).astype(float, copy=False).reshape(shape)
 
     @property
     def has_hessian(self) -> bool:
@@ -320,21 +320,38 @@ class NonlinearForm:
         That is a little inside of the bounds, or in the middle of narrow ones, so that a search arrives; or what the
         evaluator says, see Constraint._gaps. Shapes [k] and [k, num_vars]; NaN where a value is.
         """
-        values, (g, entries) = x * self.scale, self.constraints(x)
-        own = [(each, *each.evaluator._gaps(values[each.places[0]])) for each in self._with_gaps]
-        size = g.size + sum(gap.size for _, gap, _ in own)
-        r, J = np.zeros(size), np.zeros((size, self.num_vars))
-        sizes = sizes_of(values, self._least_sizes) / self.scale
+        g, entries = self.constraints(x)
+        r, J = self._below(np.zeros(g.size), np.zeros((g.size, self.num_vars)), x)
+        sizes = sizes_of(x * self.scale, self._least_sizes) / self.scale
         violation = _entry_point(set_gaps)(
             g, entries, self._place, *self._aims, sizes, _NEAR, _VANISHING, r, J
         )
-        row = g.size
-        for function, gap, block in own:
-            rows = slice(row, row + gap.size)
-            r[rows] = gap
-            function.add_columns(J[rows], block * self.scale[function.places[0]])
-            row += gap.size
         return violation, r, J
+
+    def guarded(self, x: Array) -> tuple[Array, Array]:
+        """g and its Jacobian, and below them gaps that stand for rows whose derivatives vanish, see `guards`."""
+        g, entries = self.constraints(x)
+        return self._below(g, self.dense(entries), x)
+
+    def _below(self, g: Array, J: Array, x: Array) -> tuple[Array, Array]:
+        """Rows, and below them gaps that evaluators know."""
+        for function in self._with_gaps:
+            gap, block = function.evaluator._gaps((x * self.scale)[function.places[0]])
+            target = np.zeros((gap.size, self.num_vars))
+            function.add_columns(target, block * self.scale[function.places[0]])
+            g, J = np.concatenate((g, gap)), np.concatenate((J, target))
+        return g, J
+
+    @functools.cached_property
+    def guards(self) -> tuple[Array, Array]:
+        """Bounds of `guarded`. Those of a length squared do not let a step that goes by its vector go all the way."""
+        upper, bounds = self.g_upper.copy(), [np.zeros(0)]
+        for function in self._with_gaps:
+            of_gaps = function.evaluator._gap_bounds()
+            upper[function.rows[0, function.evaluator._gapped_rows()]] = np.inf
+            bounds.append(of_gaps)
+        most = np.concatenate(bounds)
+        return np.concatenate((self.g_lower, -most)), np.concatenate((upper, most))
 
     @functools.cached_property
     def _least_sizes(self) -> Array:
