@@ -15,11 +15,13 @@ from merganser.framework.core.inside import diagram_around, scalar_of
 from merganser.framework.native import Given, bind
 from merganser.framework.optimization import Constraint
 from merganser.framework.optimization.evaluators.closed_form import ClosedFormEvaluator
+from merganser.framework.optimization.evaluators.evaluators import DIFFERENCE
 from merganser.geometry import QueryObject
 from merganser.multibody.inverse_kinematics.posture_rows import (
     NUM_GAPS,
     NUM_VALUES,
     TRACE,
+    curve_postures,
     measure_dtype,
     measure_postures,
 )
@@ -114,20 +116,39 @@ class MeasuredPosture(PostureFunction):
         measures["row"] = np.cumsum(values) - values
         measures["gap_row"] = self._num_values + np.cumsum(gaps) - gaps
         self._measures, self._num_rows, self._bound = measures, self._num_values + int(gaps.sum()), None
+        traces = measures[measures["kind"] == TRACE]
+        self._rows_of_traces: list[int] = traces["row"].tolist()
+        self._limits_of_gaps = np.repeat(np.where(traces["constant"] > 0.0, np.inf, traces["limit"]), 3)
 
-    def _measured(self, q: Array) -> tuple[Array, Array]:
-        """Values and then gaps at N postures, and their derivatives, shapes [N, num_rows] and [N, num_rows, num_q]."""
+    def _kernels(self) -> tuple[Any, Any]:
+        """measure_postures() of q, values and derivatives; curve_postures() of weights, step, q and the result."""
         context, n, rows = self._context, self._num_positions, self._num_rows
         if self._bound is None or self._bound[0] is not context:
             w, zeros = self._workspace(), np.zeros
             works = zeros((5, 3, 4)), zeros((rows, 6)), zeros((6 + rows, len(w.v))), zeros(n), zeros(len(w.v))
+            works = zeros(len(w.topology), position_dtype()), *works
             arrays = w.topology, w.parameters, w.frames, self._measures
-            given = Given(zeros((1, n))), Given(zeros((1, rows))), Given(zeros((1, rows, n)))
-            position = zeros(len(w.topology), position_dtype())
-            self._bound = context, bind(measure_postures, *arrays, given[0], position, *works, *given[1:])
-        values, J = np.empty((len(q), rows)), np.empty((len(q), rows, n))
-        self._bound[1](np.ascontiguousarray(q), values, J)
+            q, values, J, H = (Given(zeros(shape)) for shape in ((1, n), (1, rows), (1, rows, n), (n, n)))
+            measure = bind(measure_postures, *arrays, q, *works, values, J)
+            of_one = zeros((1, rows)), zeros((1, rows, n))
+            curve = bind(curve_postures, *arrays, Given(zeros(rows)), DIFFERENCE, q, *works, *of_one, H)
+            self._bound = context, (measure, curve)
+        kernels: tuple[Any, Any] = self._bound[1]
+        return kernels
+
+    def _measured(self, q: Array) -> tuple[Array, Array]:
+        """Values and then gaps at N postures, and their derivatives, shapes [N, num_rows] and [N, num_rows, num_q]."""
+        values = np.empty((len(q), self._num_rows))
+        J = np.empty((len(q), self._num_rows, self._num_positions))
+        self._kernels()[0](np.ascontiguousarray(q), values, J)
         return values, J
+
+    def _curvature(self, x: Array, weights: Array) -> Array:
+        if len(x) != 1 or not self._is_plain():
+            return super()._curvature(x, weights)
+        H = np.empty((1, x.shape[1], x.shape[1]))
+        self._kernels()[1](np.ascontiguousarray(weights[0]), x.copy(), H[0])
+        return H
 
     def _at(self, x: Array) -> tuple[Array, Array]:
         values, J = self._measured(x[np.newaxis, : self._num_positions])
@@ -144,8 +165,7 @@ class MeasuredPosture(PostureFunction):
         return True
 
     def _gapped_rows(self) -> list[int]:
-        measures: Array = self._measures
-        return [int(measure["row"]) for measure in measures if measure["kind"] == TRACE]
+        return self._rows_of_traces
 
     def _gaps(self, x: Array) -> tuple[Array, Array]:
         last, values, J = self._last
@@ -154,8 +174,7 @@ class MeasuredPosture(PostureFunction):
         return values[0, self._num_values :], J[0, self._num_values :]
 
     def _gap_bounds(self) -> Array:
-        measures = self._measures[self._measures["kind"] == TRACE]
-        return np.where(np.repeat(measures["constant"], 3) > 0.0, np.inf, np.repeat(measures["limit"], 3))
+        return self._limits_of_gaps
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_bound": None}  # which cannot be copied

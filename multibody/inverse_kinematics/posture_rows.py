@@ -119,8 +119,8 @@ def _set_measure(
         _set_row(row, dot(d, d), zero, scaled(2.0, d), values, slopes)
 
 
-@kernel
-def measure_postures(
+@device
+def calc_measures(
     # Model:
     topology: Array,       # shape [num_mobods], see layout.py
     parameters: Array,     # shape [num_mobods], and the segments of paths
@@ -169,3 +169,57 @@ def _combine(first: int, count: int, slopes: Array, J: Array, of_v_out: Array) -
             for k in range(6):
                 total += slopes[r, k] * J[k, c]
             of_v_out[r, c] = total
+
+
+@kernel
+def curve_postures(
+    # Model:
+    topology: Array,       # these and the work as calc_measures() takes them
+    parameters: Array,
+    frames: Array,
+    measures: Array,
+    # In:
+    weights_in: Array,     # of the values, shape [num_values]
+    step: float,           # relative one of differences
+    # In, and the same out:
+    q_io: Array,           # generalized positions, shape [1, num_q]
+    # Work:
+    position_work: Array,
+    X_work: Array,
+    slopes_work: Array,
+    J_work: Array,
+    q_work: Array,
+    v_work: Array,
+    values_work: Array,    # shape [1, num_rows]
+    by_q_work: Array,      # shape [1, num_rows, num_q]
+    # Out:
+    H_out: Array,          # second derivatives of weights . values, shape [num_q, num_q]
+) -> None:  # fmt: skip
+    """By differences of the first derivatives along each position; the posture itself is measured last."""
+    n = q_io.shape[1]
+    for j in range(n, -1, -1):
+        k = j - 1 if j > 0 else 0
+        q = q_io[0, k]
+        h = step * max(1.0, abs(q)) if j > 0 else 0.0
+        q_io[0, k] = q + h
+        calc_measures(
+            topology, parameters, frames, measures, q_io, position_work, X_work, slopes_work, J_work, q_work, v_work,
+            values_work, by_q_work,
+        )  # fmt: skip
+        q_io[0, k] = q
+        for c in range(n):
+            total = 0.0
+            for r in range(weights_in.shape[0]):
+                total += weights_in[r] * by_q_work[0, r, c]
+            if j > 0:
+                H_out[k, c] = total
+                continue
+            for i in range(n):
+                H_out[i, c] = (H_out[i, c] - total) / (step * max(1.0, abs(q_io[0, i])))
+    for i in range(n):
+        for j in range(i):
+            H_out[i, j] = 0.5 * (H_out[i, j] + H_out[j, i])
+            H_out[j, i] = H_out[i, j]
+
+
+measure_postures = kernel(calc_measures)

@@ -11,7 +11,7 @@ from merganser.framework.autodiff.matrices import InitializeAutoDiff
 from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.optimization.arrays import Array, Objects, vector
 
-_DIFFERENCE = 1e-7  # relative step of differences of derivatives: their rounding, and what is of second order
+DIFFERENCE = 1e-7  # relative step of differences of derivatives: their rounding, and what is of second order
 
 
 def curvature_by_differences(slopes: Callable[[Array], Array], x: Array, weights: Array) -> Array:
@@ -26,7 +26,7 @@ def curvature_by_differences(slopes: Callable[[Array], Array], x: Array, weights
         Shape [N, p, p].
     """
     count, p = x.shape
-    step = _DIFFERENCE * np.maximum(1.0, np.abs(x))
+    step = DIFFERENCE * np.maximum(1.0, np.abs(x))
     points = np.concatenate((x[np.newaxis], x + step.T[:, :, np.newaxis] * np.eye(p)[:, np.newaxis]))
     J = slopes(points.reshape(-1, p)).reshape(p + 1, count, -1, p)
     gradients = (weights[:, np.newaxis] @ J)[:, :, 0]

@@ -96,6 +96,42 @@ def damped_step(
         step_out[i] = min(max(x_in[i] + part * step_out[i], lower_in[i]), upper_in[i]) - x_in[i]
 
 
+@kernel
+def make_convex(
+    # In:
+    rows_in: Array,     # of active bounds and constraints, shape [k, n]
+    augmented: float,   # rho_i |J_i|^2
+    damping: float,     # delta
+    least: float,       # curvature that there must be in all directions
+    # In and out:
+    W_io: Array,        # symmetric, in its lower triangle, shape [n, n]; out: W + sum rho_i J_i J_i' + delta I
+    # Work:
+    factor_work: Array, # shape [n, n]
+) -> bool:  # fmt: skip
+    """Adds to a symmetric matrix what makes it positive definite, and returns whether it is."""
+    n, is_convex = W_io.shape[0], True
+    for r in range(rows_in.shape[0]):
+        square = 0.0
+        for i in range(n):
+            square += rows_in[r, i] ** 2
+        for i in range(n):
+            for j in range(i + 1):
+                W_io[i, j] += augmented / square * rows_in[r, i] * rows_in[r, j] if square > 0.0 else 0.0
+    for i in range(n):
+        W_io[i, i] += damping
+        for j in range(i + 1):
+            total = W_io[i, j] - (least if i == j else 0.0)
+            for k in range(j):
+                total -= factor_work[i, k] * factor_work[j, k]
+            if i == j:
+                is_convex = is_convex and total > 0.0
+                factor_work[i, i] = math.sqrt(total) if total > 0.0 else 1.0
+            else:
+                factor_work[i, j] = total / factor_work[j, j]
+            W_io[j, i] = W_io[i, j]
+    return is_convex
+
+
 @device
 def _solve_normal_equations(
     J: Array, slope: Array, damping: float, is_free: Array, normal_work: Array, d_out: Array

@@ -321,26 +321,33 @@ class NonlinearForm:
         evaluator says, see Constraint._gaps. Shapes [k] and [k, num_vars]; NaN where a value is.
         """
         g, entries = self.constraints(x)
-        r, J = self._below(np.zeros(g.size), np.zeros((g.size, self.num_vars)), x)
+        size = self.guards[0].size
+        r, J = np.zeros(size), np.zeros((size, self.num_vars))
         sizes = sizes_of(x * self.scale, self._least_sizes) / self.scale
-        violation = _entry_point(set_gaps)(
-            g, entries, self._place, *self._aims, sizes, _NEAR, _VANISHING, r, J
-        )
+        violation = _entry_point(set_gaps)(g, entries, self._place, *self._aims, sizes, _NEAR, _VANISHING, r, J)
+        self._add_gaps(x, r, J)
         return violation, r, J
 
     def guarded(self, x: Array) -> tuple[Array, Array]:
         """g and its Jacobian, and below them gaps that stand for rows whose derivatives vanish, see `guards`."""
         g, entries = self.constraints(x)
-        return self._below(g, self.dense(entries), x)
+        if not self._with_gaps:
+            return g, self.dense(entries)
+        size = self.guards[0].size
+        all_rows, J = np.empty(size), np.zeros((size, self.num_vars))
+        all_rows[: g.size] = g
+        J[: g.size] = self.dense(entries)
+        self._add_gaps(x, all_rows, J)
+        return all_rows, J
 
-    def _below(self, g: Array, J: Array, x: Array) -> tuple[Array, Array]:
-        """Rows, and below them gaps that evaluators know."""
+    def _add_gaps(self, x: Array, rows_out: Array, J_out: Array) -> None:
+        """Writes the gaps that evaluators know behind the rows, and their derivatives."""
+        start = self.g_lower.size
         for function in self._with_gaps:
             gap, block = function.evaluator._gaps((x * self.scale)[function.places[0]])
-            target = np.zeros((gap.size, self.num_vars))
-            function.add_columns(target, block * self.scale[function.places[0]])
-            g, J = np.concatenate((g, gap)), np.concatenate((J, target))
-        return g, J
+            rows_out[start : start + gap.size] = gap
+            function.add_columns(J_out[start : start + gap.size], block * self.scale[function.places[0]])
+            start += gap.size
 
     @functools.cached_property
     def guards(self) -> tuple[Array, Array]:

@@ -19,12 +19,16 @@ programming without a penalty function, Math. Program. 91 (2002); M. Powell (197
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from merganser.framework.native import Given, bind
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point.filter import Filter
+from merganser.framework.optimization.solvers.damped_steps import make_convex
 from merganser.framework.optimization.solvers.daqp_solver import sense_of_rows
 from merganser.framework.optimization.solvers.feasible_points import feasible_point
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
@@ -120,26 +124,30 @@ def _slope(point: _Point, z: Array) -> Array:
 def _curvature(form: NonlinearForm, here: _Point, z: Array, damping: float) -> Array:
     """W with (2)."""
     n = here.x.size
-    W = np.zeros((n, n))
     i, j = form.hessian_entries
-    np.add.at(W, (i, j), form.hessian(here.x, 1.0, z[n : n + form.g_lower.size]))
-    W = W + np.tril(W, -1).T
+    entries = form.hessian(here.x, 1.0, z[n : n + form.g_lower.size])
+    W = np.bincount(i * n + j, entries, n * n).reshape(n, n)
     size = max(float(np.abs(W).max(initial=0.0)), 1e-300)
-    rows = np.vstack((np.eye(n), here.J))[z != 0.0]
-    lengths = (rows * rows).sum(axis=1, keepdims=True)
-    for rho in (0.0, _AUGMENTED * size):
-        convex = W + rho * rows.T @ (rows / np.where(lengths > 0.0, lengths, 1.0)) + damping * np.eye(n)
-        try:
-            np.linalg.cholesky(convex - _LEAST_CURVATURE * size * np.eye(n))
-        except np.linalg.LinAlgError:
-            continue
+    least = _LEAST_CURVATURE * size
+    convex, work = W.copy(), np.empty((n, n))
+    if _make_convex()(np.empty((0, n)), 0.0, damping, least, convex, work):
         return convex
-    values, vectors = np.linalg.eigh(convex)
-    return np.asarray((vectors * np.maximum(np.abs(values), _LEAST_CURVATURE * max(size, 1.0))) @ vectors.T)
+    rows = np.concatenate((np.eye(n)[z[:n] != 0.0], here.J[z[n:] != 0.0]))
+    if _make_convex()(rows, _AUGMENTED * size, damping, least, W, work):
+        return W
+    values, vectors = np.linalg.eigh(W)
+    return np.asarray((vectors * np.maximum(np.abs(values), max(least, _LEAST_CURVATURE))) @ vectors.T)
+
+
+@functools.cache
+def _make_convex() -> Callable[..., Any]:
+    """The compiled code of make_convex()."""
+    square = np.zeros((1, 1))
+    return bind(make_convex, *map(Given, (square, 0.0, 0.0, 0.0, square, square)))
 
 
 def _step(form: NonlinearForm, here: _Point, W: Array, g: Array, x: Array) -> tuple[Array, Array] | None:
-    """d and z of (1), from rows g and variables x; None if there is none."""
+    """d and z of (1), from rows g and variables x; None where rows contradict each other."""
     import daqp
 
     n, size = x.size, max(float(np.abs(W).max(initial=0.0)), 1e-300)
@@ -159,21 +167,20 @@ def _step(form: NonlinearForm, here: _Point, W: Array, g: Array, x: Array) -> tu
 def _search(
     form: NonlinearForm, here: _Point, d: Array, slope: float, W: Array, tried: Filter
 ) -> tuple[_Point | None, float]:
-    """The point to go to, None if there is none, and which part of the step leads to it."""
+    """The point to go to, None where no part of the step is good, and which part of the step leads to it."""
     current, alpha, least = (here.theta, here.f), 1.0, tried.least_step(here.theta, slope)
+    step: Array | None = d
     while alpha >= max(least, _LEAST_STEP):
-        x = np.clip(here.x + alpha * d, form.x_lower, form.x_upper)
+        x = np.clip(here.x + alpha * (d if step is None else step), form.x_lower, form.x_upper)
         f, g = form.cost_value(x), _values(form, x)
         if tried.accepts(current, (_violation(form, g), f), alpha, slope):
             return _point(form, x), alpha
-        if alpha == 1.0 and np.isfinite(g).all():
+        if step is d and np.isfinite(g).all():  # once from rows as they are at the end of the step
             corrected = _step(form, here, W, g - here.J @ d, here.x)
-            if corrected is not None:
-                x = np.clip(here.x + corrected[0], form.x_lower, form.x_upper)
-                f, g = form.cost_value(x), _values(form, x)
-                if tried.accepts(current, (_violation(form, g), f), alpha, slope):
-                    return _point(form, x), alpha
-        alpha *= 0.5
+            step = None if corrected is None else corrected[0]
+            if step is not None:
+                continue
+        step, alpha = None, 0.5 * alpha
     return None, alpha
 
 
