@@ -286,7 +286,7 @@ class NonlinearForm:
         shape = self.g_lower.size, self.num_vars
         return np.bincount(self._place, entries, shape[0] * shape[1]).astype(float, copy=False).reshape(shape)
 
-    @property
+    @functools.cached_property
     def has_hessian(self) -> bool:
         """Whether all costs and constraints have second derivatives."""
         return all(function.evaluator._has_curvature() for function in (*self._costs, *self._constraints))

@@ -172,9 +172,10 @@ def _search(
     step: Array | None = d
     while alpha >= max(least, _LEAST_STEP):
         x = np.clip(here.x + alpha * (d if step is None else step), form.x_lower, form.x_upper)
-        f, g = form.cost_value(x), _values(form, x)
+        there = _point(form, x) if form.has_hessian else None  # where slopes take no longer than values
+        f, g = (there.f, there.g) if there is not None else (form.cost_value(x), _values(form, x))
         if tried.accepts(current, (_violation(form, g), f), alpha, slope):
-            return _point(form, x), alpha
+            return there or _point(form, x), alpha
         if step is d and np.isfinite(g).all():  # once from rows as they are at the end of the step
             corrected = _step(form, here, W, g - here.J @ d, here.x)
             step = None if corrected is None else corrected[0]

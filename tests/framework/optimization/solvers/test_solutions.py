@@ -23,7 +23,6 @@ from merganser.framework.optimization import (
     MathematicalProgram,
     MixedIntegerBranchAndBound,
     OuterApproximationSolver,
-    SlsqpSolver,
     SnoptSolver,
     SolutionResult,
     Solve,
