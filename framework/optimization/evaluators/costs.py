@@ -248,7 +248,7 @@ class L2NormCost(_CostOfAffine):
         return values[0], jacobians[0]
 
     def _stack_key(self) -> Any:
-        return L2NormCost, id(self._A), id(self._b), self._rounding
+        return L2NormCost, self._A.shape, self._A.tobytes(), self._b.tobytes(), self._rounding
 
     def _stacked(self, x: Array) -> tuple[Array, Array]:
         z, length = self._lengths(x)
