@@ -24,12 +24,21 @@ from numpy.typing import NDArray
 from merganser.analysis.system_dynamics import SystemDynamics
 from merganser.analysis.trajectory_optimization.multiple_shooting import MultipleShooting
 from merganser.framework import Context, InputPortSelection, System
-from merganser.framework.optimization import Binding, Constraint, MathematicalProgram, MathematicalProgramResult
+from merganser.framework.optimization import (
+    Binding,
+    Constraint,
+    InteriorPointSolver,
+    MathematicalProgram,
+    MathematicalProgramResult,
+)
 from merganser.framework.optimization.arrays import objects
 from merganser.framework.optimization.evaluators.closed_form import StackedEvaluator
+from merganser.framework.optimization.programs.parsing import parsed_cost
+from merganser.framework.symbolic import MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial
 
 Array = NDArray[np.float64]
+_FIRST_WEIGHT = 1e-3  # of the barrier: motions of an acrobot end at better optima than from larger ones
 
 
 class DirectCollocationConstraint(StackedEvaluator, Constraint):
@@ -191,8 +200,10 @@ class DirectCollocation(MultipleShooting):
         self._constraint = DirectCollocationConstraint(
             system, context, input_port_index, assume_non_continuous_states_are_fixed
         )
+        self._steps_beside = objects(MakeVectorContinuousVariable(2, "h"))  # placeholders
         sizes = self._constraint.num_states(), self._constraint.num_inputs()
         super().__init__(*sizes, num_time_samples, (minimum_time_step, maximum_time_step), prog)
+        self._prog.SetSolverOption(InteriorPointSolver.id(), "mu_init", _FIRST_WEIGHT)
         for k in range(num_time_samples - 1):
             parts = self.time_step(k), self.state(k), self.state(k + 1), self.input(k), self.input(k + 1)
             of_segment = copy.copy(self._constraint)  # with the same dynamics
@@ -201,10 +212,16 @@ class DirectCollocation(MultipleShooting):
 
     def _add_running_cost(self, g: Any) -> None:
         """By the trapezoidal rule."""
-        last = self._num_samples - 1
+        last, (before, after) = self._num_samples - 1, self._steps_beside
+        half = 0.5 * g
+        parsed = [] if self._has_time(half) else [parsed_cost(half * before), parsed_cost(half * (before + after))]
         for k in range(last + 1):
             steps = self._h[max(k - 1, 0) : min(k + 1, last)]
-            self._prog.AddCost(self._substituted(g, k) * 0.5 * sum(steps[1:], 1.0 * steps[0]))
+            if parsed:
+                beside = list(zip(self._steps_beside, steps))
+                self._prog.AddCost(self._bound_at(parsed[len(steps) - 1], k, beside))
+            else:
+                self._prog.AddCost(self._substituted(half, k) * sum(steps[1:], 1.0 * steps[0]))
 
     def ReconstructInputTrajectory(self, result: MathematicalProgramResult) -> PiecewisePolynomial:
         """The input, linear between the break points.
