@@ -7,9 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.native import device, kernel
+from merganser.framework.native import Given, bind, device, kernel
 
 Array = np.ndarray[Any, Any]
+_codes: dict[Any, Any] = {}
+
+
+def call(kernel: Any, *arguments: Any) -> Any:
+    """Calls a kernel of this file; arrays are contiguous, and of the same types whenever it is called."""
+    code = _codes.get(kernel)
+    if code is None:
+        code = _codes[kernel] = bind(kernel, *map(Given, arguments))
+    return code(*arguments)
 
 
 @kernel

@@ -10,15 +10,12 @@ that they are at stay there.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from merganser.framework.native import Given, bind
 from merganser.framework.optimization.arrays import Array
-from merganser.framework.optimization.solvers.damped_steps import damped_step
+from merganser.framework.optimization.solvers.damped_steps import call, damped_step
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
 
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 0.1, 1e-8, 1e4
@@ -62,9 +59,8 @@ def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STE
     while not here.violation <= _EXACT and patience > 0 and count < most_steps:
         count += 1
         step = np.empty(n)
-        _entry_point(damped_step)(
-            here.J, here.r, here.x, form.x_lower, form.x_upper, damping, _PART_OF_BOX, _PART_OF_SIZE, *works, step
-        )
+        limits = _PART_OF_BOX, _PART_OF_SIZE
+        call(damped_step, here.J, here.r, here.x, form.x_lower, form.x_upper, damping, *limits, *works, step)
         there = _point(form, here.x + step)
         is_flat = abs(there.size - here.size) < _SLOW * here.size
         patience = patience - 1 - is_flat if is_flat or not there.size < here.size else _PATIENCE
@@ -75,10 +71,3 @@ def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STE
             damping = min(_MORE * damping, _MOST_DAMPING)
     return here.x, here.violation, count
 
-
-@functools.cache
-def _entry_point(kernel: Any) -> Callable[..., Any]:
-    """The compiled code of damped_step()."""
-    row, square = np.zeros(1), np.zeros((1, 1))
-    arguments = square, row, row, row, row, 0.1, 0.1, 0.1, np.zeros(1, np.int64), row, square, row
-    return bind(kernel, *map(Given, arguments))

@@ -8,19 +8,17 @@ Derivatives are entries of sparse matrices, in an order that does not change.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.native import Given, bind
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point.form import nearby
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.program_bindings import CONSTRAINTS, COSTS
-from merganser.framework.optimization.solvers.damped_steps import set_gaps
+from merganser.framework.optimization.solvers.damped_steps import call, set_gaps
 from merganser.framework.optimization.solvers.judgement import box_of, sizes_of, units
 from merganser.framework.optimization.solvers.quadratic_form import BoxPrices, LinearRows, QuadraticCosts
 
@@ -35,14 +33,6 @@ _LINEAR, _QUADRATIC = ("linear_constraints", "linear_equality_constraints"), ("l
 _OTHER_COSTS = tuple(name for name in COSTS if name not in _QUADRATIC)
 _OTHER_CONSTRAINTS = tuple(name for name in CONSTRAINTS if name not in (*_LINEAR, "bounding_box_constraints"))
 _Index = npt.NDArray[np.intp]
-
-
-@functools.cache
-def _entry_point(kernel: Any) -> Callable[..., Any]:
-    """The compiled code of set_gaps()."""
-    row, places = np.zeros(1), np.zeros(1, np.int64)
-    arguments = row, row, places, np.zeros((4, 1)), places, row, 0.0, 0.0, row, np.zeros((1, 1))
-    return bind(kernel, *map(Given, arguments))
 
 
 class _Function:
@@ -324,7 +314,7 @@ class NonlinearForm:
         size = self.guards[0].size
         r, J = np.zeros(size), np.zeros((size, self.num_vars))
         sizes = sizes_of(x * self.scale, self._least_sizes) / self.scale
-        violation = _entry_point(set_gaps)(g, entries, self._place, *self._aims, sizes, _NEAR, _VANISHING, r, J)
+        violation = call(set_gaps, g, entries, self._place, *self._aims, sizes, _NEAR, _VANISHING, r, J)
         self._add_gaps(x, r, J)
         return violation, r, J
 

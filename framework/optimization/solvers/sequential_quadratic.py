@@ -19,16 +19,13 @@ programming without a penalty function, Math. Program. 91 (2002); M. Powell (197
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from merganser.framework.native import Given, bind
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point.filter import Filter
-from merganser.framework.optimization.solvers.damped_steps import make_convex
+from merganser.framework.optimization.solvers.damped_steps import call, make_convex
 from merganser.framework.optimization.solvers.daqp_solver import sense_of_rows
 from merganser.framework.optimization.solvers.feasible_points import feasible_point
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
@@ -130,20 +127,13 @@ def _curvature(form: NonlinearForm, here: _Point, z: Array, damping: float) -> A
     size = max(float(np.abs(W).max(initial=0.0)), 1e-300)
     least = _LEAST_CURVATURE * size
     convex, work = W.copy(), np.empty((n, n))
-    if _make_convex()(np.empty((0, n)), 0.0, damping, least, convex, work):
+    if call(make_convex, np.empty((0, n)), 0.0, damping, least, convex, work):
         return convex
     rows = np.concatenate((np.eye(n)[z[:n] != 0.0], here.J[z[n:] != 0.0]))
-    if _make_convex()(rows, _AUGMENTED * size, damping, least, W, work):
+    if call(make_convex, rows, _AUGMENTED * size, damping, least, W, work):
         return W
     values, vectors = np.linalg.eigh(W)
     return np.asarray((vectors * np.maximum(np.abs(values), max(least, _LEAST_CURVATURE))) @ vectors.T)
-
-
-@functools.cache
-def _make_convex() -> Callable[..., Any]:
-    """The compiled code of make_convex()."""
-    square = np.zeros((1, 1))
-    return bind(make_convex, *map(Given, (square, 0.0, 0.0, 0.0, square, square)))
 
 
 def _step(form: NonlinearForm, here: _Point, W: Array, g: Array, x: Array) -> tuple[Array, Array] | None:
