@@ -111,22 +111,30 @@ class _Function:
 
 def _functions(prog: MathematicalProgram, names: tuple[str, ...]) -> tuple[list[Any], list[_Function]]:
     """Bindings of some lists in the order of their rows, and their functions, which are kept with the program."""
+    placed = prog._placed(*names)
+    keys = [_key(evaluator, places, number) for number, (_, evaluator, places) in enumerate(placed)]
     known = prog._derived.get((_functions, names))
-    if known is None:
-        known = prog._derived[_functions, names] = _grouped(prog._placed(*names))
-    for function in known[1]:
+    if known is None or known[0] != keys:
+        known = prog._derived[_functions, names] = keys, *_grouped(placed, keys)
+    for function in known[2]:
         function.forget()
-    ordered, functions = known
-    return list(ordered), functions
+    return list(known[1]), known[2]
 
 
-def _grouped(placed: list[Any]) -> tuple[list[Any], list[_Function]]:
+def _key(evaluator: Any, places: _Index, number: int) -> Any:
+    """Equal for evaluators that are one function, or are evaluated together; else a number of its own."""
+    sparsity = None if evaluator._sparsity is None else tuple(evaluator._sparsity)
+    together = evaluator._merge_key()
+    if together is not None and sparsity is None:
+        return together, places.tobytes()
+    alike = evaluator._stack_key()
+    return (number, sparsity) if alike is None else (alike, places.size, sparsity)
+
+
+def _grouped(placed: list[Any], keys: list[Any]) -> tuple[list[Any], list[_Function]]:
     groups: dict[Any, list[Any]] = {}
-    for number, (_, evaluator, places) in enumerate(placed):
-        key, together = evaluator._stack_key(), evaluator._merge_key()
-        if together is not None:
-            key = together, places.tobytes()
-        groups.setdefault(number if key is None else (key, places.size), []).append(placed[number])
+    for key, each in zip(keys, placed):
+        groups.setdefault(key, []).append(each)
     ordered, functions, row = [], [], 0
     for group in groups.values():
         evaluators, places = [evaluator for _, evaluator, _ in group], np.array([each for _, _, each in group], np.intp)

@@ -129,6 +129,29 @@ def test_many_points_at_once_are_as_each_alone(count: int) -> None:
             np.testing.assert_allclose(found, np.array(expected), rtol=1e-13, atol=1e-13)
 
 
+def test_lengths_that_were_alike_are_solved_with_the_numbers_that_they_have() -> None:
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(4)
+    costs = [prog.AddCost(L2NormCost(np.eye(2), [1.0, 2.0], rounding=1e-3), part) for part in (x[:2], x[2:])]
+    prog.AddConstraint(x @ x <= 100.0)
+    for wanted in ([1.0, 2.0], [3.0, -1.0]):
+        costs[1].evaluator().UpdateCoefficients(np.eye(2), wanted)
+        result = SlsqpSolver().Solve(prog, np.ones(4))
+        np.testing.assert_allclose(result.get_x_val(), [-1.0, -2.0, -wanted[0], -wanted[1]], atol=1e-4)
+
+
+def test_a_sparsity_pattern_belongs_to_its_own_constraint() -> None:
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(4)
+    for part in (x[:2], x[2:]):
+        prog.AddConstraint([part[0] + exp(part[1])], [2.0], [2.0])
+    prog.AddCost((x - 1.0) @ (x - 1.0))
+    expected = InteriorPointSolver().Solve(prog, np.ones(4)).get_x_val()
+    for binding in prog.generic_constraints():
+        binding.evaluator().SetGradientSparsityPattern([(0, 0), (0, 1)])
+        np.testing.assert_allclose(InteriorPointSolver().Solve(prog, np.ones(4)).get_x_val(), expected, atol=1e-9)
+
+
 def test_an_undefined_expression_at_the_guess_is_named_by_its_own_variables() -> None:
     prog = MathematicalProgram()
     x = prog.NewContinuousVariables(12)
