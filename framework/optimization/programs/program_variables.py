@@ -30,6 +30,9 @@ class ProgramVariables:
 
     # -- new variables ----------------------------------------------------------------------------------------------
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_derived": {}}  # which has functions that cannot be pickled
+
     def _new(self, shape: tuple[int, ...], name: str, kind: str) -> Objects:
         result, type = np.empty(shape, dtype=object), Variable.Type[kind]
         for index in np.ndindex(*shape):
