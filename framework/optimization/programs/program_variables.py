@@ -28,10 +28,10 @@ class ProgramVariables:
         self._indeterminates: list[Any] = []
         self._indeterminate_places: dict[int, int] = {}
 
-    # -- new variables ----------------------------------------------------------------------------------------------
-
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_derived": {}}  # which has functions that cannot be pickled
+
+    # -- new variables ----------------------------------------------------------------------------------------------
 
     def _new(self, shape: tuple[int, ...], name: str, kind: str) -> Objects:
         result, type = np.empty(shape, dtype=object), Variable.Type[kind]
