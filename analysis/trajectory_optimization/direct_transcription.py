@@ -43,6 +43,9 @@ class _TranscriptionConstraint(StackedEvaluator, Constraint):
     def _stack_key(self) -> Any:
         return self._dynamics
 
+    def _has_curvature(self) -> bool:
+        return self._dynamics.are_fast()
+
     def _stacked(self, x: Array) -> tuple[Array, Array]:
         n, m = self._dynamics.num_states, self._dynamics.num_inputs
         u_0, x_0, x_1 = np.split(x, [m, m + n], axis=1)

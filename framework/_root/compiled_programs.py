@@ -568,15 +568,20 @@ def worlds() -> None:
 
 
 def nonlinear_program() -> None:
-    """nonlinear programs by the interior-point method"""
-    from merganser.framework.optimization import InteriorPointSolver, MathematicalProgram
+    """nonlinear programs, and postures"""
+    from merganser.framework.math import RotationMatrix
+    from merganser.framework.optimization import InteriorPointSolver, SlsqpSolver
+    from merganser.multibody.inverse_kinematics import InverseKinematics
+    from merganser.multibody.plant import MultibodyPlant
 
-    program = MathematicalProgram()
-    x = program.NewContinuousVariables(3)
-    program.AddCost((x[0] - 1.0) ** 4 + (x[1] + x[2]) ** 2)
-    program.AddConstraint(x[0] * x[1] + x[2] >= 0.5)
-    program.AddConstraint(x[0] ** 2 + x[2] ** 2 == 1.0)
-    InteriorPointSolver().Solve(program, [1.0, 0.0, 0.5], None)
+    plant = MultibodyPlant(0.0)
+    add_arm(plant, limit=3.0)
+    problem = InverseKinematics(plant)
+    turned, hand = RotationMatrix.MakeYRotation(0.5), plant.GetFrameByName("lower")
+    problem.AddOrientationConstraint(plant.world_frame(), turned, hand, RotationMatrix(), 0.1)
+    problem.prog().AddCost((problem.q()[0] - 1.0) ** 4)
+    for solver in (SlsqpSolver(), InteriorPointSolver()):
+        solver.Solve(problem.prog(), [0.3, 0.1])
 
 
 def slopes() -> None:

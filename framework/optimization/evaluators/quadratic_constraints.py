@@ -77,6 +77,12 @@ class QuadraticConstraint(AdjustableConstraint):
         Qx = self._Q @ x
         return np.array([0.5 * (x @ Qx) + self._b @ x]), (Qx + self._b)[np.newaxis]
 
+    def _has_curvature(self) -> bool:
+        return True
+
+    def _curvature(self, x: Array, weights: Array) -> Array:
+        return weights[..., np.newaxis] * self._Q
+
 
 class LinearComplementarityConstraint(Constraint):
     """x >= 0, Mx + q >= 0, and x'(Mx + q) = 0."""

@@ -243,12 +243,30 @@ class QuadraticCosts:
         costs: QuadraticCosts = prog._remembered(cls, numbers, lambda: cls(prog))
         return costs
 
+    def at(self, x: Array) -> tuple[float, Array]:
+        """The sum at x, and its gradient, shape [n]; whatever H is."""
+        if not self._quadratic:
+            return float(self.f @ x) + self.constant, self.f
+        i, j, H = self._rows, self._columns, self._entries
+        Hx = np.bincount(i, H * x[j], self._n)
+        return float(x @ (0.5 * Hx + self.f)) + self.constant, Hx + self.f
+
+    @cached_property
+    def lower_triangle(self) -> tuple[_Index, _Index, Array]:
+        """Rows, columns and values of the entries of H, of its lower triangle."""
+        chosen = ((self._entries != 0.0) & (self._rows >= self._columns)).nonzero()[0]
+        return self._rows[chosen], self._columns[chosen], self._entries[chosen]
+
+    @cached_property
+    def _entries(self) -> Array:
+        return joined([cost._Q.ravel() for cost in self._quadratic])
+
     @cached_property
     def _values(self) -> Array:
         """Entries of H; a cost that was said to be convex and is not is an error."""
         for cost in self._quadratic:
             cost.check_convexity()
-        return joined([cost._Q.ravel() for cost in self._quadratic])
+        return self._entries
 
     def hessian(self) -> Array:
         """H as an array."""
