@@ -118,8 +118,8 @@ class SolverInterface:
             verb = "were" if len(others) > 1 else "was"
             plural = "are" if len(others) > 1 else "is"
             return (
-                f"{type(self).__name__} is unable to solve because {', '.join(others)} {verb} declared but {plural} not "
-                "supported."
+                f"{type(self).__name__} is unable to solve because {', '.join(others)} {verb} declared but {plural} "
+                "not supported."
             )
         objection = self._objection(prog)
         return f"{type(self).__name__} is unable to solve because {objection}." if objection else ""
