@@ -75,9 +75,9 @@ class HeldRegions:
             at_border = {w.context.system for w in margins if w.value() <= w.zero_band}
             if not at_border:
                 break
-            with self._watch.next_to(self._shift) as is_possible:
+            with self._watch.next_to(self._shift) as place:
                 self._regions.update()
-                ahead = [block.regions(context) for context, block in blocks] if is_possible else regions
+                ahead = [block.regions(context) for context, block in blocks] if place.is_reached else regions
             regions = [new if block in at_border else old for (_, block), new, old in zip(blocks, ahead, regions)]
         else:
             changed = [block for (_, block), a, b in zip(blocks, regions, tried[-1]) if not np.array_equal(a, b)]
@@ -87,12 +87,30 @@ class HeldRegions:
         return end if end < target - _RESOLUTION * max(abs(time), abs(target)) else target
 
     def end_step(self) -> None:
-        """Brings memories up to date with what was just before the end of the step, as inputs may jump there."""
+        """Brings memories up to date with what was just before the end of the step, as inputs may jump there.
+
+        Then regions follow from the inputs.
+        """
         self._shift, now = -self._shift, float(self._context.get_time().real)
         with self._watch.next_to(math.nextafter(now, -math.inf) - now):
             self._regions.update()
             measured = [block.measure(context, self.rate_of) for context, block in self.blocks]
         self._record(measured)
+        self.release()
+
+    def memories(self) -> list[list[np.ndarray]]:
+        """The discrete state of each block, group by group."""
+        return [
+            [context.get_discrete_state(index).CopyToVector() for index in range(context.num_discrete_state_groups())]
+            for context, _ in self.blocks
+        ]
+
+    def undo_step(self, memories: list[list[np.ndarray]]) -> None:
+        """Gives memories the values from before the step, and lets regions follow from the inputs."""
+        for (context, _), before in zip(self.blocks, memories):
+            for index, values in enumerate(before):
+                context.SetDiscreteState(index, values)
+        self.release()
 
     def release(self) -> None:
         """Lets regions follow from the inputs."""
@@ -102,8 +120,8 @@ class HeldRegions:
     def rate_of(self, signal: Callable[[Any], Any], context: LeafContext) -> np.ndarray:
         """The rate of change of a signal along the motion [1/s]; 0 where that is lost in rounding."""
         here = np.array([value.real for value in signal(context)])
-        with self._watch.next_to(self._shift) as is_possible:
-            ahead = np.array([value.real for value in signal(context)]) if is_possible else here
+        with self._watch.next_to(self._shift) as place:
+            ahead = np.array([value.real for value in signal(context)]) if place.is_reached else here
         change = ahead - here
         return np.where(np.abs(change) <= _NOISE * np.maximum(np.abs(ahead), np.abs(here)), 0.0, change / self._shift)
 

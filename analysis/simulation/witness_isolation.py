@@ -30,7 +30,7 @@ import dataclasses
 import math
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -208,22 +208,26 @@ class WitnessWatch:
             return
         if self.is_stale:
             self._determine_active()
-        if self.held.blocks:
-            try:
-                end = self.held.begin_step(self._active, target, self._integrator.get_maximum_step_size())
-                self._slopes_at_end = None  # functions are those of other regions
-                if self.held.chattering is None:
-                    self._step(time, end)
-                    self.held.end_step()
-            finally:
-                self.held.release()
-        else:
+        if not self.held.blocks:
             self._step(time, target)
+            return
+        x, memories = self._x.copy(), self.held.memories()
+        try:
+            end = self.held.begin_step(self._active, target, self._integrator.get_maximum_step_size())
+            self._slopes_at_end = None  # functions are those of other regions
+            if self.held.chattering is None:
+                self._step(time, end)
+            else:
+                self.held.release()
+        except BaseException:
+            self._return_to(time, x)
+            self.held.undo_step(memories)
+            raise
 
     def _step(self, time: float, target: float) -> None:
         """Takes the step of `step_towards`."""
         integrator, watched = self._integrator, self._active
-        if not watched:
+        if not watched and not self.held.blocks:
             integrator._step_towards(time, target)
             return
         for w in watched:
@@ -239,7 +243,9 @@ class WitnessWatch:
             if recording is not None:
                 integrator._dense_output = recording
                 self._go_to(self._time())
-            self.triggered = triggered
+            if self.held.blocks:
+                self.held.end_step()
+            self.triggered = triggered  # the last of what an interrupt undoes
         except BaseException:
             self._return_to(*self._start)
             integrator._return_to(kept)
@@ -417,41 +423,17 @@ class WitnessWatch:
         slopes = dict.fromkeys(watched, math.nan)
         time = self._time()
         shift = (time + shift) - time
-        with self.next_to(shift) as is_possible:
+        with self.next_to(shift, may_fail=True) as place:
             with contextlib.suppress(Exception):
                 self.held.margins.update()
-            for w, value in zip(watched, values, strict=True) if is_possible else ():
+            for w, value in zip(watched, values, strict=True) if place.is_reached else ():
                 with contextlib.suppress(Exception):
                     slopes[w] = (w.value() - value) / shift
         return slopes
 
-    @contextlib.contextmanager
-    def next_to(self, shift: float) -> Iterator[bool]:
-        """Puts the context further on along its derivatives by `shift` [s]; then it is as it was before.
-
-        Gives whether it could: not by less than time can resolve, or where there are no derivatives.
-        """
-        store, down, x, time = self._context.store, self._context.layout.down, self._x, self._time()
-        x_here, moved = np.array(x), down["time"] | down["xc"]
-        try:
-            step = shift * self._system.EvalTimeDerivatives(self._context).get_vector().value()
-        except Exception:
-            shift = 0.0
-        if time + shift == time:
-            yield False
-            return
-        before = store.invalid
-        try:
-            store.invalid |= moved
-            store.flat[0] = time + shift
-            x += step
-            yield True
-        finally:
-            moved |= down["time"] | down["xc"]  # what was computed may have been seen to depend on more
-            computed = (before | moved) & ~store.invalid
-            store.invalid = (before & ~computed) | (computed & moved)
-            store.flat[0] = time
-            x[:] = x_here
+    def next_to(self, shift: float, may_fail: bool = False) -> PlaceNearby:
+        """The place where the context would be after `shift` [s] along its derivatives, for a with statement."""
+        return PlaceNearby(self._system, self._context, self._x, shift, may_fail)
 
     # ------------------------------------------------------------------ isolation
 
@@ -531,3 +513,45 @@ class WitnessWatch:
     def _return_to(self, time: float, x: np.ndarray) -> None:
         self._context.put_time(time)
         self._context.SetContinuousState(x)
+
+
+class PlaceNearby:
+    """Puts a context further on along its derivatives, within a with statement; then it is as it was before.
+
+    An interrupt as it begins may leave the context there; who takes the step restores time and state then.
+
+    Attributes:
+        is_reached: whether it is there: not by less than time can resolve, or where derivatives fail and may.
+    """
+
+    def __init__(self, system: System, context: Context, x: np.ndarray, shift: float, may_fail: bool) -> None:
+        self._system, self._context, self._x, self._shift, self._may_fail = system, context, x, shift, may_fail
+        self.is_reached = False
+
+    def __enter__(self) -> PlaceNearby:
+        store, down = self._context.store, self._context.layout.down
+        self._time, self._x_here = store.flat.item(0).real, np.array(self._x)
+        if self._time + self._shift == self._time:
+            return self
+        try:
+            step = self._shift * self._system.EvalTimeDerivatives(self._context).get_vector().value()
+        except Exception:
+            if self._may_fail:
+                return self
+            raise
+        self._moved, self._before = down["time"] | down["xc"], store.invalid
+        self.is_reached = True
+        store.invalid |= self._moved
+        store.flat[0] = self._time + self._shift
+        self._x += step
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if not self.is_reached:
+            return
+        store, down = self._context.store, self._context.layout.down
+        moved = self._moved | down["time"] | down["xc"]  # what was computed may have been seen to depend on more
+        computed = (self._before | moved) & ~store.invalid
+        store.invalid = (self._before & ~computed) | (computed & moved)
+        store.flat[0] = self._time
+        self._x[:] = self._x_here

@@ -32,7 +32,16 @@ from merganser import analysis, framework, geometry, multibody
 from merganser.analysis import Simulator
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
 from merganser.framework.math import RigidTransform
-from merganser.framework.primitives import Integrator, LogVectorOutput, TrajectorySource, ZeroOrderHold
+from merganser.framework.primitives import (
+    Backlash,
+    Gain,
+    Integrator,
+    LogVectorOutput,
+    Relay,
+    TrajectorySource,
+    TransportDelay,
+    ZeroOrderHold,
+)
 from merganser.framework.trajectories import PiecewisePolynomial
 
 LIB = contact_library("ours")
@@ -42,7 +51,7 @@ Trace = Callable[[Any, str, Any], Any]
 # What runs while an interrupt is being dealt with: nothing comes to rest where that is interrupted once more.
 _DEALS_WITH_INTERRUPTS = {
     "AdvanceTo", "Initialize", "initialize", "keep_first", "_note_what_is_done", "_return_to", "return_to",
-    "forget_since", "_look", "_begin_slice", "may_be_lowered_further",
+    "forget_since", "undo_step", "release", "_look", "_begin_slice", "may_be_lowered_further",
     # Where no signal is looked at, but in what is called: in handlers, and attempts of steps.
     "note_step", "_hand_over", "call_handler", "_take_step",
 }  # fmt: skip
@@ -160,6 +169,18 @@ def _hybrid() -> Run:
     return Run(simulator, [], 1.249)
 
 
+def _corners() -> Run:
+    """A loop of a relay, backlash and a delay: regions, margins and memories."""
+    builder = DiagramBuilder()
+    plant = builder.AddSystem(Integrator([0.05]))
+    parts = [Gain(-1.0, 1), Backlash(0.02), TransportDelay(0.03), Relay(0.04, -0.04, 2.0, -2.0)]
+    chain = [plant, *(builder.AddSystem(part) for part in parts)]
+    for system, following in zip(chain, [*chain[1:], plant]):
+        builder.Connect(system.get_output_port(), following.get_input_port())
+    log = LogVectorOutput(plant.get_output_port(), builder, 0.02)
+    return Run(Simulator(builder.Build()), [log], 0.249)
+
+
 def _pulses() -> Run:
     """An integral of pulses, at whose ends steps have to end."""
     builder, times = DiagramBuilder(), np.linspace(0.0, 0.25, 18)
@@ -185,6 +206,7 @@ _KINDS: dict[str, Callable[[], Run]] = {
     "hydroelastic": lambda: _plant(0.001, True),
     "hydroelastic in continuous time": lambda: _plant(0.0, True),
     "hybrid": _hybrid,
+    "corners": _corners,
     "python": _python,
     "pulses": _pulses,
 }
