@@ -16,9 +16,10 @@
 
 The records of arrays that it works on are in records.py. It calls kernels through `model.code`, whose names
 step_kernels.py declares: functions in Python, addresses in compiled code. So these are compiled once, as Python calls
-them too, and results agree to the last bit. Other scalars than floats run the same source with kernels of theirs;
-contacts and constraints, which those do not solve, `model.can_constrain` leaves out. What is about deformable bodies is
-left out where code is compiled for a plant without them, as `deformables` is None there.
+them too, and results agree to the last bit. AutoDiffXd runs the same source: kernels that find or solve what constrains
+a step are called with values, those that move bodies with derivatives, and these of a solution follow from it
+(../plant/scalars/contact_gradients.py). Expressions leave contacts and constraints out, by `model.can_constrain`. What
+is about deformable bodies is left out where code is compiled for a plant without them, as `deformables` is None there.
 
 A step that is not taken says why by a status that is not 0. Python raises an error then, or makes what is lacking and
 takes the step once more. What `inputs` and `state` hold is never written to.
