@@ -34,7 +34,7 @@ from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.memory.by_value import of_scalar
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype
-from merganser.multibody.contact.layout import LAGGED, TAMSI, Rows, law_dtype, row_dtype
+from merganser.multibody.contact.layout import TAMSI, Rows, law_dtype, row_dtype
 from merganser.multibody.contact.plant_forces import calc_contact_forces
 from merganser.multibody.contact.plant_layout import (
     ConstraintSources,
@@ -426,9 +426,7 @@ def _respond(
         else:
             work.chosen[0, convex] = c
             convex += 1
-    approximation = model.settings[0]["approximation"]
-    of_convex = LAGGED if approximation == TAMSI else approximation
-    calc_impulses(problem, of_convex, work.chosen[0, :convex], laws, work.velocity, impulses_out, work.hessian)
+    calc_impulses(problem, work.chosen[0, :convex], laws, work.velocity, impulses_out, work.hessian)
     calc_tamsi_impulses(problem, work.chosen[1, :tamsi], laws, work.velocity, impulses_out, work.hessian)
     for k in range(v.shape[0]):
         work.change[k] = v[k] - v_star[k]

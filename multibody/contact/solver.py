@@ -76,7 +76,7 @@ def calc_contact_velocities(given: StepProblem, room: SolverWork, solution: Solu
         # Once one island lacks room, others are only laid out, to learn how much they need.
         if outcome == CONVERGED and status > NO_CAPACITY:
             outcome = minimize_island(
-                problem, given.settings["approximation"], island_trees, chosen, pattern, energy, given.is_again,
+                problem, island_trees, chosen, pattern, energy, given.is_again,
                 given.v_star, views, v, impulses, result,
             )  # fmt: skip
         status = min(status, outcome)

@@ -27,11 +27,10 @@ import math
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, Integers
-from merganser.multibody.contact.hunt_crossley import implicit_friction_response
+from merganser.multibody.contact.hunt_crossley import set_implicit_impulse
 from merganser.multibody.contact.layout import (
     CONVERGED,
     FELL_BACK,
-    LAGGED,
     NO_CAPACITY,
     NOT_A_NUMBER,
     NOT_CONVERGED,
@@ -112,7 +111,7 @@ def calc_tamsi_contact_velocities(given: StepProblem, room: SolverWork, solution
                 _copy_velocities(problem, island_trees, chosen, guess, velocity_guess, v, views.velocity)
                 energy, _ = start_island(problem, island_trees, v, given.v_star, 0, views.velocities)
                 outcome = minimize_island(
-                    problem, LAGGED, island_trees, chosen, pattern, energy, 0, given.v_star, views, v, impulses, result
+                    problem, island_trees, chosen, pattern, energy, 0, given.v_star, views, v, impulses, result
                 )
                 result["num_fallbacks"] += 1
         status = min(status, outcome)
@@ -185,15 +184,13 @@ def calc_tamsi_impulses(
     problem: Problem, constraints: Integers, laws: Laws, velocity: Floats, impulse_out: Floats, hessian_out: Floats
 ) -> None:
     """gamma and G, with the friction of TAMSI in place of that of LAGGED."""
-    calc_impulses(problem, LAGGED, constraints, laws, velocity, impulse_out, hessian_out)
+    calc_impulses(problem, constraints, laws, velocity, impulse_out, hessian_out)
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
         if c["kind"] == CONTACT:
             row = c["row_start"]
-            result = implicit_friction_response(laws[row], velocity[row], velocity[row + 1], velocity[row + 2])
-            impulse_out[row], impulse_out[row + 1], impulse_out[row + 2] = result[0], result[1], result[2]
-            G = hessian_out[HESSIAN_SIZE * row : HESSIAN_SIZE * (row + 3)]
-            G[0], G[1], G[2], G[3], G[4], G[5] = result[3], result[4], result[5], result[6], result[7], result[8]
+            G = hessian_out[HESSIAN_SIZE * row : HESSIAN_SIZE * row + 6]
+            set_implicit_impulse(laws[row], velocity[row : row + 3], impulse_out[row : row + 3], G)
 
 
 @device

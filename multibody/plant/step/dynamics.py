@@ -339,7 +339,7 @@ class PlantDynamics:
             compile_ahead(jobs, is_needed_soon=False)
 
     def _warn_of_fallback(self, context: Context, fallback: str) -> None:
-        name = self.settings.get_discrete_contact_approximation().name[1:]
+        name = self.settings.get_discrete_contact_approximation().name.removeprefix("k")
         warnings.warn(
             f"No solution was found for the contacts of plant '{self.model.path()}' at time "
             f"{time_of(context)} s by the {name} approximation; the {fallback} approximation was used for this "
