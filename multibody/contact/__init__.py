@@ -4,8 +4,7 @@ from merganser.multibody.contact.contact_kinds import ContactKind
 from merganser.multibody.contact.law_kind import LawKind
 from merganser.multibody.contact.laws import make_settings
 from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI, make_trees
-from merganser.multibody.contact.solver import contact_velocities
-from merganser.multibody.contact.tamsi import tamsi_contact_velocities
+from merganser.multibody.contact.solver import contact_velocities, tamsi_contact_velocities
 from merganser.multibody.contact.work_arrays import workspace_size
 from merganser.multibody.linear.ordering import integer_workspace_size
 

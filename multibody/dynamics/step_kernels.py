@@ -24,8 +24,7 @@ from merganser.multibody.contact.layout import TAMSI
 from merganser.multibody.contact.penalty import friction_forces, limit_forces, penalty_forces
 from merganser.multibody.contact.plant_forces import end_step
 from merganser.multibody.contact.plant_problem import are_resolved, find_limits, start_step
-from merganser.multibody.contact.solver import contact_velocities
-from merganser.multibody.contact.tamsi import tamsi_contact_velocities
+from merganser.multibody.contact.solver import contact_velocities, tamsi_contact_velocities
 from merganser.multibody.deformable.kernels.motion import end_motion, place_fixed, start_motion
 from merganser.multibody.deformable.kernels.pairs import make_deformable_pairs
 from merganser.multibody.deformable.kernels.problem import find_participants, pose_deformables
