@@ -39,6 +39,7 @@ _TABLE = KindTable("law of contact", LawKind, LAWS, _ROLES, _make_examples, fiel
 check_law = _TABLE.number_of
 set_law = device(_TABLE.branches("set_law"))
 set_impulse = device(_TABLE.branches("set_impulse"))
+call_set_impulse = _TABLE.calls_of_others("set_impulse")  # of a law from outside the table
 set_slip = device(_TABLE.branches("set_slip"))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.bounded import bounded_response
 from merganser.multibody.contact.friction_cone import Slope, cone_slope
 from merganser.multibody.contact.hunt_crossley import hunt_crossley_slope
-from merganser.multibody.contact.laws import set_impulse
+from merganser.multibody.contact.laws import call_set_impulse, set_impulse
 from merganser.multibody.contact.layout import LAGGED, SAP, Law, Laws
 from merganser.multibody.contact.work_arrays import Workspace
 from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem
@@ -76,7 +78,8 @@ def _slope_of_contact(
         return hunt_crossley_slope(law, v_1, v_2, v_n, d_1, d_2, d_n)
     v, gamma, G = work.contact[:3], work.contact[3:6], work.contact[6:12]
     v[0], v[1], v[2] = v_1, v_2, v_n
-    set_impulse(law, v, gamma, G)
+    if call_set_impulse(law["code"], law["complex_code"], (law, v, gamma, G)) != 0:
+        gamma[0] = math.nan
     along_slip = G[0] * d_1 * d_1 + 2.0 * G[1] * d_1 * d_2 + G[2] * d_2 * d_2
     bend = along_slip + 2.0 * (G[3] * d_1 + G[4] * d_2) * d_n + G[5] * d_n * d_n
     return gamma[0] * d_1, gamma[1] * d_2, gamma[2] * d_n, bend
