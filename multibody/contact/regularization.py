@@ -169,7 +169,7 @@ def calc_laws(
             settings = problem.settings
             law["approximation"], law["code"] = settings["approximation"], settings["code"]
             law["complex_code"] = settings["complex_code"]
-            law["time_step"], law["compliance"], law["gap"] = h, w[row], rows[row + 2]["g"]
+            law["time_step"], law["compliance"], law["gap"], law["gain"] = h, w[row], rows[row + 2]["g"], 0.0
             set_law(problem.settings, constraint, velocity_before[row : row + 3], law)
             continue
         for r in range(row, row + constraint["num_rows"]):

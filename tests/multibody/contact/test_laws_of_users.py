@@ -99,7 +99,8 @@ def test_the_compiled_loop_gives_the_same_numbers() -> None:
 
 def test_a_law_of_this_package_as_one_of_a_program_gives_its_results() -> None:
     own, known = (slide(law, 50, friction=0.3) for law in (OWN_SAP, DiscreteContactApproximation.kSap))
-    np.testing.assert_allclose(own, known, atol=1e-9)
+    # To the tolerance of the solver: slopes along a search are computed in another way.
+    np.testing.assert_allclose(own, known, atol=1e-6)
 
 
 def test_derivatives_are_those_of_differences() -> None:
@@ -156,6 +157,20 @@ def test_a_law_without_numbers_is_an_error_that_leaves_the_context(set_impulse: 
         context = diagram.CreateDefaultContext()
         mine = plant.GetMyMutableContextFromRoot(context)
         plant.SetPositionsAndVelocities(mine, START)
+    with pytest.raises((RuntimeError, IndexError)):
+        diagram.ExecuteForcedEvents(context)
+    np.testing.assert_array_equal(plant.GetPositionsAndVelocities(mine), START)
+
+
+def test_a_law_whose_numbers_an_exception_leaves_out_is_an_error() -> None:
+    def set_law(settings: Any, constraint: Any, velocity_in: Any, law: Any) -> None:
+        law["elastic"], law["gain"] = constraint["elastic_force"], constraint["stiffness"]
+        law["lagged"] = velocity_in[len(velocity_in) + 1]
+
+    diagram, plant = make_scene(LawKind("left", set_law, set_oil_impulse))
+    context = diagram.CreateDefaultContext()
+    mine = plant.GetMyMutableContextFromRoot(context)
+    plant.SetPositionsAndVelocities(mine, START)
     with pytest.raises((RuntimeError, IndexError)):
         diagram.ExecuteForcedEvents(context)
     np.testing.assert_array_equal(plant.GetPositionsAndVelocities(mine), START)
