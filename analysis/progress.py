@@ -49,7 +49,7 @@ class SimulationProgress:
         if now < self.next_update:
             return
         if self._bar is None:
-            if os.environ.get("MERGANSER_PROGRESS") == "0" or not _is_terminal():
+            if os.environ.get("MERGANSER_PROGRESS") == "0" or not (sys.stderr is not None and sys.stderr.isatty()):
                 self.next_update = math.inf
                 return
             self._open()
@@ -84,7 +84,3 @@ class SimulationProgress:
 
 def _in_seconds(time: float, end: float, rate: float) -> str:
     return f"{time:.2f}/{end:.2f} s, {rate:.3g} x real time"
-
-
-def _is_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from merganser.framework import Context, InputPort, InputPortSelection, PortDataType, System
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.core.context.native_code import may_compile
-from merganser.framework.core.inside import linearized_dynamics, new_context
+from merganser.framework.core.inside import new_context
+from merganser.framework.optimization.evaluators.evaluators import curvature_by_differences
 
 Array = NDArray[np.float64]
 
@@ -82,6 +83,8 @@ Linearized = tuple[Array, Array, Array]
 
 _MOST_KEPT = 2_000  # points at which the dynamics are remembered
 _POINTS_TO_LOAD = 1_000  # from then on it pays to load compiled code
+_NUM_RECENT = 4  # sets of points, for which answers are kept
+_NUM_TRIALS = 3  # points at which compiled code is compared with Python
 _SAME = 1e-8  # numbers that are found in two ways
 
 
@@ -119,10 +122,13 @@ class SystemDynamics:
         self._context.SetTimeStateAndParametersFrom(mine)
         self._system.FixInputPortsFrom(system, mine, self._context)
         self._port = None if port is None else self._system.get_input_port(port.get_index())
-        self._closed_form = None if self.is_discrete else linearized_dynamics(self._system, self._context, self._port)
+        self._closed_form = (
+            None if self.is_discrete else self._system._sys_linearized_dynamics(self._context, self._port)
+        )
         self._known: dict[tuple[float, bytes], tuple[Array, Array]] = {}
         self._given, self._time = mine, float(mine.get_time())
         self._tape: Any = None  # False if not available
+        self._recent: dict[Any, tuple[Array, Array]] = {}  # what was found, by time and points
         self._num_points = 0
 
     def at(self, points: Array, time: float | None = None) -> Linearized:
@@ -136,16 +142,47 @@ class SystemDynamics:
             RuntimeError: they are not finite.
         """
         time = self._time if time is None else time
-        values, slopes = self._compiled(points, time) or self._in_python(points, time)
-        n = self.num_states
+        key = time, points.tobytes()
+        if key not in self._recent:
+            found = self._in_closed_form(points) or self._compiled(points, time) or self._in_python(points, time)
+            self._check(points, *found)
+            if len(self._recent) >= _NUM_RECENT:
+                self._recent.pop(next(iter(self._recent)))
+            self._recent[key] = found
+        n, (values, slopes) = self.num_states, self._recent[key]
+        return values, slopes[..., :n], slopes[..., n:]
+
+    def curvature(self, points: Array, weights: Array) -> Array:
+        """Second derivatives of weights . f by [x; u], shapes [N, n + m] and [N, n] to [N, n + m, n + m]."""
+        return curvature_by_differences(lambda each: np.concatenate(self.at(each)[1:], axis=2), points, weights)
+
+    def _check(self, points: Array, values: Array, slopes: Array) -> None:
         if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
-            bad = np.isfinite(values).all(axis=1) & np.isfinite(slopes).all(axis=(1, 2))
-            point = points[int(bad.argmin())].tolist()
+            n, is_right = self.num_states, np.isfinite(values).all(axis=1) & np.isfinite(slopes).all(axis=(1, 2))
+            point = points[int(is_right.argmin())].tolist()
             raise RuntimeError(
                 f"The dynamics of system '{self.system.GetSystemPathname()}' are not finite at the state "
                 f"{point[:n]} with the input {point[n:]}."
             )
-        return values, slopes[..., :n], slopes[..., n:]
+
+    def are_fast(self) -> bool:
+        """Whether compiled code computes them, which is loaded if available."""
+        if self._closed_form is None and self._tape is None and may_compile():
+            points = np.random.default_rng(0).uniform(0.1, 1.0, (_NUM_TRIALS, self.num_states + self.num_inputs))
+            with contextlib.suppress(ArithmeticError, RuntimeError, ValueError):  # not defined there
+                self._tape = self._load(points, self._time) or False
+        return self._closed_form is not None or bool(self._tape)
+
+    def _in_closed_form(self, points: Array) -> tuple[Array, Array] | None:
+        """That of a plant, and AutoDiffXd for points where this does not hold; None without."""
+        if self._closed_form is None:
+            return None
+        found: tuple[Array, Array] | None = self._closed_form.at(points)
+        if found is not None:
+            return found
+        each = [self._closed_form.at(points[k : k + 1]) for k in range(len(points))]
+        parts = [found or self._in_python(points[k : k + 1], self._time) for k, found in enumerate(each)]
+        return np.concatenate([values for values, _ in parts]), np.concatenate([slopes for _, slopes in parts])
 
     def _compiled(self, points: Array, time: float) -> tuple[Array, Array] | None:
         """By compiled code, if available, for enough points that loading it pays."""
@@ -184,7 +221,7 @@ class SystemDynamics:
             if key not in self._known:
                 if len(self._known) >= _MOST_KEPT:
                     self._known.clear()
-                self._known[key] = (self._closed_form and self._closed_form.at(point)) or self._by_autodiff(point)
+                self._known[key] = self._by_autodiff(point)
             found.append(self._known[key])
         return np.array([value for value, _ in found]), np.array([slopes for _, slopes in found])
 

@@ -16,7 +16,7 @@ class NativeCompilation:
     """What compiles, see core/context/compiler_hook.py."""
 
     def may_use_tapes(self) -> bool:
-        from merganser.framework.when_to_compile import TAPES, are_usable
+        from merganser.framework.native.compiler.when_to_compile import TAPES, are_usable
 
         return are_usable(TAPES)
 

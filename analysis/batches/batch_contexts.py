@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from merganser.framework import Context, PortDataType
 from merganser.framework.core.context.leaf_context import LeafContext
 from merganser.framework.core.context.store import FixedInputPortValue
-from merganser.framework.core.inside import cache_entries, declared_events, input_ports
+from merganser.framework.core.inside import declared_events, input_ports
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _may_read(context: Context) -> bool:
     if not isinstance(context, LeafContext):
         return False
     system: Any = context.system
-    is_native = any(entry.native is not None for entry in cache_entries(system)) or any(
+    is_native = any(entry.native is not None for entry in system._sys_cache_entries) or any(
         event.native is not None for _, event in declared_events(system, context)
     )
     kinds = (port.get_data_type() for port in input_ports(system))
@@ -84,15 +84,11 @@ def _are_same(one: Any, other: Any) -> bool:
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(_are_same(value, other[key]) for key, value in one.items())
     if type(one).__eq__ is object.__eq__ or dataclasses.is_dataclass(one):
-        names = _attributes(one)
+        # The names of all attributes that an object has of its own
+        slots = [name for kind in type(one).__mro__ for name in getattr(kind, "__slots__", ())]
+        names = [*slots, *getattr(one, "__dict__", ())]
         return bool(names) and all(_are_same(getattr(one, n, None), getattr(other, n, None)) for n in names)
     return False
-
-
-def _attributes(value: Any) -> list[str]:
-    """The names of all attributes that an object has of its own."""
-    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
-    return [*slots, *getattr(value, "__dict__", ())]
 
 
 def fits(context: Context, worker: BatchWorker) -> bool:

@@ -192,7 +192,10 @@ class BatchSimulator:
     def _run_all(self, work: _Work) -> None:
         num, at, chunk = len(work.runs), 0, self._num_threads
         while at < num:
-            if self._has_workers(work.runs):
+            # Whether there is a worker for these runs; makes one, if that is possible and worth while
+            template = work.runs.template
+            self._workers = [worker for worker in self._workers if worker.is_usable() and fits(template, worker)]
+            if self._workers or self._add_worker(template):
                 self._run_by_workers(work, at)
                 self._run_alone(work, sorted(work.left))
                 return
@@ -243,12 +246,6 @@ class BatchSimulator:
         return simulator
 
     # ------------------------------------------------------------------ by workers
-
-    def _has_workers(self, runs: Runs) -> bool:
-        """Whether there is a worker for these runs; makes one, if that is possible and worth while."""
-        template = runs.template
-        self._workers = [worker for worker in self._workers if worker.is_usable() and fits(template, worker)]
-        return bool(self._workers) or self._add_worker(template)
 
     def _add_worker(self, template: Context) -> bool:
         if not may_compile() or template.store.flat.dtype != np.float64:

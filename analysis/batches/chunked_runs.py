@@ -165,7 +165,15 @@ class _Schedule:
             try:
                 ended = self._take(group, future)
             except concurrent.futures.BrokenExecutor as error:
-                ended = self._lose(group, error)
+                # Repairs a group. A process works on its calls in their order: it died at the first one that is
+                # pending
+                first, *others = group.pending.values()
+                group.repair(error)
+                self._waiting.extendleft(reversed([index for runs in others for index in runs]))
+                failed = [index for index in first if index in self._suspects]
+                self._alone.extend(index for index in first if index not in self._suspects)
+                self._suspects.update(first)
+                ended = [EndedRun(index, None, _DEAD) for index in failed]
             self._hand_out()  # first of all, so that no worker waits
             yield from ended
 
@@ -188,22 +196,14 @@ class _Schedule:
         self._waiting.extendleft(reversed(group.pending.pop(future)[len(ended) :]))
         return ended
 
-    def _lose(self, group: _Workers, error: Exception) -> list[EndedRun]:
-        """Repairs a group. A process works on its calls in their order: it died at the first one that is pending."""
-        first, *others = group.pending.values()
-        group.repair(error)
-        self._waiting.extendleft(reversed([index for runs in others for index in runs]))
-        failed = [index for index in first if index in self._suspects]
-        self._alone.extend(index for index in first if index not in self._suspects)
-        self._suspects.update(first)
-        return [EndedRun(index, None, _DEAD) for index in failed]
-
     def _hand_out(self) -> None:
         """Gives a chunk to each idle worker and, while many are left, a second one to each."""
         while self._alone or self._waiting:
             group = min(self._groups, key=_Workers.load)
             workers = sum(other.width() for other in self._groups)
-            size = self._next_size(workers)
+            # The number of waiting runs in the next chunk
+            share = len(self._waiting) // (_CHUNKS_TO_COME * workers)
+            size = max(min(int(_CHUNK / max(self._time_of_run, 1e-6)), _MOST_RUNS, share), 1)
             has_plenty = not self._alone and len(self._waiting) > _CHUNKS_TO_COME * workers * size
             if group.load() >= (2.0 if has_plenty else 1.0):
                 return
@@ -218,11 +218,6 @@ class _Schedule:
                 continue
             group.pending[future] = runs
             future.add_done_callback(functools.partial(self._note_done, group))
-
-    def _next_size(self, workers: int) -> int:
-        """The number of waiting runs in the next chunk."""
-        share = len(self._waiting) // (_CHUNKS_TO_COME * workers)
-        return max(min(int(_CHUNK / max(self._time_of_run, 1e-6)), _MOST_RUNS, share), 1)
 
     def _note_done(self, group: _Workers, future: concurrent.futures.Future[_EndedChunk]) -> None:
         self._done.put((group, future))

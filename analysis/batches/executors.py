@@ -88,7 +88,7 @@ def num_at_a_time(executor: concurrent.futures.Executor, workers: int) -> int:
     if isinstance(executor, RayExecutor | _DaskExecutor):
         return executor.num_workers()
     if hasattr(executor, "_client"):  # of a client of Dask
-        return _num_threads(executor._client)
+        return sum(executor._client.nthreads().values())
     known = getattr(executor, "_max_workers", None)  # of those in the standard library, and of others
     if isinstance(known, int):
         return known
@@ -135,16 +135,11 @@ class _DaskExecutor(concurrent.futures.Executor):
         return future
 
     def num_workers(self) -> int:
-        return _num_threads(self._client)
+        return sum(self._client.nthreads().values())
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._client.close()
         self._cluster.close()
-
-
-def _num_threads(client: Any) -> int:
-    """Of all workers of a cluster of Dask together."""
-    return sum(client.nthreads().values())
 
 
 def _end_with_parent() -> None:

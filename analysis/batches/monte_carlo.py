@@ -84,7 +84,6 @@ def _simulate(
     """A run.
 
     Args:
-        make_simulator, output, final_time, generator: see `RandomSimulation`.
         warns: whether to look for values that are lost.
     """
     simulator = make_simulator(generator)

@@ -30,7 +30,6 @@ from merganser.analysis.plan.plan import make_plan
 from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes
 from merganser.analysis.simulation.event_schedule import EventSchedule
-from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.native import device, kernel, kernel_address
 from merganser.framework.native.memory.records_of_arrays import (
     FLOAT,
@@ -341,7 +340,7 @@ def _check_events(simulator: Simulator) -> None:
         or simulator._target_rate > 0.0
     )
     schedule = EventSchedule(system, context)
-    if looks_often or may_have_witnesses(system) or any(_lists(schedule.initialization)):
+    if looks_often or system._sys_may_have_witnesses() or any(_lists(schedule.initialization)):
         raise LookupError
     for leaf, event in schedule._ordered:
         if event.native is None or event.native.resolve(leaf) is None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
 from merganser.analysis.estimators.observer import Observer, checked_covariance
 from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
-from merganser.framework import Context, InputPort, LeafOutputPort, System, SystemScalarConverter
+from merganser.framework import Context, LeafOutputPort, System, SystemScalarConverter
 from merganser.framework.core.context.native_code import FAILURE, InputOf, NativeCode
 from merganser.framework.core.declarations.native_function import copy
 from merganser.framework.core.declarations.native_wires import PartOf
@@ -94,7 +94,14 @@ class KalmanFilter(Observer):
 
     def _update(self, context: Context, discrete_state: Any) -> None:
         for port in (self._y, *([] if self._u is None else [self._u])):
-            self._require_finite(context, port)
+            # Raises an error for inputs that are not finite, which would spoil all later estimates
+            value = port.Eval(context)
+            if not np.isfinite(value).all():
+                remedy = " Hold back what a sensor has not measured." if port is self._y else ""
+                raise RuntimeError(
+                    f"{self._describe(context)}: {port.GetFullDescription()} must have finite values, got "
+                    f"{value.tolist()}.{remedy}"
+                )
         result = self._calc(context)
         if not np.isfinite(result).all():
             state, n = self._state(context), len(self._W)
@@ -110,16 +117,6 @@ class KalmanFilter(Observer):
 
     def _describe(self, context: Context) -> str:
         return f"System '{self.GetSystemPathname()}' has no estimate after time {context.get_time()} s"
-
-    def _require_finite(self, context: Context, port: InputPort) -> None:
-        """Raises an error for inputs that are not finite, which would spoil all later estimates."""
-        value = port.Eval(context)
-        if not np.isfinite(value).all():
-            remedy = " Hold back what a sensor has not measured." if port is self._y else ""
-            raise RuntimeError(
-                f"{self._describe(context)}: {port.GetFullDescription()} must have finite values, got "
-                f"{value.tolist()}.{remedy}"
-            )
 
     def DoCalcTimeDerivatives(self, context: Context, derivatives: Any) -> None:
         if not self._period:

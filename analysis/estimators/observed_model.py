@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from merganser.framework import Context, System
 from merganser.framework.core.context.native_code import NativeCode, UpdatableCode, may_compile
-from merganser.framework.core.declarations.events import EventKind, TriggerType
-from merganser.framework.core.declarations.execution import compute_updates, raise_if_failed
+from merganser.framework.core.declarations.execution import compute_updates, periodic_discrete_updates, raise_if_failed
 from merganser.framework.core.declarations.native_function import BoundNativeFunction
 from merganser.framework.core.inside import declared_events, input_ports, new_context, slot_of
 from merganser.framework.primitives.linearization import (
@@ -137,15 +136,12 @@ class ObservedModel:
             Exception: some callback takes no complex numbers.
         """
         f = self._function(function, time, u, np.complex128)
-        return by_complex_step(f, x, len(x), self._num_values(function, x))
+        return by_complex_step(f, x, len(x), self._system.get_output_port(0).size() if function else len(x))
 
     def careful_jacobian(self, function: int, time: float, x: Array, u: Array) -> Array:
         """df/dx or dg/dx as `Linearize` finds it, where callbacks may compare, or take no complex numbers."""
         function_of = functools.partial(self._function, function, time, u)
-        return jacobian_of(function_of, x, len(x), self._num_values(function, x))
-
-    def _num_values(self, function: int, x: Array) -> int:
-        return self._system.get_output_port(0).size() if function else len(x)
+        return jacobian_of(function_of, x, len(x), self._system.get_output_port(0).size() if function else len(x))
 
     def _function(self, function: int, time: float, u: Array, dtype: Any) -> Callable[[Array, Any], Array]:
         """f or g as a function of the state, for numbers of a type."""
@@ -181,11 +177,7 @@ class _Evaluator:
         group = state.get_discrete_state(0) if period else state.get_continuous_state().get_vector()
         self._state: Array = group.value()
         self._port: Any = system.get_output_port(0)
-        self._events = [
-            (leaf, event)
-            for leaf, event in declared_events(system, context, TriggerType.kPeriodic)
-            if event.kind is EventKind.DISCRETE_UPDATE
-        ]
+        self._events = periodic_discrete_updates(system, context)
         self._version, self._mask = -1, 0
         entries = [slot_of(self._port, context).entry, *(slot.entry for slot in context.derivative_slots)]
         self.is_native = all(part.native is not None for part in (*entries, *(event for _, event in self._events)))

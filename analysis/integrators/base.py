@@ -28,8 +28,9 @@ from merganser.framework import Context, System
 from merganser.framework.core.context.derivatives import Evaluator
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.nonfinite import blame_derivatives, is_finite
-from merganser.framework.core.inside import operation_slot, scalar_of, sources_of_breaks
+from merganser.framework.core.inside import operation_slot, scalar_of
 from merganser.framework.native.compiler.argument_types import type_key
+from merganser.framework.native.compiler.when_to_compile import OptionalCode, are_usable
 from merganser.framework.native.memory.records_of_arrays import (
     copy_of_record,
     integers_of,
@@ -39,7 +40,6 @@ from merganser.framework.native.memory.records_of_arrays import (
     records_behind,
 )
 from merganser.framework.native.memory.tape import SUCCEEDED
-from merganser.framework.when_to_compile import OptionalCode, are_usable
 
 if TYPE_CHECKING:
     from merganser.analysis.integrators.compiled_steps import CompiledSteps
@@ -96,6 +96,8 @@ class IntegratorBase(IntegratorSettings):
     """
 
     attempt: ClassVar[Any]
+    scheme: ClassVar[str] = ""  # the name in configurations, see simulation/integration_schemes.py
+    takes_step_size: ClassVar[bool] = False  # whether the size of all steps is its second argument
     most_compiled: ClassVar[float] = math.inf  # state variables of compiled steps
     takes_expressions: ClassVar[bool] = False  # as no step size depends on values
     is_compiled_at_once: ClassVar[bool] = False  # whether steps are compiled even if the derivatives are not
@@ -211,7 +213,7 @@ class IntegratorBase(IntegratorSettings):
             self._dense_output = None
         self._compiled: CompiledSteps | None = None
         self._optional_code: tuple[OptionalCode, ...] = ()
-        self._sources_of_breaks = sources_of_breaks(context)
+        self._sources_of_breaks = context.layout.root.sources_of_breaks
 
     def _refuse_within_a_step(self, what: str) -> NoReturn:
         name = type(self).__name__
@@ -302,9 +304,7 @@ class IntegratorBase(IntegratorSettings):
         """The context that is integrated."""
         return self._bound_context()
 
-    def get_mutable_context(self) -> Context:
-        """The context that is integrated, for changing it."""
-        return self._bound_context()
+    get_mutable_context = get_context
 
     def get_system(self) -> System:
         """The system that is integrated."""

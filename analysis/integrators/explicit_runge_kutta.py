@@ -131,7 +131,7 @@ class _FixedStepRungeKutta(ExplicitRungeKutta):
         ValueError: the step size is not positive.
     """
 
-    takes_expressions = True
+    takes_expressions = takes_step_size = True
 
     def __init__(self, system: System, max_step_size: float, context: Context | None = None) -> None:
         super().__init__(system, context)
@@ -141,12 +141,14 @@ class _FixedStepRungeKutta(ExplicitRungeKutta):
 class ExplicitEulerIntegrator(_FixedStepRungeKutta):
     """Euler's method, of order 1: one evaluation a step, and no error control."""
 
+    scheme = "explicit_euler"
     tableau = EULER
 
 
 class RungeKutta2Integrator(_FixedStepRungeKutta):
     """Heun's explicit method of order 2: two evaluations a step, and no error control."""
 
+    scheme = "runge_kutta2"
     tableau = HEUN2
 
 
@@ -157,6 +159,7 @@ class RungeKutta3Integrator(ExplicitRungeKutta):
     about 1e-8.
     """
 
+    scheme = "runge_kutta3"
     tableau = RK3
 
 
@@ -167,6 +170,7 @@ class BogackiShampine3Integrator(ExplicitRungeKutta):
     evaluations a step, since the last of four stages is the first of the next step.
     """
 
+    scheme = "bogacki_shampine3"
     tableau = BOGACKI_SHAMPINE3
 
 
@@ -179,4 +183,5 @@ class RungeKutta5Integrator(ExplicitRungeKutta):
 
     default_accuracy = 1e-5
     loosest_accuracy = 1e-3
+    scheme = "runge_kutta5"
     tableau = DORMAND_PRINCE5

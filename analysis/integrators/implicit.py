@@ -183,7 +183,9 @@ class ImplicitIntegrator(IntegratorBase):
         matrices: Shapes = [((n, n), float)]
         for method in solvers:
             kept += [((len(method.c), n), dtype), ((1,), factored_dtype)]
-            matrices += _factors_of(method, n)
+            # Factors and pivots for a real eigenvalue, and for a pair of them
+            real, pair = n if method.has_real_eigenvalue else 0, n if method.has_complex_eigenvalue else 0
+            matrices += [((real, real), float), ((real,), np.int64), ((pair, pair), np.complex128), ((pair,), np.int64)]
         self._memory, (kept_record, *small) = _carve(kept + further[0])
         self._kept = kept_record[0]
         self._bulk, (J, *large) = _carve(matrices + further[1])
@@ -213,12 +215,6 @@ class ImplicitIntegrator(IntegratorBase):
     def _make_linear_algebra(self) -> LinearAlgebra:
         """The way in which Python solves with Jacobians."""
         return FullMatrix()
-
-
-def _factors_of(method: CollocationMethod, n: int) -> Shapes:
-    """Factors and pivots for a real eigenvalue, and for a pair of them."""
-    real, pair = n if method.has_real_eigenvalue else 0, n if method.has_complex_eigenvalue else 0
-    return [((real, real), float), ((real,), np.int64), ((pair, pair), np.complex128), ((pair,), np.int64)]
 
 
 def _solver_arrays(

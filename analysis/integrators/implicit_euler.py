@@ -117,6 +117,8 @@ class ImplicitEulerIntegrator(_StepDoublingEuler):
     Each step is taken in two halves, and in one for the error estimate.
     """
 
+    scheme = "implicit_euler"
+
 
 class VelocityImplicitEulerIntegrator(_StepDoublingEuler):
     """The implicit Euler method for mechanical systems, of order 1.
@@ -124,6 +126,8 @@ class VelocityImplicitEulerIntegrator(_StepDoublingEuler):
     It solves the same equations as ImplicitEulerIntegrator; where there are more than 30 state variables, with matrices
     of the size of the velocities and other variables: positions follow from qdot = N(q) v.
     """
+
+    scheme = "velocity_implicit_euler"
 
     def _make_linear_algebra(self) -> LinearAlgebra:
         q, v, z = self._bound_context().layout.xc_partition

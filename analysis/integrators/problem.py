@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.step_state import StepProblem
 from merganser.framework.core.context.nonfinite import is_finite
-from merganser.framework.native import compiled_form, device
+from merganser.framework.native import compiled_form, device, elements
 from merganser.framework.native.memory.records_of_arrays import field_at_address, record_at_address, record_behind
 from merganser.framework.native.memory.tape import SUCCEEDED, call_kernel, call_python
 
@@ -393,47 +393,31 @@ def _copy(out: Array, values: Array) -> None:
         out[j] = values[j]
 
 
+@device
 def add(out: Array, a: Array, b: Array) -> None:
     """out = a + b."""
-    np.add(a, b, out)
-
-
-@compiled_form(add)
-def _add(out: Array, a: Array, b: Array) -> None:
-    for j in range(len(out)):
+    for j in elements(out):
         out[j] = a[j] + b[j]
 
 
+@device
 def subtract(out: Array, a: Array, b: Array) -> None:
     """out = a - b."""
-    np.subtract(a, b, out)
-
-
-@compiled_form(subtract)
-def _subtract(out: Array, a: Array, b: Array) -> None:
-    for j in range(len(out)):
+    for j in elements(out):
         out[j] = a[j] - b[j]
 
 
+@device
 def clear(out: Array) -> None:
     """out = 0."""
-    out[:] = 0.0
-
-
-@compiled_form(clear)
-def _clear(out: Array) -> None:
-    for j in range(len(out)):
+    for j in elements(out):
         out[j] = 0.0
 
 
+@device
 def multiply(out: Array, factor: float, values: Array) -> None:
     """out = factor * values."""
-    np.multiply(values, factor, out)
-
-
-@compiled_form(multiply)
-def _multiply(out: Array, factor: float, values: Array) -> None:
-    for j in range(len(out)):
+    for j in elements(out):
         out[j] = values[j] * factor
 
 
@@ -458,16 +442,6 @@ def scale_at(out: Array, places: Array, factor: float, values: Array) -> None:
 def _scale_at(out: Array, places: Array, factor: float, values: Array) -> None:
     for place in places:
         out[place] = factor * values[place]
-
-
-def square_root(x: Any) -> Any:
-    """The square root."""
-    return np.sqrt(x)
-
-
-@compiled_form(square_root)
-def _square_root(x: float) -> float:
-    return math.sqrt(x)
 
 
 def largest(values: Array) -> float:

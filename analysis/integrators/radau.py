@@ -244,6 +244,7 @@ class RadauMethod(ImplicitIntegrator):
 class Radau1Integrator(RadauMethod):
     """The Radau IIA method with one stage: the implicit Euler method, of order 1, with an error estimate of order 2."""
 
+    scheme = "radau1"
     default_accuracy = 0.1
     loosest_accuracy = 0.5
     num_stages = 1
@@ -255,6 +256,7 @@ class Radau3Integrator(RadauMethod):
     The integrator for stiff systems at accuracies of 1e-2 to about 1e-7.
     """
 
+    scheme = "radau3"
     num_stages = 2
 
 

@@ -83,6 +83,7 @@ class SemiExplicitEulerIntegrator(IntegratorBase):
     """
 
     attempt = try_semi_explicit_euler_step
+    scheme, takes_step_size = "semi_explicit_euler", True
 
     def __init__(self, system: System, max_step_size: float, context: Context | None = None) -> None:
         super().__init__(system, context)

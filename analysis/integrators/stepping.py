@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.problem import (
     Problem,
@@ -25,7 +27,6 @@ from merganser.analysis.integrators.problem import (
     remember,
     return_to_start,
     set_time,
-    square_root,
     state_changes,
     state_of,
     step_of,
@@ -210,7 +211,7 @@ def scale_quaternions(p: Problem, x: Any) -> bool:
     starts, has_changed = quaternions_of(p), False
     for n in range(step_of(p).num_quaternions):
         q = starts[n]
-        length = square_root(x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3])
+        length = np.sqrt(x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3])
         if length != 1.0 and length != 0.0:
             has_changed = True
             for i in range(4):

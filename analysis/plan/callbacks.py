@@ -14,7 +14,7 @@ from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.step_parts import note_end
 from merganser.framework.core.context.derivatives import compute_for
 from merganser.framework.core.context.store import must_repeat
-from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, EventKind
+from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING
 from merganser.framework.core.declarations.execution import call_handler, compute_updates
 from merganser.framework.native.memory.tape import AGAIN, SUCCEEDED
 
@@ -87,18 +87,18 @@ class Handler:
         self,
         plan: Plan,
         events: EventList,
-        kind: EventKind,
         reads: int,
         valid: int,
         inputs: int,
         checks: Sequence[Callable[[], bool]],
     ) -> None:
-        self._plan, self._kind, self._reads, self._valid, self._inputs = plan, kind, reads, valid, inputs
+        self._plan, self._reads, self._valid, self._inputs = plan, reads, valid, inputs
         self._checks = checks
         self._key = key_of(events)
         self.events, self._is_single = events, len(events) == 1
         self._context, self._first = events[0]
-        self._room = self._context.room_for_update() if kind is EventKind.DISCRETE_UPDATE else None
+        self._kind = self._first.kind
+        self._room = self._context.room_for_update() if self._kind.changes_state else None
         self.number = -1
         self.comes_before_operations = False
         self.demand = self._first.demand
@@ -130,7 +130,7 @@ class Handler:
                 self._reads |= store.reads
                 plan.note_reads(self._key, self._reads)
         except Exception as error:
-            if self._kind is EventKind.PUBLISH and not must_repeat(error):
+            if not self._kind.changes_state and not must_repeat(error):
                 now.returned = self.number  # it has happened, see `publish` of step_parts.py
             raise
         finally:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.declarations.events import EventKind, TriggerType
-from merganser.framework.core.inside import declared_events, slot_of
+from merganser.framework.core.declarations.execution import periodic_discrete_updates
+from merganser.framework.core.inside import slot_of
 from merganser.framework.math.difference_steps import COMPLEX_STEP
 from merganser.framework.native import device, kernel, specialize
 from merganser.framework.native.memory.addresses import address_of_array
@@ -198,7 +198,9 @@ class ModelTape:
         self._context = context
         self._assembly = Assembly(context.store)
         if output is not None:
-            offsets = self._add_output(output)
+            slot = slot_of(output, self._context)
+            self._add_entries([slot])
+            offsets = _offsets_of(slot)
         else:
             offsets = self._add_update() if is_discrete else self._add_derivatives()
         if self._assembly.reads_abstract_state:
@@ -270,19 +272,10 @@ class ModelTape:
         self._add_entries(slots)
         return [offset for slot in slots for offset in _offsets_of(slot)]
 
-    def _add_output(self, port: Any) -> list[int]:
-        slot = slot_of(port, self._context)
-        self._add_entries([slot])
-        return _offsets_of(slot)
-
     def _add_update(self) -> list[int]:
         """Adds operations; returns the offsets of the next state."""
         context, assembly = self._context, self._assembly
-        events = [
-            (leaf, event)
-            for leaf, event in declared_events(context.system, context, TriggerType.kPeriodic)
-            if event.kind is EventKind.DISCRETE_UPDATE
-        ]
+        events = periodic_discrete_updates(context.system, context)
         if not all(assembly.can_add(event.native, leaf) for leaf, event in events):
             raise LookupError
         self._add_entries([slot for leaf, event in events for slot in assembly.slots_read(event.native, leaf)])

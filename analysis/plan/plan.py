@@ -19,7 +19,7 @@ from merganser.analysis.simulation.clocks import forget_strikes
 from merganser.analysis.simulation.due_events import DueEvents
 from merganser.analysis.simulation.event_schedule import NOTHING, EventList
 from merganser.analysis.simulation.steps import make_updates
-from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, EventKind, EventStatus, most_severe
+from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, Event, EventStatus, most_severe
 from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Begun
 from merganser.framework.native import kernel_address, specialize
 from merganser.framework.native.memory.addresses import address_of_array
@@ -507,10 +507,10 @@ class Plan:
         self._has_new_reads = True
         self.now.is_out_of_date = 1
 
-    def note_statuses(self, kind: EventKind) -> int:
+    def note_statuses(self, kind: type[Event]) -> int:
         """Has the loop end for statuses that end the simulation; returns what the operation of a handler comes to."""
         has_failed = most_severe(self.statuses).failed()
-        if has_failed and kind is EventKind.DISCRETE_UPDATE:
+        if has_failed and kind.changes_state:
             return codes.STOPPED
         self.now.has_effect = self.now.must_stop = 1
         self._has_failed = has_failed

@@ -15,7 +15,6 @@ from merganser.analysis.plan.loop import group_place
 from merganser.analysis.simulation import step_codes as codes
 from merganser.framework.core.context.derivatives import slots_behind
 from merganser.framework.core.context.store import CacheSlot
-from merganser.framework.core.declarations.events import EventKind
 from merganser.framework.native.memory.growing_array import GrowingArray
 from merganser.framework.native.memory.records_of_arrays import new_record, numbers_of
 from merganser.framework.native.operations.assembly import Assembly, order_of_computation
@@ -138,7 +137,6 @@ class Program:
 
         Args:
             order: slots, each after those that it depends on.
-            needed_by: see trace_upstream.
             valid: mask of entries that are valid before.
         """
         begin = len(self._assembly)
@@ -239,7 +237,7 @@ class Program:
                     handler.comes_before_operations = True
             else:
                 self._assembly.add_present_values(context)
-                handlers.append(self._add_handler(leaf, EventKind.DISCRETE_UPDATE, *masks))
+                handlers.append(self._add_handler(leaf, *masks))
         self.update_handlers += handlers
         row.update_end = row.commit_begin = len(self._assembly)
         for leaf in by_leaf:
@@ -268,7 +266,7 @@ class Program:
                 for handler in handlers:
                     handler.comes_before_operations = True
             else:
-                handlers.append(self._add_handler(item, EventKind.PUBLISH, *masks))
+                handlers.append(self._add_handler(item, *masks))
                 if handlers[-1].demand is not None:  # counts as having happened, also when it is left out
                     row.flags |= codes.HAS_NATIVE_PUBLISHES
         row.publish_end = len(self._assembly)
@@ -276,9 +274,9 @@ class Program:
             row.flags |= codes.HAS_LOGS
             self.most_samples = max(self.most_samples, *num_samples.values())
 
-    def _add_handler(self, events: EventList, kind: EventKind, valid: int, inputs: int) -> Handler:
+    def _add_handler(self, events: EventList, valid: int, inputs: int) -> Handler:
         reads = self._reads.get(key_of(events), 0)
-        handler = Handler(self._plan, events, kind, reads, valid, inputs, self._assembly.checks)
+        handler = Handler(self._plan, events, reads, valid, inputs, self._assembly.checks)
         handler.number = len(self._assembly)
         self._add_callback(handler)
         return handler

@@ -16,7 +16,6 @@ from merganser.analysis.simulation.clocks import (
     strike_after,
 )
 from merganser.framework import Context, System, TriggerType
-from merganser.framework.core.declarations.events import EventKind
 from merganser.framework.core.declarations.execution import in_phases
 from merganser.framework.core.inside import declared_events
 from merganser.framework.native.memory.tape import SUCCEEDED
@@ -96,7 +95,7 @@ class EventSchedule:
             key=operator.itemgetter(0),
         )
         raise RuntimeError(
-            f"The {event.kind.value} event of system '{context.system.GetSystemPathname()}' with the period "
+            f"The {event.kind.kind_name} event of system '{context.system.GetSystemPathname()}' with the period "
             f"{period} s happens more often than time can resolve at {time} s, which is about "
             f"{FINEST_PERIOD * abs(time):.3g} s. Begin at an earlier time, or declare a longer period."
         )
@@ -201,6 +200,6 @@ def _by_phase(events: EventList, number: int = -1) -> SimultaneousEvents:
     flags = codes.HAS_STATE_UPDATES * bool(unrestricted) | codes.HAS_PUBLISHES * bool(publish)
     if discrete:
         flags |= codes.HAS_UPDATES
-        flags |= codes.HAS_DISCRETE_UPDATES * (discrete[0][1].kind is EventKind.DISCRETE_UPDATE)
+        flags |= codes.HAS_DISCRETE_UPDATES * (not discrete[0][1].joins_discrete_updates)
         flags |= codes.HAS_JOINING_UPDATES * discrete[-1][1].joins_discrete_updates
     return SimultaneousEvents(unrestricted, discrete, publish, number, flags)

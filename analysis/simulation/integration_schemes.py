@@ -4,50 +4,28 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from typing import Any
 
 import merganser
-from merganser.analysis.integrators import (
-    BogackiShampine3Integrator,
-    ExplicitEulerIntegrator,
-    ImplicitEulerIntegrator,
-    IntegratorBase,
-    Radau1Integrator,
-    Radau3Integrator,
-    RungeKutta2Integrator,
-    RungeKutta3Integrator,
-    RungeKutta5Integrator,
-    SemiExplicitEulerIntegrator,
-    VelocityImplicitEulerIntegrator,
-)
+from merganser.analysis import integrators
+from merganser.analysis.integrators.base import IntegratorBase
 from merganser.analysis.simulation.simulator import Simulator
-from merganser.framework import Context, System
 
-_FIXED_STEP: dict[str, Callable[[System, float, Context], IntegratorBase]] = {
-    "explicit_euler": ExplicitEulerIntegrator,
-    "runge_kutta2": RungeKutta2Integrator,
-    "semi_explicit_euler": SemiExplicitEulerIntegrator,
-}
-_ERROR_CONTROLLED: dict[str, Callable[[System, Context], IntegratorBase]] = {
-    "bogacki_shampine3": BogackiShampine3Integrator,
-    "implicit_euler": ImplicitEulerIntegrator,
-    "radau1": Radau1Integrator,
-    "radau3": Radau3Integrator,
-    "runge_kutta3": RungeKutta3Integrator,
-    "runge_kutta5": RungeKutta5Integrator,
-    "velocity_implicit_euler": VelocityImplicitEulerIntegrator,
-}
+
+def _schemes() -> dict[str, type[IntegratorBase] | str]:
+    """The integrators that have names: classes, or where packages above this one list them, as 'module:class'."""
+    own = [getattr(integrators, name) for name in integrators.__all__]
+    schemes: dict[str, type[IntegratorBase] | str] = {
+        kind.scheme: kind for kind in own if issubclass(kind, IntegratorBase) and kind.scheme
+    }
+    for package in merganser.PACKAGES:
+        schemes |= vars(importlib.import_module(f"merganser.{package}")).get("INTEGRATION_SCHEMES", {})
+    return schemes
 
 
 def GetIntegrationSchemes() -> list[str]:
     """The names that `ResetIntegratorFromFlags` knows, in alphabetical order."""
-    return sorted([*_FIXED_STEP, *_ERROR_CONTROLLED, *_of_packages()])
-
-
-def _of_packages() -> dict[str, str]:
-    """Schemes with error control that packages above this one list: where their classes are, by name."""
-    packages = [importlib.import_module(f"merganser.{name}") for name in merganser.PACKAGES]
-    return {name: place for each in packages for name, place in vars(each).get("INTEGRATION_SCHEMES", {}).items()}
+    return sorted(_schemes())
 
 
 def scheme_of(integrator: IntegratorBase) -> str:
@@ -56,11 +34,8 @@ def scheme_of(integrator: IntegratorBase) -> str:
     Raises:
         ValueError: the integrator's class is not a named scheme.
     """
-    for name, kind in {**_FIXED_STEP, **_ERROR_CONTROLLED}.items():
-        if type(integrator) is kind:
-            return name
-    for name, place in _of_packages().items():
-        if type(integrator) is pkgutil.resolve_name(place):
+    for name, kind in _schemes().items():
+        if type(integrator) is (pkgutil.resolve_name(kind) if isinstance(kind, str) else kind):
             return name
     raise ValueError(f"{type(integrator).__name__} is none of the integrators that have a scheme name.")
 
@@ -81,14 +56,12 @@ def ResetIntegratorFromFlags(simulator: Simulator, scheme: str, max_step_size: f
     """
     if not isinstance(simulator, Simulator):
         raise TypeError(f"Expected a Simulator, got {type(simulator).__name__}.")
+    found = _schemes().get(scheme)
+    if found is None:
+        raise ValueError(f"Unknown integration scheme '{scheme}'. Known are {', '.join(GetIntegrationSchemes())}.")
+    kind: Any = pkgutil.resolve_name(found) if isinstance(found, str) else found
     system, context = simulator.get_system(), simulator.get_mutable_context()
-    integrator: IntegratorBase
-    if scheme in _FIXED_STEP:
-        integrator = _FIXED_STEP[scheme](system, max_step_size, context)
-    else:
-        kind = _ERROR_CONTROLLED.get(scheme) or _of_packages().get(scheme)
-        if kind is None:
-            raise ValueError(f"Unknown integration scheme '{scheme}'. Known are {', '.join(GetIntegrationSchemes())}.")
-        integrator = (pkgutil.resolve_name(kind) if isinstance(kind, str) else kind)(system, context)
-        integrator.set_maximum_step_size(max_step_size)
+    given = (system, max_step_size, context) if kind.takes_step_size else (system, context)
+    integrator = kind(*given)
+    integrator.set_maximum_step_size(max_step_size)
     return simulator.reset_integrator(integrator)

@@ -29,10 +29,9 @@ from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.store import must_repeat
 from merganser.framework.core.declarations.events import most_severe
 from merganser.framework.core.declarations.execution import call_handler
-from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.core.scalars.copying import note_copies
 from merganser.framework.core.values.arguments import checked_number
-from merganser.framework.when_to_compile import OptionalCode, are_usable, want
+from merganser.framework.native.compiler.when_to_compile import OptionalCode, are_usable, want
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -186,9 +185,7 @@ class Simulator(SimulatorSettings):
         """The context that is advanced."""
         return self._context
 
-    def get_mutable_context(self) -> Context:
-        """The context that is advanced, for changing it."""
-        return self._context
+    get_mutable_context = get_context
 
     def has_context(self) -> bool:
         """Whether there is a context; always so."""
@@ -205,9 +202,7 @@ class Simulator(SimulatorSettings):
         """The integrator that advances the continuous state."""
         return self._integrator
 
-    def get_mutable_integrator(self) -> IntegratorBase:
-        """The integrator that advances the continuous state, for changing its settings."""
-        return self._integrator
+    get_mutable_integrator = get_integrator
 
     def reset_integrator(self, integrator: IntegratorBase) -> IntegratorBase:
         """Takes another integrator, made for this simulator's system and context; returns it."""
@@ -298,7 +293,7 @@ class Simulator(SimulatorSettings):
 
     def _initialize(self, with_initialization: bool) -> SimulatorStatus:
         """Carries out the events of the initialization."""
-        has_witnesses = may_have_witnesses(self._system)
+        has_witnesses = self._system._sys_may_have_witnesses()
         self._watch = WitnessWatch(self._system, self._context, self._integrator) if has_witnesses else None
         self.ResetStatistics()
         self._integrator.Initialize()
@@ -410,7 +405,8 @@ class Simulator(SimulatorSettings):
         rest, next_rest, next_look = 0, 1, min(progress.next_update, perf_counter() + _INTERVAL)
         while True:
             if self._target_rate > 0.0:
-                self._wait(due.time)
+                # Sleeps until wall time has caught up with the target real-time rate
+                sleep_until(self._wall_start + (due.time - self._time_start) / self._target_rate)
             time, num_steps, outcome = due.time, due.num_steps, codes.PYTHON_STEP
             if plan is not None:
                 if rest == 0:
@@ -427,7 +423,7 @@ class Simulator(SimulatorSettings):
                 if self._publishes_every_step or self._monitor is not None:
                     self._look(status)
                 due.num_shown = due.num_monitored = due.num_steps
-                if watch is not None and watch.triggered:
+                if watch is not None and watch.has_stopped():
                     watch.end_if_accumulating(status)
             if outcome in _ENDS or status._reason is not _NONE_SO_FAR:
                 return
@@ -503,7 +499,3 @@ class Simulator(SimulatorSettings):
         elif outcome is not None:
             given = f"{type(outcome).__name__} at time {self._time()} s"
             raise TypeError(f"The simulator's monitor must return an EventStatus or None; got {given}.")
-
-    def _wait(self, time: float) -> None:
-        """Sleeps until wall time has caught up with the target real-time rate."""
-        sleep_until(self._wall_start + (time - self._time_start) / self._target_rate)

@@ -46,7 +46,14 @@ def ApplySimulatorConfig(config: SimulatorConfig, simulator: Simulator) -> None:
     """
     if not isinstance(config, SimulatorConfig):
         raise TypeError(f"Expected a SimulatorConfig, got {type(config).__name__}.")
-    _check(config)
+    if not config.max_step_size > 0.0:
+        raise ValueError(f"SimulatorConfig: max_step_size must be positive, got {config.max_step_size}.")
+    if config.use_error_control and not config.accuracy > 0.0:
+        raise ValueError(f"SimulatorConfig: accuracy must be positive, got {config.accuracy}.")
+    if not math.isfinite(config.start_time):
+        raise ValueError(f"SimulatorConfig: start_time must be finite, got {config.start_time}.")
+    if math.isnan(config.target_realtime_rate):
+        raise ValueError("SimulatorConfig: target_realtime_rate must be a number, got nan.")
     integrator = ResetIntegratorFromFlags(simulator, config.integration_scheme, config.max_step_size)
     if integrator.supports_error_estimation():
         integrator.set_fixed_step_mode(not config.use_error_control)
@@ -77,14 +84,3 @@ def ExtractSimulatorConfig(simulator: Simulator) -> SimulatorConfig:
         publish_every_time_step=simulator.get_publish_every_time_step(),
         use_native_plan=simulator.get_use_native_plan(),
     )
-
-
-def _check(config: SimulatorConfig) -> None:
-    if not config.max_step_size > 0.0:
-        raise ValueError(f"SimulatorConfig: max_step_size must be positive, got {config.max_step_size}.")
-    if config.use_error_control and not config.accuracy > 0.0:
-        raise ValueError(f"SimulatorConfig: accuracy must be positive, got {config.accuracy}.")
-    if not math.isfinite(config.start_time):
-        raise ValueError(f"SimulatorConfig: start_time must be finite, got {config.start_time}.")
-    if math.isnan(config.target_realtime_rate):
-        raise ValueError("SimulatorConfig: target_realtime_rate must be a number, got nan.")

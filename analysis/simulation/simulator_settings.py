@@ -70,7 +70,7 @@ class SimulatorSettings(OfSystem):
         Args:
             use: whether they may.
             at_once: from the first step on, even if the compiled loop has to be compiled for it; otherwise as soon as
-                it is compiled (framework/when_to_compile.py). The environment variable MERGANSER_PLAN, which is
+                it is compiled (native/compiler/when_to_compile.py). The environment variable MERGANSER_PLAN, which is
                 "always" or "never", says so for new simulators.
         """
         self._uses_native_plan = bool(use)

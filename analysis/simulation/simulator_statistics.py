@@ -8,7 +8,7 @@ from typing import Any
 
 from merganser.analysis.simulation.simulator import Simulator
 from merganser.framework import LeafContext
-from merganser.framework.core.inside import cache_entries, declared_events
+from merganser.framework.core.inside import declared_events
 
 
 def PrintSimulatorStatistics(simulator: Simulator) -> None:
@@ -31,22 +31,18 @@ def PrintSimulatorStatistics(simulator: Simulator) -> None:
         for name, value in summary.items():
             label = name.removeprefix("integrator_").removeprefix("num_").replace("_", " ")
             print(f"  {label}: {value:g}{' s' if name.endswith(('size_taken', 'time_taken')) else ''}")
-    for line in _calls_in_python(simulator):
-        print(line)
-    print("JSON:")
-    print(json.dumps({name: value if math.isfinite(value) else None for name, value in summary.items()}, indent=2))
-
-
-def _calls_in_python(simulator: Simulator) -> list[str]:
-    """What blocks with compiled code say of what Python has computed of it."""
+    # What blocks with compiled code say of what Python has computed of it
     lines: dict[str, None] = {}
     for context in simulator.get_context().parts():
         if not isinstance(context, LeafContext):
             continue
         leaf: Any = context.system
-        codes = [entry.native for entry in cache_entries(leaf)]
+        codes = [entry.native for entry in leaf._sys_cache_entries]
         for code in [*codes, *(event.native for _, event in declared_events(leaf, context))]:
             describe = getattr(code, "describe_calls", None)
             if describe is not None and (text := describe(context)):
                 lines[f"{leaf.GetSystemPathname()}: {text}."] = None
-    return list(lines)
+    for line in lines:
+        print(line)
+    print("JSON:")
+    print(json.dumps({name: value if math.isfinite(value) else None for name, value in summary.items()}, indent=2))

@@ -66,7 +66,7 @@ def note_end(now: Any, time: float, schedule: EventSchedule, watch: WitnessWatch
         watch: has taken the step; None if nothing is watched.
     """
     due, next_time, must_stop = now.due, now.next_time, now.must_stop
-    if watch is not None and watch.triggered:
+    if watch is not None and watch.has_stopped():
         due = schedule.with_others(due if time >= next_time else 0, watch.triggered_events())
         next_time, must_stop = time, must_stop or watch.is_accumulating()
     # One statement, which signals cannot interrupt: half of it, repeated, would give another end.

@@ -25,20 +25,20 @@ end of the step along its derivative; the end of one step is the start of the ne
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import warnings
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from merganser.analysis.integrators import IntegratorBase
+from merganser.analysis.simulation.held_regions import HeldRegions
 from merganser.analysis.simulation.witness_dips import CurvePoint, lower_bound, lowest_time
 from merganser.framework import Context, LeafContext, System, WitnessFunction
-from merganser.framework.core.declarations.events import EventKind
-from merganser.framework.core.inside import active_witnesses
 
 if TYPE_CHECKING:
     from merganser.analysis.simulation.event_schedule import EventList
@@ -70,6 +70,7 @@ class WatchedWitness:
     """A witness function, and its data in the simulation.
 
     Attributes:
+        watch: whose it is.
         context: of its leaf system.
         witness: the function.
         zero_band: values as small as this count as zero, because it has just triggered.
@@ -80,6 +81,7 @@ class WatchedWitness:
         slope_before: its slope [1/s] when it last triggered an update, before that.
     """
 
+    watch: WitnessWatch
     context: LeafContext
     witness: WitnessFunction
     zero_band: float = 0.0
@@ -91,7 +93,9 @@ class WatchedWitness:
 
     def value(self) -> float:
         """How far it is from its level now."""
-        return self.witness.CalcWitnessValue(self.context) - self.level
+        signal = self.witness.rate_of
+        rate = () if signal is None else (self.watch.held.rate_of(signal, self.context),)
+        return self.witness.CalcWitnessValue(self.context, *rate) - self.level
 
     def has_triggered(self, time: float, value: float) -> bool:
         """Whether it has triggered in this step by `time`, where it has this value."""
@@ -110,7 +114,7 @@ class WatchedWitness:
     def triggers_update(self) -> bool:
         """Whether its event can change the state."""
         declared = self.witness.declared
-        return declared is not None and declared.kind is not EventKind.PUBLISH
+        return declared is not None and declared.kind.changes_state
 
     def accumulation_time(self, scale: float) -> float | None:
         """The time [s] at which its triggers accumulate; None if they do not seem to.
@@ -146,6 +150,7 @@ class WitnessWatch:
         self._known: dict[WitnessFunction, WatchedWitness] = {}
         self._active: list[WatchedWitness] = []
         self._slopes_at_end: tuple[float, np.ndarray, dict[WatchedWitness, float]] | None = None
+        self.held = HeldRegions(self, context)
         self.is_stale = True  # whether other witness functions may have come into effect
         self.triggered: list[WatchedWitness] = []  # those that have triggered where the last step ended
 
@@ -161,12 +166,21 @@ class WitnessWatch:
         for w, (zero_band, times, slope_before) in zip(self._active, kept, strict=True):
             w.zero_band, w.times, w.slope_before = zero_band, times.copy(), slope_before
 
+    def has_stopped(self) -> bool:
+        """Whether the last step ended at a trigger, or could not begin."""
+        return bool(self.triggered) or self.held.chattering is not None
+
     def is_accumulating(self) -> bool:
         """Whether a witness function has triggered that would trigger without end."""
-        return any(watched.accumulation_time(self.scale()) is not None for watched in self.triggered)
+        scale = self.scale()
+        return self.held.chattering is not None or any(w.accumulation_time(scale) is not None for w in self.triggered)
 
     def end_if_accumulating(self, status: SimulatorStatus) -> None:
         """Ends the advance where a witness function would trigger without end."""
+        if self.held.chattering is not None:
+            block, message = self.held.chattering, self.held.describe_chattering()
+            status._stop(status.ReturnReason.kZenoBehavior, self._context.get_time(), block, message)
+            return
         for watched in self.triggered:
             end = watched.accumulation_time(self.scale())
             if end is not None and status.succeeded():
@@ -194,6 +208,20 @@ class WitnessWatch:
             return
         if self.is_stale:
             self._determine_active()
+        if self.held.blocks:
+            try:
+                end = self.held.begin_step(self._active, target, self._integrator.get_maximum_step_size())
+                self._slopes_at_end = None  # functions are those of other regions
+                if self.held.chattering is None:
+                    self._step(time, end)
+                    self.held.end_step()
+            finally:
+                self.held.release()
+        else:
+            self._step(time, target)
+
+    def _step(self, time: float, target: float) -> None:
+        """Takes the step of `step_towards`."""
         integrator, watched = self._integrator, self._active
         if not watched:
             integrator._step_towards(time, target)
@@ -234,9 +262,9 @@ class WitnessWatch:
 
     def _determine_active(self) -> None:
         self._active = []
-        for context, witness in active_witnesses(self._system, self._context):
+        for context, witness in self._system._sys_active_witnesses(self._context):
             if witness not in self._known:
-                self._known[witness] = WatchedWitness(context, witness)
+                self._known[witness] = WatchedWitness(self, context, witness)
             self._active.append(self._known[witness])
         self._slopes_at_end = None
         self.is_stale = False
@@ -380,41 +408,50 @@ class WitnessWatch:
         The context comes back as it was, and what was current before and was not computed next to it is so again.
 
         Args:
-            watched: the functions.
             values: what they are now.
             shift: how far to go along the derivatives [s].
 
         Returns:
             By function; nan where it cannot be evaluated, which is no error, since the simulation may never come there.
         """
-        store, down, x = self._context.store, self._context.layout.down, self._x
+        slopes = dict.fromkeys(watched, math.nan)
         time = self._time()
         shift = (time + shift) - time
-        slopes = dict.fromkeys(watched, math.nan)
-        if shift == 0.0:  # less than time can resolve
-            return slopes
-        x_here = np.array(x)
+        with self.next_to(shift) as is_possible:
+            with contextlib.suppress(Exception):
+                self.held.margins.update()
+            for w, value in zip(watched, values, strict=True) if is_possible else ():
+                with contextlib.suppress(Exception):
+                    slopes[w] = (w.value() - value) / shift
+        return slopes
+
+    @contextlib.contextmanager
+    def next_to(self, shift: float) -> Iterator[bool]:
+        """Puts the context further on along its derivatives by `shift` [s]; then it is as it was before.
+
+        Gives whether it could: not by less than time can resolve, or where there are no derivatives.
+        """
+        store, down, x, time = self._context.store, self._context.layout.down, self._x, self._time()
+        x_here, moved = np.array(x), down["time"] | down["xc"]
         try:
             step = shift * self._system.EvalTimeDerivatives(self._context).get_vector().value()
         except Exception:
-            return slopes
-        moved, before = down["time"] | down["xc"], store.invalid
+            shift = 0.0
+        if time + shift == time:
+            yield False
+            return
+        before = store.invalid
         try:
             store.invalid |= moved
             store.flat[0] = time + shift
             x += step
-            for w, value in zip(watched, values, strict=True):
-                try:
-                    slopes[w] = (w.value() - value) / shift
-                except Exception:
-                    continue
+            yield True
         finally:
             moved |= down["time"] | down["xc"]  # what was computed may have been seen to depend on more
             computed = (before | moved) & ~store.invalid
             store.invalid = (before & ~computed) | (computed & moved)
             store.flat[0] = time
             x[:] = x_here
-        return slopes
 
     # ------------------------------------------------------------------ isolation
 
@@ -483,6 +520,7 @@ class WitnessWatch:
         return _RESOLUTION * max(abs(times[-1]), abs(times[0]), times[-1] - times[0])
 
     def _values(self) -> list[float]:
+        self.held.margins.update()
         return [w.value() for w in self._active]
 
     def _go_to(self, time: float) -> None:

@@ -24,12 +24,21 @@ from numpy.typing import NDArray
 from merganser.analysis.system_dynamics import SystemDynamics
 from merganser.analysis.trajectory_optimization.multiple_shooting import MultipleShooting
 from merganser.framework import Context, InputPortSelection, System
-from merganser.framework.optimization import Binding, Constraint, MathematicalProgram, MathematicalProgramResult
+from merganser.framework.optimization import (
+    Binding,
+    Constraint,
+    InteriorPointSolver,
+    MathematicalProgram,
+    MathematicalProgramResult,
+)
 from merganser.framework.optimization.arrays import objects
 from merganser.framework.optimization.evaluators.closed_form import StackedEvaluator
+from merganser.framework.optimization.programs.parsing import parsed_cost
+from merganser.framework.symbolic import MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial
 
 Array = NDArray[np.float64]
+_FIRST_WEIGHT = 1e-3  # of the barrier: motions of an acrobot end at better optima than from larger ones
 
 
 class DirectCollocationConstraint(StackedEvaluator, Constraint):
@@ -53,7 +62,17 @@ class DirectCollocationConstraint(StackedEvaluator, Constraint):
         input_port_index: Any = InputPortSelection.kUseFirstInputIfItExists,
         assume_non_continuous_states_are_fixed: bool = False,
     ) -> None:
-        _require_continuous(system, context, assume_non_continuous_states_are_fixed)
+        system.ValidateContext(context)
+        where = f"DirectCollocation: system '{system.GetSystemPathname()}'"
+        if not context.num_continuous_states():
+            raise RuntimeError(f"{where} has no continuous state; for discrete systems there is DirectTranscription.")
+        num_discrete, num_abstract = context.num_discrete_state_groups(), context.num_abstract_states()
+        if (num_discrete or num_abstract) and not assume_non_continuous_states_are_fixed:
+            raise RuntimeError(
+                f"{where} has {num_discrete} groups of discrete and {num_abstract} abstract states beside its "
+                "continuous one. If the dynamics do not depend on them, pass "
+                "assume_non_continuous_states_are_fixed=True."
+            )
         self._dynamics = SystemDynamics(system, context, input_port_index, "DirectCollocation")
         n, m = self._dynamics.num_states, self._dynamics.num_inputs
         Constraint.__init__(self, 1 + 2 * (n + m), np.zeros(n), np.zeros(n))
@@ -73,13 +92,14 @@ class DirectCollocationConstraint(StackedEvaluator, Constraint):
     def _stack_key(self) -> Any:
         return self._dynamics
 
+    def _has_curvature(self) -> bool:
+        return self._dynamics.are_fast()
+
     def _stacked(self, x: Array) -> tuple[Array, Array]:
         n, m, count = self._dynamics.num_states, self._dynamics.num_inputs, len(x)
-        h, x_0, x_1, u_0, u_1 = np.split(x, [1, 1 + n, 1 + 2 * n, 1 + 2 * n + m], axis=1)
-        ends = np.vstack([np.hstack([x_0, u_0]), np.hstack([x_1, u_1])])
-        (f_0, f_1), (A_0, A_1), (B_0, B_1) = (np.split(part, 2) for part in self._dynamics.at(ends))
-        x_c = 0.5 * (x_0 + x_1) + h / 8.0 * (f_0 - f_1)  # (1)
-        f_c, A_c, B_c = self._dynamics.at(np.hstack([x_c, 0.5 * (u_0 + u_1)]))
+        (h, x_0, x_1, _, _), (f_0, f_1), ends, middle = self._points(x)
+        (A_0, A_1), (B_0, B_1) = (np.split(part, 2) for part in self._dynamics.at(ends)[1:])
+        f_c, A_c, B_c = self._dynamics.at(middle)
         slope = 1.5 * (x_1 - x_0) / h
         J, step, eye = np.empty((count, n, 1 + 2 * (n + m))), h[..., np.newaxis], np.eye(n)
         forward, backward = 0.25 * eye + step / 8.0 * A_c, 0.25 * eye - step / 8.0 * A_c
@@ -90,6 +110,42 @@ class DirectCollocationConstraint(StackedEvaluator, Constraint):
         by_u_0[:] = -0.5 * B_c - forward @ B_0
         by_u_1[:] = -0.5 * B_c - backward @ B_1
         return slope - 0.25 * (f_0 + f_1) - f_c, J  # (2), (3)
+
+    def _points(self, x: Array) -> tuple[list[Array], list[Array], Array, Array]:
+        """The variables, f_0 and f_1, and the points [x; u] at the ends and midway."""
+        n, m = self._dynamics.num_states, self._dynamics.num_inputs
+        h, x_0, x_1, u_0, u_1 = parts = np.split(x, [1, 1 + n, 1 + 2 * n, 1 + 2 * n + m], axis=1)
+        ends = np.vstack([np.hstack([x_0, u_0]), np.hstack([x_1, u_1])])
+        f_0, f_1 = rates = np.split(self._dynamics.at(ends)[0], 2)
+        x_c = 0.5 * (x_0 + x_1) + h / 8.0 * (f_0 - f_1)  # (1)
+        return parts, rates, ends, np.hstack([x_c, 0.5 * (u_0 + u_1)])
+
+    def _curvature(self, x: Array, weights: Array) -> Array:
+        """That of weights . (3): of f at the three points, and of products with h in (1) and (2)."""
+        n, m, count = self._dynamics.num_states, self._dynamics.num_inputs, len(x)
+        (h, x_0, x_1, _, _), (f_0, f_1), ends, middle = self._points(x)
+        (A_0, A_1), (B_0, B_1) = (np.split(part, 2) for part in self._dynamics.at(ends)[1:])
+        of_x_c = -(weights[:, np.newaxis] @ self._dynamics.at(middle)[1])[:, 0] * h / 8.0  # h / 8 d(3)/dx_c
+        of_ends = np.vstack([of_x_c - 0.25 * weights, -of_x_c - 0.25 * weights])
+        H_0, H_1 = np.split(self._dynamics.curvature(ends, of_ends), 2)
+        size = 1 + 2 * (n + m)
+        at_0, at_1 = np.r_[1 : 1 + n, 1 + 2 * n : 1 + 2 * n + m], np.r_[1 + n : 1 + 2 * n, 1 + 2 * n + m : size]
+        H, by_x = np.zeros((count, size, size)), np.zeros((count, n + m, size))  # of [x_c; u_c]
+        H[:, at_0[:, np.newaxis], at_0], H[:, at_1[:, np.newaxis], at_1] = H_0, H_1
+        df = np.zeros((count, n, size))  # of f_0 - f_1
+        df[..., at_0], df[..., at_1] = np.concatenate([A_0, B_0], axis=2), -np.concatenate([A_1, B_1], axis=2)
+        by_x[:, :n] = h[..., np.newaxis] / 8.0 * df
+        by_x[:, :n, 0] = (f_0 - f_1) / 8.0
+        for at in (at_0, at_1):
+            by_x[:, np.arange(n + m), at] += 0.5
+        H += by_x.swapaxes(1, 2) @ self._dynamics.curvature(middle, -weights) @ by_x
+        by_h = (of_x_c / h)[:, np.newaxis] @ df
+        by_h[:, 0, at_0[:n]] += 1.5 * weights / h**2
+        by_h[:, 0, at_1[:n]] -= 1.5 * weights / h**2
+        H[:, :1] += by_h
+        H[:, :, :1] += by_h.swapaxes(1, 2)
+        H[:, 0, 0] += 3.0 * (weights * (x_1 - x_0)).sum(axis=1) / h[:, 0] ** 3
+        return H
 
 
 def AddDirectCollocationConstraint(
@@ -154,8 +210,10 @@ class DirectCollocation(MultipleShooting):
         self._constraint = DirectCollocationConstraint(
             system, context, input_port_index, assume_non_continuous_states_are_fixed
         )
+        self._steps_beside = objects(MakeVectorContinuousVariable(2, "h"))  # placeholders
         sizes = self._constraint.num_states(), self._constraint.num_inputs()
         super().__init__(*sizes, num_time_samples, (minimum_time_step, maximum_time_step), prog)
+        self._prog.SetSolverOption(InteriorPointSolver.id(), "mu_init", _FIRST_WEIGHT)
         for k in range(num_time_samples - 1):
             parts = self.time_step(k), self.state(k), self.state(k + 1), self.input(k), self.input(k + 1)
             of_segment = copy.copy(self._constraint)  # with the same dynamics
@@ -164,10 +222,16 @@ class DirectCollocation(MultipleShooting):
 
     def _add_running_cost(self, g: Any) -> None:
         """By the trapezoidal rule."""
-        last = self._num_samples - 1
+        last, (before, after) = self._num_samples - 1, self._steps_beside
+        half = 0.5 * g
+        parsed = [] if self._has_time(half) else [parsed_cost(half * before), parsed_cost(half * (before + after))]
         for k in range(last + 1):
             steps = self._h[max(k - 1, 0) : min(k + 1, last)]
-            self._prog.AddCost(self._substituted(g, k) * 0.5 * sum(steps[1:], 1.0 * steps[0]))
+            if parsed:
+                beside = list(zip(self._steps_beside, steps))
+                self._prog.AddCost(self._bound_at(parsed[len(steps) - 1], k, beside))
+            else:
+                self._prog.AddCost(self._substituted(half, k) * sum(steps[1:], 1.0 * steps[0]))
 
     def ReconstructInputTrajectory(self, result: MathematicalProgramResult) -> PiecewisePolynomial:
         """The input, linear between the break points.
@@ -184,16 +248,3 @@ class DirectCollocation(MultipleShooting):
         states = self.GetStateSamples(result)
         rates, _, _ = self._constraint.dynamics().at(np.vstack([states, self.GetInputSamples(result)]).T)
         return PiecewisePolynomial.CubicHermite(self.GetSampleTimes(result).tolist(), states, rates.T)
-
-
-def _require_continuous(system: System, context: Context, are_others_fixed: bool) -> None:
-    system.ValidateContext(context)
-    where = f"DirectCollocation: system '{system.GetSystemPathname()}'"
-    if not context.num_continuous_states():
-        raise RuntimeError(f"{where} has no continuous state; for discrete systems there is DirectTranscription.")
-    if not (are_others_fixed or (not context.num_discrete_state_groups() and not context.num_abstract_states())):
-        raise RuntimeError(
-            f"{where} has {context.num_discrete_state_groups()} groups of discrete and {context.num_abstract_states()} "
-            "abstract states beside its continuous one. If the dynamics do not depend on them, pass "
-            "assume_non_continuous_states_are_fixed=True."
-        )

@@ -43,6 +43,9 @@ class _TranscriptionConstraint(StackedEvaluator, Constraint):
     def _stack_key(self) -> Any:
         return self._dynamics
 
+    def _has_curvature(self) -> bool:
+        return self._dynamics.are_fast()
+
     def _stacked(self, x: Array) -> tuple[Array, Array]:
         n, m = self._dynamics.num_states, self._dynamics.num_inputs
         u_0, x_0, x_1 = np.split(x, [m, m + n], axis=1)
@@ -95,19 +98,16 @@ class DirectTranscription(MultipleShooting):
             fixed_time_step, input_port_index = None, fixed_time_step  # the constructor for discrete systems
         index = InputPortSelection.kUseFirstInputIfItExists if input_port_index is None else input_port_index
         period = _period(system, context)
-        _require_time_step(system, period, fixed_time_step)
+        where = f"DirectTranscription: system '{system.GetSystemPathname()}'"
+        if period == 0.0 and fixed_time_step is None:
+            raise RuntimeError(f"{where} is continuous: pass DirectTranscription.TimeStep(h) for its time steps.")
+        if period > 0.0 and fixed_time_step is not None:
+            raise ValueError(f"{where} is discrete with period {period} s: it takes no time step.")
         self._dynamics = dynamics = SystemDynamics(system, context, index, "DirectTranscription")
         step = None if fixed_time_step is None else fixed_time_step.value
         super().__init__(dynamics.num_states, dynamics.num_inputs, num_time_samples, period if step is None else step)
-        self._add_dynamics(_TranscriptionConstraint(dynamics, step), isinstance(system, AffineSystem))
-        if dynamics.num_inputs:
-            last, before = self.input(num_time_samples - 1), self.input(num_time_samples - 2)
-            eye = np.eye(dynamics.num_inputs)
-            self._prog.AddLinearEqualityConstraint(
-                np.hstack([eye, -eye]), np.zeros(dynamics.num_inputs), np.concatenate([before, last])
-            )
-
-    def _add_dynamics(self, constraint: _TranscriptionConstraint, is_affine: bool) -> None:
+        constraint = _TranscriptionConstraint(dynamics, step)
+        is_affine = isinstance(system, AffineSystem)
         value, jacobian = np.zeros(0), np.zeros((0, 0))
         if is_affine:
             value, jacobian = constraint.at_zero()
@@ -117,6 +117,12 @@ class DirectTranscription(MultipleShooting):
                 self._prog.AddLinearEqualityConstraint(jacobian, -value, variables)
             else:
                 self._prog.AddConstraint(constraint, variables)
+        if dynamics.num_inputs:
+            last, before = self.input(num_time_samples - 1), self.input(num_time_samples - 2)
+            eye = np.eye(dynamics.num_inputs)
+            self._prog.AddLinearEqualityConstraint(
+                np.hstack([eye, -eye]), np.zeros(dynamics.num_inputs), np.concatenate([before, last])
+            )
 
     def _add_running_cost(self, g: Any) -> None:
         """The sum of h g over all time steps."""
@@ -150,11 +156,3 @@ def _period(system: System, context: Context) -> float:
     if timing is None:
         raise RuntimeError(f"{where} must have discrete updates of exactly one period.")
     return float(timing.period_sec())
-
-
-def _require_time_step(system: System, period: float, given: Any) -> None:
-    where = f"DirectTranscription: system '{system.GetSystemPathname()}'"
-    if period == 0.0 and given is None:
-        raise RuntimeError(f"{where} is continuous: pass DirectTranscription.TimeStep(h) for its time steps.")
-    if period > 0.0 and given is not None:
-        raise ValueError(f"{where} is discrete with period {period} s: it takes no time step.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from merganser.framework.common.keywords import also_named
 from merganser.framework.optimization import Binding, Constraint, MathematicalProgram, MathematicalProgramResult
 from merganser.framework.optimization.arrays import objects
+from merganser.framework.optimization.programs.parsing import parsed_formulas
 from merganser.framework.symbolic import Expression, Formula, MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial, Trajectory
 
@@ -152,11 +154,11 @@ class MultipleShooting:
             ]
             return bindings
         formulas = [f] if isinstance(f, Formula) else np.ravel(np.asarray(f, dtype=object)).tolist()
-        bindings = []
-        for k in range(self._num_samples):
-            made = [self._substituted(each, k) for each in formulas]
-            bindings.append(self._prog.AddConstraint(made[0] if len(made) == 1 else np.array(made, dtype=object)))
-        return bindings
+        if not any(self._has_time(each) for each in formulas):
+            parsed = parsed_formulas(formulas)
+            return [self._prog.AddConstraint(self._bound_at(parsed, k)) for k in range(self._num_samples)]
+        made = [[self._substituted(each, k) for each in formulas] for k in range(self._num_samples)]
+        return [self._prog.AddConstraint(each[0] if len(each) == 1 else np.array(each, dtype=object)) for each in made]
 
     def AddEqualTimeIntervalsConstraints(self) -> list[Binding]:
         """Makes all time steps equal.
@@ -282,6 +284,24 @@ class MultipleShooting:
         """An expression or formula with the variables of a break point in the place of placeholders."""
         return e.Substitute(self._at(index)) if isinstance(e, (Expression, Formula)) else e
 
+    def _has_time(self, e: Any) -> bool:
+        """Whether a formula or expression depends on the time, and so on all time steps before."""
+        return not isinstance(e, (Expression, Formula)) or self._time[0] in _variables_of(e)
+
+    def _bound_at(self, binding: Binding, index: int, more: Sequence[tuple[Any, Any]] = ()) -> Binding:
+        """A copy of a binding, with the variables of a break point in the place of placeholders.
+
+        Args:
+            binding: of placeholders and other variables.
+            index: of the break point.
+            more: other placeholders, and what comes in their place.
+        """
+        groups = (self._state, self._x), (self._input, self._u), *self._sequential.values()
+        found = {p.get_id(): v for placeholders, values in groups for p, v in zip(placeholders, values[index])}
+        found |= {placeholder.get_id(): variable for placeholder, variable in more}
+        evaluator = copy.copy(binding.evaluator())
+        return Binding(evaluator, [found.get(v.get_id(), v) for v in binding.variables()])
+
     def _at(self, index: int) -> dict[Any, Any]:
         """The variables that replace each placeholder at a break point."""
         time = sum(self._h[1:index], Expression(self._h[0])) if self._are_steps_free and index else Expression(0.0)
@@ -355,6 +375,10 @@ def _single(e: Any, caller: str) -> Any:
             raise ValueError(f"{caller}(): expected one expression, got an array of shape {item.shape}.")
         item = item.ravel()[0]
     return Expression(item)
+
+
+def _variables_of(e: Expression | Formula) -> Any:
+    return e.GetFreeVariables() if isinstance(e, Formula) else e.GetVariables()
 
 
 def _solution(result: MathematicalProgramResult, variables: Objects) -> Array:

@@ -20,7 +20,7 @@ from public_names import ROOT
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-PACKAGES = ("framework", "geometry", "analysis", "multibody")
+PACKAGES = ("framework", "geometry", "analysis", "multibody", "examples/plants")
 _PLACE = re.compile(r"^\[([^\]]+)\]\((\S+/README\.md)#(\S+)\)<!-- include(, run)? -->$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)\)")
 _MENTION = re.compile(r"`((?:[\w./]+/)?README\.md)`")

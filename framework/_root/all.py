@@ -13,6 +13,7 @@ if _TYPE_CHECKING:
     from merganser.analysis import *  # noqa: F403
     from merganser.analysis.controllers import *  # noqa: F403
     from merganser.analysis.estimators import *  # noqa: F403
+    from merganser.analysis.frequency import *  # noqa: F403
     from merganser.analysis.trajectory_optimization import *  # noqa: F403
     from merganser.examples import *  # noqa: F403
     from merganser.framework import *  # noqa: F403

@@ -18,7 +18,7 @@ TIME_STEP = 0.001  # of discrete plants [s]
 
 def operations_of_blocks() -> None:
     """operations of blocks"""
-    from merganser.framework.core.inside import cache_entries, declared_events
+    from merganser.framework.core.inside import declared_events
     from merganser.framework.native.operations.operations import OPERATIONS, address_of
 
     for name in OPERATIONS:
@@ -26,7 +26,7 @@ def operations_of_blocks() -> None:
     for block in blocks():
         context = block.CreateDefaultContext()
         events = (event for _, event in declared_events(block, context))
-        parts: list[Any] = [*cache_entries(block), *events]
+        parts: list[Any] = [*block._sys_cache_entries, *events]
         for part in parts:
             code = part.native and part.native.resolve(context)
             if code is not None:
@@ -218,7 +218,7 @@ def gradients() -> None:
     import numpy as np
 
     from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
-    from merganser.framework.when_to_compile import missing
+    from merganser.framework.native.compiler.when_to_compile import missing
     from merganser.multibody.plant import MultibodyPlant
     from merganser.multibody.tree import MultibodyForces_, RevoluteJoint, RevoluteSpring, SpatialInertia
 
@@ -257,7 +257,7 @@ def derive_dynamics(plant: Any) -> None:
 def gradients_of_contact() -> None:
     """derivatives of contact"""
     from merganser.framework.autodiff import ExtractValue, InitializeAutoDiff
-    from merganser.framework.when_to_compile import missing
+    from merganser.framework.native.compiler.when_to_compile import missing
     from merganser.geometry import Box
 
     diagram = scene_of_two(Box(0.1, 0.1, 0.1), "sap", TIME_STEP)
@@ -568,15 +568,20 @@ def worlds() -> None:
 
 
 def nonlinear_program() -> None:
-    """nonlinear programs by the interior-point method"""
-    from merganser.framework.optimization import InteriorPointSolver, MathematicalProgram
+    """nonlinear programs, and postures"""
+    from merganser.framework.math import RotationMatrix
+    from merganser.framework.optimization import InteriorPointSolver, SlsqpSolver
+    from merganser.multibody.inverse_kinematics import InverseKinematics
+    from merganser.multibody.plant import MultibodyPlant
 
-    program = MathematicalProgram()
-    x = program.NewContinuousVariables(3)
-    program.AddCost((x[0] - 1.0) ** 4 + (x[1] + x[2]) ** 2)
-    program.AddConstraint(x[0] * x[1] + x[2] >= 0.5)
-    program.AddConstraint(x[0] ** 2 + x[2] ** 2 == 1.0)
-    InteriorPointSolver().Solve(program, [1.0, 0.0, 0.5], None)
+    plant = MultibodyPlant(0.0)
+    add_arm(plant, limit=3.0)
+    problem = InverseKinematics(plant)
+    turned, hand = RotationMatrix.MakeYRotation(0.5), plant.GetFrameByName("lower")
+    problem.AddOrientationConstraint(plant.world_frame(), turned, hand, RotationMatrix(), 0.1)
+    problem.prog().AddCost((problem.q()[0] - 1.0) ** 4)
+    for solver in (SlsqpSolver(), InteriorPointSolver()):
+        solver.Solve(problem.prog(), [0.3, 0.1])
 
 
 def slopes() -> None:

@@ -45,7 +45,7 @@ def print_model_info(path: str, fix_base: bool = False) -> None:
         console = Console(width=_WIDTH_OF_FILES)
     names = ", ".join(f"'{plant.GetModelInstanceName(instance)}'" for instance in instances)
     console.print(f"model{'s' if len(instances) > 1 else ''} {names}", markup=False, highlight=False)
-    for title, columns, rows in (_bodies(plant), _joints(plant), _actuators(plant)):
+    for title, columns, rows in (_bodies(plant), _joints(plant), _tendons(plant), _actuators(plant)):
         if rows:
             console.print(_table(title, columns, rows))
     lines = [
@@ -127,11 +127,32 @@ def _actuators(plant: MultibodyPlant) -> _Rows:
     for actuator in (plant.get_joint_actuator(index) for index in plant.GetJointActuatorIndices()):
         gains = actuator.get_controller_gains() if actuator.has_controller() else None
         rows.append((
-            actuator.name(), actuator.joint().name(), f"{actuator.effort_limit():.4g}",
+            actuator.name(), _driven(actuator), f"{actuator.effort_limit():.4g}",
             f"{actuator.default_rotor_inertia():.4g}", f"{actuator.default_gear_ratio():.4g}",
             *(("", "") if gains is None else (f"{gains.p:.4g}", f"{gains.d:.4g}")),
         ))  # fmt: skip
-    return "Actuators", ("actuator", "joint", "effort limit", "rotor inertia", "gear ratio", "p", "d"), rows
+    return "Actuators", ("actuator", "drives", "effort limit", "rotor inertia", "gear ratio", "p", "d"), rows
+
+
+def _driven(actuator: Any) -> str:
+    """The joint or tendon that an actuator drives, and how if it is no plain force."""
+    transmission, law = actuator.transmission(), actuator.law()
+    name: str = actuator.joint().name() if transmission is None else transmission.name()
+    if law is None:
+        return name
+    return f"{name} ({'muscle' if law.muscle is not None else law.dynamics if law.has_activation() else 'law'})"
+
+
+def _tendons(plant: MultibodyPlant) -> _Rows:
+    rows: list[Sequence[str]] = []
+    for tendon in map(plant.get_transmission, range(plant.num_transmissions())):
+        lower, upper = tendon.limits()
+        has_limits = math.isfinite(lower) or math.isfinite(upper)
+        rows.append((
+            tendon.name(), tendon.kind().name, f"{tendon.stiffness():.4g}", f"{tendon.damping():.4g}",
+            f"{lower:.4g} to {upper:.4g}" if has_limits else "",
+        ))  # fmt: skip
+    return "Tendons and other transmissions", ("name", "kind", "stiffness", "damping", "limits"), rows
 
 
 def _others(plant: MultibodyPlant, inspector: Any) -> list[str]:

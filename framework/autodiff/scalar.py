@@ -9,16 +9,14 @@ from typing import Any, NoReturn, overload
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.math._ieee import ELEMENTARY, divide, power
+from merganser.framework.math.elementary import ELEMENTARY, OF_FLOATS, divide, power
 
 _NUMBER = (float, int, np.floating, np.integer)
 NO_DERIVATIVES = np.zeros(0)
 NO_DERIVATIVES.setflags(write=False)
 
-_sin, _cos, _tan = ELEMENTARY["sin"], ELEMENTARY["cos"], ELEMENTARY["tan"]
-_asin, _acos, _atan = ELEMENTARY["asin"], ELEMENTARY["acos"], ELEMENTARY["atan"]
-_sinh, _cosh, _tanh = ELEMENTARY["sinh"], ELEMENTARY["cosh"], ELEMENTARY["tanh"]
-_exp, _log, _sqrt = ELEMENTARY["exp"], ELEMENTARY["log"], ELEMENTARY["sqrt"]
+_log = ELEMENTARY["log"].value
+_new: Any = object.__new__
 
 
 def _chained(a: float, da: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -48,6 +46,29 @@ def _refuse_sizes(first: int, second: int) -> NoReturn:
         f"AutoDiffXd: one operand has {first} derivatives and the other {second}. Differentiate both by the same "
         "variables (InitializeAutoDiffTuple), or make one a constant without derivatives."
     )
+
+
+def _comparison(relation: Callable[[float, float], bool]) -> Any:
+    def method(self: Any, other: Any) -> bool:
+        if isinstance(other, AutoDiffXd):
+            return relation(self._value, other._value)
+        return relation(self._value, float(other)) if isinstance(other, _NUMBER) else NotImplemented
+
+    return method
+
+
+def _function(name: str) -> Callable[[Any], AutoDiffXd]:
+    """The method for an elementary function f: f(x) and f'(x) dx."""
+    of_number, slope = ELEMENTARY[name].value, ELEMENTARY[name].slope
+
+    def method(self: Any) -> AutoDiffXd:
+        x = self._value
+        result = _new(AutoDiffXd)
+        result._value = y = of_number(x)
+        result._derivatives = _chained(slope(OF_FLOATS, x, y), self._derivatives)
+        return result
+
+    return method
 
 
 class AutoDiffXd:
@@ -222,59 +243,17 @@ class AutoDiffXd:
 
     # Comparisons, of values.
 
-    def __lt__(self, other: Any) -> bool:
-        return self._compared(other, float.__lt__)
-
-    def __le__(self, other: Any) -> bool:
-        return self._compared(other, float.__le__)
-
-    def __gt__(self, other: Any) -> bool:
-        return self._compared(other, float.__gt__)
-
-    def __ge__(self, other: Any) -> bool:
-        return self._compared(other, float.__ge__)
-
-    def __eq__(self, other: object) -> bool:
-        return self._compared(other, float.__eq__)
-
-    def __ne__(self, other: object) -> bool:
-        return self._compared(other, float.__ne__)
-
-    def _compared(self, other: Any, relation: Callable[[float, float], bool]) -> bool:
-        if isinstance(other, AutoDiffXd):
-            return relation(self._value, other._value)
-        return relation(self._value, float(other)) if isinstance(other, _NUMBER) else NotImplemented
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, (float.__lt__, float.__le__, float.__gt__, float.__ge__))
+    __eq__, __ne__ = map(_comparison, (float.__eq__, float.__ne__))
 
     def __bool__(self) -> bool:
         return self._value != 0.0
 
     # Functions, under the names that numpy looks for in arrays of objects.
 
-    def _chain(self, value: float, slope: float) -> AutoDiffXd:
-        """f(x), given f(x) and f'(x)."""
-        return self._make(value, _chained(slope, self._derivatives))
-
-    def sin(self) -> AutoDiffXd:
-        return self._chain(_sin(self._value), _cos(self._value))
-
-    def cos(self) -> AutoDiffXd:
-        return self._chain(_cos(self._value), -_sin(self._value))
-
-    def tan(self) -> AutoDiffXd:
-        t = _tan(self._value)
-        return self._chain(t, 1.0 + t * t)
-
-    def arcsin(self) -> AutoDiffXd:
-        x = self._value
-        return self._chain(_asin(x), divide(1.0, _sqrt(1.0 - x * x)))
-
-    def arccos(self) -> AutoDiffXd:
-        x = self._value
-        return self._chain(_acos(x), divide(-1.0, _sqrt(1.0 - x * x)))
-
-    def arctan(self) -> AutoDiffXd:
-        x = self._value
-        return self._chain(_atan(x), 1.0 / (1.0 + x * x))
+    sin, cos, tan, arcsin, arccos, arctan, sinh, cosh, tanh, exp, log, sqrt = map(
+        _function, ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "sqrt")
+    )
 
     def arctan2(self, x: Any) -> AutoDiffXd:
         """Angle of the point (x, y), y being this scalar, in (-pi, pi] [rad]."""
@@ -284,27 +263,6 @@ class AutoDiffXd:
         square = x_value * x_value + y_value * y_value
         slopes = divide(x_value, square), divide(-y_value, square)
         return self._make(math.atan2(y_value, x_value), _mixed(slopes[0], self._derivatives, slopes[1], x._derivatives))
-
-    def sinh(self) -> AutoDiffXd:
-        return self._chain(_sinh(self._value), _cosh(self._value))
-
-    def cosh(self) -> AutoDiffXd:
-        return self._chain(_cosh(self._value), _sinh(self._value))
-
-    def tanh(self) -> AutoDiffXd:
-        t = _tanh(self._value)
-        return self._chain(t, 1.0 - t * t)
-
-    def exp(self) -> AutoDiffXd:
-        e = _exp(self._value)
-        return self._chain(e, e)
-
-    def log(self) -> AutoDiffXd:
-        return self._chain(_log(self._value), divide(1.0, self._value))
-
-    def sqrt(self) -> AutoDiffXd:
-        root = _sqrt(self._value)
-        return self._chain(root, divide(0.5, root))
 
     def pow(self, exponent: Any) -> AutoDiffXd:
         """This scalar to the power of `exponent`."""

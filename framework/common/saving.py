@@ -72,7 +72,13 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
 
 def _place_beside(target: Path) -> Path:
     """A name that no other process has, beside a file; what dead ones have left under such names is removed."""
-    _remove_leftovers(target)
+    # Removes files that processes of this machine had begun to write in place of a file before they ended
+    name = re.compile(rf"{re.escape(target.name)}\.{_host()}-(\d+)-[0-9a-f]{{12}}\.part")
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(target.parent):
+            found = name.fullmatch(entry.name) if entry.name.endswith(".part") else None
+            if found is not None and not _is_running(int(found.group(1))):
+                shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else os.unlink(entry.path)
     return target.with_name(f"{target.name}.{_host()}-{os.getpid()}-{os.urandom(6).hex()}.part")
 
 
@@ -81,16 +87,6 @@ def _host() -> str:
     import socket
 
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Removes files that processes of this machine had begun to write in place of a file before they ended."""
-    name = re.compile(rf"{re.escape(target.name)}\.{_host()}-(\d+)-[0-9a-f]{{12}}\.part")
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(target.parent):
-            found = name.fullmatch(entry.name) if entry.name.endswith(".part") else None
-            if found is not None and not _is_running(int(found.group(1))):
-                shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else os.unlink(entry.path)
 
 
 def _is_running(process: int) -> bool:

@@ -1,9 +1,19 @@
 """What the packages around core may use of it beside its public classes; no part of the API of users.
 
-What is read in inner loops is a plain attribute, documented with its class: of a Context `system`, `layout`, `store`,
+What is read as it stands is a plain attribute, documented with its class: of a Context `system`, `layout`, `store`,
 `parent`, `sources`, `slots` and `derivative_slots`, and all of `Store`, `CacheSlot`, `CacheEntry`, `SystemLayout` and
-`RootLayout`. What concerns a System is a function here, since a System has no attribute that a derived class of a user
-could overwrite by accident.
+`RootLayout`; of a System what begins with `_sys_`, so that no derived class of a user overwrites it by accident:
+
+    _sys_cache_entries                            of a leaf system: outputs, derivatives, and entries declared as such
+    _sys_linearized_dynamics(context, port)       the time derivatives in closed form, with slopes; or None
+    _sys_may_have_witnesses()                     whether there are witness functions in any state
+    _sys_active_witnesses(context)                those of the present state, with the contexts of their leaves
+    _sys_new_port_name(name, ports, letter, kind) the name of the next port
+    _sys_breaks                                   of a leaf system: a function of the times [s], in any order, where
+                                                  its outputs or their derivatives jump; integrators end a step there;
+                                                  it returns the same object as long as they are the same
+
+The functions below do more than read an attribute.
 """
 
 from __future__ import annotations
@@ -12,16 +22,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from merganser.framework.common.indices import DependencyTicket, UseDefaultName
+    from merganser.framework.common.indices import DependencyTicket
     from merganser.framework.core.context.context import Context
     from merganser.framework.core.context.leaf_context import LeafContext
     from merganser.framework.core.context.native_code import ContextualCode, NativeCode
     from merganser.framework.core.context.store import CacheSlot
     from merganser.framework.core.declarations.cache import CacheEntry
-    from merganser.framework.core.declarations.events import Arrivals, DeclaredEvent, Demand, EventKind, TriggerType
+    from merganser.framework.core.declarations.events import Arrivals, DeclaredEvent, Demand, Event, TriggerType
     from merganser.framework.core.declarations.native_function import NativeFunction
     from merganser.framework.core.declarations.ports import InputPort, OutputPort
-    from merganser.framework.core.declarations.witness import ActiveWitness
     from merganser.framework.core.system.leaf_system import LeafSystem
     from merganser.framework.core.system.system import System
     from merganser.framework.core.values.values import BasicVector
@@ -51,33 +60,10 @@ def input_ports(system: System) -> Sequence[InputPort]:
     return system._sys_input_ports
 
 
-def next_output_name(system: System, name: str | UseDefaultName) -> str:
-    """The name that the next output port of a system gets.
-
-    Args:
-        system: any system.
-        name: the name asked for; kUseDefaultName for a letter and a number.
-
-    Raises:
-        ValueError: it is empty, or there is an output port of that name.
-    """
-    return system._new_port_name(name, system._sys_output_ports, "y", "output")
-
-
-def cache_entries(system: LeafSystem) -> Sequence[CacheEntry]:
-    """All computations of a leaf system: output ports, time derivatives, and entries that were declared as such."""
-    return system._sys_cache_entries
-
-
 def derivatives_entry(system: LeafSystem) -> CacheEntry | None:
     """The computation of the time derivatives; None if there is no continuous state."""
     number = system._sys_xcdot_entry
     return None if number is None else system._sys_cache_entries[number]
-
-
-def linearized_dynamics(system: System, context: Context, port: InputPort | None) -> Any:
-    """The time derivatives of a system in closed form, with slopes, see System._sys_linearized_dynamics; or None."""
-    return system._sys_linearized_dynamics(context, port)
 
 
 def state_node(system: LeafSystem, group: int) -> int:
@@ -103,14 +89,10 @@ def declared_events(
     return system._declared_events(context) if trigger is None else system._events_with(context, trigger)
 
 
-def may_have_witnesses(system: System) -> bool:
-    """Whether a system, or one inside, has witness functions in any state."""
-    return system._may_have_witnesses()
-
-
-def active_witnesses(system: System, context: Context) -> list[ActiveWitness]:
-    """The witness functions that count in the present state, each with the context of its leaf."""
-    return system._active_witnesses(context)
+def piecewise_leaves(context: Context) -> list[tuple[LeafContext, Any]]:
+    """The blocks with regions (`StepBlock`) at or below a context, each with its own."""
+    blocks = [leaf.system for leaf in context.layout.leaves() if leaf.system._sys_is_piecewise]
+    return [(context.part_of(block), block) for block in blocks]
 
 
 # ---------------------------------------------------------------------- contexts
@@ -137,11 +119,6 @@ def slot_of(port: OutputPort, context: Context) -> CacheSlot:
 def operation_slot(context: LeafContext, name: str) -> CacheSlot | None:
     """Where a context of a leaf system keeps the result of an operation that it declares by this name; None without."""
     return next((slot for slot in context.slots if slot.entry.operation == name), None)
-
-
-def sources_of_breaks(context: Context) -> list[Callable[[], Sequence[float]]]:
-    """What says when outputs of the systems around a context are not smooth, see `declare_breaks`."""
-    return context.layout.root.sources_of_breaks
 
 
 # ---------------------------------------------------------------------- declarations of blocks
@@ -224,7 +201,7 @@ def use_native_derivatives(system: LeafSystem, code: NativeCode | ContextualCode
 
 def use_native_event(system: LeafSystem, code: NativeCode | ContextualCode) -> None:
     """Says that an operation does what the handler of the event does that was declared last."""
-    system._use_native_event(code)
+    system._amend_last_event(native=code)
 
 
 def join_discrete_updates(system: LeafSystem) -> None:
@@ -232,25 +209,15 @@ def join_discrete_updates(system: LeafSystem) -> None:
 
     These and it see the state from before, whereas other unrestricted updates come before the discrete ones.
     """
-    system._join_discrete_updates()
+    system._amend_last_event(joins_discrete_updates=True)
 
 
 def publish_on_demand(system: LeafSystem, demand: Demand) -> None:
     """Says that the publish event that was declared last need not happen each time, see Demand."""
-    system._publish_on_demand(demand)
+    system._amend_last_event(demand=demand)
 
 
-def declare_breaks(system: LeafSystem, times: Callable[[], Sequence[float]]) -> None:
-    """Says when outputs of a system jump, or their first derivatives do: integrators end a step at each of these times.
-
-    Args:
-        system: the source.
-        times: gives the times in any order [s]; the same object as long as they are the same.
-    """
-    system._sys_breaks = times
-
-
-def declare_arrivals(system: LeafSystem, kind: EventKind, handler: Callable[..., Any], arrivals: Arrivals) -> None:
+def declare_arrivals(system: LeafSystem, kind: type[Event], handler: Callable[..., Any], arrivals: Arrivals) -> None:
     """Declares an event that happens between two steps of a simulation when something has come from outside.
 
     It comes after the updates that are due then, at the same time; what it updates is there when time goes on.

@@ -8,7 +8,13 @@ from typing import Any
 
 from merganser.framework.common.indices import AbstractStateIndex, kUseDefaultName
 from merganser.framework.core.context.context import Context
-from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, Arrivals, EventKind, EventStatus
+from merganser.framework.core.declarations.events import (
+    DID_ITS_WORK,
+    DID_NOTHING,
+    Arrivals,
+    EventStatus,
+    UnrestrictedUpdateEvent,
+)
 from merganser.framework.core.inside import declare_arrivals, suggest_name
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
@@ -71,7 +77,7 @@ class LcmSubscriberSystem(LeafSystem):
         self.DeclareForcedUnrestrictedUpdateEvent(self._take_in)
         self.DeclareInitializationUnrestrictedUpdateEvent(self._initialize)
         arrivals = Arrivals(self._has_come, self._has_come, self._mailbox.notification)
-        declare_arrivals(self, EventKind.UNRESTRICTED_UPDATE, self._take_in, arrivals)
+        declare_arrivals(self, UnrestrictedUpdateEvent, self._take_in, arrivals)
         suggest_name(self, f"LcmSubscriberSystem({channel})")
 
     @staticmethod
@@ -145,17 +151,14 @@ class LcmSubscriberSystem(LeafSystem):
 
     def _initialize(self, context: Context, state: State) -> EventStatus:
         if self._mailbox.count() == 0 and self._timeout > 0.0:
-            self._wait_for_first_message()
+            _logger.info("Waiting for messages on %s", self._channel)
+            end = time.monotonic() + self._timeout
+            while self._mailbox.count() == 0:
+                left = end - time.monotonic()
+                if left <= 0.0:
+                    raise RuntimeError(
+                        f"System '{self.GetSystemPathname()}' has waited {self._timeout} s for a message on channel "
+                        f"'{self._channel}' at {self._lcm.get_lcm_url()}, and none has come."
+                    )
+                self._lcm.HandleSubscriptions(round(1e3 * min(left, _LONGEST_WAIT)))
         return self._take_in(context, state) if self._has_come(context) else DID_NOTHING
-
-    def _wait_for_first_message(self) -> None:
-        _logger.info("Waiting for messages on %s", self._channel)
-        end = time.monotonic() + self._timeout
-        while self._mailbox.count() == 0:
-            left = end - time.monotonic()
-            if left <= 0.0:
-                raise RuntimeError(
-                    f"System '{self.GetSystemPathname()}' has waited {self._timeout} s for a message on channel "
-                    f"'{self._channel}' at {self._lcm.get_lcm_url()}, and none has come."
-                )
-            self._lcm.HandleSubscriptions(round(1e3 * min(left, _LONGEST_WAIT)))

@@ -81,11 +81,7 @@ def inv(matrix: npt.ArrayLike) -> Array:
         values = [entry.value() if hasattr(entry, "derivatives") else entry for entry in A.flat]
         X = np.linalg.inv(np.array(values, dtype=np.float64).reshape(A.shape))
         return X @ (2.0 * np.eye(len(A)) - A @ X)
-    return _inverse_without_branches(A)
-
-
-def _inverse_without_branches(A: Array) -> Array:
-    """With M_1 = I, c_k = -trace(A M_k) / k and M_(k+1) = A M_k + c_k I, the inverse is -M_n / c_n."""
+    # With M_1 = I, c_k = -trace(A M_k) / k and M_(k+1) = A M_k + c_k I, the inverse is -M_n / c_n
     n = len(A)
     identity = np.eye(n)
     M: Array = identity

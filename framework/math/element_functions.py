@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.math import elementwise
-from merganser.framework.math._ieee import ELEMENTARY
+from merganser.framework.math.elementary import ELEMENTARY
 
 _TRUTHS = (bool, np.bool_)  # of numbers and derivatives; a comparison of symbols is a formula
 
 
 def _of_elements(name: str) -> Callable[[Any], Any]:
-    of_float, of_complex, of_object = ELEMENTARY[name], getattr(np, name), getattr(elementwise, name)
+    of_float, of_complex, of_object = ELEMENTARY[name].value, getattr(np, name), getattr(elementwise, name)
 
     def function(x: Any) -> Any:
         if type(x) is float:

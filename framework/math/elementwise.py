@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.math._ieee import ELEMENTARY, power
+from merganser.framework.math.elementary import ELEMENTARY, power
 
 _NUMBER = (float, int, np.floating, np.integer)
 
@@ -60,18 +60,11 @@ def _binary(name: str, of_numbers: Callable[[float, float], float]) -> Callable[
     return function
 
 
-sin = _unary("sin", ELEMENTARY["sin"])
-cos = _unary("cos", ELEMENTARY["cos"])
-tan = _unary("tan", ELEMENTARY["tan"])
-asin = arcsin = _unary("arcsin", ELEMENTARY["asin"])
-acos = arccos = _unary("arccos", ELEMENTARY["acos"])
-atan = arctan = _unary("arctan", ELEMENTARY["atan"])
-sinh = _unary("sinh", ELEMENTARY["sinh"])
-cosh = _unary("cosh", ELEMENTARY["cosh"])
-tanh = _unary("tanh", ELEMENTARY["tanh"])
-exp = _unary("exp", ELEMENTARY["exp"])
-log = _unary("log", ELEMENTARY["log"])
-sqrt = _unary("sqrt", ELEMENTARY["sqrt"])
+sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, sqrt = (
+    _unary(ELEMENTARY[name].method, ELEMENTARY[name].value)
+    for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "sqrt")
+)
+arcsin, arccos, arctan = asin, acos, atan
 abs = _unary("abs", builtins.abs)
 floor = _unary("floor", lambda x: float(np.floor(x)))
 ceil = _unary("ceil", lambda x: float(np.ceil(x)))

@@ -6,7 +6,6 @@ For functions that take AutoDiffXd, `framework.autodiff.jacobian` is exact.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +74,7 @@ def ComputeNumericalGradient(
     point = np.asarray(x, dtype=np.float64).reshape(-1)
     method = option.NumericalGradientMethod()
     is_central = method is NumericalGradientMethod.kCentral
-    center = None if is_central and point.size else _value(calc_func, point)
+    center = None if is_central and point.size else np.array(calc_func(point.copy()), dtype=np.float64).reshape(-1)
     steps = option.perturbation_size() * np.maximum(1.0, np.abs(point))
     if method is NumericalGradientMethod.kBackward:
         steps = -steps
@@ -86,11 +85,7 @@ def ComputeNumericalGradient(
         ahead[j] += step
         if is_central:
             behind[j] -= step
-        end = _value(calc_func, ahead)
-        start = _value(calc_func, behind) if center is None else center
+        end = np.array(calc_func(ahead.copy()), dtype=np.float64).reshape(-1)
+        start = np.array(calc_func(behind.copy()), dtype=np.float64).reshape(-1) if center is None else center
         columns.append((end - start) / (ahead[j] - behind[j]))
     return np.column_stack(columns) if columns else np.zeros((len(center) if center is not None else 0, 0))
-
-
-def _value(calc_func: Callable[[Array], Any], x: Array) -> Array:
-    return np.array(calc_func(x.copy()), dtype=np.float64).reshape(-1)

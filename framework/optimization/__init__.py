@@ -82,6 +82,7 @@ from merganser.framework.optimization.solvers.choose import (
 from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver, ClarabelSolverDetails
 from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver, DaqpSolverDetails
 from merganser.framework.optimization.solvers.equality_solvers import EqualityConstrainedQPSolver, LinearSystemSolver
+from merganser.framework.optimization.solvers.first_order_solvers import OsqpSolver, ScsSolver
 from merganser.framework.optimization.solvers.highs_solver import HighsSolver, HighsSolverDetails
 from merganser.framework.optimization.solvers.interior_point_solver import (
     InteriorPointSolver,
@@ -95,8 +96,6 @@ from merganser.framework.optimization.solvers.other_solvers import (
     IpoptSolver,
     MosekSolver,
     NloptSolver,
-    OsqpSolver,
-    ScsSolver,
     SnoptSolver,
 )
 from merganser.framework.optimization.solvers.outer_approximation_solver import (

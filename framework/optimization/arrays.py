@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,8 @@ def number_of(value: Any) -> int:
 
 def objects(values: Any) -> Objects:
     """A new vector of variables or expressions; a matrix is read column by column."""
+    if type(values) is list and not any(map(hasattr, values, repeat("__len__"))):
+        return np.fromiter(values, object, len(values))  # np.array asks each variable for an array
     result = np.array(values, dtype=object)
     return result if result.ndim == 1 else result.ravel("F")
 

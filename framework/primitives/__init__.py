@@ -11,6 +11,7 @@ if _TYPE_CHECKING:
     from merganser.framework.primitives.barycentric_mesh_system import BarycentricMeshSystem
     from merganser.framework.primitives.bus import BusCreator, BusSelector
     from merganser.framework.primitives.continuous import FirstOrderLowPassFilter, Integrator
+    from merganser.framework.primitives.delays import PadeDelay, TransportDelay
     from merganser.framework.primitives.discrete import (
         DiscreteDerivative,
         DiscreteTimeDelay,
@@ -18,6 +19,7 @@ if _TYPE_CHECKING:
         StateInterpolatorWithDiscreteDerivative,
         ZeroOrderHold,
     )
+    from merganser.framework.primitives.hysteresis import Backlash, Hysteresis, RateLimiter, Relay
     from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem, MatrixGain, SparseMatrixGain
     from merganser.framework.primitives.linearization import (
         ControllabilityMatrix,
@@ -37,9 +39,22 @@ if _TYPE_CHECKING:
         VectorLog,
         VectorLogSink,
     )
+    from merganser.framework.primitives.lookup_tables import LookupTable1D, LookupTable2D, LookupTableND
     from merganser.framework.primitives.multilayer_perceptron import (
         MultilayerPerceptron,
         PerceptronActivationType,
+    )
+    from merganser.framework.primitives.nonlinear import (
+        Abs,
+        CompareToConstant,
+        CoulombViscousFriction,
+        DeadZone,
+        LogicalOperator,
+        MinMax,
+        MultiportSwitch,
+        Quantizer,
+        Sign,
+        Switch,
     )
     from merganser.framework.primitives.random_numbers import AddRandomInputs, LinearTransformDensity, RandomSource
     from merganser.framework.primitives.routing import (
@@ -52,10 +67,16 @@ if _TYPE_CHECKING:
     )
     from merganser.framework.primitives.sensors import BeamModel, BeamModelParams, RotaryEncoders
     from merganser.framework.primitives.sources import (
+        Chirp,
+        Clock,
         ConstantValueSource,
         ConstantVectorSource,
+        Pulse,
+        Ramp,
+        Sawtooth,
         SharedPointerSystem,
         Sine,
+        Step,
         TrajectorySource,
     )
     from merganser.framework.primitives.symbolic_vector_system import SymbolicVectorSystem
@@ -63,47 +84,79 @@ if _TYPE_CHECKING:
         TrajectoryAffineSystem,
         TrajectoryLinearSystem,
     )
+    from merganser.framework.primitives.transfer_functions import SignalFilter, StateSpace, TransferFunction, ZeroPole
 
+    Abs_ = _SystemTemplate(Abs)
     Adder_ = _SystemTemplate(Adder)
     AffineSystem_ = _SystemTemplate(AffineSystem)
+    Backlash_ = _SystemTemplate(Backlash)
     BeamModel_ = _SystemTemplate(BeamModel)
     BusCreator_ = _SystemTemplate(BusCreator)
     BusSelector_ = _SystemTemplate(BusSelector)
+    Chirp_ = _SystemTemplate(Chirp)
+    Clock_ = _SystemTemplate(Clock)
+    CompareToConstant_ = _SystemTemplate(CompareToConstant)
     ConstantValueSource_ = _SystemTemplate(ConstantValueSource)
     ConstantVectorSource_ = _SystemTemplate(ConstantVectorSource)
+    CoulombViscousFriction_ = _SystemTemplate(CoulombViscousFriction)
+    DeadZone_ = _SystemTemplate(DeadZone)
     Demultiplexer_ = _SystemTemplate(Demultiplexer)
     DiscreteDerivative_ = _SystemTemplate(DiscreteDerivative)
     DiscreteTimeDelay_ = _SystemTemplate(DiscreteTimeDelay)
     DiscreteTimeIntegrator_ = _SystemTemplate(DiscreteTimeIntegrator)
     FirstOrderLowPassFilter_ = _SystemTemplate(FirstOrderLowPassFilter)
     Gain_ = _SystemTemplate(Gain)
+    Hysteresis_ = _SystemTemplate(Hysteresis)
     Integrator_ = _SystemTemplate(Integrator)
     LinearSystem_ = _SystemTemplate(LinearSystem)
     LinearTransformDensity_ = _SystemTemplate(LinearTransformDensity)
+    LogicalOperator_ = _SystemTemplate(LogicalOperator)
+    LookupTable1D_ = _SystemTemplate(LookupTable1D)
+    LookupTable2D_ = _SystemTemplate(LookupTable2D)
+    LookupTableND_ = _SystemTemplate(LookupTableND)
     MatrixGain_ = _SystemTemplate(MatrixGain)
+    MinMax_ = _SystemTemplate(MinMax)
     MultilayerPerceptron_ = _SystemTemplate(MultilayerPerceptron)
     Multiplexer_ = _SystemTemplate(Multiplexer)
+    MultiportSwitch_ = _SystemTemplate(MultiportSwitch)
+    PadeDelay_ = _SystemTemplate(PadeDelay)
     PassThrough_ = _SystemTemplate(PassThrough)
     PortSwitch_ = _SystemTemplate(PortSwitch)
+    Pulse_ = _SystemTemplate(Pulse)
+    Quantizer_ = _SystemTemplate(Quantizer)
+    Ramp_ = _SystemTemplate(Ramp)
+    RateLimiter_ = _SystemTemplate(RateLimiter)
+    Relay_ = _SystemTemplate(Relay)
     RotaryEncoders_ = _SystemTemplate(RotaryEncoders)
     Saturation_ = _SystemTemplate(Saturation)
+    Sawtooth_ = _SystemTemplate(Sawtooth)
     Selector_ = _SystemTemplate(Selector)
     SharedPointerSystem_ = _SystemTemplate(SharedPointerSystem)
+    Sign_ = _SystemTemplate(Sign)
+    SignalFilter_ = _SystemTemplate(SignalFilter)
     Sine_ = _SystemTemplate(Sine)
     SparseMatrixGain_ = _SystemTemplate(SparseMatrixGain)
     StateInterpolatorWithDiscreteDerivative_ = _SystemTemplate(StateInterpolatorWithDiscreteDerivative)
+    StateSpace_ = _SystemTemplate(StateSpace)
+    Step_ = _SystemTemplate(Step)
+    Switch_ = _SystemTemplate(Switch)
     SymbolicVectorSystem_ = _SystemTemplate(SymbolicVectorSystem)
     TrajectoryAffineSystem_ = _SystemTemplate(TrajectoryAffineSystem)
     TrajectoryLinearSystem_ = _SystemTemplate(TrajectoryLinearSystem)
     TrajectorySource_ = _SystemTemplate(TrajectorySource)
-    VectorLog_ = _ValueTemplate(VectorLog)
+    TransferFunction_ = _SystemTemplate(TransferFunction)
+    TransportDelay_ = _SystemTemplate(TransportDelay)
     VectorLogSink_ = _SystemTemplate(VectorLogSink)
+    VectorLog_ = _ValueTemplate(VectorLog)
     WrapToSystem_ = _SystemTemplate(WrapToSystem)
     ZeroOrderHold_ = _SystemTemplate(ZeroOrderHold)
+    ZeroPole_ = _SystemTemplate(ZeroPole)
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 
 __all__ = [
+    "Abs",
+    "Abs_",
     "AbstractLog",
     "AbstractLogSink",
     "AddRandomInputs",
@@ -111,6 +164,8 @@ __all__ = [
     "Adder_",
     "AffineSystem",
     "AffineSystem_",
+    "Backlash",
+    "Backlash_",
     "BarycentricMeshSystem",
     "BeamModel",
     "BeamModelParams",
@@ -119,11 +174,21 @@ __all__ = [
     "BusCreator_",
     "BusSelector",
     "BusSelector_",
+    "Chirp",
+    "Chirp_",
+    "Clock",
+    "Clock_",
+    "CompareToConstant",
+    "CompareToConstant_",
     "ConstantValueSource",
     "ConstantValueSource_",
     "ConstantVectorSource",
     "ConstantVectorSource_",
     "ControllabilityMatrix",
+    "CoulombViscousFriction",
+    "CoulombViscousFriction_",
+    "DeadZone",
+    "DeadZone_",
     "Demultiplexer",
     "Demultiplexer_",
     "DiscreteDerivative",
@@ -137,6 +202,8 @@ __all__ = [
     "FirstOrderTaylorApproximation",
     "Gain",
     "Gain_",
+    "Hysteresis",
+    "Hysteresis_",
     "Integrator",
     "Integrator_",
     "IsControllable",
@@ -150,34 +217,70 @@ __all__ = [
     "Linearize",
     "LogOutput",
     "LogVectorOutput",
+    "LogicalOperator",
+    "LogicalOperator_",
+    "LookupTable1D",
+    "LookupTable1D_",
+    "LookupTable2D",
+    "LookupTable2D_",
+    "LookupTableND",
+    "LookupTableND_",
     "MatrixGain",
     "MatrixGain_",
+    "MinMax",
+    "MinMax_",
     "MultilayerPerceptron",
     "MultilayerPerceptron_",
     "Multiplexer",
     "Multiplexer_",
+    "MultiportSwitch",
+    "MultiportSwitch_",
     "ObservabilityMatrix",
+    "PadeDelay",
+    "PadeDelay_",
     "PassThrough",
     "PassThrough_",
     "PerceptronActivationType",
     "PortSwitch",
     "PortSwitch_",
+    "Pulse",
+    "Pulse_",
+    "Quantizer",
+    "Quantizer_",
+    "Ramp",
+    "Ramp_",
     "RandomSource",
+    "RateLimiter",
+    "RateLimiter_",
+    "Relay",
+    "Relay_",
     "RotaryEncoders",
     "RotaryEncoders_",
     "Saturation",
     "Saturation_",
+    "Sawtooth",
+    "Sawtooth_",
     "Selector",
     "SelectorParams",
     "Selector_",
     "SharedPointerSystem",
     "SharedPointerSystem_",
+    "Sign",
+    "Sign_",
+    "SignalFilter",
+    "SignalFilter_",
     "Sine",
     "Sine_",
     "SparseMatrixGain",
     "SparseMatrixGain_",
     "StateInterpolatorWithDiscreteDerivative",
     "StateInterpolatorWithDiscreteDerivative_",
+    "StateSpace",
+    "StateSpace_",
+    "Step",
+    "Step_",
+    "Switch",
+    "Switch_",
     "SymbolicVectorSystem",
     "SymbolicVectorSystem_",
     "TrajectoryAffineSystem",
@@ -186,6 +289,10 @@ __all__ = [
     "TrajectoryLinearSystem_",
     "TrajectorySource",
     "TrajectorySource_",
+    "TransferFunction",
+    "TransferFunction_",
+    "TransportDelay",
+    "TransportDelay_",
     "VectorLog",
     "VectorLogSink",
     "VectorLogSink_",
@@ -194,4 +301,6 @@ __all__ = [
     "WrapToSystem_",
     "ZeroOrderHold",
     "ZeroOrderHold_",
+    "ZeroPole",
+    "ZeroPole_",
 ]

@@ -16,6 +16,7 @@ __all__ = [
     "checked_positive_period",
     "checked_size",
     "checked_vector",
+    "vectors_of_one_size",
 ]
 
 Array = NDArray[Any]
@@ -90,3 +91,17 @@ def checked_positive_period(value: float, what: str) -> float:
     if not 0.0 < value < np.inf:
         raise ValueError(f"{what}: expected a finite, positive time, got {value} s.")
     return float(value)
+
+
+def vectors_of_one_size(block: str, **arguments: ArrayLike) -> list[Array]:
+    """The arguments as vectors of one size; single numbers are repeated.
+
+    Raises:
+        ValueError: the sizes differ.
+    """
+    vectors = [checked_vector(value, f"{block}: {name}") for name, value in arguments.items()]
+    size = max(vector.size for vector in vectors)
+    for name, vector in zip(arguments, vectors):
+        if vector.size not in (1, size):
+            raise ValueError(f"{block}: {name} has {vector.size} elements, expected {size} or one.")
+    return [np.broadcast_to(vector, size).copy() for vector in vectors]

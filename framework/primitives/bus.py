@@ -11,7 +11,7 @@ from merganser.framework.core.context.context import Context
 from merganser.framework.core.context.native_code import OUTPUT, NativeCode, ValueOf
 from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.declarations.ports import LeafOutputPort
-from merganser.framework.core.inside import input_ports, next_output_name
+from merganser.framework.core.inside import input_ports
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.bus_value import BusValue
 from merganser.framework.core.values.values import AbstractValue, BasicVector, Value
@@ -62,7 +62,7 @@ class BusSelector(LeafSystem):
             ValueError: there is an output port of that name.
         """
         size = checked_size(size, f"System '{self.GetSystemPathname()}': size of an output")
-        signal = next_output_name(self, name)
+        signal = self._sys_new_port_name(name, self._sys_output_ports, "y", "output")
         port = super().DeclareVectorOutputPort(name, size, functools.partial(self._calc_vector, signal), self._needs())
         port.cache_entry().use_native(_CodeOfSignal(signal, size))
         return port
@@ -78,7 +78,11 @@ class BusSelector(LeafSystem):
         if not isinstance(model_value, AbstractValue):
             raise TypeError(f"model_value must be a Value, got {type(model_value).__name__}; write Value(...).")
         model = model_value.Clone()
-        calc = functools.partial(self._calc_abstract, next_output_name(self, name), type(model.get_value()))
+        calc = functools.partial(
+            self._calc_abstract,
+            self._sys_new_port_name(name, self._sys_output_ports, "y", "output"),
+            type(model.get_value()),
+        )
         return super().DeclareAbstractOutputPort(name, model.Clone, calc, self._needs())
 
     def _needs(self) -> set[Any]:

@@ -170,9 +170,6 @@ class AffineSystem(LinearStateMethods, LeafSystem):
         self._y0 = Changing(_offset(y0, num_outputs, f"{name}: y0"))
         self._time_period = checked_period(time_period, f"{name}: time_period")
         self._configure_state(num_states)
-        self._declare(num_states, num_inputs, num_outputs)
-
-    def _declare(self, num_states: int, num_inputs: int, num_outputs: int) -> None:
         u = self.DeclareVectorInputPort(kUseDefaultName, num_inputs) if num_inputs else None
         x: Any = None
         if num_states and self._time_period == 0.0:

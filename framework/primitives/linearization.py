@@ -23,16 +23,17 @@ eigenvalue lambda of A that does not decay by itself.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.common.indices import InputPortSelection, OutputPortSelection
 from merganser.framework.core.context.context import Context
-from merganser.framework.core.declarations.events import EventKind, TriggerType
-from merganser.framework.core.declarations.execution import execute, of_kind, raise_if_failed
+from merganser.framework.core.declarations.events import TriggerType, UnrestrictedUpdateEvent
+from merganser.framework.core.declarations.execution import execute, periodic_discrete_updates, raise_if_failed
+from merganser.framework.core.declarations.ports import InputPort, OutputPort
 from merganser.framework.core.inside import declared_events, new_context, scalar_of
 from merganser.framework.core.system.system import System
 from merganser.framework.core.values.values import BasicVector
@@ -73,7 +74,7 @@ def Linearize(
     Raises:
         RuntimeError: the operating point is not an equilibrium.
     """
-    A, B, f0, C, D, _, x0, period = _approximate(system, context, input_port_index, output_port_index)
+    A, B, f0, C, D, _, x0, _, period = _approximate(system, context, input_port_index, output_port_index)
     drift = f0 - x0 if period > 0.0 else f0
     if drift.size and not np.abs(drift).max() <= equilibrium_check_tolerance:
         what = "changes by" if period > 0.0 else "has derivatives of"
@@ -96,20 +97,54 @@ def FirstOrderTaylorApproximation(
     With x and u themselves, not their deviations: xdot = A x + B u + f0 and y = C x + D u + y0, or the same
     for x[n+1]. The arguments are those of `Linearize`.
     """
-    A, B, f, C, D, y, x0, period = _approximate(system, context, input_port_index, output_port_index)
-    u0 = _input_value(system, context, _input_index(system, input_port_index))
+    A, B, f, C, D, y, x0, u0, period = _approximate(system, context, input_port_index, output_port_index)
     return AffineSystem(A, B, f - A @ x0 - B @ u0, C, D, y - C @ x0 - D @ u0, period)
 
 
-def _approximate(system: System, context: Context, input_port_index: int, output_port_index: int) -> tuple[Any, ...]:
+class Approximation(NamedTuple):
+    """The first-order approximation of a system about an operating point, in continuous and sampled time.
+
+    Attributes:
+        x: the state, continuous variables first, then all discrete groups, shape [n].
+        u: values of the input ports, one after the other, shape [m].
+        num_continuous: how many of the state variables are continuous.
+        rates: period and offset [s] of each kind of periodic discrete updates.
+        value: derivatives of the continuous state; then the discrete state after the updates of each rate; then the
+            outputs.
+        jacobian: derivatives of `value` with respect to [x; u].
+    """
+
+    x: Array
+    u: Array
+    num_continuous: int
+    rates: tuple[tuple[float, float], ...]
+    value: Array
+    jacobian: Array
+
+
+def approximate(
+    system: System, context: Context, inputs: Sequence[InputPort], outputs: Sequence[OutputPort]
+) -> Approximation:
+    """Approximates derivatives, periodic updates and outputs of a system about an operating point.
+
+    Args:
+        system: without abstract state.
+        context: the operating point.
+        inputs: vector ports of the system or of systems inside it. What these are connected to is cut off: they keep
+            their values of the operating point.
+        outputs: vector ports of the system or of systems inside it.
+
+    Raises:
+        RuntimeError: the system has abstract state or unrestricted periodic updates, or derivatives are not finite.
+    """
     system.ValidateContext(context)
-    u_index, y_index = _input_index(system, input_port_index), _output_index(system, output_port_index)
-    period = _require_one_kind_of_state(system, context)
-    x0, u0 = _state(context).copy(), _input_value(system, context, u_index)
+    rates = _rates(system, context)
+    x0 = _state(context).copy()
+    u0 = _values(system, context, inputs)
 
     def function_of(dtype: Any, scalar: Any = None) -> VectorFunction:
         copy = _detached(system, context, dtype, scalar)
-        return lambda x, u: _evaluate(system, copy, x, u, u_index, y_index, period)
+        return lambda x, u: _evaluate(system, copy, x, u, inputs, outputs, rates)
 
     n, point = len(x0), np.concatenate([x0, u0])
     found = _by_autodiff(system, function_of, point, n)
@@ -123,24 +158,61 @@ def _approximate(system: System, context: Context, input_port_index: int, output
             f"System '{system.GetSystemPathname()}' cannot be linearized: its derivatives with respect to "
             "state and input are not finite at this operating point."
         )
+    return Approximation(x0, u0, context.num_continuous_states(), rates, value, jacobian)
+
+
+def _approximate(system: System, context: Context, input_port_index: int, output_port_index: int) -> tuple[Any, ...]:
+    """A, B, f0, C, D, y0, x0, u0 and the period of a system with one kind of state."""
+    system.ValidateContext(context)
+    u_index, y_index = _input_index(system, input_port_index), _output_index(system, output_port_index)
+    _require_one_kind_of_state(system, context)
+    inputs = [system.get_input_port(u_index)] if u_index >= 0 else []
+    outputs = [system.get_output_port(y_index)] if y_index >= 0 else []
+    x0, u0, _, rates, value, jacobian = approximate(system, context, inputs, outputs)
+    n = len(x0)
     A, B, C, D = jacobian[:n, :n], jacobian[:n, n:], jacobian[n:, :n], jacobian[n:, n:]
-    return A, B, value[:n], C, D, value[n:], x0, period
+    return A, B, value[:n], C, D, value[n:], x0, u0, rates[0][0] if rates else 0.0
 
 
-def _evaluate(system: System, context: Context, x: Array, u: Array, u_index: int, y_index: int, period: float) -> Array:
-    """[xdot or x[n+1]; y] at the given state and input."""
-    if u_index >= 0:
-        context.fix_input(u_index, u)
-    if period > 0.0:
-        context.get_mutable_discrete_state()
-        _scatter(context, x)
-        output = _output(system, context, y_index)
-        events = of_kind(declared_events(system, context, TriggerType.kPeriodic), EventKind.DISCRETE_UPDATE)
-        raise_if_failed(execute(events, EventKind.DISCRETE_UPDATE), context)
-        return np.concatenate([_state(context), output])
-    context.SetContinuousState(x)
-    derivatives = system.EvalTimeDerivatives(context).CopyToVector() if len(x) else x
-    return np.concatenate([derivatives, _output(system, context, y_index)])
+def _evaluate(
+    system: System,
+    context: Context,
+    x: Array,
+    u: Array,
+    inputs: Sequence[InputPort],
+    outputs: Sequence[OutputPort],
+    rates: Sequence[tuple[float, float]],
+) -> Array:
+    """[xdot; x_d after the updates of each rate; y] at the given state and input."""
+    start, num_continuous = 0, context.num_continuous_states()
+    for port in inputs:
+        _context_of(system, port, context).fix_input(port.get_index(), u[start : start + port.size()])
+        start += port.size()
+    if num_continuous or not rates:
+        context.SetContinuousState(x[:num_continuous])
+    _scatter(context, x[num_continuous:])
+    parts = [system.EvalTimeDerivatives(context).CopyToVector()] if num_continuous else []
+    y = _values(system, context, outputs)
+    for rate in rates:
+        _scatter(context, x[num_continuous:])
+        updates = periodic_discrete_updates(system, context)
+        raise_if_failed(execute([at for at in updates if (at[1].period, at[1].offset) == rate]), context)
+        parts.append(_discrete_state(context))
+    return np.concatenate([*parts, y])
+
+
+def _context_of(system: System, port: InputPort | OutputPort, context: Context) -> Context:
+    """The context of a port's system, within that of `system`."""
+    found = context.part_of(port.get_system())
+    if found is None:
+        raise ValueError(f"{port.GetFullDescription()} is not inside of system '{system.GetSystemPathname()}'.")
+    return found
+
+
+def _values(system: System, context: Context, ports: Sequence[InputPort] | Sequence[OutputPort]) -> Array:
+    """Values of vector ports, one after the other."""
+    values = [port.Eval(_context_of(system, port, context)) for port in ports]
+    return np.concatenate(values) if values else np.zeros(0)
 
 
 def jacobian_of(
@@ -234,48 +306,54 @@ def _detached(system: System, context: Context, dtype: Any, scalar: type[Any] | 
 
 
 def _state(context: Context) -> Array:
-    """The continuous state, or all discrete groups one after the other."""
-    if context.num_continuous_states():
-        values: Array = context.peek_state().get_continuous_state().get_vector().value()
-        return values
+    """The continuous state, then all discrete groups one after the other."""
+    continuous: Array = context.peek_state().get_continuous_state().get_vector().value()
+    return np.concatenate([continuous, _discrete_state(context)])
+
+
+def _discrete_state(context: Context) -> Array:
     groups = [group.value() for group in context.peek_state().get_discrete_state().get_data()]
     return np.concatenate(groups) if groups else np.zeros(0, context.store.flat.dtype)
 
 
 def _scatter(context: Context, x: Array) -> None:
+    """Sets all discrete groups."""
+    if not context.num_discrete_state_groups():
+        return
     start = 0
-    for group in context.peek_state().get_discrete_state().get_data():
+    for group in context.get_mutable_discrete_state().get_data():
         group.get_mutable_value()[:] = x[start : start + group.size()]
         start += group.size()
 
 
-def _output(system: System, context: Context, y_index: int) -> Array:
-    return system.get_output_port(y_index).Eval(context) if y_index >= 0 else np.zeros(0)
-
-
-def _input_value(system: System, context: Context, u_index: int) -> Array:
-    return system.get_input_port(u_index).Eval(context) if u_index >= 0 else np.zeros(0)
-
-
-def _require_one_kind_of_state(system: System, context: Context) -> float:
-    """The period of a discrete system; 0 for a continuous one or one without state."""
+def _rates(system: System, context: Context) -> tuple[tuple[float, float], ...]:
+    """Periods and offsets of the periodic discrete updates, each once."""
     path = system.GetSystemPathname()
     if context.num_abstract_states():
         raise RuntimeError(f"System '{path}' has abstract state and cannot be linearized.")
     if not context.num_discrete_state_groups():
-        return 0.0
-    if context.num_continuous_states():
-        raise RuntimeError(f"System '{path}' has continuous and discrete state and cannot be linearized as one.")
-    periodic = [event for _, event in declared_events(system, context, TriggerType.kPeriodic)]
-    if any(event.kind is EventKind.UNRESTRICTED_UPDATE for event in periodic):
+        return ()
+    periodic = declared_events(system, context, TriggerType.kPeriodic)
+    if any(event.kind is UnrestrictedUpdateEvent for _, event in periodic):
         raise RuntimeError(f"System '{path}' has periodic unrestricted updates and cannot be linearized.")
-    updates = {(event.period, event.offset) for event in periodic if event.kind is EventKind.DISCRETE_UPDATE}
-    if len(updates) != 1:
+    return tuple(sorted({(event.period, event.offset) for _, event in periodic_discrete_updates(system, context)}))
+
+
+def _require_one_kind_of_state(system: System, context: Context) -> None:
+    """Raises for a system that is neither a continuous nor a discrete one with a single period."""
+    path, rates = system.GetSystemPathname(), _rates(system, context)
+    if not context.num_discrete_state_groups():
+        return
+    if context.num_continuous_states():
         raise RuntimeError(
-            f"System '{path}' has discrete updates with {len(updates)} different periods and offsets; it "
+            f"System '{path}' has continuous and discrete state and cannot be linearized as one; SampledLinearization "
+            "of merganser.analysis gives the discrete system of its samples."
+        )
+    if len(rates) != 1:
+        raise RuntimeError(
+            f"System '{path}' has discrete updates with {len(rates)} different periods and offsets; it "
             "takes exactly one to be linearized."
         )
-    return updates.pop()[0]
 
 
 def _input_index(system: System, index: int) -> int:

@@ -323,13 +323,6 @@ class MultilayerPerceptron(LeafSystem):
 
     # ------------------------------------------------------------------ details
 
-    def _features(self, X: Array) -> Array:
-        """The features of a batch of inputs."""
-        rows = [
-            part for is_angle, row in zip(self._is_angle, X) for part in ((sin(row), cos(row)) if is_angle else (row,))
-        ]
-        return np.array(rows).reshape(-1, X.shape[1])
-
     def _gradient_by_input(self, X: Array, slopes: Array) -> Array:
         """The gradient by the input from that by x_0; shapes [num_inputs, n] and [size of layer 0, n]."""
         result, row = np.empty_like(X), 0
@@ -343,7 +336,11 @@ class MultilayerPerceptron(LeafSystem):
 
     def _forward(self, params: Array, X: Array) -> tuple[list[Array], list[Array]]:
         """All x_n, and what each activation function is applied to."""
-        states, sums = [self._features(X)], []
+        # The features of a batch of inputs
+        rows = [
+            part for is_angle, row in zip(self._is_angle, X) for part in ((sin(row), cos(row)) if is_angle else (row,))
+        ]
+        states, sums = [np.array(rows).reshape(-1, X.shape[1])], []
         for layer, activation in enumerate(self._activations):  # (1)
             weights, biases = self._part(params, 2 * layer), self._part(params, 2 * layer + 1)
             sums.append(weights @ states[-1] + biases[:, np.newaxis])

@@ -15,10 +15,12 @@ def if_at_most(x: Any, limit: Any, value: Any, other: Any) -> Any:
 
     Complex numbers are compared by their real parts. Of symbols it is an expression with a condition in it.
     """
-    if isinstance(x, np.ndarray) and x.dtype.kind == "O":
-        return np.array([if_at_most(*row) for row in zip(*np.broadcast_arrays(x, limit, value, other))], dtype=object)
-    if isinstance(x, np.ndarray):
-        return np.where(x.real <= np.real(limit), value, other)
+    if isinstance(x, np.ndarray) or isinstance(limit, np.ndarray):
+        x, limit = np.asarray(x), np.asarray(limit)
+        if "O" in (x.dtype.kind, limit.dtype.kind):
+            rows = zip(*np.broadcast_arrays(x, limit, value, other))
+            return np.array([if_at_most(*row) for row in rows], dtype=object)
+        return np.where(x.real <= limit.real, value, other)
     is_at_most = (x.real if isinstance(x, complex) else x) <= (limit.real if isinstance(limit, complex) else limit)
     return choice(is_at_most, value, other)
 

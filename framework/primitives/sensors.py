@@ -181,7 +181,18 @@ class RotaryEncoders(LeafSystem):
             given = bind_overload("RotaryEncoders", names, {"ticks_per_revolution": None}, args, kwargs)
             size = checked_size(given["input_port_size"], "RotaryEncoders: input_port_size")
             indices, ticks = list(given["input_vector_indices"]), given["ticks_per_revolution"]
-        _check(size, indices, ticks)
+        if not indices:
+            raise ValueError("RotaryEncoders: there must be at least one encoder.")
+        for index in indices:
+            if not 0 <= index < size:
+                raise ValueError(f"RotaryEncoders: the input has {size} elements, so none of index {index}.")
+        if ticks is not None and len(ticks) != len(indices):
+            raise ValueError(
+                f"RotaryEncoders: expected ticks_per_revolution for each of {len(indices)} encoders, got {len(ticks)}."
+            )
+        for number in ticks or ():
+            if not number > 0:
+                raise ValueError(f"RotaryEncoders: ticks_per_revolution must be positive, got {number}.")
         u = self.DeclareVectorInputPort(kUseDefaultName, size)
         self._offsets = self.DeclareNumericParameter(BasicVector(np.zeros(len(indices))))
         calc = measured
@@ -204,18 +215,3 @@ class RotaryEncoders(LeafSystem):
         """Returns the angles that are read as zero [rad], shape [n]."""
         self.ValidateContext(context)
         return context.get_numeric_parameter(self._offsets).CopyToVector()
-
-
-def _check(size: int, indices: Sequence[int], ticks: Sequence[int] | None) -> None:
-    if not indices:
-        raise ValueError("RotaryEncoders: there must be at least one encoder.")
-    for index in indices:
-        if not 0 <= index < size:
-            raise ValueError(f"RotaryEncoders: the input has {size} elements, so none of index {index}.")
-    if ticks is not None and len(ticks) != len(indices):
-        raise ValueError(
-            f"RotaryEncoders: expected ticks_per_revolution for each of {len(indices)} encoders, got {len(ticks)}."
-        )
-    for number in ticks or ():
-        if not number > 0:
-            raise ValueError(f"RotaryEncoders: ticks_per_revolution must be positive, got {number}.")

@@ -176,7 +176,10 @@ class SymbolicVectorSystem(LeafSystem):
         # The chain rule: f(x) + sum_j df/dx_j (x_j - value of x_j), in which only the derivatives of x_j are left.
         places = {variable.get_id(): place for place, variable in enumerate(self._all())}
         if which not in self._slopes:
-            self._slopes[which] = _jacobian(expressions, self._all())
+            # Partial derivatives, shape [number of expressions, number of variables]
+            variables = self._all()
+            rows = [[e.Differentiate(v) for v in variables] for e in expressions]
+            self._slopes[which] = np.array(rows, dtype=object).reshape(len(expressions), len(variables))
         J = self._slopes[which]
         total = values.astype(object)
         for v, x in pairs:
@@ -259,9 +262,3 @@ def _expressions(given: Iterable[Any]) -> Array:
     array = np.empty(len(made), dtype=object)
     array[:] = made
     return array
-
-
-def _jacobian(expressions: Array, variables: list[Any]) -> Array:
-    """Partial derivatives, shape [number of expressions, number of variables]."""
-    rows = [[e.Differentiate(v) for v in variables] for e in expressions]
-    return np.array(rows, dtype=object).reshape(len(expressions), len(variables))

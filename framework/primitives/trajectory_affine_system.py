@@ -14,7 +14,7 @@ from merganser.framework.core.context.context import Context
 from merganser.framework.core.context.native_code import NativeCode, UpdatableCode
 from merganser.framework.core.declarations.native_function import NativeFunction
 from merganser.framework.core.declarations.native_wires import MatrixOf, PartOf
-from merganser.framework.core.inside import declare_breaks, declare_derivatives, declare_vector_entry
+from merganser.framework.core.inside import declare_derivatives, declare_vector_entry
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_period
@@ -80,7 +80,7 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
         self._declare(n, m, p)
         self._breaks: tuple[float, ...] | None = None
         if n and self._time_period == 0.0:
-            declare_breaks(self, self._break_times)
+            self._sys_breaks = self._break_times
 
     def _break_times(self) -> tuple[float, ...]:
         """When one of the coefficients is not smooth."""

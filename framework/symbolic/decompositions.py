@@ -303,7 +303,14 @@ def _lumps(root: Any, parameters: set[Any], memo: dict[Any, Any]) -> dict[Any, A
             terms = [{lump: n.scaled(data, c) for lump, data in memo[term].items()} for term, c in node.terms.items()]
             memo[node] = _added([*terms, {n.ONE: n.Number(node.constant)}])
         elif type(node) is n.Product:
-            memo[node] = _multiplied([memo[base] for base, power in node.factors.items() for _ in range(power)])
+            factors = [memo[base] for base, power in node.factors.items() for _ in range(power)]
+            result: dict[Any, Any] = {n.ONE: n.ONE}
+            for factor in factors:
+                pairs = itertools.product(result.items(), factor.items())
+                result = _added(
+                    [{n.multiplied(lump, other): n.multiplied(data, more)} for (lump, data), (other, more) in pairs]
+                )
+            memo[node] = result
         elif inside <= parameters:
             memo[node] = {node: n.ONE}
         else:
@@ -320,16 +327,6 @@ def _added(parts: list[dict[Any, Any]]) -> dict[Any, Any]:
         for lump, data in part.items():
             total[lump] = n.added(total.get(lump, n.ZERO), data)
     return {lump: data for lump, data in total.items() if not n.is_zero(data)}
-
-
-def _multiplied(factors: list[dict[Any, Any]]) -> dict[Any, Any]:
-    result: dict[Any, Any] = {n.ONE: n.ONE}
-    for factor in factors:
-        pairs = itertools.product(result.items(), factor.items())
-        result = _added(
-            [{n.multiplied(lump, other): n.multiplied(data, more)} for (lump, data), (other, more) in pairs]
-        )
-    return result
 
 
 def ReplaceBilinearTerms(e: Any, x: npt.ArrayLike, y: npt.ArrayLike, W: npt.ArrayLike) -> Expression:

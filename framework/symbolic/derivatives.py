@@ -6,9 +6,12 @@ there is NaN, and evaluating it raises an error, as in Drake.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+from merganser.framework.math.elementary import ELEMENTARY
 from merganser.framework.symbolic import nodes as n
 from merganser.framework.symbolic.trees import applied, chosen, from_above, powered
 
@@ -18,31 +21,30 @@ def _step_slope(u: Any) -> Any:
     return chosen(n.decided(n.Eq, applied(n.Floor, u), applied(n.Ceil, u)), n.NAN, n.ZERO)
 
 
-def _one_and(u: Any, factor: int) -> Any:
-    """1 + factor u^2."""
-    return n.added(n.ONE, n.integer_power(u, 2), factor)
-
-
-#: f'(u) of each function f.
+#: f'(u) of the functions f that are not in the table of elementary ones.
 _SLOPES: dict[Any, Callable[[Any], Any]] = {
-    n.Sin: lambda u: applied(n.Cos, u),
-    n.Cos: lambda u: n.scaled(applied(n.Sin, u), -1),
-    n.Tan: lambda u: _one_and(applied(n.Tan, u), 1),
-    n.Asin: lambda u: n.reciprocal(applied(n.Sqrt, _one_and(u, -1))),
-    n.Acos: lambda u: n.scaled(n.reciprocal(applied(n.Sqrt, _one_and(u, -1))), -1),
-    n.Atan: lambda u: n.reciprocal(_one_and(u, 1)),
-    n.Sinh: lambda u: applied(n.Cosh, u),
-    n.Cosh: lambda u: applied(n.Sinh, u),
-    n.Tanh: lambda u: _one_and(applied(n.Tanh, u), -1),
-    n.Exp: lambda u: applied(n.Exp, u),
-    n.Log: n.reciprocal,
-    n.Sqrt: lambda u: n.scaled(n.reciprocal(applied(n.Sqrt, u)), n.inverse(2)),
     n.Reciprocal: lambda u: n.scaled(n.integer_power(n.reciprocal(u), 2), -1),
     n.Abs: lambda u: _by_order(u, n.ZERO, n.ONE, n.scaled(n.ONE, -1)),
     n.Sign: lambda u: _by_order(u, n.ZERO, n.ZERO, n.ZERO),
     n.Floor: _step_slope,
     n.Ceil: _step_slope,
 }
+_ELEMENTARY = {kind: ELEMENTARY[name] for name, kind in n.KIND_OF.items()}
+
+
+def _elementary_slope(node: Any) -> Any:
+    """f'(u) of an elementary function f(u), as the table has it."""
+    of_expressions, expression_of = _symbols()
+    return _ELEMENTARY[type(node)].slope(of_expressions, expression_of(node.parts[0]), expression_of(node))._node
+
+
+@functools.cache
+def _symbols() -> tuple[Any, Callable[[Any], Any]]:
+    """What slopes are made of: functions of expressions, and the expression of a node, which import this module."""
+    from merganser.framework.symbolic.expression import Expression
+
+    methods = {name: getattr(Expression, function.method) for name, function in ELEMENTARY.items()}
+    return SimpleNamespace(reciprocal=lambda x: 1.0 / x, **methods), Expression._of
 
 
 def _by_order(a: Any, b: Any, if_greater: Any, if_less: Any) -> Any:
@@ -83,11 +85,20 @@ def _derivative(node: Any, d: Callable[[Any], Any]) -> Any:
     if kind is n.Product:
         return _product_rule(node.factors, d)
     if kind is n.Power:
-        return _power_rule(node, d)
-    if kind in _SLOPES:
+        base, exponent = node.parts
+        d_base, d_exponent = d(base), d(exponent)
+        by_base = by_exponent = n.ZERO
+        if not n.is_zero(d_base):
+            by_base = n.multiplied(n.multiplied(exponent, powered(base, n.added(exponent, n.ONE, -1))), d_base)
+        if not n.is_zero(d_exponent):
+            by_exponent = n.multiplied(n.multiplied(node, applied(n.Log, base)), d_exponent)
+        return n.added(by_base, by_exponent)
+    if kind in _ELEMENTARY or kind in _SLOPES:
         (u,) = node.parts
         du = d(u)
-        return n.ZERO if n.is_zero(du) else n.multiplied(_SLOPES[kind](u), du)
+        if n.is_zero(du):
+            return n.ZERO
+        return n.multiplied(_elementary_slope(node) if kind in _ELEMENTARY else _SLOPES[kind](u), du)
     if kind is n.Atan2:
         y, x = node.parts
         above = n.added(n.multiplied(x, d(y)), n.multiplied(y, d(x)), -1)
@@ -96,7 +107,15 @@ def _derivative(node: Any, d: Callable[[Any], Any]) -> Any:
         a, b = node.parts
         return _by_order(a, b, d(a), d(b)) if kind is n.Maximum else _by_order(a, b, d(b), d(a))
     if kind is n.IfThenElse:
-        return _choice_rule(node, d)
+        condition, then, otherwise = node.parts
+        slopes = d(then), d(otherwise)
+        if slopes[0] == slopes[1]:
+            return slopes[0]
+        slope = chosen(condition, *slopes)
+        relation = condition.parts[0] if type(condition) is n.Not else condition
+        if isinstance(relation, n.Relation):
+            return chosen(n.decided(n.Eq, *relation.parts), n.NAN, slope)
+        return slope
     if kind is n.Uninterpreted:
         if all(n.is_zero(d(part)) for part in node.parts):
             return n.ZERO
@@ -118,26 +137,3 @@ def _product_rule(factors: dict[Any, int], d: Callable[[Any], Any]) -> Any:
             is_number = type(slope) is n.Number
             terms.append((product, exponent * slope.value) if is_number else (n.multiplied(product, slope), exponent))
     return n.summed(terms)
-
-
-def _power_rule(node: Any, d: Callable[[Any], Any]) -> Any:
-    base, exponent = node.parts
-    d_base, d_exponent = d(base), d(exponent)
-    by_base = by_exponent = n.ZERO
-    if not n.is_zero(d_base):
-        by_base = n.multiplied(n.multiplied(exponent, powered(base, n.added(exponent, n.ONE, -1))), d_base)
-    if not n.is_zero(d_exponent):
-        by_exponent = n.multiplied(n.multiplied(node, applied(n.Log, base)), d_exponent)
-    return n.added(by_base, by_exponent)
-
-
-def _choice_rule(node: Any, d: Callable[[Any], Any]) -> Any:
-    condition, then, otherwise = node.parts
-    slopes = d(then), d(otherwise)
-    if slopes[0] == slopes[1]:
-        return slopes[0]
-    slope = chosen(condition, *slopes)
-    relation = condition.parts[0] if type(condition) is n.Not else condition
-    if isinstance(relation, n.Relation):
-        return chosen(n.decided(n.Eq, *relation.parts), n.NAN, slope)
-    return slope

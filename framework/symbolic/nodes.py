@@ -26,7 +26,7 @@ from weakref import ref
 
 import numpy as np
 
-from merganser.framework.math._ieee import power
+from merganser.framework.math.elementary import ELEMENTARY, power
 
 #: Numbers in trees: int, float or Fraction. Whole floats become integers, whose quotients are exact: 3 (x / 2) is 3x/2.
 Real = Any
@@ -216,6 +216,9 @@ Acos, Asin, Atan, Ceil, Floor, Sqrt, Reciprocal = _kinds(Function, "Acos Asin At
 Atan2, Power, Maximum, Minimum, IfThenElse = _kinds(Function, "Atan2 Power Maximum Minimum IfThenElse")
 # Bound is a symbol inside of the formula that it is bound by; it is not free there, nor replaced by substitutions.
 Uninterpreted, Bound = _kinds(Function, "Uninterpreted Bound")
+
+#: The kinds of the elementary functions, by their C names.
+KIND_OF: dict[str, Any] = {name: globals()[name.capitalize()] for name in ELEMENTARY}
 
 
 # -- conditions ---------------------------------------------------------------------------------------------------

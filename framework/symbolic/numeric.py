@@ -44,14 +44,51 @@ def numeric_function(expressions: npt.NDArray[Any], variables: npt.NDArray[Any])
     return compute
 
 
-_CALLS = {
-    kind: kind.__name__.lower()
-    for kind in (n.Sin, n.Cos, n.Tan, n.Asin, n.Acos, n.Atan, n.Sinh, n.Cosh, n.Tanh, n.Exp, n.Log, n.Sqrt, n.Atan2)
-} | {n.Power: "pow", n.Abs: "abs", n.Maximum: "max", n.Minimum: "min"}
-_GLOBALS = {name: getattr(math, name, None) or getattr(builtins, name) for name in _CALLS.values()}
+_CALLS = {kind: name for name, kind in n.KIND_OF.items()} | {
+    n.Atan2: "atan2",
+    n.Power: "pow",
+    n.Abs: "abs",
+    n.Maximum: "max",
+    n.Minimum: "min",
+}
+_OF_NUMBERS = {name: getattr(math, name, None) or getattr(builtins, name) for name in _CALLS.values()}
+_OTHER_NAMES = {
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "pow": np.power, "max": np.maximum,
+    "min": np.minimum,
+}  # fmt: skip
+_OF_ARRAYS = {name: _OTHER_NAMES.get(name) or getattr(np, name) for name in _CALLS.values()}
 
 
-def python_function(roots: Sequence[Any], symbols: Sequence[Any]) -> Any:
+def array_function(
+    expressions: npt.NDArray[Any], variables: npt.NDArray[Any]
+) -> Callable[[Array], Array] | None:
+    """The function of numeric_function for many values at once, shape [N, n] to shape [N, m]; None where it cannot be.
+
+    Values are NaN or infinite where an expression is not defined.
+    """
+    roots, symbols = (nodes_of(each, "array_function").ravel().tolist() for each in (expressions, variables))
+    function = python_function(roots, symbols, _OF_ARRAYS)
+    if function is None:
+        return None
+
+    def compute(x: Array) -> Array:
+        result = np.empty((len(x), len(roots)))
+        with np.errstate(all="ignore"):
+            for i, column in enumerate(function(*x.T)):
+                result[:, i] = column
+        return result
+
+    return compute
+
+
+def has_kinks(expressions: npt.NDArray[Any]) -> bool:
+    """Whether expressions have functions that change abruptly, or that are not known."""
+    smooth = (_CALLS.keys() - {n.Abs, n.Maximum, n.Minimum}) | {n.Number, n.Symbol, n.Sum, n.Product, n.Reciprocal}
+    roots = nodes_of(expressions, "has_kinks").ravel().tolist()
+    return not all(type(node) in smooth for root in roots for node in n.postorder(root, {}, lazy=False))
+
+
+def python_function(roots: Sequence[Any], symbols: Sequence[Any], known: dict[str, Any] = _OF_NUMBERS) -> Any:
     """A function of the values of symbols that returns a tuple of the values of trees; None where it cannot be."""
     names: dict[Any, str] = {symbol: f"x{i}" for i, symbol in enumerate(symbols)}
     lines: list[str] = []
@@ -66,7 +103,7 @@ def python_function(roots: Sequence[Any], symbols: Sequence[Any]) -> Any:
             names[node] = text
     arguments, results = ", ".join(f"x{i}" for i in range(len(symbols))), "".join(f"{names[root]}, " for root in roots)
     found: dict[str, Any] = {}
-    exec("\n".join([f"def function({arguments}):", *lines, f" return ({results})"]), dict(_GLOBALS), found)
+    exec("\n".join([f"def function({arguments}):", *lines, f" return ({results})"]), dict(known), found)
     return found["function"]
 
 

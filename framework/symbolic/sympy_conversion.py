@@ -16,12 +16,8 @@ from merganser.framework.symbolic.trees import powered, rebuilt
 _NAMES: dict[Any, str] = {
     nodes.Maximum: "Max", nodes.Minimum: "Min", nodes.Ceil: "ceiling", nodes.Power: "Pow", nodes.Sign: "sign",
     nodes.Eq: "Eq", nodes.Ne: "Ne", nodes.Lt: "Lt", nodes.Le: "Le", nodes.Gt: "Gt", nodes.Ge: "Ge", nodes.And: "And",
-    nodes.Or: "Or", nodes.Not: "Not", nodes.Abs: "Abs",
-} | {
-    getattr(nodes, name.capitalize()): name
-    for name in (
-        "acos", "asin", "atan", "atan2", "floor", "log", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt",
-    )
+    nodes.Or: "Or", nodes.Not: "Not", nodes.Abs: "Abs", nodes.Floor: "floor", nodes.Atan2: "atan2",
+    **{kind: name for name, kind in nodes.KIND_OF.items()},
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.math._ieee import ELEMENTARY, power
+from merganser.framework.math.elementary import ELEMENTARY, power
 from merganser.framework.symbolic import nodes as n
 from merganser.framework.symbolic.nodes import NAN, Number, Product, Sum, Symbol, is_zero, number, postorder
 from merganser.framework.symbolic.printing import printable
@@ -20,10 +20,7 @@ from merganser.framework.symbolic.printing import printable
 _ROUND_OFF = 1e-12  # of eigenvalues, for entries of size 1
 
 #: Functions of one argument, and their values.
-FUNCTIONS: dict[Any, Callable[[float], float]] = {
-    kind: ELEMENTARY[kind.__name__.lower()]
-    for kind in (n.Sin, n.Cos, n.Tan, n.Asin, n.Acos, n.Atan, n.Sinh, n.Cosh, n.Tanh, n.Exp, n.Log, n.Sqrt)
-} | {
+FUNCTIONS: dict[Any, Callable[[float], float]] = {kind: ELEMENTARY[name].value for name, kind in n.KIND_OF.items()} | {
     n.Abs: abs,
     n.Floor: lambda x: float(math.floor(x)) if math.isfinite(x) else x,
     n.Ceil: lambda x: float(math.ceil(x)) if math.isfinite(x) else x,
@@ -50,7 +47,14 @@ def evaluated(root: Any, values: Mapping[Symbol, float], memo: dict[Any, Any]) -
         if kind is Symbol:
             return _symbol_value(node, values)
         if kind in (n.Number, n.Truth, n.Bound):
-            return _constant_value(node)
+            if node is NAN:
+                raise RuntimeError(
+                    "Evaluate: the value is NaN. The expression contains NaN, or is the derivative of abs, min, max, "
+                    "floor, ceil or if_then_else at its kink."
+                )
+            if type(node) is n.Bound:
+                return math.nan  # what binds it has no value, either
+            return float(node.value) if type(node) is Number else node.value
         found = memo.get(node)
         if found is not None:
             return found
@@ -88,17 +92,6 @@ def _symbol_value(symbol: Symbol, values: Mapping[Symbol, float]) -> float:
             f"Add it to the environment, which has {sorted(s.name for s in values)}."
         )
     return values[symbol]
-
-
-def _constant_value(node: Any) -> Any:
-    if node is NAN:
-        raise RuntimeError(
-            "Evaluate: the value is NaN. The expression contains NaN, or is the derivative of abs, min, max, "
-            "floor, ceil or if_then_else at its kink."
-        )
-    if type(node) is n.Bound:
-        return math.nan  # what binds it has no value, either
-    return float(node.value) if type(node) is Number else node.value
 
 
 #: Values of nodes of several parts.

@@ -31,8 +31,9 @@ class Variable(Term):
     Copying gives the variable itself, and so does unpickling as long as it is in use in the process.
     """
 
-    __slots__ = ("__weakref__", "_index", "_name", "_type")
+    __slots__ = ("__weakref__", "_index", "_name", "_symbol", "_type")
     _type: VariableType
+    _symbol: Any
     Type = VariableType
 
     def __init__(self, name: str, type: VariableType = VariableType.CONTINUOUS) -> None:
@@ -46,9 +47,16 @@ class Variable(Term):
         self._setup(name, type, None)
 
     def _setup(self, name: str, type: VariableType, index: int | None) -> None:
-        self._name, self._type = name, type
+        self._name, self._type, self._symbol = name, type, None
         self._index = new_number(type.value) if index is None else index
-        self._node = Symbol(self, self._index)
+
+    @property
+    def _node(self) -> Any:
+        """The symbol, made when a formula or a pickle first needs it: a program of matrices has variables without."""
+        if self._symbol is None:
+            symbol = Symbol(self, self._index)
+            self._symbol = known(self._index) or symbol  # that of another thread, if it was first
+        return self._symbol
 
     @classmethod
     def _restored(cls, name: str, type: VariableType, index: int) -> Variable:
@@ -58,7 +66,8 @@ class Variable(Term):
             return symbol.variable
         self = cls.__new__(cls)
         self._setup(name, type, index)
-        return self
+        restored: Variable = self._node.variable  # of another thread, if it was first
+        return restored
 
     def get_id(self) -> int:
         """The number of the variable, different for all variables; variables are in its order: by type, then by age."""
@@ -91,6 +100,7 @@ class Variable(Term):
         return f"Variable('{self}', {self._type.name.replace('_', ' ').title()})"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        _ = self._node  # by which it is found when it is unpickled
         return Variable._restored, (self._name, self._type, self._index)
 
 

@@ -31,12 +31,12 @@ _MANY = 100  # samples from which on most of the matrix of (2) is zeros
 
 def linear(times: Sequence[Any], y: Array) -> Array:
     """Coefficients of straight lines from sample to sample."""
-    return np.stack([y[:-1], np.diff(y, axis=0) / _columns(np.diff(_array(times)))], axis=1)
+    return np.stack([y[:-1], np.diff(y, axis=0) / np.diff(_array(times))[:, np.newaxis, np.newaxis]], axis=1)
 
 
 def hermite(times: Sequence[Any], y: Array, d: Array) -> Array:
     """Coefficients of cubics with given samples and slopes, by (1)."""
-    h = _columns(np.diff(_array(times)))
+    h = np.diff(_array(times))[:, np.newaxis, np.newaxis]
     m = np.diff(y, axis=0) / h
     quadratic = (3.0 * m - 2.0 * d[:-1] - d[1:]) / h
     return np.stack([y[:-1], d[:-1], quadratic, (d[:-1] + d[1:] - 2.0 * m) / (h * h)], axis=1)
@@ -48,7 +48,7 @@ def shape_preserving_slopes(times: Sequence[Any], y: Array, zero_at_ends: bool) 
     F. N. Fritsch and J. Butland, 1984, "A Method for Constructing Local Monotone Piecewise Cubic Interpolants",
     equation (5); at the ends, C. Moler, 2004, "Numerical Computing with Matlab", section 3.6.
     """
-    h, m = np.diff(_array(times)), np.diff(y, axis=0) / _columns(np.diff(_array(times)))
+    h, m = np.diff(_array(times)), np.diff(y, axis=0) / np.diff(_array(times))[:, np.newaxis, np.newaxis]
     d = 0.0 * y
     for i in range(1, len(y) - 1):
         before, after = h[i] + 2.0 * h[i - 1], 2.0 * h[i] + h[i - 1]
@@ -71,7 +71,7 @@ def slopes_of_continuous_second_derivatives(
             third derivative is continuous at the breaks next to the ends; with three samples they lie on a parabola.
     """
     h, count = np.diff(_array(times)), len(y)
-    m = np.diff(y, axis=0) / _columns(h)
+    m = np.diff(y, axis=0) / h[:, np.newaxis, np.newaxis]
     if ends is None and not periodic and count == 3:
         middle = (h[1] * m[0] + h[0] * m[1]) / (h[0] + h[1])
         return np.stack([2.0 * m[0] - middle, middle, 2.0 * m[1] - middle])
@@ -165,8 +165,3 @@ def _array(times: Sequence[Any]) -> Array:
     array = np.empty(len(times), dtype=object)
     array[:] = times
     return array
-
-
-def _columns(vector: Array) -> Array:
-    """A vector of segments in a shape that broadcasts against matrices of segments."""
-    return vector[:, np.newaxis, np.newaxis]

@@ -122,7 +122,18 @@ class BsplineTrajectory(Trajectory):
                 raise ValueError(f"BsplineTrajectory.InsertKnots(): knots go from {start} to {end}, got {knot}.")
         basis, points = self._basis, self._points
         for knot in additional_knots:
-            basis, points = _with_knot(basis, points, float(knot))
+            # Basis and control points with one more knot, by (3)
+            t = float(knot)
+            k, knots = basis.order(), basis.knots()
+            j = basis.FindContainingInterval(t)
+            new = np.concatenate([points[:1], points])
+            for i in range(1, len(new)):
+                if i <= j - k + 1:
+                    new[i] = points[i]
+                elif i <= j:
+                    share = (t - knots[i]) / (knots[i + k - 1] - knots[i])
+                    new[i] = share * points[i] + (1.0 - share) * points[i - 1]
+            basis, points = BsplineBasis(k, sorted([*knots, t])), new
         self._basis = basis
         self._set_points(points)
 
@@ -223,17 +234,3 @@ def _derivative(basis: BsplineBasis, points: Array, order: int) -> tuple[Bspline
         points = np.diff(points, axis=0) * factors.reshape(-1, 1, 1)
         basis = BsplineBasis(k - 1, knots[1:-1])
     return basis, points
-
-
-def _with_knot(basis: BsplineBasis, points: Array, t: float) -> tuple[BsplineBasis, Array]:
-    """Basis and control points with one more knot, by (3)."""
-    k, knots = basis.order(), basis.knots()
-    j = basis.FindContainingInterval(t)
-    new = np.concatenate([points[:1], points])
-    for i in range(1, len(new)):
-        if i <= j - k + 1:
-            new[i] = points[i]
-        elif i <= j:
-            share = (t - knots[i]) / (knots[i + k - 1] - knots[i])
-            new[i] = share * points[i] + (1.0 - share) * points[i - 1]
-    return BsplineBasis(k, sorted([*knots, t])), new

@@ -291,8 +291,6 @@ def _converted(value: Any, text: str, hint: Any) -> Any:
 
     Args:
         value: what YAML takes it for.
-        text: what is written.
-        hint: the type.
 
     Raises:
         ValueError, KeyError: it is something else.

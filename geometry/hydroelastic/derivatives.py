@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import kernel
-from merganser.framework.when_to_compile import may_use_compiled
+from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 from merganser.geometry.hydroelastic.buffers import Buffers, make_buffers, make_followers
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays
 from merganser.geometry.hydroelastic.layout import Meshes

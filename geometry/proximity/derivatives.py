@@ -40,9 +40,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device, inlined, kernel
+from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 from merganser.framework.native.memory.hinted_types import FloatTable, Poses
 from merganser.framework.native.memory.records_of_arrays import ArrayOf
-from merganser.framework.when_to_compile import may_use_compiled
 from merganser.geometry.proximity.layout import Geometries, Hulls, distance_dtype
 from merganser.geometry.proximity.supports import reach_along, support_feature
 from merganser.geometry.proximity.vectors import (

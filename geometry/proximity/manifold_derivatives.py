@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device, inlined, kernel, specialize
+from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 from merganser.framework.native.memory.by_value import of_scalar
-from merganser.framework.when_to_compile import may_use_compiled
 from merganser.geometry.proximity.derivatives import follow_pair, slopes_of_pair
 from merganser.geometry.proximity.engine import ProximityEngine
 from merganser.geometry.proximity.layout import Hulls, contact_dtype, points_work_dtype

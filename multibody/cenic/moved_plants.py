@@ -72,7 +72,9 @@ class MovedPlant:
         plant, k = self.plant, place - self.state.start
         positions = [f"position {name}" for name in plant.GetPositionNames()]
         velocities = [f"velocity {name}" for name in plant.GetVelocityNames()]
-        return f"{[*positions, *velocities][k]} of plant '{plant.GetSystemPathname()}'"
+        actuators = map(plant.get_joint_actuator, plant.GetJointActuatorIndices())
+        activations = [f"activation of {a.name()}" for a in actuators if a._activation_place is not None]
+        return f"{[*positions, *velocities, *activations][k]} of plant '{plant.GetSystemPathname()}'"
 
 
 def moved_plants(system: System, context: Context) -> list[MovedPlant]:

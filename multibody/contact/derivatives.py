@@ -55,6 +55,7 @@ from merganser.multibody.contact.work_arrays import Reduction
 from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.constraints.records import ConstraintRecords
 from merganser.multibody.kernels.layout import Scratch, scratch_dtype
+from merganser.multibody.kernels.transmissions.records import Transmissions
 from merganser.multibody.linear.ordering import Islands, carve_islands, find_islands, integer_workspace_size
 from merganser.multibody.linear.products import add_row, block_of, multiply_matrix, multiply_rows, num_ends
 from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem, constraint_dtype
@@ -88,6 +89,7 @@ class StepModel(NamedTuple):
         time_step: h [s].
         near_rigid_threshold: beta of contacts.
         limits, frictions, rows: what holds joints, bodies and coordinates, see ConstraintSources.
+        transmissions: see kernels/transmissions/records.py.
         has_fallbacks: whether islands may have been solved by LAGGED in place of TAMSI.
     """
 
@@ -99,6 +101,7 @@ class StepModel(NamedTuple):
     limits: Limits
     frictions: Frictions
     rows: ConstraintRecords
+    transmissions: Transmissions
     has_fallbacks: int
 
 
@@ -108,6 +111,8 @@ class LaneInputs(NamedTuple):
     parameters: Lanes
     contact_pairs: Lanes  # of contact_pair_lanes_dtype
     drives: Lanes  # of drive_lanes_dtype
+    lengths: Lanes  # and moment arms of transmissions, see kernels/transmissions/motion.py
+    arms: Lanes
     x: Lanes  # [q; v]
     v_star: Lanes
     position: Lanes
@@ -300,7 +305,9 @@ def _set_problem(lane: int, model: StepModel, inputs: LaneInputs, problems: Lane
         problems.matrix[lane], problems.is_locked,
     )  # fmt: skip
     pairs, drives = inputs.contact_pairs[_row(inputs.contact_pairs, lane)], inputs.drives[_row(inputs.drives, lane)]
-    sources = ConstraintSources(pairs, model.limits, model.frictions, model.rows, drives)
+    lengths, arms = inputs.lengths[_row(inputs.lengths, lane)], inputs.arms[_row(inputs.arms, lane)]
+    transmissions = model.transmissions, lengths, arms
+    sources = ConstraintSources(pairs, model.limits, model.frictions, model.rows, drives, *transmissions)
     v_star = inputs.v_star[_row(inputs.v_star, lane)]
     q, v = _parts(inputs.x[_row(inputs.x, lane)], v_star.shape[0])
     calc_contact_problem(

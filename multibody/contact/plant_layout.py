@@ -7,12 +7,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
 from merganser.multibody.contact.contact_pairs import ContactPairs
 from merganser.multibody.contact.layout import Rows
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.layout import Topology
+from merganser.multibody.kernels.transmissions.records import Transmissions
 from merganser.multibody.linear.records import Constraints, Trees
 
 # What a plant learns about a contact: the force on body A in W [N], then
@@ -20,6 +21,8 @@ APPROACH = 3  # the speed at which the bodies approach [m/s],
 SLIP = 4  # the speed at which they slip,
 POINT = 5  # and the point p_WC at which the force acts [m].
 NUM_FORCE_VALUES = 8
+
+MOST_TENDON_ROWS = 4  # of a tendon: its spring, its friction and two limits
 
 limit_dtype = np.dtype(
     [
@@ -41,7 +44,7 @@ friction_dtype = np.dtype(
 
 drive_dtype = np.dtype(
     [
-        ("v", np.int64),  # which velocity
+        ("v", np.int64),  # which velocity, or which transmission, behind all velocities
         ("p", np.float64),  # gains
         ("d", np.float64),
         ("error", np.float64),  # q - q_d
@@ -99,6 +102,8 @@ class ConstraintSources(NamedTuple):
         frictions: dry friction of joints, records of friction_dtype.
         rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
         drives: records of drive_dtype.
+        transmissions: see kernels/transmissions/records.py.
+        lengths, arms: q with their lengths behind it, and their moment arms, see kernels/transmissions/motion.py.
     """
 
     contact_pairs: ContactPairs
@@ -106,6 +111,9 @@ class ConstraintSources(NamedTuple):
     frictions: Frictions
     rows: ConstraintRecords
     drives: Drives
+    transmissions: Transmissions
+    lengths: Floats
+    arms: FloatTable
 
 
 class ProblemTrees(NamedTuple):

@@ -60,10 +60,13 @@ from merganser.multibody.kernels.spatial import (
     translational,
     vector,
 )
+from merganser.multibody.kernels.transmissions.motion import stretch_of
+from merganser.multibody.kernels.transmissions.records import Transmission, Transmissions
 from merganser.multibody.linear.records import CONTACT, DRIVE, HOLONOMIC, Constraint, Tree, Trees
 
 LIMIT_STIFFNESS = 1e12
 LIMIT_WINDOW = 2.0
+_NO_BOUND = 1e300  # of a force; numbers with derivatives have no infinity
 _NEAR_RIGID = 0.1  # beta of all constraints but contacts and dry friction
 # beta of dry friction: a joint that sticks gives way by beta^2 / (4 pi^2), 2.5 millionths, of the velocity that its
 # load would give it in a step.
@@ -345,7 +348,7 @@ def calc_contact_problem(
     # Out:
     problem_out: ProblemArrays,  # large enough for everything
 ) -> None:
-    """Writes the constraints: contacts, limits and friction of joints, those between bodies and coordinates, drives."""
+    """Writes the constraints: contacts, limits and friction of joints, tendons, constraints and drives."""
     limits, drives, counts = sources.limits, sources.drives, problem_out.counts[0]
     c, row, place = 0, 0, 0
     for i in range(sources.contact_pairs.shape[0]):
@@ -366,13 +369,15 @@ def calc_contact_problem(
         most = parameters[friction["mobod"]]["friction"][friction["place"]]
         place = _add_friction(friction["v"], h * most, plant, c, row, place, problem_out)
         c, row = c + 1, row + 1
+    for i in range(sources.transmissions.shape[0]):
+        c, row, place = _add_tendon(sources, i, plant, h, v_in, v_star_in, c, row, place, problem_out)
     counts["contacts_and_joints"] = c
     i = 0
     while i < sources.rows.shape[0]:
         place = _add_rows(sources.rows, i, plant, h, q_in, position_in, c, row, place, problem_out)
         i, row, c = i + sources.rows[i]["num_rows"], row + sources.rows[i]["num_rows"], c + 1
     for i in range(drives.shape[0]):
-        place = _add_drive(drives[i], plant, c, row, place, problem_out)
+        place = _add_drive(drives[i], sources.arms, sources.transmissions, plant, c, row, place, problem_out)
         c, row = c + 1, row + 1
     counts["constraints"], counts["rows"], counts["jacobian"] = c, row, place
 
@@ -454,10 +459,76 @@ def _add_friction(v: int, most: float, plant: PlantTrees, c: int, row: int, plac
 
 
 @device
-def _add_drive(drive: Drive, plant: PlantTrees, c: int, row: int, place: int, problem: ProblemArrays) -> int:
-    record = problem.constraints[c]
-    problem.jacobian[place] = 1.0
-    place = _open_row(record, plant, drive["v"], 1, row, place)
+def _add_tendon(
+    sources: ConstraintSources, i: int, plant: PlantTrees, h: float, v: Floats, v_star: Floats, c: int, row: int,
+    place: int, problem: ProblemArrays,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Writes the spring, the limits and the dry friction of a tendon; returns the next constraint, row and place."""
+    tendon, arms, rows = sources.transmissions[i], sources.arms[i], problem.rows
+    length = sources.lengths[sources.lengths.shape[0] - sources.transmissions.shape[0] + i]
+    stretch = stretch_of(tendon, length)
+    stiffness = tendon["stiffness"] if stretch.real != 0.0 else 0.0
+    if stiffness > 0.0 or tendon["damping"] > 0.0:
+        record = problem.constraints[c]
+        place = _open_tendon(record, tendon, arms, 1.0, plant, row, place, problem.jacobian)
+        set_holonomic(record, stiffness, 0.0, -_NO_BOUND, _NO_BOUND)
+        record["kind"], record["damping"] = DRIVE, tendon["damping"]
+        rows[row]["g"], rows[row]["bias"] = stretch, 0.0
+        c, row = c + 1, row + 1
+    if tendon["friction"] > 0.0:
+        record = problem.constraints[c]
+        place = _open_tendon(record, tendon, arms, 1.0, plant, row, place, problem.jacobian)
+        set_holonomic(record, math.inf, 0.0, -h * tendon["friction"], h * tendon["friction"])
+        record["beta"] = _STICTION
+        rows[row]["g"], rows[row]["bias"] = 0.0, 0.0
+        c, row = c + 1, row + 1
+    if tendon["lower"] == -math.inf and tendon["upper"] == math.inf:
+        return c, row, place
+    rate, rate_star = 0.0, 0.0
+    for k in range(v.shape[0]):
+        rate += (arms[k] * v[k]).real
+        rate_star += (arms[k] * v_star[k]).real
+    way = LIMIT_WINDOW * h * max(abs(rate), abs(rate_star))
+    for side in range(2):
+        sign = 1.0 if side == 0 else -1.0
+        distance = sign * (length - (tendon["lower"] if side == 0 else tendon["upper"]))
+        if distance.real < way:
+            record = problem.constraints[c]
+            place = _open_tendon(record, tendon, arms, sign, plant, row, place, problem.jacobian)
+            set_holonomic(record, LIMIT_STIFFNESS, h, 0.0, math.inf)
+            rows[row]["g"], rows[row]["bias"] = distance, 0.0
+            c, row = c + 1, row + 1
+    return c, row, place
+
+
+@device
+def _open_tendon(
+    record: Constraint, tendon: Transmission, arms: Floats, sign: float, plant: PlantTrees, row: int, place: int,
+    jacobian: Floats,
+) -> int:  # fmt: skip
+    """Makes room for a row along a transmission, and writes its moment arms; returns where the next begins."""
+    place = open_constraint(record, plant.trees, tendon["tree_0"], tendon["tree_1"], row, 1, place, jacobian)
+    for end in range(2):
+        tree = record["tree_0"] if end == 0 else record["tree_1"]
+        if tree >= 0:
+            first, start = plant.trees[tree]["v_start"], _row_start(record, plant.trees, tree, 0)
+            for k in range(plant.trees[tree]["num_v"]):
+                jacobian[start + k] = sign * arms[first + k]
+    return place
+
+
+@device
+def _add_drive(
+    drive: Drive, arms: FloatTable, transmissions: Transmissions, plant: PlantTrees, c: int, row: int, place: int,
+    problem: ProblemArrays,
+) -> int:  # fmt: skip
+    """Writes constraint c: a PD controller on a joint or along a transmission."""
+    record, i = problem.constraints[c], drive["v"] - plant.of_velocity.shape[0]
+    if i < 0:
+        problem.jacobian[place] = 1.0
+        place = _open_row(record, plant, drive["v"], 1, row, place)
+    else:
+        place = _open_tendon(record, transmissions[i], arms[i], 1.0, plant, row, place, problem.jacobian)
     set_holonomic(record, drive["p"], 0.0, -drive["limit"], drive["limit"])
     record["kind"], record["damping"] = DRIVE, drive["d"]
     record["velocity_target"], record["feedforward"] = drive["v_desired"], drive["feedforward"]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.core.context.native_code import FAILURE, OUTPUT, InputOf, NativeCode
+from merganser.framework.native.compiler.when_to_compile import OptionalCode, want
 from merganser.framework.native.memory.hinted_types import hinted_address
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
-from merganser.framework.when_to_compile import OptionalCode, want
 from merganser.multibody import kernels
 
 if TYPE_CHECKING:

@@ -226,9 +226,13 @@ def plant_slopes(values: Any, numbers: Any, integers: Any) -> None:
         _take_sample(steps, result)
         for k in range(result.shape[0]):
             result[k] = (result[k] - x[k]) / h
+        for k in range(out.activations.shape[0]):
+            out.activations[k] = (out.activations[k] - steps.state.activations[k]) / h
     elif status == NOT_SOLVED and out.found[OUTCOME] != NO_CAPACITY:
         for k in range(result.shape[0]):
             result[k] = math.nan
+        for k in range(out.activations.shape[0]):
+            out.activations[k] = math.nan
     else:
         _give_up(result, integers)
 

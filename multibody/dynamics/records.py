@@ -29,8 +29,10 @@ from merganser.multibody.contact.plant_layout import (
 )
 from merganser.multibody.dynamics.step_kernels import StepCode
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.actuator_laws import Laws
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.layout import Elements, Positions, Scratch, Topology, Velocities
+from merganser.multibody.kernels.transmissions import Nodes, Transmissions
 
 # What StepResults.found holds.
 NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS = 0, 1, 2
@@ -64,7 +66,8 @@ class Actuators(NamedTuple):
     """The actuators, and the PD controllers that some of them have.
 
     Attributes:
-        driven: for each actuator, the velocity that it drives, shape [num_u].
+        driven: for each actuator, the velocity or transmission that it drives, shape [num_u]; here and below
+            transmissions are numbered behind all coordinates.
         limits: of the efforts, see ../kernels/actuators.py, shape [2 num_u].
         controlled: for each controller, its actuator, shape [num_controllers].
         mobods, positions, velocities: what each drives.
@@ -128,6 +131,7 @@ class ConstraintModel(NamedTuple):
         settings: record of settings_dtype.
         near_rigid_threshold: beta of contacts.
         constraint_rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
+        holds_transmissions: whether tendons or controllers along transmissions constrain every step.
         looks_ahead: whether steps see what the fastest body may meet within them, see contact/contact_pairs.py.
         drives: room for records of drive_dtype, one for each PD controller.
         room: of the solver, see layout.py.
@@ -141,6 +145,7 @@ class ConstraintModel(NamedTuple):
     settings: Settings
     near_rigid_threshold: float
     constraint_rows: ConstraintRecords
+    holds_transmissions: int
     looks_ahead: int
     drives: Drives
     room: Annotated[SolverWork, ONE_VALUE]
@@ -154,8 +159,10 @@ class Model(NamedTuple):
         is_continuous: whether it moves in continuous time, and not by steps.
         topology, parameters, gravity: of the bodies, see kernels/layout.py.
         elements, constants: force elements, see kernels/force_elements.py.
+        transmissions, nodes: see kernels/transmissions/records.py.
         pitches: which positions are pitch angles, whose cosines must not vanish.
         actuators: and their PD controllers.
+        laws: of actuators that have some, see kernels/actuator_laws.py.
         limits: of joints, records of limit_dtype.
         limit_stiffness, limit_dissipation: of these, in continuous time.
         frictions: dry friction of joints, records of friction_dtype.
@@ -172,8 +179,11 @@ class Model(NamedTuple):
     gravity: FloatsInContext
     elements: Elements
     constants: Annotated[Any, ArrayOf(layout.constant_dtype(), 1, True)]
+    transmissions: Transmissions
+    nodes: Nodes
     pitches: Integers
     actuators: Actuators
+    laws: Laws
     limits: Limits
     limit_stiffness: Floats
     limit_dissipation: Floats
@@ -185,11 +195,12 @@ class Model(NamedTuple):
 
 
 class State(NamedTuple):
-    """x = [q; v]."""
+    """x = [q; v], and the activations of actuators."""
 
     x: FloatsInContext
     q: FloatsInContext
     v: FloatsInContext
+    activations: FloatsInContext
 
 
 class Part(NamedTuple):
@@ -250,6 +261,9 @@ class Work(NamedTuple):
         feedforward: u_ff, shape [num_u].
         desired: q_d and v_d, and what is made of them, see ../kernels/actuators.py, shape [NUM_DESIRED_ROWS, num_u].
         u: what the actuators exert, shape [num_u].
+        commands, activations: what laws of actuators make, see kernels/actuator_laws.py.
+        lengths, rates, arms, forces: q, v and tau with those of transmissions behind them, and their moment arms; see
+            kernels/transmissions/motion.py. Empty without transmissions.
         drives, drive_values, drive_work, efforts: of the PD controllers, see kernels/actuators.py.
         multipliers: of constraints in continuous time.
     """
@@ -265,6 +279,12 @@ class Work(NamedTuple):
     feedforward: Floats
     desired: FloatTable
     u: Floats
+    commands: Floats
+    activations: Floats
+    lengths: Floats
+    rates: Floats
+    arms: FloatTable
+    forces: Floats
     drives: IntegerTable
     drive_values: FloatTable
     drive_work: FloatTable
@@ -277,6 +297,7 @@ class StepResults(NamedTuple):
 
     Attributes:
         x_next: the next state, or in continuous time the derivatives.
+        activations: of actuators, after the step, or in continuous time their rates; empty where nothing takes them.
         position: kinematics at the start of the step.
         found: see above.
         candidates: pairs of geometries that may touch, shape [capacity, 2].
@@ -290,6 +311,7 @@ class StepResults(NamedTuple):
     """
 
     x_next: FloatsInContext
+    activations: FloatsInContext
     position: Positions
     found: Integers
     candidates: IntegerTable

@@ -92,21 +92,34 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
     for n in range(model.pitches.shape[0]):
         if abs(math.cos(state.q[model.pitches[n]])) < SMALLEST_COSINE:
             return SINGULAR_PITCH
+    q, v, tau = state.q, state.v, work.tau
+    if model.transmissions.shape[0] > 0:
+        find_transmissions(model, state, work, position)
+        q, v, tau = work.lengths, work.rates, work.forces
     u = add_up_inputs(model, inputs, work)
     if actuators.controlled.shape[0] > 0:
         for n in range(len(inputs.desired)):
             part = inputs.desired[n]
             call_quiet_kernel(code.put_desired_state, (part.actuators, part.values, work.desired))
+    if model.laws.shape[0] > 0:
+        given = model.laws, h, q, v, state.activations, u, work.desired
+        call_quiet_kernel(code.laws, (*given, work.commands, work.activations))
+        u = work.commands
+    if actuators.controlled.shape[0] > 0:
         why = call_kernel(code.efforts, (
             actuators.controlled, actuators.mobods, actuators.positions, actuators.velocities, actuators.p, actuators.d,
-            h, model.parameters, state.q, state.v, u, work.desired, work.u, work.drive_values,
+            h, model.parameters, q, v, u, work.desired, work.u, work.drive_values,
         ))  # fmt: skip
         if why != 0:
             return LOCKED if why == IS_LOCKED else BAD_INPUT
         u = work.u
-    given = actuators.driven, actuators.limits, u, inputs.tau
-    if not call_asking_kernel(code.apply_actuation, (*given, work.u, work.tau)):
+    efforts = actuators.driven, actuators.limits, u, inputs.tau
+    if not call_asking_kernel(code.apply_actuation, (*efforts, work.u, tau)):
         return BAD_INPUT
+    if model.transmissions.shape[0] > 0:
+        lengths = work.lengths, work.rates, work.arms
+        along = model.transmissions, model.is_continuous, model.stiction_velocity, *lengths, work.forces
+        call_quiet_kernel(code.transmission_forces, (*along, work.tau))
     count = model.elements.shape[0]
     if count > 0:
         motion = state.q, state.v, position, work.velocity
@@ -122,6 +135,15 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
         dry = model.frictions, model.parameters, model.stiction_velocity
         call_quiet_kernel(code.joint_friction, (*dry, state.v, work.tau))
     return 0
+
+
+@device
+def find_transmissions(model: Model, state: State, work: Work, position: Any) -> None:
+    """Leaves in work.lengths, rates and arms how transmissions follow the coordinates."""
+    motion = state.q, state.v, position
+    call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *motion, work.velocity))
+    given = model.topology, model.transmissions, model.nodes, *motion
+    call_quiet_kernel(model.code.transmission_motion, (*given, work.lengths, work.rates, work.arms))
 
 
 @device
@@ -161,6 +183,7 @@ def calc_derivatives(model: Model, state: State, inputs: Inputs, work: Work, out
     status = accelerate(model, state, work, F_Bo_W, out)
     if status != 0:
         return status
+    out.activations[:] = work.activations[: out.activations.shape[0]]
     return 0 if call_asking_kernel(model.code.is_finite, (out.x_next,)) else NOT_FINITE
 
 
@@ -218,6 +241,7 @@ def take_step(
         status = _advance(model, state, h, inputs, work, out, deformables)
     if status == 0 and not call_asking_kernel(model.code.is_finite, (out.x_next,)):
         status = NOT_FINITE
+    out.activations[:] = work.activations[: out.activations.shape[0]]
     if deformables is not None and status == 0:
         finish_deformables(model, deformables, h, out)
     return status
@@ -246,6 +270,7 @@ def _advance(
     if num_pairs < 0:
         return num_pairs
     always_holds = model.contact.constraint_rows.shape[0] + model.frictions.shape[0] > 0
+    always_holds = always_holds or model.contact.holds_transmissions > 0
     if deformables is not None:
         num_others = find_deformable_pairs(model, deformables, h, out)
         if num_others < 0:
@@ -523,7 +548,11 @@ def constrain(
             find_next_pass(model, state, h, inputs, work, out, out.v_next)
             status = solve(model, state, h, out.v_next, 1, out, deformables)
     if status == 0:
-        finish_step(model, state, h, out.impulses[:num_rows], work, out)
+        call_quiet_kernel(model.code.end_step, (
+            model.topology, h, state.q, out.v_next, out.impulses[:num_rows], model.actuators.controlled, out.x_next,
+            work.u,
+        ))  # fmt: skip
+        out.found[SOLVED] = 1
     return status
 
 
@@ -558,18 +587,10 @@ def solve(
 @device
 def pose_problem(model: Model, state: State, h: float, work: Work, out: StepResults, num_pairs: int) -> None:
     """Leaves in `out.trees` and `out.problem` what constrains a step, whose free motion is in `out.x_next`."""
-    contact, joints = model.contact, (model.limits, model.frictions)
-    sources = ConstraintSources(out.contact_pairs[:num_pairs], *joints, contact.constraint_rows, contact.drives)
+    contact, pairs = model.contact, out.contact_pairs[:num_pairs]
+    holders = model.limits, model.frictions, contact.constraint_rows, contact.drives, model.transmissions
+    sources = ConstraintSources(pairs, *holders, work.lengths, work.arms)
     call_quiet_kernel(model.code.start_step, (
         contact.trees, model.parameters, h, contact.near_rigid_threshold, sources, work.drive_values,
         state.q, state.v, out.x_next, out.position, work.scratch, out.trees, out.problem,
     ))  # fmt: skip
-
-
-@device
-def finish_step(model: Model, state: State, h: float, impulses: Any, work: Work, out: StepResults) -> None:
-    """From the velocities `out.v_next` and the impulses of all constraints to the next state."""
-    call_quiet_kernel(model.code.end_step, (
-        model.topology, h, state.q, out.v_next, impulses, model.actuators.controlled, out.x_next, work.u,
-    ))  # fmt: skip
-    out.found[SOLVED] = 1

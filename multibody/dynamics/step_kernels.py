@@ -31,7 +31,9 @@ from merganser.multibody.deformable.kernels.problem import find_participants, po
 from merganser.multibody.fem.newton import free_motion
 from merganser.multibody.fem.schur import couple_nodes, follow_nodes
 from merganser.multibody.kernels import actuators, checked_arrays
+from merganser.multibody.kernels.actuator_laws import actuator_laws
 from merganser.multibody.kernels.frames import geometry_poses
+from merganser.multibody.kernels.transmissions import transmission_forces, transmission_motion
 
 if TYPE_CHECKING:
     from merganser.multibody.dynamics.records import Model
@@ -56,6 +58,16 @@ class Plant(NamedTuple):
     def has_elements(self) -> bool:
         """Whether it has force elements."""
         return len(self.model.elements) > 0
+
+    @property
+    def acts_along_motion(self) -> bool:
+        """Whether it has force elements or transmissions."""
+        return self.has_elements or self.has_transmissions
+
+    @property
+    def has_transmissions(self) -> bool:
+        """Whether it has tendons or other transmissions."""
+        return len(self.model.transmissions) > 0
 
     @property
     def has_controllers(self) -> bool:
@@ -119,12 +131,15 @@ class StepCode(NamedTuple):
     # Forces:
     kinematics: Code = Use(
         kernels.kinematics,
-        lambda p: p.has_elements or p.constrains_steps or p.has_geometry or p.has_kinds or p.has_deformables,
+        lambda p: p.acts_along_motion or p.constrains_steps or p.has_geometry or p.has_kinds or p.has_deformables,
     )
     force_elements: Code = Use(kernels.force_elements, lambda p: p.has_elements)
+    transmission_motion: Code = Use(transmission_motion, lambda p: p.has_transmissions)
+    transmission_forces: Code = Use(transmission_forces, lambda p: p.has_transmissions)
     copy_actuation_input: Code = Use(actuators.copy_actuation_input, is_small=True)
     add_input: Code = Use(actuators.add_input, is_small=True)
     put_desired_state: Code = Use(actuators.put_desired_state, lambda p: p.has_controllers, is_small=True)
+    laws: Code = Use(actuator_laws, lambda p: len(p.model.laws) > 0)
     efforts: Code = Use(actuators.calc_efforts, lambda p: p.has_controllers, is_small=True)
     apply_actuation: Code = Use(actuators.apply_actuation, is_small=True)
     store_efforts: Code = Use(

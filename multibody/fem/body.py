@@ -233,6 +233,7 @@ def _make_material(config: DeformableBodyConfig, is_averaged: bool, name: str) -
     material["density"] = config.mass_density()
     material["mass_damping"] = config.mass_damping_coefficient()
     material["stiffness_damping"] = config.stiffness_damping_coefficient()
+    material["tolerance"] = config.relative_tolerance()
     title = f"MaterialModel.{model.name}" if isinstance(model, MaterialModel) else f"kind '{kind.name}'"
     if is_averaged and kind.set_growth is None:
         raise RuntimeError(

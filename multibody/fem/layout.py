@@ -36,6 +36,7 @@ material_dtype = np.dtype(
         ("density", np.float64),  # at rest [kg/m^3]
         ("mass_damping", np.float64),  # alpha [1/s]
         ("stiffness_damping", np.float64),  # beta [s]
+        ("tolerance", np.float64),  # of Newton's method, relative to the forces that balance
         ("is_averaged", np.int64),  # whether elements have the growth of volume of their patch
     ]
 )

@@ -7,7 +7,8 @@ positive definite, and s is such that the slope along d is no longer steep and u
 
     d . r(v+ + s d) <= -d . r(v+) / 2                                                     (2)
 
-found by linear interpolation of the slope between 0 and s. A is that of the material first; where the factorization
+found by linear interpolation of the slope between 0 and s. It ends where |r| is at most the material's tolerance times
+the size of the forces that r is the sum of. A is that of the material first; where the factorization
 finds that it is not positive definite, it is made of convex parts of the elements. Linear materials take one iteration.
 
 As A lacks the derivative of damping, iterations may go on and on where elements are inside out. After some, the search
@@ -37,9 +38,8 @@ from merganser.multibody.linear.factorization import factor, solve
 
 _MOST_ITERATIONS = 200
 _MOST_SEARCHES = 12
-_RELATIVE_TOLERANCE = 1e-10  # of the forces that r is the sum of
 _STRESS_ROUNDING = 1e-15  # of stresses before they cancel
-_NEARLY = 100.0  # times the tolerance, from where on rounding may be what keeps r from getting less
+_NEARLY, _EXACT = 100.0, 1e-8  # times the tolerance, if that is exact, where rounding may keep r from getting less
 _KEPT_FROM = 20  # iterations
 
 
@@ -85,7 +85,8 @@ def calc_free_motion(
         norm, tolerance = report["residual"], report["tolerance"]
         if not norm < math.inf:
             return NOT_FINITE
-        if norm <= tolerance or (norm <= _NEARLY * tolerance and norm > 0.5 * last):
+        nearly = max(1.0, min(_NEARLY, _EXACT / body.material["tolerance"]))
+        if norm <= tolerance or (norm <= nearly * tolerance and norm > 0.5 * last):
             return CONVERGED
         if report["iterations"] == _MOST_ITERATIONS:
             return NOT_CONVERGED
@@ -173,7 +174,7 @@ def _tolerance(
         inertial += share * share * rate
         rounding += area * (1.0 + far * math.sqrt(gradient)) ** 2
     scale += math.sqrt(elastic) + math.sqrt(inertial)
-    return _RELATIVE_TOLERANCE * scale + _STRESS_ROUNDING * stiffness * math.sqrt(rounding)
+    return body.material["tolerance"] * scale + _STRESS_ROUNDING * stiffness * math.sqrt(rounding)
 
 
 @device

@@ -80,6 +80,10 @@ class GlobalInverseKinematics:
         interval_binning: IntervalBinning = IntervalBinning.kLogarithmic
         linear_constraint_only: bool = False
 
+        def __repr__(self) -> str:
+            values = ", ".join(f"{name}={value}" for name, value in vars(self).items())
+            return f"GlobalInverseKinematics.Options({values})"
+
     @dataclass
     class Polytope3D:
         """The points x with A x <= b, shapes [m, 3] and [m]."""

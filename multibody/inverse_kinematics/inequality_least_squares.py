@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver, sense_of_rows
+from merganser.framework.optimization.forms.dense_programs import sense_of_rows
+from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver
 
 Array = NDArray[Any]
 

@@ -13,8 +13,13 @@ from merganser.framework import Context
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.framework.optimization import AdjustableConstraint, Constraint
 from merganser.framework.optimization.solvers.nonlinear_form import NARROW
-from merganser.multibody.inverse_kinematics.posture_functions import PostureFunction, finite_vector, unit_vector
-from merganser.multibody.inverse_kinematics.rotation_gaps import rotation_gap
+from merganser.multibody.inverse_kinematics.posture_functions import (
+    MeasuredPosture,
+    PostureFunction,
+    finite_vector,
+    unit_vector,
+)
+from merganser.multibody.inverse_kinematics.posture_rows import COSINE, GAZE, LINE, POINT, POSITION, TRACE
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Frame, JacobianWrtVariable, ModelInstanceIndex
 
@@ -28,7 +33,7 @@ def _checked_range(name: str, lower: float, upper: float, least: float, most: fl
     return lower, upper
 
 
-class PositionConstraint(PostureFunction, AdjustableConstraint):
+class PositionConstraint(MeasuredPosture, AdjustableConstraint):
     """p_AQ_lower <= p_AQ <= p_AQ_upper for a point Q of frame B, seen from frame A [m].
 
     Takes (plant, frameA, lower, upper, frameB, p_BQ, plant_context), or (plant, frameAbar, X_AbarA, lower, upper,
@@ -46,11 +51,12 @@ class PositionConstraint(PostureFunction, AdjustableConstraint):
         given = dict(zip(names, args), **kwargs)
         if given.keys() != set(names):
             raise TypeError(f"PositionConstraint takes plant and {', '.join(names)}; got {', '.join(given)}.")
-        self._A, self._B = self._take(plant, given["plant_context"], given[names[0]], given["frameB"])
-        X_AbarA = given.get("X_AbarA")
-        X_AAbar = RigidTransform() if X_AbarA is None else X_AbarA.inverse()
-        self._R_AAbar, self._p_AAbar = X_AAbar.rotation().matrix(), X_AAbar.translation()
         self._p_BQ = None if given["p_BQ"] is None else finite_vector("PositionConstraint: p_BQ", given["p_BQ"])
+        X_AbarA = given.get("X_AbarA") or RigidTransform()
+        self._frames = self._take(plant, given["plant_context"], given[names[0]], given["frameB"])
+        self._R_AAbar = X_AbarA.rotation().matrix().T
+        p_BQ = np.zeros(3) if self._p_BQ is None else self._p_BQ
+        self._measure(POSITION, *self._frames, X_A=X_AbarA.GetAsMatrix34(), p_BQ=p_BQ)
         Constraint.__init__(self, plant.num_positions() + 3 * (self._p_BQ is None), np.zeros(3), np.zeros(3))
         self.set_bounds(given["p_AQ_lower"], given["p_AQ_upper"])
 
@@ -64,15 +70,16 @@ class PositionConstraint(PostureFunction, AdjustableConstraint):
             raise ValueError(f"PositionConstraint: lower bounds must not be above the upper ones: {new_lb}, {new_ub}.")
         super().set_bounds(new_lb, new_ub)
 
-    def _at(self, x: Array) -> tuple[Array, Array]:
-        p_BQ = self._p_BQ if self._p_BQ is not None else x[-3:]
-        p_AbarQ, J = self._point(self._A, self._B, p_BQ)
-        if self._p_BQ is None:
-            J = np.hstack([J, self._rotation(self._A, self._B)[0]])
-        return self._p_AAbar + self._R_AAbar @ p_AbarQ, self._R_AAbar @ J
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        if self._p_BQ is not None:
+            return super()._value_and_jacobian(x)
+        self._measures["p_BQ"] = x[-3:]
+        value, by_q = super()._value_and_jacobian(x)
+        R_AB = self._R_AAbar @ self._plant.CalcRelativeRotationMatrix(self._context, *self._frames).matrix()
+        return value, np.hstack([by_q, R_AB])
 
 
-class OrientationConstraint(PostureFunction, Constraint):
+class OrientationConstraint(MeasuredPosture, Constraint):
     """The angle between frames A and B is at most theta_bound [rad]: trace(R_AB) >= 1 + 2 cos(theta_bound).
 
     A is fixed to Abar at R_AbarA, B to Bbar at R_BbarB. The variables are q.
@@ -95,27 +102,12 @@ class OrientationConstraint(PostureFunction, Constraint):
         frameAbar, frameBbar = self._take(plant, plant_context, frameAbar, frameBbar)
         if not theta_bound >= 0.0:
             raise ValueError(f"OrientationConstraint: theta_bound must not be negative, got {theta_bound}.")
-        self._frames = frameAbar, R_AbarA, frameBbar, R_BbarB
-        self._aim = 0.95 * theta_bound if theta_bound > NARROW else 0.0
+        aim = 0.95 * theta_bound if theta_bound > NARROW else 0.0  # the rotation vector by which B is turned too far
+        self._measure(TRACE, frameAbar, frameBbar, R_A=R_AbarA, R_B=R_BbarB, constant=aim, limit=theta_bound)
         Constraint.__init__(self, plant.num_positions(), [2.0 * math.cos(theta_bound) + 1.0], [3.0])
 
-    def _at(self, x: Array) -> tuple[Array, Array]:
-        trace, J = self._trace(*self._frames)
-        return np.array([trace]), J[np.newaxis]
 
-    def _gaps(self, x: Array) -> tuple[Array, Array, Array]:
-        """The rotation vector by which B is turned too far: the derivatives of its trace vanish where it is 0."""
-        self._move_to(x)
-        frame_Abar, R_AbarA, frame_Bbar, R_BbarB = self._frames
-        R_AbarBbar, w_Abar = self._rotation(frame_Abar, frame_Bbar)
-        R_AAbar = R_AbarA.matrix().T
-        R_AB = R_AAbar @ R_AbarBbar @ R_BbarB.matrix()
-        gap, by_w_A = np.empty(3), np.empty((3, 3))
-        trace = rotation_gap(R_AB, self._aim, gap, by_w_A)
-        return np.array([trace]), gap, by_w_A @ R_AAbar @ w_Abar
-
-
-class AngleBetweenVectorsConstraint(PostureFunction, Constraint):
+class AngleBetweenVectorsConstraint(MeasuredPosture, Constraint):
     """The angle between a vector fixed to frame A and one fixed to frame B is within bounds [rad], by its cosine.
 
     Raises:
@@ -136,16 +128,13 @@ class AngleBetweenVectorsConstraint(PostureFunction, Constraint):
     ) -> None:
         name = type(self).__name__
         frameA, frameB = self._take(plant, plant_context, frameA, frameB)
-        self._vectors = frameA, unit_vector(f"{name}: a_A", a_A), frameB, unit_vector(f"{name}: b_B", b_B)
+        a_A, b_B = unit_vector(f"{name}: a_A", a_A), unit_vector(f"{name}: b_B", b_B)
         lower, upper = _checked_range(name, angle_lower, angle_upper, 0.0, math.pi)
+        self._measure(COSINE, frameA, frameB, a_A=a_A, b_B=b_B)
         Constraint.__init__(self, plant.num_positions(), [math.cos(upper)], [math.cos(lower)])
 
-    def _at(self, x: Array) -> tuple[Array, Array]:
-        cosine, J = self._cosine_between(*self._vectors)
-        return np.array([cosine]), J[np.newaxis]
 
-
-class GazeTargetConstraint(PostureFunction, Constraint):
+class GazeTargetConstraint(MeasuredPosture, Constraint):
     """A point T of frame B is in a cone fixed to frame A, with source S, axis n_A and this half angle [rad].
 
     Values: p_ST . n and (p_ST . n)^2 - cos(half angle)^2 p_ST . p_ST, both at least 0.
@@ -168,23 +157,16 @@ class GazeTargetConstraint(PostureFunction, Constraint):
     ) -> None:
         name = type(self).__name__
         frameA, frameB = self._take(plant, plant_context, frameA, frameB)
-        self._A, self._B = frameA, frameB
-        self._p_AS, self._p_BT = finite_vector(f"{name}: p_AS", p_AS), finite_vector(f"{name}: p_BT", p_BT)
-        self._n_A = unit_vector(f"{name}: n_A", n_A)
+        p_AS, p_BT = finite_vector(f"{name}: p_AS", p_AS), finite_vector(f"{name}: p_BT", p_BT)
+        n_A = unit_vector(f"{name}: n_A", n_A)
         if not 0.0 <= cone_half_angle <= 0.5 * math.pi:
             raise ValueError(f"{name}: cone_half_angle must be in [0, pi/2], got {cone_half_angle}.")
-        self._square = math.cos(cone_half_angle) ** 2
+        square = math.cos(cone_half_angle) ** 2
+        self._measure(GAZE, frameA, frameB, p_AP=p_AS, a_A=n_A, p_BQ=p_BT, constant=square)
         Constraint.__init__(self, plant.num_positions(), np.zeros(2), np.full(2, np.inf))
 
-    def _at(self, x: Array) -> tuple[Array, Array]:
-        p_AT, J = self._point(self._A, self._B, self._p_BT)
-        p_ST, n = p_AT - self._p_AS, self._n_A
-        along = float(p_ST @ n)
-        values = np.array([along, along * along - self._square * (p_ST @ p_ST)])
-        return values, np.array([n, 2.0 * along * n - 2.0 * self._square * p_ST]) @ J
 
-
-class PointToPointDistanceConstraint(PostureFunction, Constraint):
+class PointToPointDistanceConstraint(MeasuredPosture, Constraint):
     """The distance [m] of point P1 of frame 1 and P2 of frame 2 is within bounds; the value is its square.
 
     Raises:
@@ -205,18 +187,13 @@ class PointToPointDistanceConstraint(PostureFunction, Constraint):
     ) -> None:
         name = type(self).__name__
         frame1, frame2 = self._take(plant, plant_context, frame1, frame2)
-        self._frames = frame1, frame2
-        self._p_B1P1, self._p_B2P2 = finite_vector(f"{name}: p_B1P1", p_B1P1), finite_vector(f"{name}: p_B2P2", p_B2P2)
+        p_B1P1, p_B2P2 = finite_vector(f"{name}: p_B1P1", p_B1P1), finite_vector(f"{name}: p_B2P2", p_B2P2)
         lower, upper = _checked_range(name, distance_lower, distance_upper, 0.0, math.inf)
+        self._measure(POINT, frame1, frame2, p_AP=p_B1P1, p_BQ=p_B2P2)
         Constraint.__init__(self, plant.num_positions(), [lower * lower], [upper * upper])
 
-    def _at(self, x: Array) -> tuple[Array, Array]:
-        p_B1P2, J = self._point(*self._frames, self._p_B2P2)
-        arm = p_B1P2 - self._p_B1P1
-        return np.array([arm @ arm]), 2.0 * arm[np.newaxis] @ J
 
-
-class PointToLineDistanceConstraint(PostureFunction, Constraint):
+class PointToLineDistanceConstraint(MeasuredPosture, Constraint):
     """The distance [m] of point P of frame B1 from a line of frame B2 through Q along n is within bounds; the value is
     its square.
 
@@ -239,20 +216,14 @@ class PointToLineDistanceConstraint(PostureFunction, Constraint):
     ) -> None:
         name = type(self).__name__
         frame_point, frame_line = self._take(plant, plant_context, frame_point, frame_line)
-        self._frames = frame_line, frame_point
-        self._p_B1P, self._p_B2Q = finite_vector(f"{name}: p_B1P", p_B1P), finite_vector(f"{name}: p_B2Q", p_B2Q)
-        self._n_B2 = unit_vector(f"{name}: n_B2", n_B2)
+        p_B1P, p_B2Q = finite_vector(f"{name}: p_B1P", p_B1P), finite_vector(f"{name}: p_B2Q", p_B2Q)
+        n_B2 = unit_vector(f"{name}: n_B2", n_B2)
         lower, upper = _checked_range(name, distance_lower, distance_upper, 0.0, math.inf)
+        self._measure(LINE, frame_line, frame_point, p_AP=p_B2Q, a_A=n_B2, p_BQ=p_B1P)
         Constraint.__init__(self, plant.num_positions(), [lower * lower], [upper * upper])
 
-    def _at(self, x: Array) -> tuple[Array, Array]:
-        p_B2P, J = self._point(*self._frames, self._p_B1P)
-        arm = p_B2P - self._p_B2Q
-        across = arm - (arm @ self._n_B2) * self._n_B2
-        return np.array([across @ across]), 2.0 * across[np.newaxis] @ J
 
-
-class PolyhedronConstraint(PostureFunction, Constraint):
+class PolyhedronConstraint(MeasuredPosture, Constraint):
     """A [p_FP1; p_FP2; ...] <= b for points of frame G, seen from frame F [m].
 
     Args:
@@ -273,19 +244,20 @@ class PolyhedronConstraint(PostureFunction, Constraint):
         self, plant: MultibodyPlant, frameF: Frame, frameG: Frame, p_GP: Any, A: Any, b: Any, plant_context: Context
     ) -> None:
         frameF, frameG = self._take(plant, plant_context, frameF, frameG)
-        self._frames = frameF, frameG
-        self._p_GP, self._A = np.array(p_GP, dtype=np.float64).reshape(3, -1), np.atleast_2d(np.array(A, float))
+        p_GP, self._A = np.array(p_GP, dtype=np.float64).reshape(3, -1), np.atleast_2d(np.array(A, float))
         upper = np.array(b, dtype=np.float64).ravel()
-        if self._A.shape != (upper.size, self._p_GP.size):
+        if self._A.shape != (upper.size, p_GP.size):
             raise ValueError(
-                f"PolyhedronConstraint: A must have shape {(upper.size, self._p_GP.size)} for {upper.size} numbers in "
-                f"b and {self._p_GP.shape[1]} points, got {self._A.shape}."
+                f"PolyhedronConstraint: A must have shape {(upper.size, p_GP.size)} for {upper.size} numbers in "
+                f"b and {p_GP.shape[1]} points, got {self._A.shape}."
             )
+        for p_GPi in p_GP.T:
+            self._measure(POSITION, frameF, frameG, p_BQ=p_GPi)
         Constraint.__init__(self, plant.num_positions(), np.full(upper.size, -np.inf), upper)
 
     def _at(self, x: Array) -> tuple[Array, Array]:
-        parts = [self._point(*self._frames, p_GPi) for p_GPi in self._p_GP.T]
-        return self._A @ np.concatenate([p for p, _ in parts]), self._A @ np.vstack([J for _, J in parts])
+        p_FP, J = super()._at(x)
+        return self._A @ p_FP, self._A @ J
 
 
 class _OfCenterOfMass(PostureFunction):
@@ -313,7 +285,7 @@ class _OfCenterOfMass(PostureFunction):
         J_W = plant.CalcJacobianCenterOfMassTranslationalVelocity(context, *of, *speeds)
         p_EC = plant.CalcPointsPositions(context, world, p_WC, self._E).ravel()
         # In E, the point of the world where C is moves by itself.
-        _, J_E = self._point(self._E, world, p_WC)
+        J_E = plant.CalcJacobianPositionVector(context, world, p_WC, self._E, self._E)
         R_EW = plant.CalcRelativeRotationMatrix(context, self._E, world).matrix()
         return p_EC, R_EW @ J_W + J_E
 

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from merganser.framework import Context
 from merganser.framework.math import RotationMatrix
 from merganser.framework.optimization import Cost
-from merganser.multibody.inverse_kinematics.posture_functions import PostureFunction, finite_vector, unit_vector
+from merganser.multibody.inverse_kinematics.posture_functions import MeasuredPosture, finite_vector, unit_vector
+from merganser.multibody.inverse_kinematics.posture_rows import COSINE, POSITION, TRACE
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Frame
 
 Array = NDArray[np.float64]
 
 
-class PositionCost(PostureFunction, Cost):
+class PositionCost(MeasuredPosture, Cost):
     """(p_AP - p_AQ)^T C (p_AP - p_AQ) for a point P of frame A and a point Q of frame B, C of shape [3, 3].
 
     Raises:
@@ -36,18 +37,18 @@ class PositionCost(PostureFunction, Cost):
         plant_context: Context,
     ) -> None:
         frameA, frameB = self._take(plant, plant_context, frameA, frameB)
-        self._frames = frameA, frameB
-        self._p_AP, self._p_BQ = finite_vector("PositionCost: p_AP", p_AP), finite_vector("PositionCost: p_BQ", p_BQ)
+        self._p_AP = finite_vector("PositionCost: p_AP", p_AP)
+        self._measure(POSITION, frameA, frameB, p_BQ=finite_vector("PositionCost: p_BQ", p_BQ))
         self._C = finite_vector("PositionCost: C", C, 9).reshape(3, 3)
         Cost.__init__(self, plant.num_positions())
 
     def _at(self, x: Array) -> tuple[Array, Array]:
-        p_AQ, J = self._point(*self._frames, self._p_BQ)
+        p_AQ, J = super()._at(x)
         e = p_AQ - self._p_AP
         return np.array([e @ self._C @ e]), (e @ (self._C + self._C.T) @ J)[np.newaxis]
 
 
-class OrientationCost(PostureFunction, Cost):
+class OrientationCost(MeasuredPosture, Cost):
     """c (1 - cos(theta)), where theta is the angle between frames A and B, fixed to Abar and Bbar.
 
     Raises:
@@ -65,16 +66,16 @@ class OrientationCost(PostureFunction, Cost):
         plant_context: Context,
     ) -> None:
         frameAbar, frameBbar = self._take(plant, plant_context, frameAbar, frameBbar)
-        self._frames = frameAbar, R_AbarA, frameBbar, R_BbarB
+        self._measure(TRACE, frameAbar, frameBbar, R_A=R_AbarA, R_B=R_BbarB)
         self._c = float(c)
         Cost.__init__(self, plant.num_positions())
 
     def _at(self, x: Array) -> tuple[Array, Array]:
-        trace, J = self._trace(*self._frames)
-        return np.array([0.5 * self._c * (3.0 - trace)]), -0.5 * self._c * J[np.newaxis]
+        trace, J = super()._at(x)
+        return 0.5 * self._c * (3.0 - trace), -0.5 * self._c * J
 
 
-class AngleBetweenVectorsCost(PostureFunction, Cost):
+class AngleBetweenVectorsCost(MeasuredPosture, Cost):
     """c (1 - cos(theta)), where theta is the angle between a vector fixed to frame A and one fixed to frame B.
 
     Raises:
@@ -94,10 +95,11 @@ class AngleBetweenVectorsCost(PostureFunction, Cost):
     ) -> None:
         name = type(self).__name__
         frameA, frameB = self._take(plant, plant_context, frameA, frameB)
-        self._vectors = frameA, unit_vector(f"{name}: a_A", a_A), frameB, unit_vector(f"{name}: b_B", b_B)
+        a_A, b_B = unit_vector(f"{name}: a_A", a_A), unit_vector(f"{name}: b_B", b_B)
+        self._measure(COSINE, frameA, frameB, a_A=a_A, b_B=b_B)
         self._c = float(c)
         Cost.__init__(self, plant.num_positions())
 
     def _at(self, x: Array) -> tuple[Array, Array]:
-        cosine, J = self._cosine_between(*self._vectors)
-        return np.array([self._c * (1.0 - cosine)]), -self._c * J[np.newaxis]
+        cosine, J = super()._at(x)
+        return self._c * (1.0 - cosine), -self._c * J

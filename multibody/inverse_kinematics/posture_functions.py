@@ -1,9 +1,6 @@
 """Functions of the positions of a plant, as costs and constraints of programs have them.
 
-A function takes x, which begins with q, shape [num_positions]. It gives values and derivatives by closed forms, from
-the Jacobians of the plant's kernels:
-
-    dp/dq = J_p(q),   dR/dq_i = [w_i]x R,   w_i column i of the Jacobian of the angular velocity for qdot     (1)
+A function takes x, which begins with q, shape [num_positions]. It gives values and derivatives by closed forms.
 """
 
 from __future__ import annotations
@@ -15,11 +12,22 @@ from numpy.typing import NDArray
 
 from merganser.framework import Context
 from merganser.framework.core.inside import diagram_around, scalar_of
-from merganser.framework.math import RotationMatrix
+from merganser.framework.native import Given, bind
+from merganser.framework.optimization import Constraint
 from merganser.framework.optimization.evaluators.closed_form import ClosedFormEvaluator
+from merganser.framework.optimization.evaluators.evaluators import DIFFERENCE
 from merganser.geometry import QueryObject
+from merganser.multibody.inverse_kinematics.posture_rows import (
+    NUM_GAPS,
+    NUM_VALUES,
+    TRACE,
+    curve_postures,
+    measure_dtype,
+    measure_postures,
+)
+from merganser.multibody.kernels.layout import position_dtype
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.tree import Frame, JacobianWrtVariable
+from merganser.multibody.tree import FixedOffsetFrame, Frame
 
 Array = NDArray[np.float64]
 
@@ -58,8 +66,12 @@ class PostureFunction(ClosedFormEvaluator):
     def _move_to(self, x: Array) -> None:
         """Sets the Context to q unless it is there already, which keeps its caches."""
         q = x[: self._num_positions]
-        if (self._plant.GetPositions(self._context) != q).any():
+        if self._workspace().q.tobytes() != q.tobytes():
             self._plant.SetPositions(self._context, q)
+
+    def _workspace(self) -> Any:
+        """The arrays of the plant in the Context."""
+        return self._plant._views.workspace(self._context)
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         self._move_to(x)
@@ -69,34 +81,123 @@ class PostureFunction(ClosedFormEvaluator):
         """No: it moves its Context."""
         return False
 
-    # ------------------------------------------------------------------ kinematics
 
-    def _point(self, frame_A: Frame, frame_B: Frame, p_BQ: Any) -> tuple[Array, Array]:
-        """p_AQ [m] and its derivatives by q, shapes [3] and [3, num_positions]."""
-        p_AQ = self._plant.CalcPointsPositions(self._context, frame_B, p_BQ, frame_A).ravel()
-        return p_AQ, self._plant.CalcJacobianPositionVector(self._context, frame_B, p_BQ, frame_A, frame_A)
+class MeasuredPosture(PostureFunction):
+    """A function of q made of measures of two frames, see posture_rows.py; by default their values themselves."""
 
-    def _rotation(self, frame_A: Frame, frame_B: Frame) -> tuple[Array, Array]:
-        """R_AB and w_AB_A for each rate of q, shapes [3, 3] and [3, num_positions]: (1)."""
-        R_AB = self._plant.CalcRelativeRotationMatrix(self._context, frame_A, frame_B).matrix()
-        by_q = JacobianWrtVariable.kQDot
-        return R_AB, self._plant.CalcJacobianAngularVelocity(self._context, by_q, frame_B, frame_A, frame_A)
+    _measures: Array
+    _last: tuple[bytes, Array, Array] = b"", np.zeros((0, 0)), np.zeros((0, 0, 0))  # a posture and its measures
+    _bound: Any = None  # the Context and what has been bound to its arrays
 
-    def _cosine_between(self, frame_A: Frame, a_A: Array, frame_B: Frame, b_B: Array) -> tuple[float, Array]:
-        """a . b for unit vectors a of A and b of B, and its derivatives by q, shape [num_positions]."""
-        R_AB, w = self._rotation(frame_A, frame_B)
-        b_A = R_AB @ b_B
-        return float(a_A @ b_A), np.cross(b_A, a_A) @ w
+    def _measure(self, kind: int, frame_A: Frame, frame_B: Frame, **given: Any) -> None:
+        """Adds a measure of two frames of the plant.
 
-    def _trace(
-        self, frame_Abar: Frame, R_AbarA: RotationMatrix, frame_Bbar: Frame, R_BbarB: RotationMatrix
-    ) -> tuple[float, Array]:
-        """trace(R_AB) = 1 + 2 cos(theta) and its derivatives by q, shape [num_positions]."""
-        R, w = self._rotation(frame_Abar, frame_Bbar)
-        M = R @ R_BbarB.matrix() @ R_AbarA.matrix().T
-        # trace([w]x M) = -w . m with the axial vector m of M.
-        m = np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])
-        return float(np.trace(M)), -m @ w
+        Args:
+            kind: of posture_rows.py.
+            frame_A, frame_B: Abar and Bbar.
+            given: fields of the record; R_A and R_B for the rotations of A in Abar and of B in Bbar.
+        """
+        measure = np.zeros(1, measure_dtype)
+        for end, frame in (("A", frame_A), ("B", frame_B)):
+            measure[f"mobod_{end}"] = frame.body()._mobod
+            measure[f"slot_{end}"] = frame._slot if isinstance(frame, FixedOffsetFrame) else -1
+            measure[f"X_{end}"] = np.eye(3, 4)
+            if f"R_{end}" in given:
+                measure[f"X_{end}"][0, :, :3] = given.pop(f"R_{end}").matrix()
+        measure["kind"] = kind
+        for name, value in given.items():
+            measure[name] = value
+        before = self.__dict__.get("_measures", np.zeros(0, measure_dtype))
+        self._set_measures(np.concatenate((before, measure)))
+
+    def _set_measures(self, measures: Array) -> None:
+        values, gaps = np.array(NUM_VALUES)[measures["kind"]], np.array(NUM_GAPS)[measures["kind"]]
+        self._num_values = int(values.sum())
+        measures["row"] = np.cumsum(values) - values
+        measures["gap_row"] = self._num_values + np.cumsum(gaps) - gaps
+        self._measures, self._num_rows, self._bound = measures, self._num_values + int(gaps.sum()), None
+        traces = measures[measures["kind"] == TRACE]
+        self._rows_of_traces: list[int] = traces["row"].tolist()
+        self._limits_of_gaps = np.repeat(np.where(traces["constant"] > 0.0, np.inf, traces["limit"]), 3)
+
+    def _kernels(self) -> tuple[Any, Any]:
+        """measure_postures() of q, values and derivatives; curve_postures() of weights, step, q and the result."""
+        context, n, rows = self._context, self._num_positions, self._num_rows
+        if self._bound is None or self._bound[0] is not context:
+            w, zeros = self._workspace(), np.zeros
+            works = zeros((5, 3, 4)), zeros((rows, 6)), zeros((6 + rows, len(w.v))), zeros(n), zeros(len(w.v))
+            works = zeros(len(w.topology), position_dtype()), *works
+            arrays = w.topology, w.parameters, w.frames, self._measures
+            q, values, J, H = (Given(zeros(shape)) for shape in ((1, n), (1, rows), (1, rows, n), (n, n)))
+            measure = bind(measure_postures, *arrays, q, *works, values, J)
+            of_one = zeros((1, rows)), zeros((1, rows, n))
+            curve = bind(curve_postures, *arrays, Given(zeros(rows)), DIFFERENCE, q, *works, *of_one, H)
+            self._bound = context, (measure, curve)
+        kernels: tuple[Any, Any] = self._bound[1]
+        return kernels
+
+    def _measured(self, q: Array) -> tuple[Array, Array]:
+        """Values and then gaps at N postures, and their derivatives, shapes [N, num_rows] and [N, num_rows, num_q]."""
+        values = np.empty((len(q), self._num_rows))
+        J = np.empty((len(q), self._num_rows, self._num_positions))
+        self._kernels()[0](np.ascontiguousarray(q), values, J)
+        return values, J
+
+    def _curvature(self, x: Array, weights: Array) -> Array:
+        if len(x) != 1 or not self._is_plain():
+            return super()._curvature(x, weights)
+        H = np.empty((1, x.shape[1], x.shape[1]))
+        self._kernels()[1](np.ascontiguousarray(weights[0]), x.copy(), H[0])
+        return H
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        values, J = self._measured(x[np.newaxis, : self._num_positions])
+        self._last = x.tobytes(), values, J
+        return values[0, : self._num_values], J[0, : self._num_values]
+
+    def _stacked(self, x: Array) -> tuple[Array, Array]:
+        if not self._is_plain():
+            return super()._stacked(x)
+        values, J = self._measured(x)
+        return values[:, : self._num_values], J[:, : self._num_values]
+
+    def _has_curvature(self) -> bool:
+        return True
+
+    def _gapped_rows(self) -> list[int]:
+        return self._rows_of_traces
+
+    def _gaps(self, x: Array) -> tuple[Array, Array]:
+        last, values, J = self._last
+        if x.tobytes() != last:
+            values, J = self._measured(x[np.newaxis])
+        return values[0, self._num_values :], J[0, self._num_values :]
+
+    def _gap_bounds(self) -> Array:
+        return self._limits_of_gaps
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_bound": None}  # which cannot be copied
+
+    def _merge_key(self) -> Any:
+        return (MeasuredPosture, id(self._plant), id(self._context)) if self._is_plain() else None
+
+    def _is_plain(self) -> bool:
+        """Whether this is the measures, as functions of q alone."""
+        return type(self)._at is MeasuredPosture._at and self.num_vars() == self._num_positions
+
+    def _merged(self, others: list[Any]) -> MergedPostures:
+        return MergedPostures(self, others)
+
+
+class MergedPostures(MeasuredPosture, Constraint):
+    """Several constraints of measures of one plant at one q, as one."""
+
+    def __init__(self, first: MeasuredPosture, all: list[Any]) -> None:
+        self._plant, self._context, self._num_positions = first._plant, first._context, first._num_positions
+        self._set_measures(np.concatenate([each._measures for each in all]))
+        bounds = [np.concatenate([each._numbers()[k] for each in all]) for k in range(2)]
+        Constraint.__init__(self, self._num_positions, *bounds)
 
 
 def _copies_of_floats(plant: MultibodyPlant, context: Context) -> tuple[MultibodyPlant, Context]:

@@ -22,8 +22,8 @@ from merganser.framework.native import device, kernel
 Array = np.ndarray[Any, Any]
 
 
-@kernel
-def rotation_gap(
+@device
+def calc_rotation_gap(
     # In:
     R_AB_in: Array,   # shape [3, 3]
     aim: float,       # theta_0 [rad], from 0 to pi
@@ -81,3 +81,6 @@ def _angle_and_axis(R: Array, trace: float, axis_out: Array) -> float:
         for i in range(3):
             axis_out[i] /= length
     return math.atan2(sine, cosine)
+
+
+rotation_gap = kernel(calc_rotation_gap)

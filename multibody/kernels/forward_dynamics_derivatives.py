@@ -245,5 +245,38 @@ def _set_to_zero(out: Array) -> None:
             out[r, c] = 0.0
 
 
+@device
+def calc_forward_dynamics_slopes(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    parameters: Array,  # shape [num_mobods]
+    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    # In:
+    x_in: Array,  # states [q; v], shape [N, num_q + num_v]
+    tau_in: Array,  # generalized forces but damping, shape [N, num_v]
+    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    # Work:
+    position_work: Array,  # shape [num_mobods]
+    velocity_work: Array,  # shape [num_mobods]
+    scratch_work: Array,  # shape [num_mobods]
+    sensitivity_work: Array,  # sensitivity records, shape [num_mobods]
+    tau_work: Array,  # shape [num_v]
+    # Out:
+    xdot_out: Array,  # [qdot; vdot], shape [N, num_q + num_v]
+    factors_out: Array,  # dvdot/dq, dvdot/dv, factors of M, dvdot/dtau; shape [N, 4, num_v, num_v]
+) -> int:
+    """Computes equations (1) to (3) for many states; returns 0, or the number of a mobod as for one."""
+    for k in range(x_in.shape[0]):
+        dvdot_dq, dvdot_dv, M, dvdot_dtau = factors_out[k, 0], factors_out[k, 1], factors_out[k, 2], factors_out[k, 3]
+        status = calc_state_forward_dynamics_derivatives(
+            topology, parameters, gravity_in, x_in[k], tau_in[k], F_applied_in, position_work, velocity_work,
+            scratch_work, sensitivity_work, tau_work, xdot_out[k], dvdot_dq, dvdot_dv, M, dvdot_dtau,
+        )  # fmt: skip
+        if status != 0:
+            return status
+    return 0
+
+
 inverse_dynamics_gradient = kernel(calc_inverse_dynamics_gradient)
+forward_dynamics_slopes = kernel(calc_forward_dynamics_slopes)
 forward_dynamics_gradient = kernel(calc_forward_dynamics_gradient)

@@ -91,13 +91,15 @@ class Role(NamedTuple):
     """One of the functions of a kind.
 
     Attributes:
-        arguments: their names; the first one is the record that has the kind, whose numbers are always floats.
+        arguments: their names; the first one is the record that has the kind.
         spoiled: which number becomes NaN if a compiled function of a user is left by an exception; None if functions
             return a status, which is 0 where a kind has no such function.
+        num_constant: how many arguments at the front are records whose numbers are always floats.
     """
 
     arguments: tuple[str, ...]
     spoiled: str | None = None
+    num_constant: int = 1
 
 
 class KindTable(Generic[K]):
@@ -218,4 +220,4 @@ class KindTable(Generic[K]):
             return 0 if role.spoiled is not None or status is None else int(status)
 
         place = list(self._roles).index(name)
-        return calls_listed(place, call_in_python, has_status=role.spoiled is None, takes_record=True)
+        return calls_listed(place, call_in_python, has_status=role.spoiled is None, num_constant=role.num_constant)

@@ -58,8 +58,9 @@ def real_part(value: Any) -> float:
         pass
     if hasattr(value, "GetVariables") and value.GetVariables():
         raise RuntimeError(
-            "The path of a curvilinear joint is made of pieces, so it cannot be evaluated at the symbolic distance "
-            f"{value}. Use numbers for the position of this joint."
+            "Paths of curvilinear joints, tendons around surfaces, springs that are slack, limits of tendons and "
+            "ranges of actuators are made of pieces, so that they cannot be evaluated at symbolic positions and "
+            f"inputs, here of {value}. Use numbers for these."
         )
     return float(value.Evaluate() if hasattr(value, "Evaluate") else value)
 

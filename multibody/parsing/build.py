@@ -12,7 +12,6 @@ from merganser import geometry
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels.constraints.linear import LINEAR
 from merganser.multibody.kernels.constraints.polynomial import POLYNOMIAL
-from merganser.multibody.kernels.constraints.tendon import TENDON
 from merganser.multibody.parsing.build_geometry import make_proximity_properties, make_shape, make_visual
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
@@ -25,9 +24,15 @@ from merganser.multibody.parsing.description import (
     GeometryDescription,
     GeometryReference,
     JointDescription,
+    JointTermDescription,
     LinkDescription,
     ModelDescription,
+    PathElementDescription,
+    PulleyDescription,
+    SiteDescription,
+    SurfaceDescription,
     TendonDescription,
+    TransmissionDescription,
 )
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, located
 from merganser.multibody.parsing.urdf_and_sdf.extensions import add_deformable
@@ -36,12 +41,15 @@ from merganser.multibody.tree import (
     BallQuaternionJoint,
     BallRpyJoint,
     BallSpring,
+    BallTransmission,
     CurvilinearJoint,
     FixedOffsetFrame,
+    FixedTendon,
     FluidForceOnBox,
     FluidForceOnEllipsoid,
     ForceElement,
     GravityCompensation,
+    JointTerm,
     LinearBushingRollPitchYaw,
     LinearSpringDamper,
     PdControllerGains,
@@ -51,6 +59,12 @@ from merganser.multibody.tree import (
     RevoluteJoint,
     RevoluteSpring,
     ScrewJoint,
+    SiteTransmission,
+    SliderCrankTransmission,
+    SpatialTendon,
+    TendonPulley,
+    TendonSite,
+    TendonWrap,
     UniversalJoint,
     WeldJoint,
 )
@@ -88,6 +102,7 @@ class _DocumentBuilder:
         self._instances: dict[str, Any] = {}
         self._bodies: dict[BodyReference, Any] = {BodyReference.world(): plant.world_body()}
         self._joints: dict[tuple[str, str], Any] = {}
+        self._transmissions: dict[tuple[str, str], Any] = {}
         self._collisions: dict[GeometryReference, Any] = {}
         self._registers_geometry = plant.geometry_source_is_registered()
 
@@ -150,6 +165,9 @@ class _DocumentBuilder:
             if joint.frames is None:
                 with located(joint.location):
                     self._add_joint(joint)
+        for transmission in owner.transmissions if isinstance(owner, ModelDescription) else ():
+            with located(transmission.location):
+                self._add_transmission(transmission)
         for actuator in owner.actuators:
             with located(actuator.location):
                 self._add_actuator(actuator)
@@ -208,17 +226,13 @@ class _DocumentBuilder:
                 self._add_tendon(model, tendon)
 
     def _add_tendon(self, model: ModelDescription, tendon: TendonDescription) -> None:
-        """Adds a constraint with a row for each of its finite limits, which only discrete plants keep."""
-        limits = [(s, limit) for s, limit in ((1.0, tendon.lower), (-1.0, -tendon.upper)) if np.isfinite(limit)]
+        """Adds a constraint, which only discrete plants keep, if a limit is finite."""
         if not self._plant.is_discrete():
             self._diagnostics.warn(tendon.location, "the tendon has no effect: only discrete plants keep its limits.")
-        elif limits:
-            joints = [self._joints[model.name, name] for name in tendon.joints]
-            signs, bounds = zip(*limits, (0.0, -1.0))  # a limit that always holds, in place of one that is not there
-            self._plant.AddConstraint(
-                TENDON, *joints, num_rows=len(limits), stiffness=tendon.stiffness, damping=tendon.damping, lower=0.0,
-                constants=(*(*tendon.coefficients, 0.0)[:2], tendon.offset, *signs[:2], *bounds[:2]),
-            )  # fmt: skip
+        elif np.isfinite([tendon.lower, tendon.upper]).any():
+            joints, limits = [self._joints[model.name, name] for name in tendon.joints], (tendon.lower, tendon.upper)
+            given = tendon.coefficients, tendon.offset, *limits, tendon.stiffness, tendon.damping
+            self._plant.AddTendonConstraint(joints, *given)
 
     def _add_exclusion(self, exclusion: CollisionExclusionDescription) -> None:
         """Excludes collisions between geometries that are in the SceneGraph."""
@@ -362,14 +376,54 @@ class _DocumentBuilder:
         )
         return self._plant.AddFrame(frame)
 
+    def _add_transmission(self, description: TransmissionDescription) -> None:
+        name, kind, c = description.name, description.kind, description.constants
+        path: list[Any] = [self._path_element(description, element) for element in description.path]
+        if kind in ("fixed", "ball"):
+            joints = [term.joint for term in path]
+        if kind == "fixed":
+            made: Any = FixedTendon(name, joints, [term.coefficient for term in path])
+        elif kind == "spatial":
+            made = SpatialTendon(name, path, self._instances[description.model])
+        elif kind == "ball":
+            made = BallTransmission(name, joints[0], c[1:], bool(c[0]))
+        elif kind == "site":
+            made = SiteTransmission(name, path[0], c, path[1] if len(path) > 1 else None)
+        else:
+            made = SliderCrankTransmission(name, *path, *c)
+        springs = dict(description.springs)
+        made.set_limits(*springs.pop("limits", ()))
+        made.set_friction(springs.pop("friction", 0.0))
+        rest = springs.pop("rest_positions", None)
+        if rest is not None:
+            springs["rest_positions"] = {self._joints[description.model, name]: q for name, q in rest}
+        made.set_spring(**springs)
+        self._transmissions[description.model, description.name] = self._plant.AddTransmission(made)
+
+    def _path_element(self, owner: TransmissionDescription, element: PathElementDescription) -> Any:
+        match element:
+            case JointTermDescription(joint, coefficient):
+                return JointTerm(self._joints[owner.model, joint], coefficient)
+            case SiteDescription(body, X_BS):
+                return TendonSite(self._bodies[body], X_BS)
+            case PulleyDescription(divisor):
+                return TendonPulley(divisor)
+            case SurfaceDescription(body, X_BG, radius, is_cylinder, side):
+                on_side = None if side is None else TendonSite(self._bodies[side.body], side.X_BS)
+                return TendonWrap(self._bodies[body], X_BG, radius, is_cylinder, on_side)
+
     def _add_actuator(self, actuator: ActuatorDescription) -> None:
-        joint = self._joints[actuator.joint_model, actuator.joint]
-        added = self._plant.AddJointActuator(actuator.name, joint, actuator.effort_limit)
+        place = actuator.joint_model, actuator.joint
+        if actuator.is_along_transmission:
+            added = self._plant.AddActuator(actuator.name, self._transmissions[place], actuator.effort_limit)
+        else:
+            added = self._plant.AddJointActuator(actuator.name, self._joints[place], actuator.effort_limit)
         added.set_default_rotor_inertia(actuator.rotor_inertia)
         added.set_default_gear_ratio(actuator.gear_ratio)
         if actuator.controller_gains is not None:
             p, d = actuator.controller_gains
             added.set_controller_gains(PdControllerGains(p=p, d=d))
+        added.set_law(actuator.law)
         if actuator.effort_range is not None:
             added.set_effort_range(*actuator.effort_range)
         if actuator.desired_position is not None:

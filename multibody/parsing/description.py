@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from merganser.framework.math import RigidTransform
 from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajectory
 from merganser.geometry import InMemoryMesh
 from merganser.multibody.parsing.errors import SourceLocation
-from merganser.multibody.tree import SpatialInertia
+from merganser.multibody.tree import ActuatorLaw, SpatialInertia
 
 if TYPE_CHECKING:
     from merganser.multibody.fem.config import DeformableBodyConfig
@@ -225,10 +225,13 @@ class JointDescription:
 
 @dataclass(frozen=True)
 class ActuatorDescription:
-    """An actuator of a joint.
+    """An actuator of a joint, or along a transmission.
 
     Attributes:
-        joint_model: scoped name of the model the joint belongs to.
+        joint_model: scoped name of the model the joint or transmission belongs to.
+        joint: its name, or that of the transmission.
+        is_along_transmission: which of both it is.
+        law: how its force follows a control, if it is more than a force or a PD controller.
         effort_limit: [N m or N].
         effort_range: the lowest and the highest effort, if they differ in size; the limit is the larger one then.
         desired_position: lower and upper limit, scale and constant effort, see JointActuator.
@@ -247,6 +250,8 @@ class ActuatorDescription:
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
     controller_gains: tuple[float, float] | None = None
+    is_along_transmission: bool = False
+    law: ActuatorLaw | None = None
 
 
 @dataclass(frozen=True)
@@ -383,6 +388,66 @@ class TendonDescription:
 
 
 @dataclass(frozen=True)
+class JointTermDescription:
+    """A joint of a transmission, by name, and its coefficient."""
+
+    joint: str
+    coefficient: float
+
+
+@dataclass(frozen=True)
+class SiteDescription:
+    """A site S on a body B."""
+
+    body: BodyReference
+    X_BS: RigidTransform
+
+
+@dataclass(frozen=True)
+class PulleyDescription:
+    """A pulley by which lengths behind it are divided."""
+
+    divisor: float
+
+
+@dataclass(frozen=True)
+class SurfaceDescription:
+    """A sphere or cylinder on a body B, around which a tendon wraps on the side of a site."""
+
+    body: BodyReference
+    X_BG: RigidTransform
+    radius: float
+    is_cylinder: bool
+    side: SiteDescription | None
+
+
+PathElementDescription = JointTermDescription | SiteDescription | PulleyDescription | SurfaceDescription
+
+
+@dataclass(frozen=True)
+class TransmissionDescription:
+    """A tendon, or what else actuators act along.
+
+    Attributes:
+        model: scoped name of the model of its joints, in which its name is unique.
+        kind: "fixed", "spatial", "ball", "site" or "slider-crank".
+        path: what it goes through.
+        constants: of a ball whether its axis is on the parent, and the axis; of a site a moment and a force; of a
+            slider-crank the length of the rod [m] and a scale.
+        springs: "stiffness", "damping", "rest_lower", "rest_upper", "friction" and "limits" as Transmission has them,
+            and "rest_positions": names of joints with positions in which the spring is at rest.
+    """
+
+    name: str
+    model: str
+    kind: str
+    path: tuple[PathElementDescription, ...]
+    location: SourceLocation
+    constants: tuple[float, ...] = ()
+    springs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class GeometryReference:
     """A collision geometry by its body and its name on it."""
 
@@ -433,6 +498,7 @@ class ModelDescription:
     links: list[LinkDescription] = field(default_factory=list)
     deformables: list[DeformableDescription] = field(default_factory=list)
     joints: list[JointDescription] = field(default_factory=list)
+    transmissions: list[TransmissionDescription] = field(default_factory=list)
     actuators: list[ActuatorDescription] = field(default_factory=list)
     frames: list[FrameDescription] = field(default_factory=list)
     bushings: list[BushingDescription] = field(default_factory=list)

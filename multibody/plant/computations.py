@@ -14,6 +14,7 @@ from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.failures import describe_overflow, time_of
+from merganser.multibody.plant.transmissions import PlantTransmissions
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ForceElement, MultibodyForces, UniformGravityFieldElement
 from merganser.multibody.tree.force_elements import LinearBushingRollPitchYaw
@@ -165,7 +166,14 @@ class ForceElements:
     bushing is a quarter turn.
     """
 
-    def __init__(self, model: PlantModel, kinematics: PlantKinematics, computations: PlantComputations) -> None:
+    def __init__(
+        self,
+        model: PlantModel,
+        kinematics: PlantKinematics,
+        computations: PlantComputations,
+        transmissions: PlantTransmissions,
+    ) -> None:
+        self._transmissions = transmissions
         self._model, self._tree = model, model.tree
         self._kinematics, self._computations = kinematics, computations
 
@@ -241,20 +249,18 @@ class ForceElements:
 
     def calc_potential_energy(self, context: Context) -> Any:
         """Returns the potential energy of all force elements [J]; that of gravity is zero for masses at the origin."""
-        energy = self._computations.calc_energies(context)[1]
-        return energy + self._sum_up_energies(context)[0] if len(self._tree.elements) else energy
+        return self._computations.calc_energies(context)[1] + self._sum_up_energies(context)[0]
 
     def calc_conservative_power(self, context: Context) -> Any:
         """Returns the power of gravity and of the springs: the rate at which potential energy decreases [W]."""
-        power = self._gravity_power(context)
-        return power + self._sum_up_energies(context)[1] if len(self._tree.elements) else power
+        return self._gravity_power(context) + self._sum_up_energies(context)[1]
 
     def calc_non_conservative_power(self, context: Context) -> Any:
         """Returns the power of the other forces of the force elements, such as damping of springs [W].
 
         As in pydrake, damping of joints, actuators and applied forces do not count.
         """
-        return self._sum_up_energies(context)[2] if len(self._tree.elements) else 0.0
+        return self._sum_up_energies(context)[2]
 
     def _gravity_power(self, context: Context) -> Any:
         tau_g = self._computations.calc_gravity_generalized_forces(context)
@@ -267,8 +273,13 @@ class ForceElements:
         return self._sum_up_energies(context, element)
 
     def _sum_up_energies(self, context: Context, element: ForceElement | None = None) -> Array:
-        """Energy [J] and powers [W] of one element, or of all but gravity, shape [3]."""
+        """Energy [J] and powers [W] of one element, or of all but gravity and of tendons, shape [3]."""
         elements = self._tree.force_elements[1:] if element is None else [element]
+        of_tendons: Any = 0.0
+        if element is None and len(self._tree.transmissions):
+            of_tendons = self._transmissions.calc_energies(context)
+        if not elements:
+            return np.zeros(3) + of_tendons
         for one in elements:
             one._check_potential(context, "The energy or power")
         w = self._kinematics.eval_velocity(context)
@@ -280,4 +291,4 @@ class ForceElements:
         )  # fmt: skip
         if status:
             raise RuntimeError(self.describe_failure(context, w, status))
-        return energy
+        return energy + of_tendons

@@ -18,6 +18,7 @@ from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.constraints import ConstraintKind, constraint_number_of, constraint_row_dtype
 from merganser.multibody.kernels.constraints.records import MAX_COORDINATES
+from merganser.multibody.kernels.constraints.tendon import MOST_JOINTS, NO_LIMIT, TENDON
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.model import PlantModel
@@ -182,6 +183,40 @@ class Constraints:
                 raise ValueError(f"{caller}(): {name} must be finite, but is {X}.")
         new = MultibodyConstraintId.get_new_id()
         return self._add_constraint(WeldConstraintSpec(new, body_A.index(), X_AP, body_B.index(), X_BQ))
+
+    def add_tendon_constraint(
+        self,
+        joints: Sequence[Joint],
+        a: Sequence[float],
+        offset: float,
+        lower_limit: float,
+        upper_limit: float,
+        stiffness: float = math.inf,
+        damping: float = 0.0,
+    ) -> MultibodyConstraintId:
+        """Keeps the length a . q + offset within limits, of discrete plants; see FixedTendon for all that tendons can.
+
+        Args:
+            joints: one to five, with one velocity each.
+            a: as many coefficients [m/rad or 1].
+            offset, lower_limit, upper_limit: [m]; limits may be infinite, but not both.
+            stiffness, damping: of the limits [N/m, N s/m].
+
+        Raises:
+            RuntimeError: as above; or the plant is continuous.
+            ValueError: there are too many joints, or numbers are out of range.
+        """
+        count, limits = len(joints), [limit for limit in (lower_limit, upper_limit) if math.isfinite(limit)]
+        if not 1 <= count == len(a) <= MOST_JOINTS or not (lower_limit <= upper_limit and limits):
+            raise ValueError(
+                f"AddTendonConstraint(): a tendon of plant '{self._model.path()}' has {count} joints, {len(a)} "
+                f"coefficients and limits {lower_limit}, {upper_limit}; it may have up to {MOST_JOINTS} joints, a "
+                "coefficient each, and limits in order, of which one is finite."
+            )
+        bounds = max(lower_limit, -NO_LIMIT), min(upper_limit, NO_LIMIT)
+        coefficients = (*a, 0.0) if len(a) == 1 else a  # of one joint, the second coordinate is the same
+        of_rows: dict[str, Any] = {"num_rows": len(limits), "stiffness": stiffness, "damping": damping, "lower": 0.0}
+        return self.add_constraint(TENDON, *joints, constants=(offset, *bounds, *coefficients), **of_rows)
 
     def add_constraint(
         self,

@@ -375,7 +375,9 @@ class _TreeMark:
         self._tree = tree
         self._collections = [
             (collection, collection.next_index())
-            for collection in (tree.bodies, tree.frames, tree.joints, tree.loop_joints, tree.actuators)
+            for collection in (
+                tree.bodies, tree.frames, tree.joints, tree.loop_joints, tree.transmissions, tree.actuators
+            )
         ]
         self._lists = [
             (items, len(items)) for items in (tree._instance_names, tree.force_elements, tree._stabilization_times)

@@ -48,6 +48,7 @@ from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.dynamics import PlantDynamics
 from merganser.multibody.plant.step.failures import WarnOnce
 from merganser.multibody.plant.step.sampling import Sampling
+from merganser.multibody.plant.transmissions import PlantTransmissions
 
 Array = NDArray[Any]
 
@@ -157,7 +158,8 @@ class MultibodyPlant(
         self._velocity_maps = VelocityMaps(model, views)
         self._jacobians = PlantJacobians(model, kinematics)
         self._computations = PlantComputations(model, views, kinematics)
-        self._force_elements = ForceElements(model, kinematics, self._computations)
+        self._transmissions = PlantTransmissions(model, kinematics)
+        self._force_elements = ForceElements(model, kinematics, self._computations, self._transmissions)
         # Inputs, dynamics and outputs.
         self._inputs = InputPorts(model, views, kinematics)
         dynamics = self._dynamics = PlantDynamics(
@@ -195,13 +197,20 @@ class MultibodyPlant(
         """Computes [qdot; vdot], equations (1) and (2), by the articulated body algorithm."""
         context.get_continuous_state_vector()
         context.get_parameters()
-        self._dynamics.advance(context, derivatives.get_mutable_vector().get_mutable_value())
+        xdot = derivatives.get_mutable_vector().get_mutable_value()
+        num_x = self.num_positions() + self.num_velocities()
+        w = self._dynamics.advance(context, xdot[:num_x])
+        if len(xdot) > num_x:
+            xdot[num_x:] = w.step_buffers.work.activations
 
     def DoCalcImplicitTimeDerivativesResidual(self, context: Context, proposed_derivatives: Any, residual: Any) -> None:
         """Computes [qdot - N(q) v; M(q) vdot + C(q, v) v - tau_g(q) + D v - tau], which divides by no masses.
 
         Where joints are locked or constraints hold, it is the difference to the true derivatives.
         """
+        if self._tree.num_activations():
+            super().DoCalcImplicitTimeDerivativesResidual(context, proposed_derivatives, residual)
+            return
         qdot, vdot = proposed_derivatives.get_generalized_position(), proposed_derivatives.get_generalized_velocity()
         context.get_continuous_state_vector()
         context.get_parameters()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.multibody.kernels.transmissions import FIXED
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.tree import BodyIndex, JointActuatorIndex, JointIndex
 from merganser.multibody.tree.coordinates import actuator_names, position_names, velocity_names
@@ -114,10 +115,27 @@ class Selectors:
         self._model, self._tree = model, model.tree
 
     def make_actuation_matrix(self) -> Array:
-        """Returns B with tau = B u, shape [num_velocities, num_actuated_dofs]."""
-        columns = self._tree.actuated_velocity_indices()
-        B = np.zeros((self._tree.num_velocities(), len(columns)))
-        B[columns, np.arange(len(columns))] = 1.0
+        """Returns B with tau = B u, shape [num_velocities, num_actuated_dofs].
+
+        Raises:
+            RuntimeError: before Finalize(), or an actuator is along a transmission whose moment arms follow positions.
+        """
+        driven, num_v = self._tree.actuated_velocity_indices(), self._tree.num_velocities()
+        B = np.zeros((num_v, len(driven)))
+        for k, actuator in enumerate(self._tree.actuators):
+            transmission = actuator.transmission()
+            if transmission is None:
+                B[driven[k], k] = 1.0
+                continue
+            if transmission.kind() is not FIXED:
+                raise RuntimeError(
+                    f"MakeActuationMatrix(): actuator '{actuator.name()}' of plant '{self._model.path()}' is along "
+                    f"transmission '{transmission.name()}', whose moment arms follow the positions. Its column in a "
+                    "Context is transmission().CalcMomentArms(context)."
+                )
+            record = self._tree.transmission_records[transmission.index()]
+            nodes = self._tree.transmission_nodes[record["first"] : record["end"]]
+            np.add.at(B[:, k], nodes["v"], nodes["number"])
         return B
 
     def make_actuation_matrix_pseudoinverse(self) -> csc_matrix:
@@ -132,6 +150,8 @@ class Selectors:
 
         driven = self._tree.actuated_velocity_indices()
         num_v = self._tree.num_velocities()
+        if (driven >= num_v).any():
+            return csc_matrix(np.linalg.pinv(self.make_actuation_matrix()))
         sharers = np.bincount(driven, minlength=num_v)
         entries = 1.0 / sharers[driven], (np.arange(len(driven)), driven)
         return csc_matrix(entries, shape=(len(driven), num_v))
@@ -200,7 +220,7 @@ class Selectors:
         """The index in u of the input of the first actuator of a joint."""
         joint = self._tree.get_joint(joint_index)
         for actuator in self._tree.actuators:
-            if actuator.joint() is joint:
+            if actuator._driven is joint:
                 return actuator.input_start()
         raise RuntimeError(f"{caller}(): joint '{joint.name()}' has no actuator.")
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import BasicVector, Context, LeafContext, Value, ValueProducer
-from merganser.framework.core.context.dependencies import Q, V
+from merganser.framework.core.context.dependencies import Q, V, Z
 from merganser.framework.core.inside import state_node
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import JointActuator
+from merganser.multibody.tree import Actuator
 from merganser.multibody.tree.coordinates import num_parameter_records
 
 Array = NDArray[Any]
@@ -35,28 +35,37 @@ class StateViews:
         state_node: of the state of a discrete plant, see framework/core/context/dependencies.py; else 0.
         parameter_group, gravity_group, rotor_group, constant_group, frame_group: which numeric parameters are the
             records of the mobilized bodies, gravity, rotors, constants of force elements, and poses of frames.
+        activation_group, activation_node: which discrete state the activations of actuators are, and its node.
+        num_activations: of actuators.
         num_parameters: how many numbers the first of these groups has.
         position_entry, velocity_entry, pose_entry, parameter_entry: numbers of cache entries.
     """
 
     def __init__(self, model: PlantModel) -> None:
         self._model, self._system = model, model.system
-        self.state_node = self.num_parameters = 0
+        self.state_node = self.num_parameters = self.num_activations = self.activation_group = 0
+        self.activation_node: int = Z
         self.parameter_group = self.gravity_group = self.rotor_group = self.constant_group = self.frame_group = -1
         self.position_entry = self.velocity_entry = self.pose_entry = self.parameter_entry = -1
 
     # ------------------------------------------------------------------ declarations
 
     def declare_state(self) -> None:
-        """Declares the state x = [q; v]."""
+        """Declares the state x = [q; v], and activations of actuators."""
         tree, system = self._model.tree, self._model.system
         num_q, num_v = tree.num_positions(), tree.num_velocities()
-        x0 = BasicVector(np.concatenate([tree.default_positions(), np.zeros(num_v)]))
+        num_a = self.num_activations = tree.num_activations()
+        x0 = np.concatenate([tree.default_positions(), np.zeros(num_v)])
         if self._model.is_discrete:
-            system.DeclareDiscreteState(x0)
+            system.DeclareDiscreteState(BasicVector(x0))
             self.state_node = state_node(system, 0)
+            if num_a:
+                self.activation_group = int(system.DeclareDiscreteState(BasicVector(np.zeros(num_a))))
+                self.activation_node = state_node(system, self.activation_group)
         else:
-            system.DeclareContinuousState(x0, num_q, num_v, 0)
+            system.DeclareContinuousState(BasicVector(np.concatenate([x0, np.zeros(num_a)])), num_q, num_v, num_a)
+        if num_a:
+            self._model.default_setters.append(self._set_default_activations)
         self.num_parameters = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
 
     def declare_parameters(self) -> None:
@@ -121,7 +130,11 @@ class StateViews:
         assert isinstance(context, LeafContext)
         model.require_finalized("a computation")
         state, parameters = context.peek_state(), context.peek_parameters()
-        x = state.get_discrete_state(0) if model.is_discrete else state.get_continuous_state().get_vector()
+        x = (state.get_discrete_state(0) if model.is_discrete else state.get_continuous_state().get_vector()).value()
+        num_x = model.tree.num_positions() + model.tree.num_velocities()
+        activations = x[num_x:]
+        if self.num_activations and model.is_discrete:
+            activations = state.get_discrete_state(self.activation_group).value()
 
         def numbers(group: int) -> Array:
             values: Array = parameters.get_numeric_parameter(group).value()
@@ -129,7 +142,7 @@ class StateViews:
 
         w = _workspace_class(context.store.scalar)(
             model.tree.topology,
-            x.value(),
+            x[:num_x],
             model.tree.num_positions(),
             numbers(self.parameter_group),
             numbers(self.gravity_group),
@@ -140,6 +153,7 @@ class StateViews:
             context.store.scalar,
         )
         w.q_node, w.v_node = self.state_node or Q, self.state_node or V
+        w.activations = activations
         w.constants = w.view_records(numbers(self.constant_group), layout.constant_dtype)
         w.frames = w.view_records(numbers(self.frame_group), layout.frame_dtype)
         context.workspace = w
@@ -164,6 +178,15 @@ class StateViews:
         w = self.workspace(context)
         w.store.change(w.down[w.v_node], context)
         return w.v
+
+    def mutable_activations(self, context: Context) -> Array:
+        """Activations of actuators to be changed."""
+        w = self.workspace(context)
+        w.store.change(w.down[self.activation_node], context)
+        return w.activations
+
+    def _set_default_activations(self, context: Context) -> None:
+        self.mutable_activations(context)[:] = 0.0
 
     def parameters(self, context: Context) -> Array:
         """Records of the mobilized bodies, see kernels/layout.py."""
@@ -205,13 +228,13 @@ class StateViews:
         rotors: Array = context.get_numeric_parameter(self.rotor_group).value()
         return rotors.reshape(2, -1)
 
-    def set_rotor(self, context: Context, actuator: JointActuator, row: int, value: Any) -> None:
+    def set_rotor(self, context: Context, actuator: Actuator, row: int, value: Any) -> None:
         """Sets one of the rotors(), and what the joint of the actuator feels of its rotors."""
         rotors = self.rotors(context)
         context.get_mutable_numeric_parameter(self.rotor_group)
         rotors[row, actuator.input_start()] = value
         tree, joint = self._model.tree, actuator.joint()
-        felt = sum(a.calc_reflected_inertia(context) for a in tree.actuators if a.joint() is joint)
+        felt = sum(a.calc_reflected_inertia(context) for a in tree.actuators if a._driven is joint)
         place = tree.mobod_of_joint[joint.index()]
         self.mutable_parameters(context)["reflected_inertia"][place] = felt + joint._default_armature
 

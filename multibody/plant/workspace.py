@@ -245,6 +245,7 @@ class Workspace:
         codes: compiled kernels, specialized to float64 where that is the scalar type.
         constants: constants of the force elements (kernels/layout.py), a view into the Context.
         frames: poses of the offset frames (kernels/layout.py), a view into the Context.
+        activations: of actuators, a view into the Context.
         loops: arrays of the loop joints (constraint_arrays.py), made when they are first used.
         places: of frames that have been used, the mobod of the body B and the view X_BF, see kinematics.py.
         frame_poses: the array in which the port `geometry_pose` gives poses, and what writes it; made when first used.
@@ -256,6 +257,7 @@ class Workspace:
         "F_buffer",
         "J_shape",
         "M_shape",
+        "activations",
         "calls",
         "codes",
         "constants",
@@ -457,7 +459,7 @@ class Workspace:
             code = self.codes[kernel] = _float_codes[kernel]
             return code
         if self.dtype == np.complex128:
-            from merganser.framework.when_to_compile import may_use_compiled
+            from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 
             if may_use_compiled(kernel, len(self.topology), *arguments):
                 self.codes[kernel] = kernel

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
+from merganser.multibody.tree.actuator import Actuator, JointActuator, PdControllerGains
+from merganser.multibody.tree.actuator_law import ActuatorLaw, MuscleCurves
 from merganser.multibody.tree.base_bodies import BaseBodyJointType
 from merganser.multibody.tree.constraints import MultibodyConstraintId
 from merganser.multibody.tree.element import MultibodyElement, ScopedName
@@ -32,13 +34,13 @@ from merganser.multibody.tree.indices import (
     JointIndex,
     MobilizerIndex,
     ModelInstanceIndex,
+    TransmissionIndex,
     default_model_instance,
     world_frame_index,
     world_index,
     world_model_instance,
 )
 from merganser.multibody.tree.inertia import CalcSpatialInertia, RotationalInertia, SpatialInertia, UnitInertia
-from merganser.multibody.tree.joint_actuator import JointActuator, PdControllerGains
 from merganser.multibody.tree.joints import (
     BallQuaternionJoint,
     BallRpyJoint,
@@ -75,6 +77,18 @@ from merganser.multibody.tree.mobilizers import (
 )
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 from merganser.multibody.tree.rigid_body import Body, RigidBody
+from merganser.multibody.tree.transmission import (
+    BallTransmission,
+    FixedTendon,
+    JointTerm,
+    SiteTransmission,
+    SliderCrankTransmission,
+    SpatialTendon,
+    TendonPulley,
+    TendonSite,
+    TendonWrap,
+    Transmission,
+)
 from merganser.multibody.tree.tree import MultibodyTree
 
 BallQuaternionJoint_ = _ValueTemplate(BallQuaternionJoint)
@@ -119,12 +133,15 @@ else:
 
 __all__ = [
     "AccelerationKinematicsCache",
+    "Actuator",
+    "ActuatorLaw",
     "BallQuaternionJoint",
     "BallQuaternionJoint_",
     "BallQuaternionMobilizer",
     "BallRpyJoint",
     "BallRpyJoint_",
     "BallSpring",
+    "BallTransmission",
     "BaseBodyJointType",
     "Body",
     "BodyIndex",
@@ -140,6 +157,7 @@ __all__ = [
     "DoorHinge_",
     "FixedOffsetFrame",
     "FixedOffsetFrame_",
+    "FixedTendon",
     "FloatingJoint",
     "FluidForceOnBox",
     "FluidForceOnEllipsoid",
@@ -160,6 +178,7 @@ __all__ = [
     "JointActuatorIndex",
     "JointActuator_",
     "JointIndex",
+    "JointTerm",
     "Joint_",
     "LinearBushingRollPitchYaw",
     "LinearBushingRollPitchYaw_",
@@ -173,6 +192,7 @@ __all__ = [
     "MultibodyForces",
     "MultibodyForces_",
     "MultibodyTree",
+    "MuscleCurves",
     "PdControllerGains",
     "PlanarJoint",
     "PlanarJoint_",
@@ -204,9 +224,17 @@ __all__ = [
     "ScrewJoint",
     "ScrewJoint_",
     "ScrewMobilizer",
+    "SiteTransmission",
+    "SliderCrankTransmission",
     "SpaceXYZMobilizer",
     "SpatialInertia",
     "SpatialInertia_",
+    "SpatialTendon",
+    "TendonPulley",
+    "TendonSite",
+    "TendonWrap",
+    "Transmission",
+    "TransmissionIndex",
     "UniformGravityFieldElement",
     "UniformGravityFieldElement_",
     "UnitInertia",

@@ -11,9 +11,9 @@ from merganser.framework.core.inside import scalar_of
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialAcceleration, SpatialForce
 from merganser.multibody.math.vectors import as_vector, cross
+from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.frame import Frame
-from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import Joint
 from merganser.multibody.tree.kinematics_caches import (
     AccelerationKinematicsCache,
@@ -269,7 +269,7 @@ class TreeComputations(TreeMobilizers):
             raise RuntimeError(f"get_variant(): {element!r} is not part of a tree.")
         if isinstance(element, Mobilizer):
             return self.get_mobilizer(element.index())  # type: ignore[return-value]
-        if not isinstance(element, (Frame, RigidBody, Joint, JointActuator)):
+        if not isinstance(element, (Frame, RigidBody, Joint, Actuator)):
             raise TypeError(f"get_variant() takes a frame, body, joint, actuator or mobilizer, not {element!r}.")
         return element._in_tree(self._tree_itself())  # type: ignore[return-value]
 

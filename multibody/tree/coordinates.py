@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.actuator_laws import law_dtype
 from merganser.multibody.kernels.elements import set_element_kind
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, set_kind
+from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.forest import ForestEdge
-from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints.joint import Joint
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Coordinates:
         positions: for each model instance, indices of its positions in q, ascending.
         velocities: for each model instance, indices of its velocities in v, ascending.
         inputs: for each model instance, indices of its inputs in u, ascending.
-        actuated_velocities: for each input, which velocity it drives; u is in order of the actuator indices.
+        actuated_velocities: for each input, which velocity or transmission it drives; u is in the order of actuators.
     """
 
     num_positions: int
@@ -100,7 +101,7 @@ class Coordinates:
     actuated_velocities: Indices
 
     @staticmethod
-    def of(num_instances: int, joints: Sequence[Joint], actuators: Sequence[JointActuator]) -> Coordinates:
+    def of(num_instances: int, joints: Sequence[Joint], actuators: Sequence[Actuator]) -> Coordinates:
         """Gathers the indices from joints, which have their starts.
 
         Args:
@@ -126,7 +127,7 @@ class Coordinates:
             positions=of_each_instance(instance_of_q),
             velocities=of_each_instance(instance_of_v),
             inputs=of_each_instance(instance_of_u),
-            actuated_velocities=np.array([a.joint().velocity_start() for a in actuators], dtype=np.int64),
+            actuated_velocities=np.array([_place_of(a, nv) for a in actuators], dtype=np.int64),
         )
 
     def gather_positions(
@@ -146,6 +147,38 @@ class Coordinates:
         for joint in joints:
             v[joint.velocity_start() : joint.velocity_start() + joint.num_velocities()] = values(joint)
         return v
+
+
+def _place_of(actuator: Actuator, num_v: int) -> int:
+    """Which velocity an actuator drives, or which transmission, behind all velocities."""
+    transmission = actuator.transmission()
+    return actuator.joint().velocity_start() if transmission is None else num_v + int(transmission.index())
+
+
+def make_laws(actuators: Sequence[Actuator], num_q: int, num_v: int) -> npt.NDArray[Any]:
+    """Returns one record for each actuator with a law, see kernels/actuator_laws.py, and numbers their activations.
+
+    Args:
+        actuators: all of them, in the order of u.
+        num_q, num_v: numbers of positions and velocities, behind which those of transmissions are.
+    """
+    with_laws = [(place, actuator) for place, actuator in enumerate(actuators) if actuator.law() is not None]
+    records, count = np.zeros(len(with_laws), law_dtype), 0
+    for record, (place, actuator) in zip(records, with_laws):
+        law, transmission = actuator.law(), actuator.transmission()
+        assert law is not None
+        law.write(record, actuator.has_controller())
+        record["actuator"], record["activation"] = place, -1
+        if law.has_activation():
+            record["activation"] = actuator._activation_place = count
+            count += 1
+        if transmission is None:
+            joint = actuator.joint()
+            record["position"], record["velocity"] = joint.position_start(), joint.velocity_start()
+        else:
+            number = int(transmission.index())
+            record["position"], record["velocity"] = num_q + number, num_v + number
+    return records
 
 
 def position_names(

@@ -53,6 +53,12 @@ class JointActuatorIndex(_ElementIndex):
     __slots__ = ()
 
 
+class TransmissionIndex(_ElementIndex):
+    """Index of a Transmission in its tree, in order of addition."""
+
+    __slots__ = ()
+
+
 class ModelInstanceIndex(_ElementIndex):
     """Index of a model instance: the world's is 0, the default 1."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.constraints import ConstraintCollection
 from merganser.multibody.tree.coordinates import Coordinates
 from merganser.multibody.tree.element import MultibodyElement
@@ -21,10 +22,10 @@ from merganser.multibody.tree.indices import (
     JointIndex,
     ModelInstanceIndex,
 )
-from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import Joint, WeldJoint
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 from merganser.multibody.tree.rigid_body import RigidBody
+from merganser.multibody.tree.transmission import Transmission
 
 
 class TreeLookup:
@@ -53,7 +54,8 @@ class TreeLookup:
         self.frames: ElementCollection[Frame] = ElementCollection("Frame", *names)
         self.joints: ElementCollection[Joint] = ElementCollection("Joint", *names)
         self.loop_joints: ElementCollection[Joint] = ElementCollection("LoopJoint", *names)
-        self.actuators: ElementCollection[JointActuator] = ElementCollection("JointActuator", *names)
+        self.actuators: ElementCollection[Actuator] = ElementCollection("JointActuator", *names)
+        self.transmissions: ElementCollection[Transmission] = ElementCollection("Transmission", *names)
         self.force_elements: list[ForceElement] = []
         self.constraints = ConstraintCollection()
         self.contacts: list[Any] = []
@@ -211,9 +213,17 @@ class TreeLookup:
         """Returns whether there is an actuator of this name."""
         return self.actuators.has_name(name, model_instance)
 
-    def GetJointActuatorByName(self, name: str, model_instance: int | None = None) -> JointActuator:
+    def GetJointActuatorByName(self, name: str, model_instance: int | None = None) -> Actuator:
         """Returns the actuator of this name."""
         return self.actuators.get_by_name(name, model_instance)
+
+    def HasTransmissionNamed(self, name: str, model_instance: int | None = None) -> bool:
+        """Returns whether there is a transmission of this name."""
+        return self.transmissions.has_name(name, model_instance)
+
+    def GetTransmissionByName(self, name: str, model_instance: int | None = None) -> Transmission:
+        """Returns the transmission of this name."""
+        return self.transmissions.get_by_name(name, model_instance)
 
     # -- elements by index -----------------------------------------------------------------------------------
 
@@ -237,9 +247,17 @@ class TreeLookup:
         """Returns the joint of this index, or raises RuntimeError."""
         return self.joints.get(joint_index)
 
-    def get_joint_actuator(self, actuator_index: int) -> JointActuator:
+    def get_joint_actuator(self, actuator_index: int) -> Actuator:
         """Returns the actuator of this index, or raises RuntimeError."""
         return self.actuators.get(actuator_index)
+
+    def get_transmission(self, transmission_index: int) -> Transmission:
+        """Returns the transmission of this index, or raises RuntimeError."""
+        return self.transmissions.get(transmission_index)
+
+    def num_transmissions(self) -> int:
+        """Returns the number of transmissions: tendons and their like."""
+        return len(self.transmissions)
 
     def get_loop_joint(self, joint_index: int) -> Joint:
         """Returns the loop joint of this index, which counts loop joints alone, or raises RuntimeError."""
@@ -304,7 +322,8 @@ class TreeLookup:
 
     def GetActuatedJointIndices(self, model_instance: int) -> list[JointIndex]:
         """Returns the indices of the joints of a model instance that have an actuator, ascending."""
-        return sorted({a.joint().index() for a in self.actuators.in_instance(model_instance)})
+        actuators = self.actuators.in_instance(model_instance)
+        return sorted({a.joint().index() for a in actuators if a.transmission() is None})
 
     # -- connections -----------------------------------------------------------------------------------------
 
@@ -418,6 +437,9 @@ class TreeLookup:
         return self.coordinates.inputs[model_instance]
 
     def actuated_velocity_indices(self) -> npt.NDArray[np.int64]:
-        """Returns which velocity each input drives, in the order of u, shape [num_actuated_dofs]."""
+        """Returns which velocity each input drives, in the order of u, shape [num_actuated_dofs].
+
+        Transmissions are numbered behind the velocities.
+        """
         self._check_finalized("actuated_velocity_indices")
         return self.coordinates.actuated_velocities

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels import layout
+from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.forest import ForestEdge
 from merganser.multibody.tree.frame import FixedOffsetFrame
-from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints.joint import Joint
 from merganser.multibody.tree.joints.records import write_motion, write_segments
 from merganser.multibody.tree.rigid_body import RigidBody
@@ -58,7 +58,7 @@ def make_default_parameters(
 
 
 def write_adjustable_defaults(
-    parameters: npt.NDArray[Any], joints: Sequence[Joint], actuators: Sequence[JointActuator]
+    parameters: npt.NDArray[Any], joints: Sequence[Joint], actuators: Sequence[Actuator]
 ) -> None:
     """Writes damping, friction and armature of joints, and reflected inertia of actuators; their defaults may change.
 
@@ -75,7 +75,7 @@ def write_adjustable_defaults(
         parameters["friction"][mobod, : joint.num_velocities()] = joint._default_friction
         inertia[mobod] = joint._default_armature
     for actuator in actuators:  # rotors add up; a joint that closes a loop has no record
-        if actuator.joint() in mobods:
+        if actuator.transmission() is None and actuator.joint() in mobods:
             inertia[mobods[actuator.joint()]] += actuator.default_reflected_inertia()
 
 

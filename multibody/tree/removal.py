@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.element_collection import ElementCollection
-from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import Joint
 from merganser.multibody.tree.lookup import TreeLookup
 from merganser.multibody.tree.rigid_body import RigidBody
@@ -42,7 +42,12 @@ class TreeRemoval(TreeLookup):
                 f"RemoveJoint(): this plant has {len(self.constraints)} user-added constraints, which may depend on "
                 f"joint '{joint.name()}' (index {int(joint.index())}). Remove joints before adding those."
             )
-        dependents = [f"'{a.name()}' (index {int(a.index())})" for a in self.actuators if a.joint() is joint]
+        if len(self.transmissions):
+            raise RuntimeError(
+                f"RemoveJoint(): this plant has {len(self.transmissions)} transmissions, which may depend on joint "
+                f"'{joint.name()}' (index {int(joint.index())}). Remove joints before adding those."
+            )
+        dependents = [f"'{a.name()}' (index {int(a.index())})" for a in self.actuators if a._driven is joint]
         if dependents:
             raise RuntimeError(
                 f"RemoveJoint(): joint '{joint.name()}' (index {int(joint.index())}) has dependent actuators, which "
@@ -52,7 +57,7 @@ class TreeRemoval(TreeLookup):
         del self._joint_between[frozenset((joint.parent_body(), joint.child_body()))]
         joint._tree = None
 
-    def RemoveJointActuator(self, actuator: JointActuator) -> None:
+    def RemoveJointActuator(self, actuator: Actuator) -> None:
         """Removes an actuator; its index and those of the others stay, inputs of the others close up.
 
         Raises:

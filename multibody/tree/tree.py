@@ -12,11 +12,13 @@ from merganser.framework.core.scalars.copying import PartOfSystem
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels.elements import set_element_kind
 from merganser.multibody.kernels.mobilizers import set_kind
+from merganser.multibody.kernels.transmissions import set_transmission_kind
 from merganser.multibody.tree import parameters
+from merganser.multibody.tree.actuator import Actuator, JointActuator
 from merganser.multibody.tree.base_bodies import TreeBaseBodies
 from merganser.multibody.tree.computations import TreeComputations
 from merganser.multibody.tree.constraints.rows import DEFAULT_STABILIZATION_TIME
-from merganser.multibody.tree.coordinates import Coordinates, make_elements, make_topology
+from merganser.multibody.tree.coordinates import Coordinates, make_elements, make_laws, make_topology
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.element_collection import ElementCollection
 from merganser.multibody.tree.force_elements import ForceElement, UniformGravityFieldElement
@@ -24,14 +26,16 @@ from merganser.multibody.tree.forest import ForestEdge, JointLoopError, spanning
 from merganser.multibody.tree.frame import FixedOffsetFrame, Frame
 from merganser.multibody.tree.indices import ModelInstanceIndex, default_model_instance, world_model_instance
 from merganser.multibody.tree.inertia import SpatialInertia
-from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import Joint, WeldJoint
 from merganser.multibody.tree.loops import check_can_close_loop, make_loop_rows
 from merganser.multibody.tree.rigid_body import RigidBody
+from merganser.multibody.tree.transmission import Transmission, make_transmissions
 
 FrameT = TypeVar("FrameT", bound=Frame)
 JointT = TypeVar("JointT", bound=Joint)
 ForceElementT = TypeVar("ForceElementT", bound=ForceElement)
+TransmissionT = TypeVar("TransmissionT", bound=Transmission)
+ActuatorT = TypeVar("ActuatorT", bound=Actuator)
 
 
 def _gathered(coordinates: str, of_joint: Callable[[Any], Any], what: str) -> Callable[[Any], npt.NDArray[np.float64]]:
@@ -66,6 +70,8 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
         mobod_of_joint: after Finalize(), number of the mobod that each joint moves, shape [num_joints].
         coordinates: after Finalize(), index arrays of positions, velocities and inputs.
         elements: after Finalize(), records of the force elements but gravity, see kernels/layout.py.
+        transmission_records, transmission_nodes: after Finalize(), records of kernels/transmissions/records.py.
+        law_records: after Finalize(), records of kernels/actuator_laws.py.
         loop_rows: after Finalize(), constraints of the loop joints, see kernels/constraints/.
     """
 
@@ -74,6 +80,9 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
     mobod_of_joint: npt.NDArray[np.int64]
     coordinates: Coordinates
     elements: npt.NDArray[Any]
+    transmission_records: npt.NDArray[Any]
+    transmission_nodes: npt.NDArray[Any]
+    law_records: npt.NDArray[Any]
     loop_rows: npt.NDArray[Any]
 
     def __init__(self, plant: Any = None) -> None:
@@ -243,11 +252,51 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
                 f"AddJointActuator(): joint '{joint.name()}' ({joint.type_name()}) has {joint.num_velocities()} "
                 "velocities, but only a joint with exactly one can have an actuator."
             )
-        actuator = JointActuator(name, joint, effort_limit)
-        self.actuators.check_name(name, actuator.model_instance())
+        return self._add_actuator(JointActuator(name, joint, effort_limit))
+
+    def AddActuator(self, name: str, transmission: Transmission, effort_limit: float = np.inf) -> Actuator:
+        """Adds an actuator along a transmission of this tree, and returns it. An addition to pydrake's functions.
+
+        Args:
+            name: unique among the actuators of the transmission's model instance.
+            transmission: that AddTransmission() has returned.
+            effort_limit: largest magnitude of the effort, positive [N].
+
+        Raises:
+            RuntimeError: the transmission is not of this tree, the name is taken or empty, or after Finalize().
+            TypeError: it is no Transmission.
+        """
+        self._check_not_finalized("AddActuator")
+        if not isinstance(transmission, Transmission):
+            raise TypeError(
+                f"AddActuator() takes a Transmission, not a {type(transmission).__name__}. For a joint call "
+                "AddJointActuator()."
+            )
+        self._check_mine("AddActuator", f"actuator '{name}'", transmission)
+        return self._add_actuator(Actuator(name, transmission, effort_limit))
+
+    def _add_actuator(self, actuator: ActuatorT) -> ActuatorT:
+        self.actuators.check_name(actuator.name(), actuator.model_instance())
         actuator._add_to(self, self.actuators.next_index(), is_ephemeral=False)
         self.actuators.append(actuator)
         return actuator
+
+    def AddTransmission(self, transmission: TransmissionT) -> TransmissionT:
+        """Adds a tendon, or another transmission, and returns it. An addition to pydrake's functions.
+
+        Raises:
+            RuntimeError: it is part of a tree already, is along something that is not of this tree, its name is taken,
+                or after Finalize().
+            TypeError: it is no Transmission.
+        """
+        self._check_new("AddTransmission", transmission, Transmission)
+        for part in transmission._parts:
+            self._check_mine("AddTransmission", repr(transmission), part)
+        self.transmissions.check_name(transmission.name(), transmission.model_instance())
+        transmission._add_to(self, self.transmissions.next_index(), is_ephemeral=False)
+        transmission._parts = ()
+        self.transmissions.append(transmission)
+        return transmission
 
     def AddForceElement(self, force_element: ForceElementT) -> ForceElementT:
         """Adds a force element between bodies or on joints of this tree, and returns it.
@@ -303,6 +352,8 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
                 set_kind(node, joint.kind)
             for record, element in zip(self.elements, self.force_elements[1:]):
                 set_element_kind(record, element.kind)
+            for record, transmission in zip(self.transmission_records, self.transmissions):
+                set_transmission_kind(record, transmission.kind())
 
     # -- finalizing ------------------------------------------------------------------------------------------
 
@@ -335,7 +386,10 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
             self.topology["is_weightless"][self.mobod_of_body[body.index()]] = is_weightless
         self._set_indices_of_elements()
         self.elements = make_elements(self.force_elements[1:], self)
+        self.transmission_records, self.transmission_nodes = make_transmissions(list(self.transmissions), self)
         self.coordinates = Coordinates.of(self.num_model_instances(), list(self.joints), list(self.actuators))
+        sizes = self.coordinates.num_positions, self.coordinates.num_velocities
+        self.law_records = make_laws(list(self.actuators), *sizes)
         self.loop_rows = make_loop_rows(list(self.loop_joints), self._stabilization_times, self.mobod_of_body)
         self._is_finalized = True
 
@@ -384,6 +438,10 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
         self._offset_frames = [frame for frame in self.frames if isinstance(frame, FixedOffsetFrame)]
         for slot, frame in enumerate(self._offset_frames):
             frame._slot = slot
+
+    def num_activations(self) -> int:
+        """Returns the number of actuators whose activation is a state."""
+        return int(np.count_nonzero(self.law_records["activation"] >= 0))
 
     # -- results of finalizing -------------------------------------------------------------------------------
 
@@ -476,6 +534,7 @@ def copy_finalized_tree(tree: MultibodyTree, plant: Any) -> MultibodyTree:
     """
     originals: list[Any] = [
         *tree.bodies, *tree.frames, *tree.joints, *tree.loop_joints, *tree.actuators, *tree.force_elements,
+        *tree.transmissions,
         *tree._mobilizer_objects, *tree._added_mobilizers.values(),
     ]  # fmt: skip
     copied: Any = object.__new__(type(tree))

@@ -13,7 +13,7 @@ from merganser.framework import BasicVector, Context, DiagramBuilder, LeafSystem
 from merganser.framework.core.values.arguments import require_types
 from merganser.geometry.visualizers import Meshcat
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.tree import JointActuator, ModelInstanceIndex
+from merganser.multibody.tree import Actuator, ModelInstanceIndex
 
 _EFFORT = 10.0  # of sliders whose actuators have no limit [N m, N]
 _TRAVEL = math.pi  # of sliders of positions whose joints have no limits, to both sides [rad, m]
@@ -25,7 +25,7 @@ class _Row(NamedTuple):
     """A slider: of which actuator, and what it sets."""
 
     name: str
-    actuator: JointActuator
+    actuator: Actuator
     is_position: bool
 
 
@@ -101,7 +101,7 @@ class ActuatorSliders(LeafSystem):
             self._meshcat.DeleteSlider(row.name, strict=False)
         self._rows = []
 
-    def _actuators(self) -> list[JointActuator]:
+    def _actuators(self) -> list[Actuator]:
         return [self._plant.get_joint_actuator(index) for index in self._plant.GetJointActuatorIndices()]
 
     def _driven_instances(self) -> list[ModelInstanceIndex]:
@@ -118,7 +118,8 @@ class ActuatorSliders(LeafSystem):
             low, high, value = _travel(actuator) if actuator.has_controller() else _efforts(actuator)
             self._meshcat.AddSlider(name, low, high, _step(high - low), value)
             self._rows.append(_Row(name, actuator, actuator.has_controller()))
-            group = _POSITIONS if actuator.has_controller() else _TORQUES if actuator.joint().can_rotate() else _FORCES
+            turns = actuator.transmission() is None and actuator.joint().can_rotate()
+            group = _POSITIONS if actuator.has_controller() else _TORQUES if turns else _FORCES
             self._meshcat.put_in_group(name, group)
 
     def _value(self, row: _Row) -> float:
@@ -134,9 +135,7 @@ class ActuatorSliders(LeafSystem):
     def _calc_desired_state(self, instance: ModelInstanceIndex, context: Context, output: BasicVector) -> None:
         wanted = {row.actuator.index(): self._value(row) for row in self._rows if row.is_position}
         actuators = [each for each in self._actuators() if each.model_instance() == instance]
-        q: NDArray[np.float64] = np.array(
-            [wanted.get(each.index(), each.joint().default_positions()[0]) for each in actuators]
-        )
+        q: NDArray[np.float64] = np.array([wanted.get(each.index(), _travel(each)[2]) for each in actuators])
         output.SetFromVector(np.concatenate([q, np.zeros(len(q))]))
 
 
@@ -145,14 +144,21 @@ def _step(length: float) -> float:
     return 10.0 ** math.floor(math.log10(length / _STEPS)) if length > 0.0 else 1.0
 
 
-def _efforts(actuator: JointActuator) -> tuple[float, float, float]:
-    """Ends of the slider of an effort, and its value."""
+def _efforts(actuator: Actuator) -> tuple[float, float, float]:
+    """Ends of the slider of an effort or a control, and its value."""
+    law = actuator.law()
+    if law is not None:
+        low, high = (0.0, 1.0) if law.muscle is not None else law.control_range
+        return (low, high, min(max(low, 0.0), high)) if math.isfinite(high - low) else (-_EFFORT, _EFFORT, 0.0)
     low, high = actuator.effort_range()
     return (low, high, min(max(low, 0.0), high)) if high < math.inf else (-_EFFORT, _EFFORT, 0.0)
 
 
-def _travel(actuator: JointActuator) -> tuple[float, float, float]:
+def _travel(actuator: Actuator) -> tuple[float, float, float]:
     """Ends of the slider of a position, and its value."""
+    if actuator.transmission() is not None:
+        low, high = actuator._desired_range
+        return (low, high, low) if math.isfinite(high - low) else (-_TRAVEL, _TRAVEL, 0.0)
     joint = actuator.joint()
     low, high, value = (
         float(each[0])

@@ -82,7 +82,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "framework.core.declarations.native_function": (BLOCKS, VECTORS, PORTS, PLANS),
     "framework.core.system.random_values": (GENERATORS,),
     "framework.native": (BLOCKS, VECTORS, PORTS, PLANS),
-    "framework._root.examples": (VECTORS, PORTS, PLANS),
+    "examples.plants": (VECTORS, PORTS, PLANS),
     "framework.optimization.solvers.damped_steps": (GAPS,),
     "framework.optimization.interior_point": (PROGRAMS,),
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
@@ -97,6 +97,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "multibody.dynamics": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
     "multibody.fem": (BODIES,),
     "multibody.inverse_kinematics.reachable_motions": (MOTIONS,),
+    "multibody.inverse_kinematics.posture_rows": (STATE, GAPS),
     "multibody.inverse_kinematics.rotation_gaps": (STATE, ELEMENTS),
     "multibody.planning.checking.configuration_sweep": (CONFIGURATIONS, STATE, POSES, SHAPES),
     "multibody.manipulation": (VECTORS, PORTS, PLANS),
@@ -104,6 +105,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "multibody.kernels.elements": (STATE, ELEMENTS),  # compiled for fluids and force elements of users
     "multibody.kernels.constraints": (STATE, ELEMENTS),  # compiled for tendons and constraints of users
     "multibody.kernels.mobilizers": (STATE, ELEMENTS),  # compiled for joints of users
+    "multibody.kernels.transmissions": (STATE, ELEMENTS, ACTUATION),  # and for transmissions of users
     "multibody.kernels": {
         "calc_body_jacobians": (STATE,),
         "calc_bushing_forces": (STATE, ELEMENTS, FORCES),
@@ -119,6 +121,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
         "calc_forward_dynamics": (STATE, FORCES, RESULTS),
         "calc_forward_dynamics_derivatives": (STATE, FORCES, RESULTS),
         "calc_forward_dynamics_gradient": (STATE, ACTUATION),
+        "calc_forward_dynamics_slopes": (STATE, ACTUATION),
         "calc_frame_acceleration": (STATE, ELEMENTS),
         "calc_frame_velocity": (STATE, ELEMENTS),
         "calc_generalized_forces": (STATE, FORCES),
@@ -159,6 +162,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
         "calc_total_inertia": (STATE, ELEMENTS),
         "calc_velocity_kinematics": (STATE, CACHES),
         "calc_velocity_to_qdot": (STATE,),
+        "actuator_laws": (PORTS, ACTUATION),
         "add_input": (PORTS, ACTUATION),
         "calc_efforts": (STATE, PORTS, ACTUATION),
         "copy_pose": (STATE,),

@@ -8,11 +8,12 @@ import functools
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("framework", "geometry", "analysis", "multibody")
+PACKAGES = ("framework", "geometry", "analysis", "multibody", "examples/plants")
 
 # Rooms of framework are apart from each other; geometry, analysis and multibody are one room each.
 ROOMS_OF_FRAMEWORK = (
     "common", "core", "native", "primitives", "math", "symbolic", "autodiff", "trajectories", "schema", "yaml", "_root",
+    "_compat",
 )  # fmt: skip
 
 # Private names of other rooms that are reached all the same, by file or folder, and why. It may only shrink.
@@ -23,6 +24,7 @@ LEFT: dict[str, tuple[str, str]] = {
     ),
 }
 
+# `_sys_` names are those of Systems that all rooms use, see framework/core/inside.py.
 OF_PYTHON = frozenset({"_fields", "_replace"})  # of named tuples
 
 
@@ -52,7 +54,7 @@ def _names_in(tree: ast.Module) -> tuple[set[str], dict[str, list[int]]]:
 
 
 def _is_private(name: str) -> bool:
-    return name.startswith("_") and not name.startswith("__") and name not in OF_PYTHON
+    return name.startswith("_") and not name.startswith(("__", "_sys_")) and name not in OF_PYTHON
 
 
 def _is_own(receiver: ast.expr) -> bool:

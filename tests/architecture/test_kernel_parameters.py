@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = "framework", "geometry", "analysis", "multibody"
+PACKAGES = "framework", "geometry", "analysis", "multibody", "examples/plants"
 MOST = 12
 
 ALGORITHM = (
@@ -30,10 +30,13 @@ REASONS = {
     "multibody/contact/plant_problem.py:start_step": "what is posed follows model, state and free motion; "
     "model.contact and state would be records of dynamics/records.py, which call this one by its address",
     "multibody/dynamics/linearized_inputs.py:linearize_inputs": INPUTS,
+    "multibody/inverse_kinematics/posture_rows.py:calc_measures": ALGORITHM,
+    "multibody/inverse_kinematics/posture_rows.py:curve_postures": ALGORITHM,
     "multibody/kernels/actuators.py:calc_efforts": ABOVE,
     "multibody/kernels/constrained_dynamics.py:calc_constrained_forward_dynamics": ALGORITHM,
     "multibody/kernels/constrained_dynamics.py:calc_constrained_state_derivatives": ALGORITHM,
     "multibody/kernels/forward_dynamics_derivatives.py:calc_forward_dynamics_gradient": ALGORITHM,
+    "multibody/kernels/forward_dynamics_derivatives.py:calc_forward_dynamics_slopes": ALGORITHM,
     "multibody/kernels/forward_dynamics_derivatives.py:calc_inverse_dynamics_gradient": ALGORITHM,
     "multibody/kernels/force_elements.py:calc_force_element_derivatives": ALGORITHM,
     "multibody/kernels/forward_dynamics_derivatives.py:calc_state_forward_dynamics_derivatives": ALGORITHM,

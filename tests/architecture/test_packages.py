@@ -41,7 +41,14 @@ _BELOW: dict[str, set[str]] = {
 _UPWARD = {  # what is left, to be handed in from above
     "framework/core/system/random_values.py": "native",  # where numpy keeps the words of a generator
 }
-SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+# What the root module `merganser` gathers besides, and where its folders are (pyproject.toml).
+OF_ROOT = {
+    "framework/_root": "merganser",
+    "framework/_compat": "merganser.drake",
+    "examples/plants": "merganser.examples",
+}
+FOLDERS = (*PACKAGES, "examples/plants")
+SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
@@ -71,10 +78,10 @@ def test_every_package_folder_is_listed_for_the_wheel():
     listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
     folders = {
         init.parent.relative_to(ROOT)
-        for package in PACKAGES
-        for init in (ROOT / package).rglob("__init__.py")
+        for folder in FOLDERS
+        for init in (ROOT / folder).rglob("__init__.py")
     }
-    wanted = {".".join(("merganser", *f.parts)).replace("merganser.framework._root", "merganser") for f in folders}
+    wanted = {OF_ROOT.get(f.as_posix(), ".".join(("merganser", *f.parts))) for f in folders}
     assert listed == wanted | {"merganser.models"}
 
 
@@ -94,7 +101,7 @@ def test_imports_point_one_way():
     offenders = []
     for path in SOURCES:
         package = path.relative_to(ROOT).parts[0]
-        if path.is_relative_to(ROOT / "framework" / "_root"):
+        if any(path.is_relative_to(ROOT / folder) for folder in OF_ROOT):
             continue  # the root module gathers all packages
         for name in _imports(path):
             parts = name.split(".")
@@ -145,7 +152,7 @@ MAKERS_OF_INSTRUCTIONS = {"carray", "cgutils", "intrinsic", "ir", "Later"}  # of
 OUTSIDE_OF_NATIVE = [
     path
     for path in SOURCES
-    if not path.is_relative_to(ROOT / "framework" / "native") and not path.is_relative_to(ROOT / "framework" / "_root")
+    if not any(path.is_relative_to(ROOT / "framework" / folder) for folder in ("native", "_root", "_compat"))
 ]
 
 
@@ -197,7 +204,8 @@ def test_no_folder_has_more_files_than_one_can_survey():
 
 def test_folders_of_tests_have_the_paths_of_what_they_test():
     tests = ROOT / "tests"
-    counts = collections.Counter(path.parent for name in PACKAGES for path in (tests / name).rglob("test_*.py"))
+    folders = [tests / name for name in PACKAGES]
+    counts = collections.Counter(path.parent for folder in folders for path in folder.rglob("test_*.py"))
     assert [str(folder) for folder in counts if not (ROOT / folder.relative_to(tests)).is_dir()] == []
     assert [str(folder) for folder in counts if counts[folder] > _MOST_FILES] == []
 

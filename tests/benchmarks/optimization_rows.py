@@ -1,4 +1,4 @@
-"""Rows about programs: quadratic ones beside raw solvers, what is added to them, polynomials, motions of an arm."""
+"""Rows about programs: quadratic ones beside raw solvers, what is added to them, polynomials, postures and motions."""
 
 from __future__ import annotations
 
@@ -59,6 +59,31 @@ def other_quadratic_programs(solvers: Any, size: int) -> Call:
         return solvers.Solve(prog).get_x_val()
 
     return call
+
+
+def lorentz_cones(solvers: Any) -> Call:
+    """Solve a program of ten variables in a box with three Lorentz cones again."""
+    rng, prog = np.random.default_rng(0), solvers.MathematicalProgram()
+    x = prog.NewContinuousVariables(10)
+    for _ in range(3):
+        F, b = rng.normal(size=(4, 10)), rng.normal(size=4)
+        prog.AddLorentzConeConstraint(F, b + [6.0, 0.0, 0.0, 0.0], x)
+    prog.AddBoundingBoxConstraint(-1.0, 1.0, x)
+    prog.AddLinearCost(rng.normal(size=10), x)
+    return lambda: solvers.Solve(prog).get_optimal_cost()
+
+
+def semidefinite_matrix(solvers: Any) -> Call:
+    """Solve a program of a matrix of 5 x 5 with three equations again."""
+    rng, prog = np.random.default_rng(0), solvers.MathematicalProgram()
+    X, lower = prog.NewSymmetricContinuousVariables(5), np.tril_indices(5)
+    prog.AddPositiveSemidefiniteConstraint(X)
+    twice = np.where(lower[0] == lower[1], 1.0, 2.0)
+    root, parts = rng.normal(size=(5, 5)), rng.normal(size=(3, 5, 5))
+    for part in parts + parts.transpose(0, 2, 1):
+        prog.AddLinearEqualityConstraint((twice * part[lower])[np.newaxis], [np.trace(part)], X[lower])
+    prog.AddLinearCost(twice * (root @ root.T)[lower], 0.0, X[lower])
+    return lambda: solvers.Solve(prog).get_optimal_cost()
 
 
 def raw_small_quadratic_program(size: int) -> Call:
@@ -154,21 +179,120 @@ def differential_kinematics(library: Library, kinematics: Any) -> Call:
     return lambda: do(plant, context, V_WE, hand, wishes).joint_velocities
 
 
-def postures(library: Library, kinematics: Any, solve: Any) -> Call:
-    """Find twenty poses that an arm can take, from the middle of its limits; how many are found is returned."""
+def postures(library: Library, kinematics: Any, solver: Any, has_pose: bool, has_cost: bool) -> Call:
+    """Find postures for 60 poses, or positions, that an arm can take, from far guesses, where SNOPT has up to ten.
+
+    With a cost they are to be near the guesses. How many are found is returned.
+    """
     plant = _arm(library)
-    context, rng = plant.CreateDefaultContext(), np.random.default_rng(0)
+    context, rng = plant.CreateDefaultContext(), np.random.default_rng(1)
     hand, world = plant.GetFrameByName("iiwa_link_7"), plant.world_frame()
+    lower, upper = plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits()
     programs = []
-    for _ in range(20):
-        plant.SetPositions(context, rng.uniform(plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits()))
-        X = plant.EvalBodyPoseInWorld(context, plant.GetBodyByName("iiwa_link_7"))
+    for _ in range(60):
+        plant.SetPositions(context, rng.uniform(lower, upper))
+        X, guesses = plant.EvalBodyPoseInWorld(context, hand.body()), rng.uniform(lower, upper, (10, len(lower)))
         problem = kinematics.InverseKinematics(plant)
         p = X.translation()
         problem.AddPositionConstraint(hand, np.zeros(3), world, p - 1e-4, p + 1e-4)
-        problem.AddOrientationConstraint(world, X.rotation(), hand, type(X.rotation())(), 1e-3)
-        programs.append(problem)
-    return lambda: float(sum(solve(each.prog(), np.zeros(7)).is_success() for each in programs))
+        if has_pose:
+            problem.AddOrientationConstraint(world, X.rotation(), hand, type(X.rotation())(), 1e-3)
+        if has_cost:
+            problem.prog().AddQuadraticErrorCost(np.eye(len(lower)), guesses[0], problem.q())
+        programs.append((problem, guesses))
+
+    def is_found(problem: Any, guesses: Any) -> bool:
+        return any(solver.Solve(problem.prog(), guess).is_success() for guess in guesses)
+
+    return lambda: float(sum(is_found(*each) for each in programs))
+
+
+def _motion_program(library: Library, collocation: Any, name: str, num_samples: int, has_cost: bool) -> Any:
+    """A swing-up by collocation from a straight line, with efforts within limits."""
+    plant = library.plant.MultibodyPlant(0.0)
+    library.parsing.Parser(plant).AddModelsFromString(_LINKS[name], "urdf")
+    plant.Finalize()
+    size, bound = 2 * plant.num_positions(), {"pendulum": 3.0, "cart-pole": 300.0, "acrobot": 10.0}[name]
+    start, end = np.zeros(size), np.zeros(size)
+    end[0 if name != "cart-pole" else 1] = np.pi
+    steps = (0.05, 0.2) if num_samples < 50 else (0.02, 0.1)
+    port = plant.get_actuation_input_port().get_index()
+    motion = collocation.DirectCollocation(plant, plant.CreateDefaultContext(), num_samples, *steps, port)
+    motion.AddEqualTimeIntervalsConstraints()
+    motion.prog().AddBoundingBoxConstraint(start, start, motion.initial_state())
+    motion.prog().AddBoundingBoxConstraint(end, end, motion.final_state())
+    effort = motion.input()[0]
+    motion.AddConstraintToAllKnotPoints(effort <= bound)
+    motion.AddConstraintToAllKnotPoints(effort >= -bound)
+    if has_cost:
+        motion.AddRunningCost(10.0 * effort**2)
+    trajectories = importlib.import_module(
+        "pydrake.trajectories" if "pydrake" in collocation.__name__ else "merganser.framework.trajectories"
+    )
+    line = trajectories.PiecewisePolynomial.FirstOrderHold([0.0, 3.0], np.column_stack((start, end)))
+    motion.SetInitialTrajectory(trajectories.PiecewisePolynomial(), line)
+    return motion.prog()
+
+
+def motion(library: Library, collocation: Any, solve: Any, *given: Any) -> Call:
+    """Solve a swing-up."""
+    program = _motion_program(library, collocation, *given)
+    return lambda: solve(program).get_optimal_cost()
+
+
+def made_motion(library: Library, collocation: Any, *given: Any) -> Call:
+    """Make the program of a swing-up, its plant included."""
+    return lambda: float(_motion_program(library, collocation, *given).num_vars())
+
+
+def spline(planning: Any, solve: Any) -> Call:
+    """Find a spline of ten points for seven joints, within velocities and accelerations, from rest to rest."""
+    motion, rng, ones = planning.KinematicTrajectoryOptimization(7, 10), np.random.default_rng(1), np.ones(7)
+    motion.AddDurationCost(1.0)
+    motion.AddPathLengthCost(1.0)
+    motion.AddPositionBounds(-2.9 * ones, 2.9 * ones)
+    motion.AddVelocityBounds(-1.5 * ones, 1.5 * ones)
+    motion.AddAccelerationBounds(-5.0 * ones, 5.0 * ones)
+    motion.AddDurationConstraint(0.5, 50.0)
+    for s in (0, 1):
+        place = rng.uniform(-1.5, 1.5, 7)
+        motion.AddPathPositionConstraint(place, place, s)
+        motion.AddPathVelocityConstraint(0.0 * ones, 0.0 * ones, s)
+    return lambda: solve(motion.prog()).get_optimal_cost()
+
+
+def _link(name: str, mass: float, center: float, inertia: float) -> str:
+    rotational = f'ixx="{inertia}" iyy="{inertia}" izz="{min(inertia, 0.01)}" ixy="0" ixz="0" iyz="0"'
+    return (
+        f'<link name="{name}"><inertial><origin xyz="0 0 {-center}"/><mass value="{mass}"/>'
+        f"<inertia {rotational}/></inertial></link>"
+    )
+
+
+def _joint(kind: str, name: str, parent: str, child: str, axis: str, length: float = 0.0) -> str:
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="0 0 {-length}"/><axis xyz="{axis}"/><limit lower="-1e30" upper="1e30" effort="1e4"/>'
+        '<dynamics damping="0.1"/></joint>'
+    )
+
+
+def _robot(parts: list[str], driven: str) -> str:
+    motor = f'<transmission name="t"><type>SimpleTransmission</type><actuator name="a"/><joint name="{driven}"/>'
+    return f'<robot name="robot"><link name="world"/>{"".join(parts)}{motor}</transmission></robot>'
+
+
+_LINKS = {
+    "pendulum": _robot([_link("arm", 1.0, 0.5, 0.01), _joint("continuous", "hinge", "world", "arm", "0 1 0")], "hinge"),
+    "cart-pole": _robot(
+        [_link("cart", 10.0, 0.0, 1.0), _joint("prismatic", "slide", "world", "cart", "1 0 0"),
+         _link("pole", 1.0, 0.5, 0.001), _joint("continuous", "hinge", "cart", "pole", "0 1 0")], "slide",
+    ),
+    "acrobot": _robot(
+        [_link("upper", 1.0, 0.5, 0.083), _joint("continuous", "shoulder", "world", "upper", "0 1 0"),
+         _link("lower", 1.0, 1.0, 0.33), _joint("continuous", "elbow", "upper", "lower", "0 1 0", 1.0)], "elbow",
+    ),
+}  # fmt: skip
 
 
 def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
@@ -187,6 +311,12 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         make = functools.partial(problem, mine, 7)
         peer = None if drake is None else functools.partial(problem, drake, 7)
         yield Row(f"quadratic program of 7 variables{what}", make, peer, 1000, tolerance=1e-6)
+    for name, make, calls in (
+        ("ten variables in three Lorentz cones, solved again", lorentz_cones, 100),
+        ("a semidefinite matrix of 5 x 5, solved again", semidefinite_matrix, 100),
+    ):
+        peer = None if drake is None else functools.partial(make, drake)
+        yield Row(name, functools.partial(make, mine), peer, calls, tolerance=1e-5)
     for name, make in (
         ("1000 linear constraints are added", added_constraints),
         ("1000 inequalities are written and added", added_formulas),
@@ -202,16 +332,44 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
     if not _ARM.exists():
         return
     kinematics = importlib.import_module("merganser.multibody.inverse_kinematics")
-    find = functools.partial(postures, ours, kinematics, mine.Solve)
-    other = move = None
+    move = peers = None
     if theirs is not None and drake is not None:
-        snopt, peers = drake.SnoptSolver(), importlib.import_module("pydrake.multibody.inverse_kinematics")
-        other = functools.partial(postures, theirs, peers, snopt.Solve)
+        peers = importlib.import_module("pydrake.multibody.inverse_kinematics")
         move = functools.partial(differential_kinematics, theirs, peers)
     name = "iiwa14: DoDifferentialInverseKinematics"
     yield Row(name, functools.partial(differential_kinematics, ours, kinematics), move, 500, tolerance=1e-6)
-    # SNOPT finds some of them only: how many is not compared.
-    yield Row("iiwa14: 20 postures", find, other, 1, compared=_nothing, theirs_compared=_nothing)
+    snopt = None if drake is None else drake.SnoptSolver()
+    for what, *given in (
+        ("poses", True, False), ("poses, near a posture", True, True), ("positions", False, False),
+        ("positions, near a posture", False, True),
+    ):  # fmt: skip
+        find = functools.partial(postures, ours, kinematics, mine.SnoptSolver(), *given)
+        other = None if peers is None else functools.partial(postures, theirs, peers, snopt, *given)
+        # SNOPT finds some of them only: how many is not compared.
+        yield Row(f"iiwa14: 60 {what}, from far", find, other, 1, compared=_nothing, theirs_compared=_nothing)
+    yield from motion_rows(ours, theirs, mine, drake)
+
+
+def motion_rows(ours: Library, theirs: Library | None, mine: Any, drake: Any) -> Iterator[Row]:
+    """Motions by collocation and as splines, whose local optima are not compared."""
+    collocation = importlib.import_module("merganser.analysis.trajectory_optimization")
+    planning = None if drake is None else importlib.import_module("pydrake.planning")
+    for name, *given in (("pendulum", 21, True), ("cart-pole", 21, True), ("acrobot", 21, True), ("acrobot", 81, True)):
+        make = functools.partial(motion, ours, collocation, mine.Solve, name, *given)
+        peer = None if drake is None else functools.partial(motion, theirs, planning, drake.Solve, name, *given)
+        title = f"{name}: a swing-up of {given[0]} break points"
+        yield Row(title, make, peer, 1, compared=_nothing, theirs_compared=_nothing)
+    # Without a cost pydrake takes minutes for a cart-pole of 81 points.
+    make = functools.partial(motion, ours, collocation, mine.Solve, "cart-pole", 81, False)
+    yield Row("cart-pole: a motion of 81 break points without a cost", make, None, 1)
+    for num_samples in (21, 81):
+        make = functools.partial(made_motion, ours, collocation, "acrobot", num_samples, True)
+        peer = None if drake is None else functools.partial(made_motion, theirs, planning, "acrobot", num_samples, True)
+        yield Row(f"acrobot: a program of {num_samples} break points is made", make, peer, 1)
+    mine_planning = importlib.import_module("merganser.multibody.planning")
+    peer = None if drake is None else functools.partial(spline, planning, drake.Solve)
+    make = functools.partial(spline, mine_planning, mine.Solve)
+    yield Row("a spline of 10 points for 7 joints", make, peer, 1, tolerance=1e-5)
 
 
 def _nothing(found: Any) -> float:

@@ -103,13 +103,70 @@ def region_of_space(library: Library) -> Call:
     return lambda: sets.Iris(obstacles, seed, domain, options).MaximumVolumeInscribedEllipsoid().CalcVolume()
 
 
-def maze(library: Library) -> Call:
-    """The shortest way through a maze of 12 x 12 squares, relaxed; the costs of both."""
+def _polyhedra(library: Library) -> tuple[Any, Any]:
+    """A polyhedron of 18 faces in space, and it moved."""
+    sets, rng = _part(library, "geometry.optimization"), np.random.default_rng(1)
+    A = rng.normal(size=(18, 3))
+    A /= np.linalg.norm(A, axis=1)[:, np.newaxis]
+    return sets.HPolyhedron(A, np.ones(18)), sets.HPolyhedron(A, 1.0 + A @ [0.5, 0.2, 0.1])
+
+
+def emptiness(library: Library) -> Call:
+    P, _ = _polyhedra(library)
+    return lambda: float(P.IsEmpty())
+
+
+def intersection(library: Library) -> Call:
+    P, Q = _polyhedra(library)
+    return lambda: float(P.IntersectsWith(Q))
+
+
+def center(library: Library) -> Call:
+    """The least distance of the center of a greatest ball from a face."""
+    P, _ = _polyhedra(library)
+    A, b = P.A(), P.b()
+    return lambda: float((b - A @ P.ChebyshevCenter()).min())
+
+
+def fewer_faces(library: Library) -> Call:
+    P, _ = _polyhedra(library)
+    return lambda: float(P.ReduceInequalities().b().size)
+
+
+def greatest_ellipsoid(library: Library) -> Call:
+    P, _ = _polyhedra(library)
+    return lambda: P.MaximumVolumeInscribedEllipsoid().CalcVolume()
+
+
+def corridor(library: Library) -> Call:
+    """A trajectory through a corridor of ten boxes: its cost."""
+    sets, planning, n = _part(library, "geometry.optimization"), _planning(library), 10
+    boxes = [
+        sets.HPolyhedron.MakeBox([2.0 * i, 1.2 * (i % 2)], [2.0 * i + 2.4, 1.2 * (i % 2) + 2.0]) for i in range(n)
+    ]
+    ends = ([0.2, 0.2], [2.0 * n - 0.2, 1.2 * ((n - 1) % 2) + 1.0])
+
+    def call() -> float:
+        graph = planning.GcsTrajectoryOptimization(2)
+        middle = graph.AddRegions(boxes, order=3)
+        first, last = (graph.AddRegions([sets.Point(x)], order=0, name=str(i)) for i, x in enumerate(ends))
+        graph.AddEdges(first, middle)
+        graph.AddEdges(middle, last)
+        graph.AddTimeCost()
+        graph.AddPathLengthCost()
+        graph.AddVelocityBounds([-1.0, -1.0], [1.0, 1.0])
+        return float(graph.SolvePath(first, last, sets.GraphOfConvexSetsOptions())[1].get_optimal_cost())
+
+    return call
+
+
+def maze(library: Library, size: int) -> Call:
+    """The shortest way through a maze of squares, relaxed; the costs of both."""
     sets = _part(library, "geometry.optimization")
     solvers = importlib.import_module(
         "merganser.framework.optimization" if "merganser" in library.plant.__name__ else "pydrake.solvers"
     )
-    size, rng = 12, np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     squares = [(i, j) for i in range(size) for j in range(size)]
     steps = [(a, (a[0] + i, a[1] + j)) for a in squares for i, j in ((0, 1), (1, 0))]
     border = [(a, b) for a, b in steps if max(b) < size and (max(a) < 1 or b[1] == a[1] or rng.uniform() < 0.6)]
@@ -150,4 +207,11 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         yield row("arm and shelf: IrisZo", region, 1)
         yield row("arm in 40 boxes: CalcRobotClearance(0.3 m) of 20 configurations", clearance, 1, tolerance=1e-3)
     yield row("Iris in space, 20 boxes", region_of_space, 1, tolerance=1e-2)
-    yield row("maze by a graph of convex sets, relaxed", maze, 1, tolerance=1e-5)
+    for name, make, calls in (
+        ("IsEmpty", emptiness, 500), ("IntersectsWith", intersection, 500), ("ChebyshevCenter", center, 200),
+        ("ReduceInequalities", fewer_faces, 20), ("MaximumVolumeInscribedEllipsoid", greatest_ellipsoid, 20),
+    ):  # fmt: skip
+        yield row(f"polyhedron of 18 faces: {name}", make, calls, tolerance=1e-5)
+    yield row("GcsTrajectoryOptimization of 10 boxes", corridor, 2, tolerance=1e-5)
+    for size in (12, 25):
+        yield row(f"maze of {size * size} cells by a graph of convex sets, relaxed", maze, 1, size, tolerance=1e-5)

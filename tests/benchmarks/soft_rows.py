@@ -47,9 +47,14 @@ class Scene:
             )
         return properties
 
-    def add_soft(self, shape: Any, height: float, hint: float) -> Any:
-        """Adds the deformable body."""
+    def add_soft(
+        self, shape: Any, height: float, hint: float, model: str = "kLinearCorotated", tolerance: float | None = None
+    ) -> Any:
+        """Adds the deformable body; the tolerance is of our package."""
         config = self.fem.DeformableBodyConfig()
+        config.set_material_model(getattr(self.fem.MaterialModel, model))
+        if tolerance is not None and hasattr(config, "set_relative_tolerance"):
+            config.set_relative_tolerance(tolerance)
         config.set_youngs_modulus(3e4)
         config.set_poissons_ratio(0.4)
         config.set_mass_density(1000.0)
@@ -81,12 +86,15 @@ class Scene:
         return advance
 
 
-def bar(is_clamped: bool, library: Library) -> Call:
+def bar(
+    is_clamped: bool, library: Library, model: str = "kLinearCorotated", tolerance: float | None = None
+) -> Call:
     """A bar along x; clamped, it bends down and swings."""
     scene = Scene(library, 0.01)
     size = np.array(CELLS) * SIDE
     file = scene.files.MemoryFile(_bar_text(), ".vtk", "bar.vtk")
-    id = scene.add_soft(scene.geometry.Mesh(scene.geometry.InMemoryMesh(mesh_file=file)), 0.5, 1.0)
+    shape = scene.geometry.Mesh(scene.geometry.InMemoryMesh(mesh_file=file))
+    id = scene.add_soft(shape, 0.5, 1.0, model, tolerance)
     if is_clamped:
         middle_of_first_cells = [0.5 * (SIDE - size[0]), 0.0, 0.0]
         scene.plant.mutable_deformable_model().SetWallBoundaryCondition(id, middle_of_first_cells, [1.0, 0.0, 0.0])
@@ -152,6 +160,11 @@ class Case(NamedTuple):
 
 CASES = (
     Case("clamped bar of 2160 tetrahedra", functools.partial(bar, True), 1e-8),
+    Case("clamped neo-Hookean bar", functools.partial(bar, True, model="kNeoHookean"), 1e-2),
+    Case(
+        "clamped neo-Hookean bar, tolerance 1e-4",
+        functools.partial(bar, True, model="kNeoHookean", tolerance=1e-4), 1e-2,
+    ),
     Case("falling bar of 2160 tetrahedra", functools.partial(bar, False), 1e-8),
     Case("soft ball on a table", ball_on_table, 1e-6),
     Case("soft ball in a gripper", gripper, 1e-4),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.interpolate
 import scipy.sparse
+from block_case import Case
+from piecewise_cases import piecewise_cases
 
 from merganser import framework
-from merganser.framework import System, math, primitives, trajectories
+from merganser.framework import math, primitives, trajectories
 
 Array = np.ndarray[Any, Any]
 _random = np.random.default_rng(7)
@@ -25,46 +25,6 @@ PLANE = np.array([[1.0 + 2.0 * p - q, p] for q in (-9.0, 0.0, 9.0) for p in (-9.
 
 OFFSETS = np.array([0.3, -0.4])
 TICKS = np.array([100.0, 7.0]) / (2.0 * np.pi)
-
-
-@dataclass
-class Case:
-    """A block, its ports, and its law.
-
-    Attributes:
-        make: make(b) makes the block, with all names in the namespace b.
-        inputs, outputs: {name: size}.
-        feedthrough: pairs (input, output).
-        calc: calc(u, x) -> list of outputs, with u the list of inputs and x the state.
-        num_continuous, num_discrete: number of state variables.
-        derivatives, update: f(u, x) -> dx/dt, or the next discrete state on a forced update.
-        periodic: f(u, x) -> the next discrete state on a periodic update.
-        defaults: the state by default; empty if it is random, or of several groups.
-        time: when all this holds [s].
-        parameters: the numeric parameters that the block is given.
-        is_complex: whether it computes with complex numbers, so that the complex step gives its derivatives.
-        without: names of the scalar types that it cannot be converted to.
-        admissible: makes inputs and a state that the block can have, of random ones.
-        tolerance: relative and absolute, of what is computed in another order than here.
-    """
-
-    make: Callable[[Any], System]
-    inputs: dict[str, int]
-    outputs: dict[str, int]
-    feedthrough: list[tuple[int, int]]
-    calc: Callable[[list[Any], Any], list[Any]]
-    num_continuous: int = 0
-    num_discrete: int = 0
-    derivatives: Callable[[list[Any], Any], Any] | None = None
-    update: Callable[[list[Any], Any], Any] | None = None
-    periodic: Callable[[list[Any], Any], Any] | None = None
-    defaults: list[float] = field(default_factory=list)
-    time: float = 0.0
-    parameters: Array | None = None
-    is_complex: bool = True
-    without: tuple[str, ...] = ()
-    admissible: Callable[[list[Array], Array], tuple[list[Array], Array]] = lambda u, x: (u, x)
-    tolerance: float = 1e-14
 
 
 def source(value):
@@ -287,6 +247,43 @@ CASES = {
         lambda u, x: [C @ x],
         num_continuous=3,
         derivatives=lambda u, x: A @ x + f0,
+        defaults=[0.0] * 3,
+    ),
+    "TransferFunction": Case(
+        lambda b: b.TransferFunction([1.0, 2.0, 3.0], [2.0, 6.0, 8.0]),  # 1/2 + (-s/2 - 1/2) / (s^2 + 3 s + 4)
+        {"u0": 1},
+        {"y0": 1},
+        [(0, 0)],
+        lambda u, x: [-0.5 * x[:1] - 0.5 * x[1:] + 0.5 * u[0]],
+        num_continuous=2,
+        derivatives=lambda u, x: np.array([-3.0 * x[0] - 4.0 * x[1] + u[0][0], x[0]]),
+        defaults=[0.0, 0.0],
+    ),
+    "ZeroPole in discrete time": Case(
+        lambda b: b.ZeroPole([], [0.5], 3.0, time_period=0.1),
+        {"u0": 1},
+        {"y0": 1},
+        [],
+        lambda u, x: [3.0 * x],
+        num_discrete=1,
+        update=lambda u, x: 0.5 * x + u[0],
+        defaults=[0.0],
+    ),
+    "SignalFilter": Case(
+        lambda b: b.SignalFilter(1, 2.0, size=2),
+        {"u0": 2},
+        {"y0": 2},
+        [],
+        lambda u, x: [2.0 * x],
+        num_continuous=2,
+        derivatives=lambda u, x: u[0] - 2.0 * x,
+        defaults=[0.0, 0.0],
+    ),
+    "StateSpace": affine(
+        lambda b: b.StateSpace(SimpleNamespace(A=A, B=B, C=C, D=D, dt=0.1)),
+        False,
+        rule="update",
+        num_discrete=3,
         defaults=[0.0] * 3,
     ),
     "MatrixGain": Case(lambda b: b.MatrixGain(D), {"u0": 2}, {"y0": 4}, [(0, 0)], lambda u, x: [D @ u[0]]),
@@ -538,6 +535,8 @@ CASES = {
     "VectorLogSink": Case(lambda b: b.VectorLogSink(3), {"data": 3}, {}, [], lambda u, x: []),
 }
 HAS_SYMBOLS = importlib.util.find_spec("sympy") is not None
+CASES |= piecewise_cases()
+
 if HAS_SYMBOLS:
     CASES |= symbolic_cases()
 

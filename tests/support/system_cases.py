@@ -6,9 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from block_case import Case
 from block_cases import BLOCKS as SIGNAL_BLOCKS
 from block_cases import CASES as SIGNAL_CASES
-from block_cases import Case, names_of
+from block_cases import names_of
+from piecewise_cases import piecewise_cases
 
 import merganser.multibody.controllers as multibody_controllers
 from merganser.analysis import controllers, estimators
@@ -18,6 +20,11 @@ from merganser.multibody import plant as multibody_plant
 _MODULES = (controllers, estimators, multibody_controllers, manipulation, multibody_plant, tree)
 BLOCKS = SimpleNamespace(**{**vars(names_of(*_MODULES)), **vars(SIGNAL_BLOCKS)})
 OURS_ALONE = {  # pydrake has no such block, or takes no such arguments
+    *piecewise_cases(),
+    "TransferFunction",
+    "ZeroPole in discrete time",
+    "SignalFilter",
+    "StateSpace",
     "BeamModel",
     "ConstantVectorSource of a BasicVector",
     "Saturation by limits that are inputs",

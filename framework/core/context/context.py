@@ -349,7 +349,7 @@ class Context(StateAndParameters):
 
     # ------------------------------------------------------------------ helpers
 
-    def _part_of(self, system: SystemBase) -> Any:
+    def part_of(self, system: SystemBase) -> Any:
         """The part of this context that belongs to `system`, this one or one inside at any depth; None for others."""
         layout = self.layout.root.layout_of(system)
         numbers = []

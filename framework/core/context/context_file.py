@@ -54,11 +54,7 @@ def save_context(context: Context, path: str | os.PathLike[str], allow_pickle: b
         ],
     }
     arrays[_HEADER] = np.array(json.dumps(header))
-    _write(path, arrays)
-
-
-def _write(path: str | os.PathLike[str], arrays: dict[str, Array]) -> None:
-    """Writes an archive; `path`, even after a power failure, holds either this one or the old one."""
+    # Writes an archive; `path`, even after a power failure, holds either this one or the old one
     with saved(path, survives_power_failure=True) as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 

@@ -147,7 +147,7 @@ class RootLayout:
 
     @cached_property
     def sources_of_breaks(self) -> list[Callable[[], Sequence[float]]]:
-        """What says when outputs of systems are not smooth, see declare_breaks."""
+        """What says when outputs of systems are not smooth, see inside.py."""
         return [leaf.system._sys_breaks for leaf in self.leaf_list if leaf.system._sys_breaks is not None]
 
     def layout_of(self, system: SystemBase) -> SystemLayout | None:
@@ -286,7 +286,8 @@ class RootLayout:
         for node in numbers:
             source = self._entry_behind(leaf, node)
             if source is not None and delta & self.entry_bits[source[0].first_bit + source[1]]:
-                raise AlgebraicLoopError(self._describe_loop(leaf, number, source))
+                path = self._path_between((leaf, number), source)
+                raise AlgebraicLoopError(describe_loop([(here.system, entry) for here, entry in path]))
         pending = [(leaf, numbers)]
         while pending:
             here, numbers = pending.pop()
@@ -342,11 +343,6 @@ class RootLayout:
             for node in range(len(leaf.down_nodes)):
                 if self._entry_behind(leaf, node) is None:
                     leaf.down_nodes[node] |= delta
-
-    def _describe_loop(self, leaf: LeafLayout, number: int, end: tuple[LeafLayout, int]) -> str:
-        """Spells out the way from cache entry `number` of `leaf` down to the entry `end`, which feeds it again."""
-        path = self._path_between((leaf, number), end)
-        return describe_loop([(here.system, entry) for here, entry in path])
 
     def _path_between(self, start: tuple[LeafLayout, int], end: tuple[LeafLayout, int]) -> list[tuple[LeafLayout, int]]:
         """A shortest chain of cache entries, each depending on the one before, found upstream from `end`."""

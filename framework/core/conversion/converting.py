@@ -146,7 +146,9 @@ class _ConversionPickler(_CopyPickler):
     def _taken_apart(self, obj: Any) -> Any:
         change = _CHANGES.get(type(obj))
         if change is None:
-            change = _CHANGES[type(obj)] = _change_of(type(obj))
+            kind = type(obj)
+            bases: tuple[type[Any], ...] = (System, BasicVector, Context)
+            change = _CHANGES[type(obj)] = next((base for base in bases if issubclass(kind, base)), object)
         if change is System:
             return new_system, (self._origin_for(obj), self._target), obj.__getstate__()
         if type(obj) is BasicVector:
@@ -196,11 +198,6 @@ class _ConversionPickler(_CopyPickler):
 
 
 _CHANGES: dict[type[Any], type[Any]] = {}  # which of these three a class is derived from, if any
-
-
-def _change_of(kind: type[Any]) -> type[Any]:
-    bases: tuple[type[Any], ...] = (System, BasicVector, Context)
-    return next((base for base in bases if issubclass(kind, base)), object)
 
 
 def _vector_of(kind: type[BasicVector], values: Shared, attributes: dict[str, Any] | None) -> BasicVector:

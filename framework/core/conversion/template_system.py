@@ -96,7 +96,14 @@ class TemplateSystem(Template):
             raise RuntimeError(f"TemplateSystem {self.name}: there is no function that defines its classes.")
         defined = self._define(T)
         self._check(defined, T)
-        defined.__init__ = self._constructor(defined)
+
+        def __init__(system: Any, *args: Any, converter: SystemScalarConverter | None = None, **kwargs: Any) -> None:
+            converter = self._make_converter() if converter is None else converter
+            is_copy = len(args) == 1 and not kwargs and self.is_subclass_of_instantiation(type(args[0])) is not None
+            construct = defined._construct_copy if is_copy else defined._construct
+            construct(system, *args, converter=converter, **kwargs)
+
+        defined.__init__ = __init__
         defined._template = self
         name = self.name.rstrip("_")
         defined.__name__ = defined.__qualname__ = name if T is float else f"{self.name}[{T.__name__}]"
@@ -115,15 +122,6 @@ class TemplateSystem(Template):
         for method in ("_construct", "_construct_copy"):
             if method not in vars(defined):
                 raise RuntimeError(f"{where} does not define `{method}`.")
-
-    def _constructor(self, defined: Any) -> Callable[..., None]:
-        def __init__(system: Any, *args: Any, converter: SystemScalarConverter | None = None, **kwargs: Any) -> None:
-            converter = self._make_converter() if converter is None else converter
-            is_copy = len(args) == 1 and not kwargs and self.is_subclass_of_instantiation(type(args[0])) is not None
-            construct = defined._construct_copy if is_copy else defined._construct
-            construct(system, *args, converter=converter, **kwargs)
-
-        return __init__
 
     def _make_converter(self) -> SystemScalarConverter:
         pairs = SystemScalarConverter.SupportedConversionPairs if self._pairs is None else self._pairs

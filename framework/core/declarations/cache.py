@@ -224,9 +224,7 @@ class CacheEntry(PartOfSystem):
         """Returns the place where the context keeps the value."""
         return CacheEntryValue(self._slot(context))
 
-    def get_mutable_cache_entry_value(self, context: Context) -> CacheEntryValue:
-        """Returns the place where the context keeps the value, for changing it."""
-        return CacheEntryValue(self._slot(context))
+    get_mutable_cache_entry_value = get_cache_entry_value
 
     def disable_caching(self, context: Context) -> None:
         """From now on computes the value each time that it is asked for, in this context."""

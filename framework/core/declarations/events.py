@@ -9,15 +9,17 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from merganser.framework.common.enumeration import Enumeration
 
 if TYPE_CHECKING:
+    from merganser.framework.core.context.leaf_context import LeafContext
     from merganser.framework.core.context.native_code import ContextualCode, NativeCode
     from merganser.framework.core.system.system import System
+    from merganser.framework.core.values.state import DiscreteValues, State
 
 
 class TriggerType(Enumeration):
@@ -32,12 +34,8 @@ class TriggerType(Enumeration):
     kWitness = 6
 
 
-class EventKind(enum.Enum):
-    """What an event may change: nothing, the discrete state, or the whole state."""
-
-    PUBLISH = "publish"
-    DISCRETE_UPDATE = "discrete update"
-    UNRESTRICTED_UPDATE = "unrestricted update"
+# When events happen that are simultaneous: those of one phase see the same state.
+UNRESTRICTED_PHASE, DISCRETE_PHASE, PUBLISH_PHASE = range(3)
 
 
 class EventStatus:
@@ -152,13 +150,39 @@ class PeriodicEventData:
 class Event:
     """An action to declare with `DeclarePeriodicEvent` and its relatives.
 
+    The kinds of events are the classes that define `phase`, with all that is particular to a kind.
+
     Args:
         callback: called as `callback(context, event)`; update events get what they may change as a third argument.
         system_callback: the same with the system as first argument.
         trigger_type: the event that a callback receives has the trigger under which it was declared.
+
+    Attributes:
+        kind: the class itself; of a class that derives from a kind, that kind.
+        kind_name: for messages.
+        phase: when events of this kind happen among simultaneous ones.
+        changes_state: whether handlers get where to put what they change, see `new_values`.
     """
 
-    kind: EventKind
+    kind: ClassVar[type[Event]]
+    kind_name: ClassVar[str]
+    phase: ClassVar[int]
+    changes_state: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "phase" in vars(cls):
+            cls.kind = cls
+
+    @staticmethod
+    def new_values(context: LeafContext, is_question: bool) -> Any:
+        """Where a handler puts what it changes: a copy of the present values.
+
+        Args:
+            context: of the leaf system.
+            is_question: whether nothing is to be changed in the end; otherwise it is in room that is kept for it.
+        """
+        return None
 
     def __init__(
         self,
@@ -192,19 +216,29 @@ class Event:
 class PublishEvent(Event):
     """Looks at the context and changes nothing."""
 
-    kind = EventKind.PUBLISH
+    kind_name, phase = "publish", PUBLISH_PHASE
 
 
 class DiscreteUpdateEvent(Event):
     """Changes the discrete state."""
 
-    kind = EventKind.DISCRETE_UPDATE
+    kind_name, phase, changes_state = "discrete update", DISCRETE_PHASE, True
+
+    @staticmethod
+    def new_values(context: LeafContext, is_question: bool) -> DiscreteValues:
+        """See Event."""
+        return context._discrete.Clone() if is_question else context._copied_discrete_values()
 
 
 class UnrestrictedUpdateEvent(Event):
     """Changes any part of the state."""
 
-    kind = EventKind.UNRESTRICTED_UPDATE
+    kind_name, phase, changes_state = "unrestricted update", UNRESTRICTED_PHASE, True
+
+    @staticmethod
+    def new_values(context: LeafContext, is_question: bool) -> State:
+        """See Event."""
+        return context.get_state().Clone() if is_question else context._copied_state()
 
 
 class Demand:
@@ -284,7 +318,7 @@ class DeclaredEvent:
     update that `joins_discrete_updates` happens together with discrete updates: all of them see the state from before.
     """
 
-    kind: EventKind
+    kind: type[Event]
     trigger: TriggerType
     handler: Callable[..., EventStatus | None]
     period: float = 0.0
@@ -293,3 +327,8 @@ class DeclaredEvent:
     demand: Demand | None = None
     arrivals: Arrivals | None = None
     joins_discrete_updates: bool = False
+
+    @property
+    def phase(self) -> int:
+        """When it happens among simultaneous events."""
+        return DISCRETE_PHASE if self.joins_discrete_updates else self.kind.phase

@@ -9,15 +9,18 @@ from merganser.framework.common.errors import describe_function, note_place
 from merganser.framework.core.declarations.events import (
     DID_ITS_WORK,
     DID_NOTHING,
+    DISCRETE_PHASE,
     DeclaredEvent,
-    EventKind,
+    DiscreteUpdateEvent,
     EventStatus,
+    TriggerType,
     most_severe,
 )
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
     from merganser.framework.core.context.leaf_context import LeafContext
+    from merganser.framework.core.system.system import System
 
 _WRITE = " Write new values into the last argument, as in discrete_state.set_value(group, values)."
 
@@ -42,37 +45,32 @@ class Begun(NamedTuple):
 NOTHING_BEGUN = Begun((), 0, [])
 
 
-def of_kind(events: EventList, kind: EventKind) -> list[tuple[LeafContext, DeclaredEvent]]:
-    """Those of one kind."""
-    return [item for item in events if item[1].kind is kind]
-
-
 def in_phases(events: EventList) -> tuple[list[tuple[LeafContext, DeclaredEvent]], ...]:
     """Simultaneous events as they happen: unrestricted updates, then discrete updates, then publish events.
 
     Unrestricted updates that join the discrete ones stand after these, so that nothing they leave elsewhere than in the
     state is there when the handlers of the others look.
     """
-    unrestricted = of_kind(events, EventKind.UNRESTRICTED_UPDATE)
-    joining = [item for item in unrestricted if item[1].joins_discrete_updates]
-    if joining:
-        unrestricted = [item for item in unrestricted if not item[1].joins_discrete_updates]
-    return unrestricted, of_kind(events, EventKind.DISCRETE_UPDATE) + joining, of_kind(events, EventKind.PUBLISH)
+    phases: tuple[list[tuple[LeafContext, DeclaredEvent]], ...] = ([], [], [])
+    joining: list[tuple[LeafContext, DeclaredEvent]] = []
+    for item in events:
+        (joining if item[1].joins_discrete_updates else phases[item[1].phase]).append(item)
+    phases[DISCRETE_PHASE].extend(joining)
+    return phases
 
 
-def execute(events: EventList, kind: EventKind) -> EventStatus:
+def execute(events: EventList) -> EventStatus:
     """Carries out the events of one phase.
 
     If a handler raises or reports failure, the state stays as it was.
 
     Args:
         events: events of one phase with the contexts of their leaf systems, see `in_phases`.
-        kind: what events of this phase are.
 
     Returns:
         The most severe status that any handler returned, only to be read.
     """
-    if kind is EventKind.PUBLISH:
+    if not events or not events[0][1].kind.changes_state:
         return most_severe([call_handler(context, event) for context, event in events])
     status, updates = compute_updates(events)
     if not (status is DID_NOTHING or status.failed()):
@@ -106,11 +104,7 @@ def compute_updates(
     for context, event in events[begun.num_events :] if begun.num_events else events:
         if context is not leaf:
             leaf = context
-            is_discrete = event.kind is EventKind.DISCRETE_UPDATE
-            if is_question:
-                values = context._discrete.Clone() if is_discrete else context.get_state().Clone()
-            else:
-                values = context._copied_discrete_values() if is_discrete else context._copied_state()
+            values = event.kind.new_values(context, is_question)
             updates.append((context, values))
         status = call_handler(context, event, values)
         statuses.append(status)
@@ -127,6 +121,12 @@ def raise_if_failed(status: EventStatus, context: Context) -> None:
             f"An event handler of system '{system.GetSystemPathname()}' failed at time "
             f"{context.store.flat.item(0)} s: {status.message()}"
         )
+
+
+def periodic_discrete_updates(system: System, context: Context) -> list[tuple[LeafContext, DeclaredEvent]]:
+    """The periodic discrete updates of a system and of those inside, each with the context of its leaf."""
+    periodic = system._events_with(context, TriggerType.kPeriodic)
+    return [item for item in periodic if item[1].kind is DiscreteUpdateEvent]
 
 
 def _by(handler: Any) -> str:
@@ -150,7 +150,7 @@ def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None)
     except Exception as error:
         note_place(
             error,
-            f"while handling the {event.trigger.name[1:]} {event.kind.value} event of system "
+            f"while handling the {event.trigger.name[1:]} {event.kind.kind_name} event of system "
             f"'{context.system.GetSystemPathname()}' at time {context.store.flat.item(0)} s{_by(event.handler)}",
         )
         raise
@@ -158,7 +158,7 @@ def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None)
         return DID_ITS_WORK
     if not isinstance(result, EventStatus):
         raise TypeError(
-            f"The {event.trigger.name[1:]} {event.kind.value} event of system "
+            f"The {event.trigger.name[1:]} {event.kind.kind_name} event of system "
             f"'{context.system.GetSystemPathname()}' must return an EventStatus or None; got {type(result).__name__} "
             f"({result!r}), by {describe_function(event.handler)}.{'' if values is None else _WRITE}"
         )

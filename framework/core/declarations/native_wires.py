@@ -1,19 +1,7 @@
 """What the parameters of native functions stand for (native_function.py): wires of a block, or constants of it.
 
-Each has a type code, a letter by which compiled code knows what to make of its integers; `value` is what Python passes
-on.
-
-    w  a vector among the numbers of the Context: place, how much further on it begins, size
-    r  a matrix among them, by rows: place, how much further on, numbers of rows and columns
-    k  a matrix among them, by columns: the same
-    t  the time: place
-    l  several vectors: how many, where among the integers they stand, each as above
-    c  a constant vector: place, size
-    m  a constant matrix: place, numbers of rows and columns
-    f  a constant number: place
-    n  a vector of integers: size, where among the integers it stands
-    i  an integer: itself
-    g  a generator of random numbers: see native/operations/generators.py; no wire, for operations made by hand
+Each has a type code, by which compiled code knows what to make of its integers (wire_codes.py); `value` is what Python
+passes on.
 """
 
 from __future__ import annotations
@@ -126,7 +114,7 @@ class Argument:
     """Abstract: what a parameter stands for.
 
     Attributes:
-        type_code: see above.
+        type_code: a key of the table in wire_codes.py.
     """
 
     type_code: str
@@ -519,25 +507,19 @@ def _matrix(matrix: MatrixOf, system: Any) -> _WireMatrix:
     return _WireMatrix(wire, (int(rows), int(columns)), matrix.by_columns)
 
 
-def _continuous_state(index: ContinuousStateIndex, system: Any) -> Wire:
-    return _ContinuousState(CONTINUOUS_STATE, 0, sum(system._sys_continuous_sizes))
-
-
-def _discrete_state(index: DiscreteStateIndex, system: Any) -> Wire:
-    return _DiscreteState(DiscreteStateOf(int(index)), 0, system._sys_discrete_models[index].size())
-
-
-def _parameter(index: NumericParameterIndex, system: Any) -> Wire:
-    return _Parameter(ParameterOf(int(index)), 0, system._sys_numeric_parameter_models[index].size())
-
-
 _WIRES: dict[type[Any], Callable[[Any, Any], Wire]] = {
     InputPort: _input,
     CacheEntry: _entry,
     PartOf: _part,
-    ContinuousStateIndex: _continuous_state,
-    DiscreteStateIndex: _discrete_state,
-    NumericParameterIndex: _parameter,
+    ContinuousStateIndex: lambda index, system: _ContinuousState(
+        CONTINUOUS_STATE, 0, sum(system._sys_continuous_sizes)
+    ),
+    DiscreteStateIndex: lambda index, system: _DiscreteState(
+        DiscreteStateOf(int(index)), 0, system._sys_discrete_models[index].size()
+    ),
+    NumericParameterIndex: lambda index, system: _Parameter(
+        ParameterOf(int(index)), 0, system._sys_numeric_parameter_models[index].size()
+    ),
 }
 _ARRAYS: dict[tuple[int, str], type[_Constant]] = {
     (1, "i"): _Integers, (1, "f"): _Vector, (1, "O"): _Vector, (2, "f"): _Matrix, (2, "O"): _Matrix,

@@ -81,14 +81,6 @@ class _Port(PartOfSystem, Generic[ValueT]):
         value = self._read(context)
         return Value(value) if isinstance(value, BasicVector) else value
 
-    def _check_context(self, context: Context) -> None:
-        try:
-            is_mine = context.system is self._system
-        except AttributeError:  # no Context at all
-            is_mine = False
-        if not is_mine:
-            raise _foreign_context(self, context)
-
     def __repr__(self) -> str:
         what = "abstract" if self._size is None else f"size {self._size}"
         return f"<{self.GetFullDescription()}, {what}>"
@@ -139,13 +131,15 @@ class InputPort(_Port[ValueT]):
 
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         """The current value, computed if it is out of date."""
-        self._check_context(context)
+        if getattr(context, "system", None) is not self._system:
+            raise _foreign_context(self, context)
         value = context.read_input(self._index)
         return context.require_input(self._index) if value is None else value
 
     def HasValue(self, context: Context) -> bool:
         """Whether the port is connected or fixed."""
-        self._check_context(context)
+        if getattr(context, "system", None) is not self._system:
+            raise _foreign_context(self, context)
         return context.has_input(self._index)
 
     def FixValue(self, context: Context, value: Any) -> FixedInputPortValue:
@@ -159,7 +153,8 @@ class InputPort(_Port[ValueT]):
             ValueError: the value has the wrong size.
             TypeError: the value is no vector of numbers, or has another type than the port's model value.
         """
-        self._check_context(context)
+        if getattr(context, "system", None) is not self._system:
+            raise _foreign_context(self, context)
         checked = self._checked_value(value)
         if self._size is not None and checked.dtype.kind in "cO" and context.store.flat.dtype.kind == "f":
             kind = "complex numbers" if checked.dtype.kind == "c" else type(checked[0]).__name__
@@ -235,7 +230,8 @@ class OutputPort(_Port[ValueT]):
 
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         """The current value, computed if it is out of date."""
-        self._check_context(context)
+        if getattr(context, "system", None) is not self._system:
+            raise _foreign_context(self, context)
         leaf_port = self._leaf_port
         layout = context.layout.root.of_system[id(leaf_port._system)]
         store = context.store
@@ -265,7 +261,8 @@ class LeafOutputPort(OutputPort[ValueT]):
         return self._system._sys_cache_entries[self._entry_number]  # type: ignore[attr-defined]
 
     def _read(self, context: Context) -> BasicVector | AbstractValue:
-        self._check_context(context)
+        if getattr(context, "system", None) is not self._system:
+            raise _foreign_context(self, context)
         return context.read_entry(self._entry_number).value  # type: ignore[attr-defined]
 
 

@@ -37,6 +37,8 @@ class WitnessFunction:
 
     Attributes:
         declared: its event with the handler bound to the system; None if it has none (see inside.py).
+        rate_of: a signal, called as rate_of(context), whose rate of change along the motion `calc` gets as a second
+            argument; None for a function of the context alone.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class WitnessFunction:
         system: LeafSystem,
         description: str,
         direction_type: WitnessFunctionDirection,
-        calc: Callable[[Any], float | None],
+        calc: Callable[..., float | None],
         event: Event | None,
     ) -> None:
         self._system = system
@@ -53,6 +55,7 @@ class WitnessFunction:
         self._calc = calc
         self._event = event
         self.declared: DeclaredEvent | None = None
+        self.rate_of: Callable[[Any], Any] | None = None
         if event is not None:
             handler = event._handler(system, TriggerType.kWitness)
             self.declared = DeclaredEvent(event.kind, TriggerType.kWitness, handler)
@@ -73,27 +76,22 @@ class WitnessFunction:
         """The event that happens when it triggers, if there is one."""
         return self._event
 
-    def CalcWitnessValue(self, context: Any) -> float:
+    def CalcWitnessValue(self, context: Any, *rate: Any) -> float:
         """Computes its value in a context of its leaf system.
+
+        Args:
+            context: of the leaf system.
+            rate: the rate of change of `rate_of`, where it has that.
 
         Raises:
             ValueError: this is the context of another system.
             TypeError: what was computed is no number.
             RuntimeError: it is not finite.
         """
-        self._system.ValidateContext(context)
-        return self._value(context)
-
-    def should_trigger(self, w0: float, wf: float) -> bool:
-        """Whether it triggers if its value goes from w0 to wf."""
-        direction = self._direction_type
-        if w0 > 0.0:
-            return wf <= 0.0 and direction in _FROM_POSITIVE
-        return w0 < 0.0 <= wf and direction in _FROM_NEGATIVE
-
-    def _value(self, context: LeafContext) -> float:
+        if getattr(context, "system", None) is not self._system:
+            self._system.ValidateContext(context)  # which says what it is instead
         try:
-            result = self._calc(context)
+            result = self._calc(context, *rate)
         except Exception as error:
             note_place(error, f"while computing {self.describe()} at time {context.store.flat.item(0)} s")
             raise
@@ -109,6 +107,13 @@ class WitnessFunction:
                 f"The {self.describe()} is {value} at time {context.store.flat.item(0)} s; it must be finite."
             )
         return value
+
+    def should_trigger(self, w0: float, wf: float) -> bool:
+        """Whether it triggers if its value goes from w0 to wf."""
+        direction = self._direction_type
+        if w0 > 0.0:
+            return wf <= 0.0 and direction in _FROM_POSITIVE
+        return w0 < 0.0 <= wf and direction in _FROM_NEGATIVE
 
     def describe(self) -> str:
         """Names the function and its system, for messages."""

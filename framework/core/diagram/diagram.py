@@ -124,7 +124,7 @@ class Diagram(System):
         """Returns the part of this Diagram's context that belongs to a system inside, at any depth."""
         self.ValidateContext(context)
         require_system(subsystem, self)
-        inside = context._part_of(subsystem)
+        inside = context.part_of(subsystem)
         if inside is None:
             raise ValueError(
                 f"System '{subsystem.GetSystemPathname()}' is not inside Diagram '{self.GetSystemPathname()}'."
@@ -152,11 +152,11 @@ class Diagram(System):
     def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
         return [item for child in context._children for item in child.system._declared_events(child)]
 
-    def _active_witnesses(self, context: Any) -> list[ActiveWitness]:
-        return [item for child in context._children for item in child.system._active_witnesses(child)]
+    def _sys_active_witnesses(self, context: Any) -> list[ActiveWitness]:
+        return [item for child in context._children for item in child.system._sys_active_witnesses(child)]
 
-    def _may_have_witnesses(self) -> bool:
-        return any(system._may_have_witnesses() for system in self._sys_systems)
+    def _sys_may_have_witnesses(self) -> bool:
+        return any(system._sys_may_have_witnesses() for system in self._sys_systems)
 
     def _feedthrough_inputs(self, output_port: int) -> set[int]:
         self.get_output_port(output_port)  # checks the index

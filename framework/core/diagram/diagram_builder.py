@@ -121,9 +121,7 @@ class DiagramBuilder:
         """Returns the systems added so far."""
         return list(self._systems)
 
-    def GetMutableSystems(self) -> list[System]:
-        """Returns the systems added so far."""
-        return list(self._systems)
+    GetMutableSystems = GetSystems
 
     def HasSubsystemNamed(self, name: str) -> bool:
         """Whether a system of that name has been added."""

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from merganser.framework.core.declarations.events import EventKind, PeriodicEventData, TriggerType
-from merganser.framework.core.declarations.execution import compute_updates, of_kind, raise_if_failed
+from merganser.framework.core.declarations.events import (
+    DiscreteUpdateEvent,
+    PeriodicEventData,
+    TriggerType,
+    UnrestrictedUpdateEvent,
+)
+from merganser.framework.core.declarations.execution import compute_updates, raise_if_failed
 from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.values.state import DiscreteValues, State
 
@@ -68,7 +73,7 @@ class DifferenceEquationMethods(SystemBase):
             (event.period, event.offset)
             for leaf in self._get_layout().leaf_list
             for event in leaf.system._sys_events
-            if event.kind is EventKind.DISCRETE_UPDATE and event.trigger is TriggerType.kPeriodic
+            if event.kind is DiscreteUpdateEvent and event.trigger is TriggerType.kPeriodic
         }
 
 
@@ -80,9 +85,9 @@ def compute_update(context: Context, trigger: TriggerType, target: DiscreteValue
         trigger: of the updates: discrete ones, or unrestricted ones for the whole state.
         target: room like that of `context`.
     """
-    is_discrete = isinstance(target, DiscreteValues)
-    kind = EventKind.DISCRETE_UPDATE if is_discrete else EventKind.UNRESTRICTED_UPDATE
-    status, updates = compute_updates(of_kind(context.system._events_with(context, trigger), kind), is_question=True)
+    kind = DiscreteUpdateEvent if isinstance(target, DiscreteValues) else UnrestrictedUpdateEvent
+    events = [item for item in context.system._events_with(context, trigger) if item[1].kind is kind]
+    status, updates = compute_updates(events, is_question=True)
     raise_if_failed(status, context)
     if isinstance(target, DiscreteValues):
         target.SetFrom(context._discrete)

@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.declarations.events import DeclaredEvent, Event, EventKind, EventStatus, TriggerType
+from merganser.framework.core.declarations.events import (
+    DeclaredEvent,
+    DiscreteUpdateEvent,
+    Event,
+    EventStatus,
+    PublishEvent,
+    TriggerType,
+    UnrestrictedUpdateEvent,
+)
 from merganser.framework.core.declarations.native_function import NativeFunction
 from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.values.arguments import checked_number
@@ -21,17 +29,17 @@ class EventDeclarations(SystemBase):
 
     def DeclarePeriodicPublishEvent(self, period_sec: float, offset_sec: float, publish: PublishHandler) -> None:
         """Calls publish(context) at offset + k period [s]."""
-        self._declare_periodic(EventKind.PUBLISH, period_sec, offset_sec, publish)
+        self._declare_periodic(PublishEvent, period_sec, offset_sec, publish)
 
     def DeclarePeriodicDiscreteUpdateEvent(self, period_sec: float, offset_sec: float, update: UpdateHandler) -> None:
         """Calls update(context, discrete_values) at offset + k period [s]."""
-        self._declare_periodic(EventKind.DISCRETE_UPDATE, period_sec, offset_sec, update)
+        self._declare_periodic(DiscreteUpdateEvent, period_sec, offset_sec, update)
 
     def DeclarePeriodicUnrestrictedUpdateEvent(
         self, period_sec: float, offset_sec: float, update: UpdateHandler
     ) -> None:
         """Calls update(context, state) at offset + k period [s]."""
-        self._declare_periodic(EventKind.UNRESTRICTED_UPDATE, period_sec, offset_sec, update)
+        self._declare_periodic(UnrestrictedUpdateEvent, period_sec, offset_sec, update)
 
     def DeclarePeriodicEvent(self, period_sec: float, offset_sec: float, event: Event) -> None:
         """Declares an Event object that happens at offset + k period [s]."""
@@ -40,15 +48,15 @@ class EventDeclarations(SystemBase):
 
     def DeclarePerStepPublishEvent(self, publish: PublishHandler) -> None:
         """Calls publish(context) at initialization and after every simulator step."""
-        self._declare_event(EventKind.PUBLISH, TriggerType.kPerStep, publish)
+        self._declare_event(PublishEvent, TriggerType.kPerStep, publish)
 
     def DeclarePerStepDiscreteUpdateEvent(self, update: UpdateHandler) -> None:
         """Calls update(context, discrete_values) at the start of every simulator step."""
-        self._declare_event(EventKind.DISCRETE_UPDATE, TriggerType.kPerStep, update)
+        self._declare_event(DiscreteUpdateEvent, TriggerType.kPerStep, update)
 
     def DeclarePerStepUnrestrictedUpdateEvent(self, update: UpdateHandler) -> None:
         """Calls update(context, state) at the start of every simulator step."""
-        self._declare_event(EventKind.UNRESTRICTED_UPDATE, TriggerType.kPerStep, update)
+        self._declare_event(UnrestrictedUpdateEvent, TriggerType.kPerStep, update)
 
     def DeclarePerStepEvent(self, event: Event) -> None:
         """Declares an Event object that happens in every simulator step."""
@@ -56,15 +64,15 @@ class EventDeclarations(SystemBase):
 
     def DeclareInitializationPublishEvent(self, publish: PublishHandler) -> None:
         """Calls publish(context) when a simulation is initialized."""
-        self._declare_event(EventKind.PUBLISH, TriggerType.kInitialization, publish)
+        self._declare_event(PublishEvent, TriggerType.kInitialization, publish)
 
     def DeclareInitializationDiscreteUpdateEvent(self, update: UpdateHandler) -> None:
         """Calls update(context, discrete_values) when a simulation is initialized."""
-        self._declare_event(EventKind.DISCRETE_UPDATE, TriggerType.kInitialization, update)
+        self._declare_event(DiscreteUpdateEvent, TriggerType.kInitialization, update)
 
     def DeclareInitializationUnrestrictedUpdateEvent(self, update: UpdateHandler) -> None:
         """Calls update(context, state) when a simulation is initialized."""
-        self._declare_event(EventKind.UNRESTRICTED_UPDATE, TriggerType.kInitialization, update)
+        self._declare_event(UnrestrictedUpdateEvent, TriggerType.kInitialization, update)
 
     def DeclareInitializationEvent(self, event: Event) -> None:
         """Declares an Event object that happens when a simulation is initialized."""
@@ -72,18 +80,18 @@ class EventDeclarations(SystemBase):
 
     def DeclareForcedPublishEvent(self, publish: PublishHandler) -> None:
         """Calls publish(context) on `ForcedPublish`."""
-        self._declare_event(EventKind.PUBLISH, TriggerType.kForced, publish)
+        self._declare_event(PublishEvent, TriggerType.kForced, publish)
 
     def DeclareForcedDiscreteUpdateEvent(self, update: UpdateHandler) -> None:
         """Calls update(context, discrete_values) on `CalcForcedDiscreteVariableUpdate` and `ExecuteForcedEvents`."""
-        self._declare_event(EventKind.DISCRETE_UPDATE, TriggerType.kForced, update)
+        self._declare_event(DiscreteUpdateEvent, TriggerType.kForced, update)
 
     def DeclareForcedUnrestrictedUpdateEvent(self, update: UpdateHandler) -> None:
         """Calls update(context, state) on `CalcForcedUnrestrictedUpdate` and `ExecuteForcedEvents`."""
-        self._declare_event(EventKind.UNRESTRICTED_UPDATE, TriggerType.kForced, update)
+        self._declare_event(UnrestrictedUpdateEvent, TriggerType.kForced, update)
 
-    def _declare_periodic(self, kind: EventKind, period: float, offset: float, handler: Any) -> None:
-        where = f"System '{self.GetSystemPathname()}', periodic {kind.value} event"
+    def _declare_periodic(self, kind: type[Event], period: float, offset: float, handler: Any) -> None:
+        where = f"System '{self.GetSystemPathname()}', periodic {kind.kind_name} event"
         period, offset = checked_number(period, f"{where}: period [s]"), checked_number(offset, f"{where}: offset [s]")
         if not (0.0 < period < np.inf) or not (0.0 <= offset < np.inf):
             raise ValueError(
@@ -105,11 +113,11 @@ class EventDeclarations(SystemBase):
         return event._handler(self, trigger)
 
     def _declare_event(
-        self: Any, kind: EventKind, trigger: TriggerType, handler: Any, period: float = 0.0, offset: float = 0.0
+        self: Any, kind: type[Event], trigger: TriggerType, handler: Any, period: float = 0.0, offset: float = 0.0
     ) -> None:
         if not callable(handler):
             raise TypeError(
-                f"System '{self.GetSystemPathname()}': the handler of a {kind.value} event must be callable, got "
+                f"System '{self.GetSystemPathname()}': the handler of a {kind.kind_name} event must be callable, got "
                 f"{type(handler).__name__}."
             )
         native = None

@@ -59,37 +59,13 @@ class LeafOnlyDeclarations:
         self._sys_refuse("have cache entries", "Ask the leaf system that has declared them.")
 
     def input_port_ticket(self, index: int) -> DependencyTicket:
-        """For leaf systems: depends on input port `index`."""
-        self._refuse_ticket()
-
-    def output_port_ticket(self, index: int) -> DependencyTicket:
-        """For leaf systems: depends on output port `index`."""
-        self._refuse_ticket()
-
-    def cache_entry_ticket(self, index: int) -> DependencyTicket:
-        """For leaf systems: depends on cache entry `index`."""
-        self._refuse_ticket()
-
-    def discrete_state_ticket(self, index: int) -> DependencyTicket:
-        """For leaf systems: depends on discrete state group `index`."""
-        self._refuse_ticket()
-
-    def abstract_state_ticket(self, index: int) -> DependencyTicket:
-        """For leaf systems: depends on abstract state variable `index`."""
-        self._refuse_ticket()
-
-    def numeric_parameter_ticket(self, index: int) -> DependencyTicket:
-        """For leaf systems: depends on numeric parameter group `index`."""
-        self._refuse_ticket()
-
-    def abstract_parameter_ticket(self, index: int) -> DependencyTicket:
-        """For leaf systems: depends on abstract parameter `index`."""
-        self._refuse_ticket()
-
-    def _refuse_ticket(self) -> NoReturn:
+        """For leaf systems: depends on what is declared under this index."""
         self._sys_refuse(
             "have dependency tickets of its own", "Ask the leaf system whose computation needs the ticket."
         )
+
+    output_port_ticket = cache_entry_ticket = discrete_state_ticket = abstract_state_ticket = input_port_ticket
+    numeric_parameter_ticket = abstract_parameter_ticket = input_port_ticket
 
     def _sys_refuse(self, what: str, remedy: str) -> NoReturn:
         raise RuntimeError(

@@ -79,7 +79,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     # Where in the continuous state there are quaternions of length 1, which integrators keep so.
     _sys_unit_quaternions: Sequence[int] = ()
     _sys_events: tuple[DeclaredEvent, ...] = ()
-    _sys_breaks: Callable[[], Sequence[float]] | None = None  # see inside.declare_breaks
+    _sys_is_piecewise = False  # whether it has regions, as a PiecewiseBlock of framework/primitives has
+    _sys_breaks: Callable[[], Sequence[float]] | None = None  # see inside.py
     _sys_constraints: tuple[SystemConstraint, ...] = ()
 
     def _sys_start(self) -> None:
@@ -161,7 +162,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         return self._declare_input(name, checked_model_value(model_value, where), None, None)
 
     def _declare_input(self, name: Any, model: Any, size: int | None, random_type: Any) -> InputPort:
-        name = self._new_port_name(name, self._sys_input_ports, "u", "input")
+        name = self._sys_new_port_name(name, self._sys_input_ports, "u", "input")
         ticket, node = self._sys_dependency_table.add_node("u", f"input port '{name}'")
         port: InputPort[Any] = InputPort(self, len(self._sys_input_ports), name, model, size, ticket, node, random_type)
         self._add_port(port, self._sys_input_ports, "input")
@@ -250,7 +251,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     def _declare_output(
         self, name: Any, model: Any, size: int | None, calc: Any, prerequisites: Iterable[DependencyTicket]
     ) -> LeafOutputPort:
-        name = self._new_port_name(name, self._sys_output_ports, "y", "output")
+        name = self._sys_new_port_name(name, self._sys_output_ports, "y", "output")
         if not callable(calc):
             raise TypeError(
                 f"Output port '{name}' of system '{self.GetSystemPathname()}': calc must be callable, got "
@@ -467,7 +468,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         """
         return []
 
-    def _active_witnesses(self, context: Any) -> list[ActiveWitness]:
+    def _sys_active_witnesses(self, context: Any) -> list[ActiveWitness]:
         witnesses = self.DoGetWitnessFunctions(context)
         for witness in witnesses:
             if not isinstance(witness, WitnessFunction) or witness._system is not self:
@@ -477,7 +478,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
                 )
         return [(context, witness) for witness in witnesses]
 
-    def _may_have_witnesses(self) -> bool:
+    def _sys_may_have_witnesses(self) -> bool:
         return type(self).DoGetWitnessFunctions is not LeafSystem.DoGetWitnessFunctions
 
     # ------------------------------------------------------------------ dynamics and defaults
@@ -543,7 +544,6 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         """All nodes that a cache entry depends on, through other entries too.
 
         Args:
-            entry: of this system.
             guess: what to do about an entry that has not been watched yet: assume that it reads everything, or,
                 by default, compute it once with default values and see.
         """

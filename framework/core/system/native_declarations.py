@@ -7,8 +7,13 @@ import re
 from typing import Any
 
 from merganser.framework.common.errors import Where
-from merganser.framework.core.context.native_code import ContextualCode, NativeCode
-from merganser.framework.core.declarations.events import Arrivals, DeclaredEvent, Demand, EventKind, TriggerType
+from merganser.framework.core.declarations.events import (
+    Arrivals,
+    DeclaredEvent,
+    DiscreteUpdateEvent,
+    Event,
+    TriggerType,
+)
 from merganser.framework.core.declarations.native_function import (
     BoundNativeFunction,
     NativeFunction,
@@ -66,11 +71,11 @@ class NativeDeclarations:
         return calc.bind(self, what, result_of(model.size()))
 
     def _bound_update(
-        self: Any, update: NativeFunction, kind: EventKind
+        self: Any, update: NativeFunction, kind: type[Event]
     ) -> tuple[NativeHandler, BoundNativeFunction]:
         """The handler of a discrete update, and its operation."""
-        where = f"{update.describe()}, {kind.value} of system '{self.GetSystemPathname()}'"
-        if kind is not EventKind.DISCRETE_UPDATE:
+        where = f"{update.describe()}, {kind.kind_name} of system '{self.GetSystemPathname()}'"
+        if kind is not DiscreteUpdateEvent:
             raise TypeError(f"{where}: a native function can only be the handler of discrete updates.")
         models = self._sys_discrete_models
         groups: list[int] = []
@@ -87,25 +92,15 @@ class NativeDeclarations:
                 "last parameters next_xd0, next_xd1, ... for the groups to update."
             )
         results = (next_state(group, models[group].size()) for group in groups)
-        bound = update.bind(self, kind.value, *results)
+        bound = update.bind(self, kind.kind_name, *results)
         return NativeHandler(bound, groups), bound
 
-    def _use_native_event(self: Any, code: NativeCode | ContextualCode) -> None:
-        """Says that an operation does the same as the handler of the event declared last."""
+    def _amend_last_event(self: Any, **changes: Any) -> None:
+        """Changes attributes of the event declared last, see DeclaredEvent."""
         *earlier, last = self._sys_events
-        self._sys_events = (*earlier, dataclasses.replace(last, native=code))
+        self._sys_events = (*earlier, dataclasses.replace(last, **changes))
 
-    def _join_discrete_updates(self: Any) -> None:
-        """Says that the unrestricted update declared last happens together with discrete updates."""
-        *earlier, last = self._sys_events
-        self._sys_events = (*earlier, dataclasses.replace(last, joins_discrete_updates=True))
-
-    def _publish_on_demand(self: Any, demand: Demand) -> None:
-        """Says that the publish event declared last need not happen each time."""
-        *earlier, last = self._sys_events
-        self._sys_events = (*earlier, dataclasses.replace(last, demand=demand))
-
-    def _declare_arrivals(self: Any, kind: EventKind, handler: Any, arrivals: Arrivals) -> None:
+    def _declare_arrivals(self: Any, kind: type[Event], handler: Any, arrivals: Arrivals) -> None:
         """Declares an event that happens when something has come from outside."""
         self._sys_events += (DeclaredEvent(kind, TriggerType.kTimed, handler, arrivals=arrivals),)
 

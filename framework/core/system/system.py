@@ -11,11 +11,10 @@ import math
 from typing import TYPE_CHECKING, Any, Self
 
 from merganser.framework.core.context.context import Context
-from merganser.framework.core.declarations.events import EventKind, TriggerType
+from merganser.framework.core.declarations.events import PUBLISH_PHASE, TriggerType
 from merganser.framework.core.declarations.execution import (
     execute,
     in_phases,
-    of_kind,
     raise_if_failed,
 )
 from merganser.framework.core.declarations.ports import InputPort
@@ -154,8 +153,7 @@ class System(
     def ForcedPublish(self, context: Context) -> None:
         """Calls all forced publish events."""
         self.ValidateContext(context)
-        events = of_kind(self._events_with(context, TriggerType.kForced), EventKind.PUBLISH)
-        raise_if_failed(execute(events, EventKind.PUBLISH), context)
+        raise_if_failed(execute(in_phases(self._events_with(context, TriggerType.kForced))[PUBLISH_PHASE]), context)
 
     def CalcForcedDiscreteVariableUpdate(self, context: Context, discrete_state: DiscreteValues) -> None:
         """Computes what all forced discrete updates would make of the discrete state, into `discrete_state`."""
@@ -193,25 +191,23 @@ class System(
         self._execute_all(context, TriggerType.kInitialization, publish=True)
 
     def _execute_all(self, context: Context, trigger: TriggerType, publish: bool) -> None:
-        unrestricted, discrete, publishes = in_phases(self._events_with(context, trigger))
-        raise_if_failed(execute(unrestricted, EventKind.UNRESTRICTED_UPDATE), context)
-        raise_if_failed(execute(discrete, EventKind.DISCRETE_UPDATE), context)
-        if publish:
-            raise_if_failed(execute(publishes, EventKind.PUBLISH), context)
+        phases = in_phases(self._events_with(context, trigger))
+        for events in phases if publish else phases[:PUBLISH_PHASE]:
+            raise_if_failed(execute(events), context)
 
     # ------------------------------------------------------------------ witness functions
 
     def GetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
         """Returns the witness functions, of this system and those inside, that count in the present state."""
         self.ValidateContext(context)
-        return [witness for _, witness in self._active_witnesses(context)]
+        return [witness for _, witness in self._sys_active_witnesses(context)]
 
     @abc.abstractmethod
-    def _active_witnesses(self, context: Context) -> list[ActiveWitness]:
+    def _sys_active_witnesses(self, context: Context) -> list[ActiveWitness]:
         """The witness functions that count in the present state, each with the context of its leaf system."""
 
     @abc.abstractmethod
-    def _may_have_witnesses(self) -> bool:
+    def _sys_may_have_witnesses(self) -> bool:
         """Whether any system here has witness functions in any state."""
 
     # ------------------------------------------------------------------ copies

@@ -133,11 +133,15 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
 
     def get_input_port(self, port_index: int | None = None) -> InputPort[Any]:
         """Returns an input port by its index; without one, the only input port."""
-        return _port(self, self._sys_input_ports, port_index, "input")
+        ports = self._sys_input_ports
+        index = 0 if port_index is None and len(ports) == 1 else port_index
+        return ports[index] if type(index) is int and 0 <= index < len(ports) else _port(self, ports, index, "input")
 
     def get_output_port(self, port_index: int | None = None) -> OutputPort[Any]:
         """Returns an output port by its index; without one, the only output port."""
-        return _port(self, self._sys_output_ports, port_index, "output")
+        ports = self._sys_output_ports
+        index = 0 if port_index is None and len(ports) == 1 else port_index
+        return ports[index] if type(index) is int and 0 <= index < len(ports) else _port(self, ports, index, "output")
 
     def GetInputPort(self, port_name: str) -> InputPort[Any]:
         """Returns an input port by its name."""
@@ -155,7 +159,7 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
         """Whether there is an output port of that name."""
         return any(port._name == port_name for port in self._sys_output_ports)
 
-    def _new_port_name(self, name: str | UseDefaultName, ports: Sequence[Any], letter: str, kind: str) -> str:
+    def _sys_new_port_name(self, name: str | UseDefaultName, ports: Sequence[Any], letter: str, kind: str) -> str:
         if name is kUseDefaultName:
             name = f"{letter}{len(ports)}"
         if not isinstance(name, str) or not name:
@@ -216,13 +220,10 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
 
     def _get_layout(self) -> RootLayout:
         layout = self._sys_layout_cache
-        if layout is None or self._structure_changed(layout):
+        # Whether anything was declared since the layout was made
+        if layout is None or any(s.system._declaration_count() != s.declaration_count for s in layout.systems):
             layout = self._sys_layout_cache = RootLayout(self)  # type: ignore[arg-type]  # each is a System
         return layout
-
-    def _structure_changed(self, layout: RootLayout) -> bool:
-        """Whether anything was declared since the layout was made."""
-        return any(s.system._declaration_count() != s.declaration_count for s in layout.systems)
 
     def _declaration_count(self) -> int:
         return len(self._sys_input_ports) + len(self._sys_output_ports)
@@ -245,7 +246,7 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
                 f"The context given for system '{self.GetSystemPathname()}' is that of "
                 f"'{root_context.system.GetSystemPathname()}', a part of another one; pass the root context."
             )
-        context = root_context._part_of(self)
+        context = root_context.part_of(self)
         if context is None:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}' is not part of system "
@@ -375,13 +376,11 @@ def require_system(subsystem: Any, around: SystemBase) -> None:
 
 def _port(system: SystemBase, ports: Sequence[Any], index: int | None, kind: str) -> Any:
     if index is None:
-        if len(ports) != 1:
-            names = ", ".join(f"'{port._name}'" for port in ports)
-            raise RuntimeError(
-                f"System '{system.GetSystemPathname()}' has {len(ports)} {kind} ports ({names}): say which one by "
-                "its index or by its name."
-            )
-        return ports[0]
+        names = ", ".join(f"'{port._name}'" for port in ports)
+        raise RuntimeError(
+            f"System '{system.GetSystemPathname()}' has {len(ports)} {kind} ports ({names}): say which one by "
+            "its index or by its name."
+        )
     try:
         if index >= 0:
             return ports[index]

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.values.arguments import bind_overload
-from merganser.framework.core.values.values import AbstractValue, BasicVector, IndexedVector, VectorBase
+from merganser.framework.core.values.values import AbstractValue, BasicVector, CopiedByClone, IndexedVector, VectorBase
 
 Array = NDArray[Any]
 
 
-class ContinuousState:
+class ContinuousState(CopiedByClone):
     """Continuous variables xc = (q, v, z): positions, velocities and everything else.
 
     The variables of one leaf system stand as q, then v, then z; those of a Diagram are its subsystems' one after
@@ -80,9 +80,7 @@ class ContinuousState:
         """Returns all variables."""
         return self._vector
 
-    def get_mutable_vector(self) -> BasicVector:
-        """Returns all variables, for changing them."""
-        return self._vector
+    get_mutable_vector = get_vector
 
     def _part(self, which: int) -> VectorBase:
         indices = self._partition[which]
@@ -97,25 +95,19 @@ class ContinuousState:
         """Returns q."""
         return self._part(0)
 
-    def get_mutable_generalized_position(self) -> VectorBase:
-        """Returns q, for changing it."""
-        return self._part(0)
+    get_mutable_generalized_position = get_generalized_position
 
     def get_generalized_velocity(self) -> VectorBase:
         """Returns v."""
         return self._part(1)
 
-    def get_mutable_generalized_velocity(self) -> VectorBase:
-        """Returns v, for changing it."""
-        return self._part(1)
+    get_mutable_generalized_velocity = get_generalized_velocity
 
     def get_misc_continuous_state(self) -> VectorBase:
         """Returns z."""
         return self._part(2)
 
-    def get_mutable_misc_continuous_state(self) -> VectorBase:
-        """Returns z, for changing it."""
-        return self._part(2)
+    get_mutable_misc_continuous_state = get_misc_continuous_state
 
     def CopyToVector(self) -> Array:
         """Returns all variables as a new array."""
@@ -133,12 +125,6 @@ class ContinuousState:
     def Clone(self) -> ContinuousState:
         """Returns a state of the same structure with its own copy of the variables."""
         return self._detached()
-
-    def __copy__(self) -> ContinuousState:
-        return self.Clone()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> ContinuousState:
-        return self.Clone()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._vector)
@@ -191,7 +177,7 @@ class _Groups:
         raise IndexError(f"There is no {what} {index}: there are {len(self._items)}.")
 
 
-class DiscreteValues(_Groups):
+class DiscreteValues(_Groups, CopiedByClone):
     """Discrete variables xd, in groups.
 
     Args:
@@ -218,9 +204,7 @@ class DiscreteValues(_Groups):
         """Returns group `index`."""
         return self._get(index, "discrete state group")
 
-    def get_mutable_vector(self, index: int = 0) -> BasicVector:
-        """Returns group `index`, for changing it."""
-        return self._get(index, "discrete state group")
+    get_mutable_vector = get_vector
 
     def get_data(self) -> list[BasicVector]:
         """Returns all groups."""
@@ -261,12 +245,6 @@ class DiscreteValues(_Groups):
         """Returns groups of the same types with copies of the values."""
         return DiscreteValues([group.Clone() for group in self._items])
 
-    def __copy__(self) -> DiscreteValues:
-        return self.Clone()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> DiscreteValues:
-        return self.Clone()
-
     def __iter__(self) -> Iterator[Any]:
         return iter(self._only())
 
@@ -301,9 +279,7 @@ class AbstractValues(_Groups):
         """Returns value `index`."""
         return self._get(index, "abstract value")
 
-    def get_mutable_value(self, index: int) -> AbstractValue:
-        """Returns value `index`, for changing it."""
-        return self._get(index, "abstract value")
+    get_mutable_value = get_value
 
     def SetFrom(self, other: AbstractValues) -> None:
         """Overwrites all values with copies of another's of the same number."""
@@ -337,9 +313,7 @@ class State:
         """Returns xc."""
         return self._continuous
 
-    def get_mutable_continuous_state(self) -> ContinuousState:
-        """Returns xc, for changing it."""
-        return self._continuous
+    get_mutable_continuous_state = get_continuous_state
 
     @overload
     def get_discrete_state(self, index: None = None) -> DiscreteValues: ...
@@ -388,7 +362,7 @@ class State:
         return (self._continuous if self._continuous.size() else self._discrete)._scalar_type()
 
 
-class Parameters:
+class Parameters(CopiedByClone):
     """Numeric and abstract parameters.
 
     Args:
@@ -460,12 +434,6 @@ class Parameters:
     def Clone(self) -> Parameters:
         """Returns parameters of the same structure with their own copies of all values."""
         return Parameters(self._numeric.Clone()._items, self._abstract.Clone()._items)
-
-    def __copy__(self) -> Parameters:
-        return self.Clone()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Parameters:
-        return self.Clone()
 
     def SetFrom(self, other: Parameters) -> None:
         """Overwrites all parameters with another's."""

@@ -22,6 +22,22 @@ _FITTING = {"f": "biufO", "c": "biufcO", "O": "biufcO"}  # kinds of arrays that 
 _ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))  # types of values that never change
 
 
+class CopiedByClone:
+    """Abstract: what `copy` copies as its `Clone` does."""
+
+    __slots__ = ()
+
+    def Clone(self) -> Any:
+        """Returns an independent copy."""
+        raise NotImplementedError
+
+    def __copy__(self) -> Any:
+        return self.Clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self.Clone()
+
+
 class VectorBase:
     """A vector of scalars, stored here or seen through a window into a larger array.
 
@@ -189,13 +205,9 @@ class BasicVector(VectorBase):
         """Returns the elements as an array that shares memory with this vector."""
         return self._values
 
-    def get_value(self) -> Array:
-        """Returns the elements as an array that shares memory with this vector."""
-        return self._values
+    get_mutable_value = value
 
-    def get_mutable_value(self) -> Array:
-        """Returns the elements as an array through which they can be changed."""
-        return self._values
+    get_value = value
 
     def Clone(self) -> BasicVector:
         """Returns a vector of the same type with a copy of the elements."""
@@ -264,9 +276,7 @@ class AbstractValue:
         """Returns the value itself, not a copy."""
         return self._value
 
-    def get_mutable_value(self) -> Any:
-        """Returns the value itself, for changing it in place."""
-        return self._value
+    get_mutable_value = get_value
 
     def set_value(self, value: Any) -> None:
         """Replaces the value."""

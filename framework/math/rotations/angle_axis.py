@@ -7,24 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.scalars.scalars import class_name, scalar_of_array
+from merganser.framework.core.scalars.scalars import class_name
 from merganser.framework.core.scalars.templates import ScalarMethod
-from merganser.framework.math._scalars import Array, cast_entries, cos, expect_instance, owned_vector, sin
+from merganser.framework.math._scalars import Array, cos, expect_instance, owned_vector, sin
 from merganser.framework.math.rotations._rotation_formulas import (
     angle_axis_from_quaternion,
     matrix_from_angle_axis,
     quaternion_from_matrix,
 )
+from merganser.framework.math.rotations.array_value import ArrayValue
 from merganser.framework.math.rotations.quaternion import UNIT_LENGTH_TOLERANCE, Quaternion, approximate_rotation
 
 
-class AngleAxis:
+class AngleAxis(ArrayValue):
     """The orientation of B in A after B turned, from coincidence with A, by an angle [rad] about a unit axis.
 
     The axis has the same coordinates in A and in B.
     """
 
-    __slots__ = ("_angle", "_axis")
+    __slots__ = _PARTS = ("_angle", "_axis")
     _angle: Any
     _axis: Array
 
@@ -137,33 +138,13 @@ class AngleAxis:
         """The opposite angle about the same axis."""
         return AngleAxis._from_parts(-self._angle, self._axis)
 
-    def _cast(self, T: Any) -> Any:
-        """cast[T](): the same with entries of another scalar type; of AutoDiffXd entries only the values are kept.
-
-        Raises:
-            RuntimeError: an entry is an expression of variables, which has no value.
-        """
-        return AngleAxis._from_parts(cast_entries(self._angle, T).item(), cast_entries(self._axis, T))
-
-    cast = ScalarMethod(_cast)
+    cast = ScalarMethod(ArrayValue._cast)
 
     def __repr__(self) -> str:
         return f"{class_name('AngleAxis', self._axis)}(angle={self._angle!r}, axis={self._axis.tolist()!r})"
 
     def __str__(self) -> str:
         return f"{class_name('AngleAxis', self._axis)}(angle={self._angle}, axis={self._axis})"
-
-    def __copy__(self) -> AngleAxis:
-        return AngleAxis._from_parts(self._angle, self._axis)
-
-    def __deepcopy__(self, memo: dict) -> AngleAxis:
-        return AngleAxis._from_parts(self._angle, self._axis.copy())
-
-    def __reduce__(self) -> tuple:
-        return AngleAxis._from_parts, (self._angle, self._axis)
-
-    def _scalar_type(self) -> Any:
-        return scalar_of_array(np.asarray([self._angle, *self._axis]))
 
 
 def _checked_angle(angle: Any) -> Any:

@@ -11,13 +11,14 @@ from merganser.framework.common.keywords import also_named
 from merganser.framework.core.scalars.scalars import class_name, scalar_of_array
 from merganser.framework.core.scalars.templates import ScalarMethod
 from merganser.framework.math._scalars import Array, cast_entries, owned_array, owned_vector, real_part
+from merganser.framework.math.rotations.array_value import ArrayValue
 from merganser.framework.math.rotations.quaternion import Quaternion
 from merganser.framework.math.rotations.rotation_matrix import RotationMatrix
 
 _LAST_ROW = np.array([0.0, 0.0, 0.0, 1.0])
 
 
-class Isometry3:
+class Isometry3(ArrayValue):
     """A rotation R_AB and a translation p_AoBo_A [m]; unlike a RigidTransform, it can be changed.
 
     Called as `Isometry3()` for the identity, `(matrix)` with shape [4, 4], `(rotation, translation)` with shapes [3, 3]
@@ -27,6 +28,8 @@ class Isometry3:
         ValueError: a shape is wrong.
         RuntimeError: the rotation part is not a rotation matrix.
     """
+
+    _PARTS = ("_R", "_p")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._R, self._p = np.eye(3), np.zeros(3)
@@ -109,9 +112,6 @@ class Isometry3:
     def __copy__(self) -> Isometry3:
         return Isometry3(self)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Isometry3:
-        return Isometry3(self)
-
     def __repr__(self) -> str:
         name = class_name("Isometry3", self._R)
         return f"{name}(rotation={self._R.tolist()}, translation={self._p.tolist()})"
@@ -119,24 +119,13 @@ class Isometry3:
     def __str__(self) -> str:
         return str(self.matrix())
 
-    def _cast(self, T: Any) -> Isometry3:
-        """cast[T](): the same with entries of another scalar type; of AutoDiffXd entries only the values are kept.
-
-        Raises:
-            RuntimeError: an entry is an expression of variables, which has no value.
-        """
-        return self._of(cast_entries(self._R, T), cast_entries(self._p, T))
-
-    cast = ScalarMethod(_cast)
+    cast = ScalarMethod(ArrayValue._cast)
 
     @staticmethod
     def _of(R: Array, p: Array) -> Isometry3:
         result = Isometry3()
         result._R, result._p = R, p
         return result
-
-    def _scalar_type(self) -> Any:
-        return scalar_of_array(self._R)
 
 
 def _names_of(args: tuple[Any, ...]) -> tuple[str, ...]:

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.scalars.scalars import class_name, scalar_of_array
+from merganser.framework.core.scalars.scalars import class_name
 from merganser.framework.core.scalars.templates import ScalarMethod
 from merganser.framework.math._scalars import (
     Array,
-    cast_entries,
     expect_instance,
     owned_array,
     owned_vector,
@@ -25,6 +24,7 @@ from merganser.framework.math.rotations._rotation_formulas import (
     quaternion_from_matrix,
     rotation_defect,
 )
+from merganser.framework.math.rotations.array_value import ArrayValue
 
 UNIT_LENGTH_TOLERANCE = 1e-5
 """How far the length of a quaternion or axis that is given may be from one, as in pydrake."""
@@ -46,13 +46,13 @@ def approximate_rotation(rotation: Any, what: str) -> Array:
     return R
 
 
-class Quaternion:
+class Quaternion(ArrayValue):
     """The unit quaternion q_AB = w + x i + y j + z k of the orientation of B in A, stored as [w, x, y, z].
 
     q and -q are the same orientation. The product follows frames: q_AC = q_AB @ q_BC.
     """
 
-    __slots__ = ("_wxyz",)
+    __slots__ = _PARTS = ("_wxyz",)
     _wxyz: Array
     __array_ufunc__ = None  # array @ Quaternion is a TypeError rather than an object array
 
@@ -204,15 +204,7 @@ class Quaternion:
         angle = 2 * atan2(_norm(q1 - q0), _norm(q1 + q0))
         return Quaternion._from_array((sin((1 - t) * angle) * q0 + sin(t * angle) * q1) / sin(angle))
 
-    def _cast(self, T: Any) -> Any:
-        """cast[T](): the same with entries of another scalar type; of AutoDiffXd entries only the values are kept.
-
-        Raises:
-            RuntimeError: an entry is an expression of variables, which has no value.
-        """
-        return Quaternion._from_array(cast_entries(self._wxyz, T))
-
-    cast = ScalarMethod(_cast)
+    cast = ScalarMethod(ArrayValue._cast)
 
     def __repr__(self) -> str:
         w, x, y, z = self._wxyz.tolist()
@@ -221,18 +213,6 @@ class Quaternion:
     def __str__(self) -> str:
         w, x, y, z = self._wxyz.tolist()
         return f"{class_name('Quaternion', self._wxyz)}(w={w}, x={x}, y={y}, z={z})"
-
-    def __copy__(self) -> Quaternion:
-        return Quaternion._from_array(self._wxyz)
-
-    def __deepcopy__(self, memo: dict) -> Quaternion:
-        return Quaternion._from_array(self._wxyz.copy())
-
-    def __reduce__(self) -> tuple:
-        return Quaternion._from_array, (self._wxyz,)
-
-    def _scalar_type(self) -> Any:
-        return scalar_of_array(self._wxyz)
 
 
 def _norm(q: Array) -> Any:

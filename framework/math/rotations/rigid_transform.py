@@ -13,6 +13,7 @@ from merganser.framework.math._comparisons import all_equal, all_hold, largest_d
 from merganser.framework.math._scalars import Array, cast_entries, expect_instance, owned_array, owned_vector
 from merganser.framework.math.rotations._rotation_formulas import ORTHONORMALITY_TOLERANCE
 from merganser.framework.math.rotations.angle_axis import AngleAxis
+from merganser.framework.math.rotations.array_value import ArrayValue
 from merganser.framework.math.rotations.isometry3 import Isometry3
 from merganser.framework.math.rotations.quaternion import Quaternion
 from merganser.framework.math.rotations.roll_pitch_yaw import RollPitchYaw
@@ -21,7 +22,7 @@ from merganser.framework.math.rotations.rotation_matrix import RotationMatrix, r
 _LAST_ROW = np.array([0.0, 0.0, 0.0, 1.0])
 
 
-class RigidTransform:
+class RigidTransform(ArrayValue):
     """X_AB, the pose of frame B in frame A: the orientation R_AB and the position p_AoBo_A [m].
 
     Moves points between frames, p_AoQ_A = X_AB @ p_BoQ_B, and composes, X_AC = X_AB @ X_BC. Entries are
@@ -29,7 +30,7 @@ class RigidTransform:
     only replaced, so objects share arrays freely.
     """
 
-    __slots__ = ("_R_AB", "_p_AoBo_A")
+    __slots__ = _PARTS = ("_R_AB", "_p_AoBo_A")
     _R_AB: Array
     _p_AoBo_A: Array
     __array_ufunc__ = None  # array @ RigidTransform is a TypeError rather than an object array
@@ -268,31 +269,11 @@ class RigidTransform:
         expect_instance(other, RigidTransform, "RigidTransform.GetMaximumAbsoluteTranslationDifference")
         return largest_difference(self._p_AoBo_A, other._p_AoBo_A)
 
-    def _cast(self, T: Any) -> Any:
-        """cast[T](): the same with entries of another scalar type; of AutoDiffXd entries only the values are kept.
-
-        Raises:
-            RuntimeError: an entry is an expression of variables, which has no value.
-        """
-        return RigidTransform._from_parts(cast_entries(self._R_AB, T), cast_entries(self._p_AoBo_A, T))
-
-    cast = ScalarMethod(_cast)
+    cast = ScalarMethod(ArrayValue._cast)
 
     def __repr__(self) -> str:
         R = repr(self.rotation()).replace("\n", "\n  ")
         return f"{class_name('RigidTransform', self._R_AB)}(\n  R={R},\n  p={self._p_AoBo_A.tolist()!r},\n)"
-
-    def __copy__(self) -> RigidTransform:
-        return RigidTransform._from_parts(self._R_AB, self._p_AoBo_A)
-
-    def __deepcopy__(self, memo: dict) -> RigidTransform:
-        return RigidTransform._from_parts(self._R_AB.copy(), self._p_AoBo_A.copy())
-
-    def __reduce__(self) -> tuple:
-        return RigidTransform._from_parts, (self._R_AB, self._p_AoBo_A)
-
-    def _scalar_type(self) -> Any:
-        return scalar_of_array(self._R_AB)
 
 
 def _position(value: Any) -> Array:

@@ -15,23 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.scalars.scalars import class_name, scalar_of_array
-from merganser.framework.math._scalars import Array, cast_entries, cos, owned_vector, sin
+from merganser.framework.core.scalars.scalars import class_name
+from merganser.framework.math._scalars import Array, cos, owned_vector, sin
 from merganser.framework.math.rotations._rotation_formulas import matrix_from_rpy, rpy_from_matrix
+from merganser.framework.math.rotations.array_value import ArrayValue
 from merganser.framework.math.rotations.quaternion import Quaternion
 from merganser.framework.math.rotations.rotation_matrix import RotationMatrix, rotation_array
 
 _GIMBAL_LOCK_COSINE = 0.008  # |cos(pitch)| below this, within 0.46 degrees, has no trustworthy angle rates
 
 
-class RollPitchYaw:
+class RollPitchYaw(ArrayValue):
     """The orientation of D in A after turns by roll about Ax, then pitch about Ay, then yaw about Az [rad].
 
     R_AD = Rz(yaw) Ry(pitch) Rx(roll): turns about fixed axes x, y, z, or about body axes z, y, x. Angles are
     kept as given, not wrapped.
     """
 
-    __slots__ = ("_rpy",)
+    __slots__ = _PARTS = ("_rpy",)
     _rpy: Array
 
     def __init__(
@@ -230,21 +231,6 @@ class RollPitchYaw:
     def __repr__(self) -> str:
         roll, pitch, yaw = self._rpy.tolist()
         return f"{class_name('RollPitchYaw', self._rpy)}(roll={roll!r}, pitch={pitch!r}, yaw={yaw!r})"
-
-    def __copy__(self) -> RollPitchYaw:
-        return RollPitchYaw._from_array(self._rpy)
-
-    def __deepcopy__(self, memo: dict) -> RollPitchYaw:
-        return RollPitchYaw._from_array(self._rpy.copy())
-
-    def __reduce__(self) -> tuple:
-        return RollPitchYaw._from_array, (self._rpy,)
-
-    def _scalar_type(self) -> Any:
-        return scalar_of_array(self._rpy)
-
-    def _cast(self, T: Any) -> RollPitchYaw:
-        return RollPitchYaw._from_array(cast_entries(self._rpy, T))
 
 
 def _rates(value: Any, name: str) -> list:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from merganser.framework.core.scalars.scalars import class_name, scalar_of_array
+from merganser.framework.core.scalars.scalars import class_name
 from merganser.framework.core.scalars.templates import ScalarMethod
 from merganser.framework.math._comparisons import all_equal, all_hold, has_symbols, largest_difference
 from merganser.framework.math._scalars import (
     Array,
-    cast_entries,
     cos,
     expect_instance,
     owned_array,
@@ -30,6 +29,7 @@ from merganser.framework.math.rotations._rotation_formulas import (
     rotation_defect,
 )
 from merganser.framework.math.rotations.angle_axis import AngleAxis
+from merganser.framework.math.rotations.array_value import ArrayValue
 from merganser.framework.math.rotations.quaternion import Quaternion
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _SHORTEST_VECTOR = 1e-10  # a shorter vector has no trustworthy direction
 _FAR_FROM_ORTHONORMAL = 0.5  # largest element of R Rᵀ - I
 
 
-class RotationMatrix:
+class RotationMatrix(ArrayValue):
     """R_AB, the orientation of frame B in frame A: its columns are Bx, By, Bz expressed in A.
 
     Re-expresses vectors, v_A = R_AB @ v_B, and composes, R_AC = R_AB @ R_BC. Entries are float64, complex128
@@ -47,7 +47,7 @@ class RotationMatrix:
     objects share arrays freely.
     """
 
-    __slots__ = ("_R_AB",)
+    __slots__ = _PARTS = ("_R_AB",)
     _R_AB: Array
     __array_ufunc__ = None  # array @ RotationMatrix is a TypeError rather than an object array
 
@@ -312,31 +312,11 @@ class RotationMatrix:
     def _rotation_array(self) -> Array:
         return self._R_AB
 
-    def _cast(self, T: Any) -> Any:
-        """cast[T](): the same with entries of another scalar type; of AutoDiffXd entries only the values are kept.
-
-        Raises:
-            RuntimeError: an entry is an expression of variables, which has no value.
-        """
-        return RotationMatrix._from_array(cast_entries(self._R_AB, T))
-
-    cast = ScalarMethod(_cast)
+    cast = ScalarMethod(ArrayValue._cast)
 
     def __repr__(self) -> str:
         rows = "".join(f"  {row!r},\n" for row in self._R_AB.tolist())
         return f"{class_name('RotationMatrix', self._R_AB)}([\n{rows}])"
-
-    def __copy__(self) -> RotationMatrix:
-        return RotationMatrix._from_array(self._R_AB)
-
-    def __deepcopy__(self, memo: dict) -> RotationMatrix:
-        return RotationMatrix._from_array(self._R_AB.copy())
-
-    def __reduce__(self) -> tuple:
-        return RotationMatrix._from_array, (self._R_AB,)
-
-    def _scalar_type(self) -> Any:
-        return scalar_of_array(self._R_AB)
 
 
 def _length(v: Array, what: str) -> Any:

@@ -38,7 +38,8 @@ class _Announcer:
         if self._depth > 1:
             return
         self._start = time.perf_counter()
-        if not _is_ours(function) or os.environ.get("MERGANSER_PROGRESS", "1") == "0":
+        # Whether a function is of this package; those that exec() has made may have no module
+        if not (function.__module__ or "").startswith(_PACKAGE) or os.environ.get("MERGANSER_PROGRESS", "1") == "0":
             return
         if sys.stderr.isatty():
             name = function.__name__.removeprefix("calc_").replace("_", " ")
@@ -60,11 +61,6 @@ class _Announcer:
 
 
 announcer = _Announcer()
-
-
-def _is_ours(function: Any) -> bool:
-    """Whether a function is of this package; those that exec() has made may have no module."""
-    return (function.__module__ or "").startswith(_PACKAGE)
 
 
 def _write(text: str) -> None:

@@ -43,9 +43,9 @@ def source_hash(package: str = "") -> str:
     """Hash of every kernel source that kernels of a package may use, of numba's version and of Python's."""
     checks = "checks indices" if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0") else ""
     digest = hashlib.sha256(f"{_numba_version()} {sys.version} {checks}".encode())
-    groups = _kernel_groups(_packages())
+    groups = _kernel_groups(_folder_above(__file__))
     for name in (*groups[package].below, package) if package in groups else groups:
-        digest.update(_hash_of_sources(_packages(), groups[name].folders))
+        digest.update(_hash_of_sources(_folder_above(__file__), groups[name].folders))
     return digest.hexdigest()
 
 
@@ -89,12 +89,7 @@ class KernelGroup(NamedTuple):
 
 def kernel_groups() -> dict[str, KernelGroup]:
     """All groups of kernels by their names, as the packages declare them in their files `kernels.txt`."""
-    return _kernel_groups(_packages())
-
-
-def _packages() -> Path:
-    """The folder of all packages."""
-    return _folder_above(__file__)
+    return _kernel_groups(_folder_above(__file__))
 
 
 @functools.cache  # to resolve it for each kernel took 4 % of the imports of a plant
@@ -123,7 +118,7 @@ def package_of(function: Callable[..., Any]) -> str:
 
 def package_of_module(module: str) -> str:
     """The group of kernels that the functions of a module belong to; "" outside of this project."""
-    return _package_of(module.removeprefix("merganser."), _packages())
+    return _package_of(module.removeprefix("merganser."), _folder_above(__file__))
 
 
 @functools.cache

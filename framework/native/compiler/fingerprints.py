@@ -55,7 +55,8 @@ class _Digest:
 
     def add_function(self, function: Any) -> None:
         """Adds a function of Python."""
-        if not _is_importable(function):
+        # Whether the module of a function can be imported by its name; numba does so to load compiled code
+        if function.__module__ not in sys.modules:
             raise _UnknownError
         self._add("function", function.__module__)
         package = package_of(function)
@@ -97,7 +98,13 @@ class _Digest:
     def _add_value(self, value: Any, names: tuple[str, ...]) -> None:
         """Adds a value that a function refers to; of a module or class, what has one of the names."""
         if isinstance(value, (python_types.ModuleType, type)):
-            self._add_space(value, names)
+            # Adds what a module or a class has of these names
+            self._add("space", getattr(value, "__module__", ""), value.__name__)
+            if not _is_of_library(value) and self._is_new(value, names):
+                for name in names:
+                    if hasattr(value, name):
+                        self._add("attribute", name)
+                        self._add_value(getattr(value, name), names)
             return
         self._add(str(getattr(value, "targetoptions", "")))  # of a function that numba compiles
         value = getattr(value, "py_func", getattr(value, "interpreted", value))
@@ -124,15 +131,6 @@ class _Digest:
         else:
             raise _UnknownError
 
-    def _add_space(self, space: Any, names: tuple[str, ...]) -> None:
-        """Adds what a module or a class has of these names."""
-        self._add("space", getattr(space, "__module__", ""), space.__name__)
-        if not _is_of_library(space) and self._is_new(space, names):
-            for name in names:
-                if hasattr(space, name):
-                    self._add("attribute", name)
-                    self._add_value(getattr(space, name), names)
-
 
 def _is_numba_type(value: Any) -> bool:
     if "numba" not in sys.modules:
@@ -147,11 +145,6 @@ def _is_of_library(value: Any) -> bool:
     module = value.__name__ if isinstance(value, python_types.ModuleType) else getattr(value, "__module__", None)
     is_named = isinstance(getattr(value, "__name__", None), str)
     return is_named and (str(module).split(".")[0] in _LIBRARIES or getattr(builtins, value.__name__, None) is value)
-
-
-def _is_importable(function: Any) -> bool:
-    """Whether the module of a function can be imported by its name; numba does so to load compiled code."""
-    return function.__module__ in sys.modules
 
 
 def _content(cell: Any) -> Any:

@@ -68,7 +68,13 @@ def compile_function(state: Any) -> Any:
     FixupArgs().run_pass(state)
     function = state.func_ir
     function.blocks = canonicalize_cfg(function.blocks)
-    _rewrite_constants(state)
+    # Writes constants where types depend on them: indices of tuples, names of fields, exponents
+    blocks = state.func_ir.blocks
+    for kind in rewrite_registry.rewrites["before-inference"]:
+        rewrite = kind(state)
+        for label in blocks:
+            while rewrite.match(state.func_ir, blocks[label], state.typemap, state.calltypes):
+                blocks[label] = rewrite.apply()
     reconstruct_ssa(function)
     function._definitions = build_definitions(function.blocks)
     NopythonTypeInference().run_pass(state)
@@ -79,16 +85,6 @@ def compile_function(state: Any) -> Any:
     _Lowering().run_pass(state)
     NoPythonBackend().run_pass(state)
     return state.cr
-
-
-def _rewrite_constants(state: Any) -> None:
-    """Writes constants where types depend on them: indices of tuples, names of fields, exponents."""
-    blocks = state.func_ir.blocks
-    for kind in rewrite_registry.rewrites["before-inference"]:
-        rewrite = kind(state)
-        for label in blocks:
-            while rewrite.match(state.func_ir, blocks[label], state.typemap, state.calltypes):
-                blocks[label] = rewrite.apply()
 
 
 def _refresh_if_needed(context: Any, last: list[int]) -> None:

@@ -99,22 +99,18 @@ def can_be_kept(folder: Path) -> bool:
 
 
 def _packed(data: bytes, path: Path, key: str) -> bytes:
-    content = _described(path, key) + data
+    content = f"{path.name}\n{len(key)}\n{key}\n".encode() + data
     return _MARK + hashlib.blake2b(content, digest_size=_HASH_SIZE).digest() + content
 
 
 def _unpacked(content: bytes, path: Path, key: str) -> bytes | None:
     """What `_packed` was given; None if a file is not what was written there."""
     start = len(_MARK) + _HASH_SIZE
-    body, description = content[start:], _described(path, key)
+    body, description = content[start:], f"{path.name}\n{len(key)}\n{key}\n".encode()
     expected = _MARK + hashlib.blake2b(body, digest_size=_HASH_SIZE).digest()
     if content[:start] != expected or not body.startswith(description):
         return None
     return body[len(description) :]
-
-
-def _described(path: Path, key: str) -> bytes:
-    return f"{path.name}\n{len(key)}\n{key}\n".encode()
 
 
 def _remove(path: Path) -> None:

@@ -81,7 +81,8 @@ def load(code: MachineCode) -> tuple[int, Any] | None:
     tell_addresses()
     # An engine each: names in one object file may be those in another. It finds what Python is linked with.
     nothing = llvm.parse_assembly("")
-    engine = llvm.create_mcjit_compiler(nothing, _target_machine())
+    target = _llvm().Target.from_triple(_llvm().get_process_triple())
+    engine = llvm.create_mcjit_compiler(nothing, target.create_target_machine(codemodel="jitdefault", jit=True))
     engine.remove_module(nothing)  # which it would compile, in ten times the time that the rest takes
     missing = [name for name in code.needed if not llvm.address_of_symbol(name)]
     if missing == [_END_OF_MEMORY] and "numba" not in sys.modules:
@@ -103,8 +104,3 @@ def _llvm() -> Any:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding
-
-
-def _target_machine() -> Any:
-    target = _llvm().Target.from_triple(_llvm().get_process_triple())
-    return target.create_target_machine(codemodel="jitdefault", jit=True)

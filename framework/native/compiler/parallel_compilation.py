@@ -80,7 +80,7 @@ def compile_ahead(jobs: Sequence[Job], is_needed_soon: bool = True) -> None:
     _claims.update((kernel, folder / "-".join(_place_of(kernel))) for kernel, _ in jobs)
     types_of = import_whole("merganser.framework.native.compiler.numba_front").types_of
     order = [(str(_claims[k]), *_place_of(k), text_of_types(values), types_of(values)) for k, values in jobs]
-    later = importlib.import_module("merganser.framework.when_to_compile").missing()
+    later = importlib.import_module("merganser.framework.native.compiler.when_to_compile").missing()
     for _ in range(number if is_needed_soon else 1):
         if not _start(order, later, is_needed_soon):
             return
@@ -213,7 +213,7 @@ def help_() -> None:
     runs that are over before a helper has begun get it one after the other.
     """
     parent, sign, order, later, is_urgent = pickle.load(sys.stdin.buffer)
-    optional_code = importlib.import_module("merganser.framework.when_to_compile").OptionalCode
+    optional_code = importlib.import_module("merganser.framework.native.compiler.when_to_compile").OptionalCode
     num_compiled = 0
 
     def is_needed() -> bool:

@@ -43,7 +43,7 @@ LEFT_ARRAY = -1  # status of a kernel that an exception has ended, as at an inde
 
 
 def calls_listed(
-    place: int, in_python: Callable[..., int], *, has_status: bool = False, takes_record: bool = False
+    place: int, in_python: Callable[..., int], *, has_status: bool = False, num_constant: int = 0
 ) -> Any:
     """A function of compiled code that calls a listed kernel: call(list, complex_list, arguments).
 
@@ -55,12 +55,12 @@ def calls_listed(
         place: in the list.
         in_python: what Python calls instead; returns the same.
         has_status: whether the kernels of this place return an integer.
-        takes_record: whether the first argument is a record whose numbers are floats, whatever the others are.
+        num_constant: how many arguments at the front are records whose numbers are floats, whatever the others are.
     """
 
     def call(typingctx: Any, addresses: Any, complex_addresses: Any, arguments: Any) -> Any:
         argtypes = tuple(map(_as_compiled, arguments))
-        if len(set().union(*map(_numbers_in, argtypes[int(takes_record) :]))) > 1:
+        if len(set().union(*map(_numbers_in, argtypes[num_constant:]))) > 1:
             raise TypeError(f"Listed kernels take floats or complex numbers, not both: {arguments}.")
         result = types.int64 if has_status else types.none
         is_complex = any(getattr(kind, "dtype", None) == types.complex128 for kind in argtypes)

@@ -75,7 +75,6 @@ def _define(function: Any, generate: Callable[..., Any], *signatures: tuple[Any,
     """Has compiled code know a function or operator.
 
     Args:
-        function: what Python calls.
         generate: writes it, from a builder and values.
         signatures: types of the result and of the arguments; single numbers join rows.
     """

@@ -31,10 +31,10 @@ from merganser.framework.core.context.native_code import (
 )
 from merganser.framework.core.context.store import CacheSlot, FixedInputPortValue
 from merganser.framework.core.declarations.native_function import BoundNativeFunction
+from merganser.framework.native.compiler.when_to_compile import pays_to_compile
 from merganser.framework.native.memory.growing_array import GrowingArray
 from merganser.framework.native.operations.operation_list import OperationList
 from merganser.framework.native.operations.operations import address_of, has_complex_form, is_kept
-from merganser.framework.when_to_compile import pays_to_compile
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.leaf_context import LeafContext
@@ -72,10 +72,6 @@ class LogOffsets:
         if len(arrays) != len(self._arrays) or any(map(operator.is_not, arrays, self._arrays)):
             self._arrays, self._offsets = arrays, [offset_in(flat, array) for array in arrays]
         return self._offsets
-
-
-def _has_log(code: NativeCode) -> bool:
-    return any(argument is LOG for argument in code.arguments)
 
 
 def _log_of(context: LeafContext) -> Any:
@@ -227,7 +223,7 @@ class Assembly:
     def writes_to_log(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> bool:
         """Whether an operation adds to a log."""
         code = self._code_of(native, context)
-        return code is not None and _has_log(code)
+        return code is not None and any(argument is LOG for argument in code.arguments)
 
     def can_add(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> bool:
         """Whether there is an operation, and all its inputs are in an array of floats."""
@@ -244,7 +240,7 @@ class Assembly:
             return None
         if code is None or any(_offset_of_input(source) is None for source in code.sources_in(context)):
             return None
-        if _has_log(code) and _log_of(context).native_arrays() is None:
+        if any(argument is LOG for argument in code.arguments) and _log_of(context).native_arrays() is None:
             return None
         self._possible[key] = code
         return code

@@ -19,6 +19,7 @@ from merganser.framework.core.scalars.element_functions import (
 from merganser.framework.math.element_functions import clamp, cos, exp, floor, sin, tanh
 from merganser.framework.math.matrix_functions import wrap_to
 from merganser.framework.native.compiler.extending import overload, types
+from merganser.framework.native.compiler.kernels import device
 
 _LARGE = 22.0  # from there on tanh is 1
 
@@ -31,35 +32,10 @@ def _elements(array: Any) -> Any:
     return indices
 
 
-def _tell(function: Any, of_float: Callable[[Any], Any], of_complex: Callable[[Any], Any]) -> None:
-    @overload(function)
-    def choose(x: Any) -> Callable[[Any], Any]:
-        return of_complex if isinstance(x, types.Complex) else of_float
+# In compiled code of floats, and of complex numbers by the formulas of the C library
 
 
-# Those of complex numbers follow the formulas of the C library.
-
-
-def _sin(x: Any) -> Any:
-    return math.sin(x)
-
-
-def _complex_sin(x: Any) -> Any:
-    return complex(math.sin(x.real) * math.cosh(x.imag), math.cos(x.real) * math.sinh(x.imag))
-
-
-def _cos(x: Any) -> Any:
-    return math.cos(x)
-
-
-def _complex_cos(x: Any) -> Any:
-    return complex(math.cos(x.real) * math.cosh(x.imag), -math.sin(x.real) * math.sinh(x.imag))
-
-
-def _tanh(x: Any) -> Any:
-    return math.tanh(x)
-
-
+@device
 def _complex_tanh(x: Any) -> Any:
     a, sine, cosine = x.real, math.sin(x.imag), math.cos(x.imag)
     if abs(a) > _LARGE:
@@ -68,29 +44,27 @@ def _complex_tanh(x: Any) -> Any:
     return complex(math.sinh(a) * math.cosh(a) / denominator, sine * cosine / denominator)
 
 
-def _exp(x: Any) -> Any:
-    return math.exp(x)
+def _compile_as(function: Any, of_float: Callable[[Any], Any], of_complex: Callable[[Any], Any]) -> None:
+    overload(function)(lambda x: of_complex if isinstance(x, types.Complex) else of_float)
 
 
-def _complex_exp(x: Any) -> Any:
-    return complex(math.exp(x.real) * math.cos(x.imag), math.exp(x.real) * math.sin(x.imag))
-
-
-_tell(sin, _sin, _complex_sin)
-_tell(cos, _cos, _complex_cos)
-_tell(tanh, _tanh, _complex_tanh)
-_tell(exp, _exp, _complex_exp)
-
-
-def _floor(x: Any) -> Any:
-    return np.floor(x)
-
-
-def _complex_floor(x: Any) -> Any:
-    return complex(np.floor(x.real), 0.0)
-
-
-_tell(floor, _floor, _complex_floor)
+_compile_as(
+    sin,
+    lambda x: math.sin(x),
+    lambda x: complex(math.sin(x.real) * math.cosh(x.imag), math.cos(x.real) * math.sinh(x.imag)),
+)
+_compile_as(
+    cos,
+    lambda x: math.cos(x),
+    lambda x: complex(math.cos(x.real) * math.cosh(x.imag), -math.sin(x.real) * math.sinh(x.imag)),
+)
+_compile_as(tanh, lambda x: math.tanh(x), lambda x: _complex_tanh(x))
+_compile_as(
+    exp,
+    lambda x: math.exp(x),
+    lambda x: complex(math.exp(x.real) * math.cos(x.imag), math.exp(x.real) * math.sin(x.imag)),
+)
+_compile_as(floor, lambda x: np.floor(x), lambda x: complex(np.floor(x.real), 0.0))
 
 
 @overload(clamp)

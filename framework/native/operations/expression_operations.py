@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from merganser.framework.math.elementary import ELEMENTARY
 from merganser.framework.native.compiler.extending import overload, types
 from merganser.framework.native.compiler.kernels import device
 from merganser.framework.native.memory.tape import FAILED, integers_at
@@ -35,10 +36,8 @@ JUMP_UNLESS = 13  # (no result); register of a condition, number of integers to 
 JUMP = 14  # (no result); number of integers to leave out
 STORE = 15  # (element of the output); register
 
-FUNCTIONS = (
-    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "Abs", "sign", "floor",
-    "ceiling",
-)  # fmt: skip
+# Of one argument: the elementary functions but for the root, which is a power, and four that have kinks
+FUNCTIONS = (*(name for name in ELEMENTARY if name != "sqrt"), "Abs", "sign", "floor", "ceiling")
 RELATIONS = ("Eq", "Ne", "Lt", "Le", "Gt", "Ge")
 
 

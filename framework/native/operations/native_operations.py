@@ -5,27 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from merganser.framework.core.declarations.wire_codes import WIRE_CODES
 from merganser.framework.native.compiler.code_files import CodeFiles
 from merganser.framework.native.compiler.extending import import_whole, register_module, types
 from merganser.framework.native.compiler.kernels import Code, compiler_lock, obtain
 
 if TYPE_CHECKING:
     from merganser.framework.core.declarations.native_function import NativeOperation
-
-# What compiled code makes of the integers from {0} on, by the type codes of native_wires.py.
-_FETCHED = {
-    "w": ("vector_at(further(values, integers[{0}] + integers[{1}]), integers[{2}])", 3),
-    "r": ("matrix_at(further(values, integers[{0}] + integers[{1}]), integers[{2}], integers[{3}])", 4),
-    "k": ("matrix_by_columns_at(further(values, integers[{0}] + integers[{1}]), integers[{2}], integers[{3}])", 4),
-    "t": ("values[integers[{0}]]", 1),
-    "l": ("arrays_at(values, further(integers, integers[{1}]), integers[{0}])", 2),
-    "c": ("vector_at(further(numbers, integers[{0}]), integers[{1}])", 2),
-    "m": ("matrix_at(further(numbers, integers[{0}]), integers[{1}], integers[{2}])", 3),
-    "f": ("numbers[integers[{0}]]", 1),
-    "n": ("vector_at(further(integers, integers[{1}]), integers[{0}])", 2),
-    "i": ("integers[{0}]", 1),
-    "g": (f"generator_at({', '.join(f'integers[{{{i}}}]' for i in range(6))})", 6),
-}
 
 
 def form_of(operation: NativeOperation) -> Any:
@@ -105,9 +91,10 @@ def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
     at = int(returns_status or may_raise)
     arguments = []
     for code in type_codes_of(kinds):
-        text, size = _FETCHED[code]
-        arguments.append(text.format(*range(at, at + size)))
-        at += size
+        names_of_integers = WIRE_CODES[code].integers.split()
+        fetched = {name: f"integers[{at + k}]" for k, name in enumerate(names_of_integers)}
+        arguments.append(WIRE_CODES[code].fetch.format(**fetched))
+        at += len(names_of_integers)
     call = f"function({', '.join(arguments)})"
     lines = ["if {call}:", "    {fail}"] if returns_status else ["{call}"]
     if may_raise:

@@ -74,16 +74,13 @@ class CompiledFunction:
         if signature not in self._cfuncs:
             with global_compiler_lock:  # threads wait for the first one's code rather than make their own
                 if signature not in self._cfuncs:
-                    self._cfuncs[signature] = self._operation(signature)
+                    wrapper = operation_calling(self._dispatcher, self._kinds)
+                    compiled: Any = CFunc(wrapper, signature, {}, {"error_model": "numpy"})
+                    compiled._cache = KernelCache(wrapper, self._known_by)
+                    self._compile(compiled.compile)
+                    self._cfuncs[signature] = compiled
         address: int = self._cfuncs[signature].address
         return address
-
-    def _operation(self, signature: Any) -> CFunc:
-        wrapper = operation_calling(self._dispatcher, self._kinds)
-        compiled: Any = CFunc(wrapper, signature, {}, {"error_model": "numpy"})
-        compiled._cache = KernelCache(wrapper, self._known_by)
-        self._compile(compiled.compile)
-        return compiled
 
     def _known_by(self) -> str | None:
         """The fingerprint, unless it has changed: code that was compiled before may have old values in it."""

@@ -36,6 +36,9 @@ class StackedEvaluator(ClosedFormEvaluator):
         values, jacobians = self._stacked(x[np.newaxis])
         return values[0], jacobians[0]
 
+    def _has_curvature(self) -> bool:
+        return True
+
     def is_thread_safe(self) -> bool:
         """No: evaluators of one key share what they compute with."""
         return False

@@ -32,6 +32,9 @@ class _AffineCone(Constraint):
             raise ValueError(f"{self._where()}: expected at least {self._least_rows} rows, got {slopes.shape[0]}.")
         self._A, self._b = slopes, constants
 
+    def _numbers(self) -> tuple[Any, ...]:
+        return self._A, self._b
+
     def A(self) -> Any:
         """A of z = Ax + b as a scipy.sparse.csc_matrix, shape [m, n]."""
         from scipy.sparse import csc_matrix
@@ -174,6 +177,9 @@ class LinearMatrixInequalityConstraint(_MatrixCone):
             if np.abs(each - each.T).max(initial=0.0) > symmetry_tolerance:
                 raise ValueError(f"{self._where()}: F[{i}] is not symmetric.")
         super().__init__(len(F) - 1, rows)
+
+    def _numbers(self) -> tuple[Any, ...]:
+        return tuple(self._F)
 
     def F(self) -> list[Array]:
         """The matrices, one more than there are variables."""

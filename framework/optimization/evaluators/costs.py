@@ -179,6 +179,9 @@ class _CostOfAffine(Cost):
         self._b = finite(vector(b, self._where(), "b", slopes.shape[0]), self._where(), "b")
         self._A = slopes
 
+    def _numbers(self) -> tuple[Any, ...]:
+        return self._A, self._b
+
     def b(self) -> Array:
         """The constants b of Ax + b, shape [m]."""
         return self._b.copy()
@@ -244,11 +247,27 @@ class L2NormCost(_CostOfAffine):
         self._rounding = rounding
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        if not self._rounding:
-            return super()._value_and_jacobian(x)
-        z = self._A @ x + self._b
-        length = float(np.sqrt(z @ z + self._rounding**2))
-        return np.array([length - self._rounding]), (z / length @ self._A)[np.newaxis]
+        values, jacobians = self._stacked(x[np.newaxis])
+        return values[0], jacobians[0]
+
+    def _stack_key(self) -> Any:
+        return L2NormCost, self._A.shape, self._A.tobytes(), self._b.tobytes(), self._rounding
+
+    def _stacked(self, x: Array) -> tuple[Array, Array]:
+        z, length = self._lengths(x)
+        return length - self._rounding, (z / np.where(length > 0.0, length, 1.0) @ self._A)[:, np.newaxis]
+
+    def _lengths(self, x: Array) -> tuple[Array, Array]:
+        z = x @ self._A.T + self._b
+        return z, np.sqrt((z * z).sum(axis=1, keepdims=True) + self._rounding**2)
+
+    def _has_curvature(self) -> bool:
+        return self._rounding > 0.0
+
+    def _curvature(self, x: Array, weights: Array) -> Array:
+        z, length = self._lengths(x)
+        u = (z / length @ self._A)[:, np.newaxis]
+        return (weights / length)[:, np.newaxis] * (self._A.T @ self._A - u.swapaxes(1, 2) @ u)
 
     def GetDenseA(self) -> Array:
         """The matrix A of Ax + b, shape [m, n]."""

@@ -11,6 +11,28 @@ from merganser.framework.autodiff.matrices import InitializeAutoDiff
 from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.optimization.arrays import Array, Objects, vector
 
+DIFFERENCE = 1e-7  # relative step of differences of derivatives: their rounding, and what is of second order
+
+
+def curvature_by_differences(slopes: Callable[[Array], Array], x: Array, weights: Array) -> Array:
+    """Second derivatives of weights . f at many x, of which half of the digits are left; 0 where they are not defined.
+
+    Args:
+        slopes: df/dx at many x, of shape [K, p] to [K, m, p].
+        x: shape [N, p].
+        weights: shape [N, m].
+
+    Returns:
+        Shape [N, p, p].
+    """
+    count, p = x.shape
+    step = DIFFERENCE * np.maximum(1.0, np.abs(x))
+    points = np.concatenate((x[np.newaxis], x + step.T[:, :, np.newaxis] * np.eye(p)[:, np.newaxis]))
+    J = slopes(points.reshape(-1, p)).reshape(p + 1, count, -1, p)
+    gradients = (weights[:, np.newaxis] @ J)[:, :, 0]
+    H = np.moveaxis((gradients[1:] - gradients[0]) / step.T[:, :, np.newaxis], 0, 1)
+    return np.nan_to_num(0.5 * (H + H.swapaxes(1, 2)), posinf=0.0, neginf=0.0)
+
 
 class EvaluatorBase:
     """A function y = f(x) of a vector x, shape [num_vars], with values y, shape [num_outputs].
@@ -45,12 +67,38 @@ class EvaluatorBase:
         return self._value_and_jacobian(x)
 
     def _stack_key(self) -> Any:
-        """A key shared by evaluators that are one function of different variables; None without `_stacked`."""
+        """A key shared by evaluators that are one function of different variables; None without one."""
         return None
+
+    def _merge_key(self) -> Any:
+        """A key shared by evaluators that are evaluated together for the same variables; None without `_merged`."""
+        return None
+
+    def _merged(self, all: list[Any]) -> Any:
+        """One evaluator whose values are those of evaluators with the same key, of which this is one."""
+        raise NotImplementedError
 
     def _stacked(self, x: Array) -> tuple[Array, Array]:
         """f and df/dx for many x at once, shapes [N, num_vars] to [N, num_outputs] and [N, num_outputs, num_vars]."""
-        raise NotImplementedError
+        values, jacobians = zip(*map(self._value_and_jacobian, x))
+        return np.array(values), np.array(jacobians)
+
+    def _is_fast_without_slopes(self) -> bool:
+        """Whether `_values` takes far less than `_value_and_jacobian`, as with derivatives by AutoDiffXd."""
+        return type(self)._value_and_jacobian is EvaluatorBase._value_and_jacobian
+
+    def _has_curvature(self) -> bool:
+        """Whether `_curvature` is right and takes little: derivatives are smooth, and known in closed form."""
+        return False
+
+    def _curvature(self, x: Array, weights: Array) -> Array:
+        """Second derivatives of weights . f for many x at once, shape [N, num_vars, num_vars].
+
+        Args:
+            x: shape [N, num_vars].
+            weights: shape [N, num_outputs].
+        """
+        return curvature_by_differences(lambda points: self._stacked(points)[1], x, weights)
 
     def Eval(self, x: Any) -> Any:
         """f(x): floats of floats, AutoDiffXd of AutoDiffXd, expressions of variables and expressions.
@@ -167,12 +215,17 @@ class Constraint(EvaluatorBase):
         """The size of the bounds."""
         return self._num_outputs
 
-    def _gaps(self, x: Array) -> tuple[Array, Array, Array] | None:
-        """f, gaps that are 0 where the bounds hold, and their derivatives at x, as feasible_points.py takes them.
+    def _gapped_rows(self) -> list[int]:
+        """Rows whose derivatives vanish where they hold, so that searches also look at `_gaps`."""
+        return []
 
-        Of a constraint that knows gaps whose derivatives do not vanish with them; else None.
-        """
-        return None
+    def _gaps(self, x: Array) -> tuple[Array, Array]:
+        """Gaps at x that are 0 where these rows hold, and their derivatives."""
+        raise NotImplementedError
+
+    def _gap_bounds(self) -> Array:
+        """What the gaps are at most, in absolute value, where these rows hold."""
+        raise NotImplementedError
 
     def _is_at_rim(self, x: Array) -> bool:
         """Whether x satisfies this although the function has no value or no derivatives there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +11,12 @@ import numpy as np
 
 from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.optimization.arrays import Array, Objects, objects
-from merganser.framework.optimization.evaluators.evaluators import AdjustableConstraint, Constraint, Cost
+from merganser.framework.optimization.evaluators.evaluators import (
+    AdjustableConstraint,
+    Constraint,
+    Cost,
+    EvaluatorBase,
+)
 
 
 class _Expressions:
@@ -21,13 +27,20 @@ class _Expressions:
 
         self.expressions = np.array([Expression(e) for e in expressions], dtype=object)
         self.variables: Objects = ExtractVariablesFromExpression(self.expressions)[0]
-        self._function: Callable[..., Any] | None = None
+        self._function: _Function | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_function": None}  # which cannot be pickled
 
+    @property
+    def function(self) -> _Function:
+        """Values and derivatives; made when it is first asked for."""
+        if self._function is None:
+            self._function = _as_function(self.expressions, self.variables)
+        return self._function
+
     def values_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        """Values and derivatives; both functions are made when they are first asked for."""
+        """Values and derivatives."""
         try:
             return self._split(x)
         except (ArithmeticError, RuntimeError, ValueError):
@@ -48,11 +61,17 @@ class _Expressions:
             return np.full(len(self.expressions), np.nan), np.full((len(self.expressions), x.size), np.nan)
 
     def _split(self, x: Array) -> tuple[Array, Array]:
-        if self._function is None:
-            self._function = _as_function(self.expressions, self.variables)
-        count = len(self.expressions)
-        flat = self._function(x)
+        count, flat = len(self.expressions), self.function.of_one(x)
         return flat[:count], flat[count:].reshape(count, x.size)
+
+    def stacked(self, x: Array) -> tuple[Array, Array]:
+        """Values and derivatives for many x at once; NaN where an expression is not defined."""
+        count = len(self.expressions)
+        if self.function.of_many is None or len(x) < _MANY:
+            values, jacobians = zip(*(self.value_or_nan(each, True) for each in x))
+            return np.array(values), np.array(jacobians)
+        flat = self.function.of_many(x)
+        return flat[:, :count], flat[:, count:].reshape(len(x), count, -1)
 
     def at(self, x: Objects) -> Any:
         """The expressions with x for the variables."""
@@ -71,14 +90,38 @@ class _Expressions:
         return np.array([AutoDiffXd(v, row @ slopes) for v, row in zip(values, jacobian)], dtype=object)
 
 
-def _as_function(expressions: Objects, variables: Objects) -> Callable[[Array], Array]:
-    """A function of the variables that returns the values and then the derivatives, row by row, as one vector.
+class _Function:
+    """A function of variables that returns values and then their derivatives, row by row, as one vector.
+
+    Args:
+        everything: the expressions and their derivatives, shape [m + m n].
+        variables: shape [n].
+    """
+
+    def __init__(self, everything: Objects, variables: Objects) -> None:
+        from merganser.framework.symbolic import numeric
+
+        self._parts, self._numeric = (everything, variables), numeric
+        self.of_one: Callable[[Array], Array] = numeric.numeric_function(everything, variables)
+
+    @functools.cached_property
+    def of_many(self) -> Callable[[Array], Array] | None:
+        """The same for rows of arrays, if available."""
+        return self._numeric.array_function(*self._parts)
+
+    @functools.cached_property
+    def is_smooth(self) -> bool:
+        """Whether all derivatives are defined wherever the values are."""
+        return not self._numeric.has_kinks(self._parts[0])
+
+
+def _as_function(expressions: Objects, variables: Objects) -> _Function:
+    """Values and derivatives of expressions as functions of numbers.
 
     Costs and constraints at all times of a motion are the same but for their variables, and share one function.
     """
     from merganser.framework.symbolic import Expression, Jacobian, Variable
     from merganser.framework.symbolic.matrices import nodes_of
-    from merganser.framework.symbolic.numeric import numeric_function
 
     count = len(variables)
     while len(_places) < count:
@@ -93,28 +136,23 @@ def _as_function(expressions: Objects, variables: Objects) -> Callable[[Array], 
         if len(_functions) >= _MOST_FUNCTIONS:
             _functions.clear()
         everything = np.array([Expression(e) for e in (*expressions, *slopes)], dtype=object)
-        _functions[key] = numeric_function(everything, places)
+        _functions[key] = _Function(everything, places)
     return _functions[key]
 
 
 _places: list[Any] = []  # placeholders for the first, second, ... variable
-_functions: dict[Any, Callable[[Array], Array]] = {}
+_functions: dict[Any, _Function] = {}
 _MOST_FUNCTIONS = 256
+_MANY = 8  # points for which arrays take less time than numbers
 
 
-class ExpressionCost(Cost):
-    """A cost that an expression gives."""
+class _OfExpressions(EvaluatorBase):
+    """The part of ExpressionCost and ExpressionConstraint that evaluates."""
 
-    def __init__(self, e: Any) -> None:
-        self._inside = _Expressions([e])
-        super().__init__(len(self._inside.variables))
-
-    def expression(self) -> Any:
-        """The expression."""
-        return self._inside.expressions[0]
+    _inside: _Expressions
 
     def vars(self) -> Objects:
-        """Its variables, in the order of x."""
+        """The variables, in the order of x."""
         return self._inside.variables.copy()
 
     def _eval(self, x: Objects) -> Any:
@@ -126,8 +164,29 @@ class ExpressionCost(Cost):
     def _value_or_nan(self, x: Array, may_be_nan: bool) -> tuple[Array, Array]:
         return self._inside.value_or_nan(x, may_be_nan)
 
+    def _stack_key(self) -> Any:
+        return self._inside.function
 
-class ExpressionConstraint(Constraint):
+    def _stacked(self, x: Array) -> tuple[Array, Array]:
+        return self._inside.stacked(x)
+
+    def _has_curvature(self) -> bool:
+        return self._inside.function.is_smooth
+
+
+class ExpressionCost(_OfExpressions, Cost):
+    """A cost that an expression gives."""
+
+    def __init__(self, e: Any) -> None:
+        self._inside = _Expressions([e])
+        super().__init__(len(self._inside.variables))
+
+    def expression(self) -> Any:
+        """The expression."""
+        return self._inside.expressions[0]
+
+
+class ExpressionConstraint(_OfExpressions, Constraint):
     """Bounds on expressions."""
 
     def __init__(self, v: Any, lb: Any, ub: Any) -> None:
@@ -142,19 +201,6 @@ class ExpressionConstraint(Constraint):
     def expressions(self) -> Objects:
         """The expressions, shape [m]."""
         return self._inside.expressions.copy()
-
-    def vars(self) -> Objects:
-        """Their variables, in the order of x."""
-        return self._inside.variables.copy()
-
-    def _eval(self, x: Objects) -> Any:
-        return self._inside.at(x)
-
-    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        return self._inside.values_and_jacobian(x)
-
-    def _value_or_nan(self, x: Array, may_be_nan: bool) -> tuple[Array, Array]:
-        return self._inside.value_or_nan(x, may_be_nan)
 
 
 def _checked_function(func: Callable[[Any], Any], where: str) -> Callable[[Any], Any]:

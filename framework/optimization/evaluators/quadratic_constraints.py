@@ -35,6 +35,9 @@ class QuadraticConstraint(AdjustableConstraint):
         form = matrix(Q, self._where(), "Q", slope.size, slope.size)
         self._Q, self._b, self._hessian_type = 0.5 * (form + form.T), slope, hessian_type
 
+    def _numbers(self) -> tuple[Any, ...]:
+        return self._Q, self._b, self._lower, self._upper
+
     def Q(self) -> Array:
         """The symmetric matrix, shape [n, n]."""
         return self._Q.copy()
@@ -73,6 +76,12 @@ class QuadraticConstraint(AdjustableConstraint):
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         Qx = self._Q @ x
         return np.array([0.5 * (x @ Qx) + self._b @ x]), (Qx + self._b)[np.newaxis]
+
+    def _has_curvature(self) -> bool:
+        return True
+
+    def _curvature(self, x: Array, weights: Array) -> Array:
+        return weights[..., np.newaxis] * self._Q
 
 
 class LinearComplementarityConstraint(Constraint):

@@ -22,9 +22,9 @@ import numpy as np
 
 from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.forms.conic_form import ConicForm
 from merganser.framework.optimization.kinds import ProgramAttribute
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.solvers.conic_form import ConicForm
 
 _A = ProgramAttribute
 _TAKEN = {
@@ -102,7 +102,7 @@ def GenerateSDPA(
             f"GenerateSDPA: the program has {kinds}; expected linear costs, and linear, Lorentz cone and positive "
             "semidefinite constraints."
         )
-    form = ConicForm(prog)
+    form = ConicForm.of(prog)
     problem = _rows_of(form)
     constant = sum(binding.evaluator().b() for binding in prog.linear_costs())
     B, d = form.A.toarray(), -form.q

@@ -57,7 +57,7 @@ def AddSos2Constraint(prog: MathematicalProgram, lambdas: Any, y: Any) -> None:
     Args:
         prog: the program.
         lambdas: weights, variables or affine expressions, shape [n].
-        y: binary variables of the intervals between neighbours, shape [n - 1].
+        y: of the intervals between neighbours, binary variables or affine expressions of them, shape [n - 1].
 
     Raises:
         ValueError: sizes do not fit.
@@ -113,7 +113,7 @@ def add_sos2(prog: MathematicalProgram, weights: Weights, chosen: Objects, binni
     Args:
         prog: the program.
         weights: shape [n].
-        chosen: binary variables that select the interval.
+        chosen: binary variables that select the interval; with one for each, affine expressions of them as well.
         binning: how they select it.
     """
     intervals = len(weights) - 1
@@ -122,11 +122,10 @@ def add_sos2(prog: MathematicalProgram, weights: Weights, chosen: Objects, binni
         before, after = np.vstack((codes[:1], codes)), np.vstack((codes, codes[-1:]))
         _add_codes(prog, weights, (before == 1) & (after == 1), (before == 0) & (after == 0), chosen)
         return
-    beside = np.eye(intervals + 1, intervals) + np.eye(intervals + 1, intervals, -1)
-    variables = np.concatenate((weights.v, chosen))
-    low = np.full(intervals + 1, -np.inf)
-    prog.AddLinearConstraint(np.hstack((weights.S, -beside)), low, -weights.s, variables)
-    prog.AddLinearEqualityConstraint(np.ones((1, intervals)), [1.0], chosen)
+    beside, y = np.eye(intervals + 1, intervals) + np.eye(intervals + 1, intervals, -1), Weights.of(chosen, "SOS2")
+    A, variables = np.hstack((weights.S, -beside @ y.S)), np.concatenate((weights.v, y.v))
+    prog.AddLinearConstraint(A, np.full(intervals + 1, -np.inf), beside @ y.s - weights.s, variables)
+    prog.AddLinearEqualityConstraint(y.S.sum(axis=0)[np.newaxis], [1.0 - y.s.sum()], y.v)
     _add_convex(prog, weights)
 
 

@@ -14,6 +14,7 @@ nonlinear programming, Math. Program. 106 (2006); the numbers of equations in co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -216,8 +217,8 @@ class BarrierMethod:
         moved = _EPSILON**0.75
         low, high = below < least, above < least
         if low.any() or high.any():
-            self._lower[low] -= moved * np.maximum(1.0, np.abs(self._lower[low]))
-            self._upper[high] += moved * np.maximum(1.0, np.abs(self._upper[high]))
+            self._lower = np.where(low, self._lower - moved * np.maximum(1.0, np.abs(self._lower)), self._lower)
+            self._upper = np.where(high, self._upper + moved * np.maximum(1.0, np.abs(self._upper)), self._upper)
 
     def _differentiate(self) -> None:
         self.gradient, self._jacobian = self._form.gradient(self.z), self._form.jacobian(self.z)
@@ -300,10 +301,38 @@ class BarrierMethod:
             cost, c = self._evaluate(z)
             trial = float(np.sum(np.abs(c))), cost + self._barrier(z)
             if self._filter.accepts(current, trial, alpha, slope):
+                self._kkt.adapt(alpha / longest)
                 return self._go(step, z, alpha, cost, c)
             if alpha == longest and trial[0] >= current[0] and self._correct(step, current, c, alpha, slope):
                 return True
+            if alpha == longest and self._memory is None and self._look_ahead(step, current, z, cost, c, alpha, slope):
+                return True
             alpha *= 0.5
+        return False
+
+    def _look_ahead(
+        self, step: Step, current: tuple[float, float], z: Array, cost: float, c: Array, alpha: float, slope: float
+    ) -> bool:
+        """Goes to a point that the filter refused, and on from there, if it accepts the point that this leads to.
+
+        Where constraints curve, steps that are right along them leave them at first, and cost more (Maratos effect).
+        """
+        if not (math.isfinite(cost) and np.all(np.isfinite(c))):
+            return False
+        names = "z", "y", "z_l", "z_u", "cost", "c", "gradient", "_jacobian", "_lower", "_upper"
+        before = {name: getattr(self, name) for name in names}
+        self._go(step, z, alpha, cost, c)
+        following = self._find_step() if self._is_finite() else None
+        if following is not None:
+            part = self._longest(following.z)
+            z = self.z + part * following.z
+            cost, c = self._evaluate(z)
+            if self._filter.accepts(current, (float(np.sum(np.abs(c))), cost + self._barrier(z)), alpha, slope):
+                self._kkt.adapt(1.0)
+                self._monitor.iterations += 1
+                return self._go(following, z, part, cost, c)
+        for name, value in before.items():
+            setattr(self, name, value)
         return False
 
     def _evaluate(self, z: Array) -> tuple[float, Array]:

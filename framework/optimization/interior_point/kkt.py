@@ -24,6 +24,7 @@ Form = StandardForm | RestorationForm
 _FIRST_SHIFT, _LEAST_SHIFT, _MOST_SHIFT = 1e-4, 1e-20, 1e40
 _EXACT, _ENOUGH = 1e-12, 1e-10  # relative residuals: when refinement stops, and what is accepted
 _MAX_REFINEMENTS = 10
+_SMALL_PART, _LARGE_PART = 0.1, 0.5  # of steps
 
 
 class KktSystem:
@@ -44,7 +45,7 @@ class KktSystem:
         )
         self._num_hessian = len(rows)
         self._low_rank: tuple[Array, Array] | None = None
-        self._last_shift = 0.0
+        self._last_shift = self._shift_in_use = self._floor = 0.0  # delta_w: the last that was needed, in use, at least
         self._shift = np.concatenate([np.zeros(n), np.full(m, -PIVOT_FLOOR)])
         self.is_regularized = False
 
@@ -54,17 +55,28 @@ class KktSystem:
         Returns:
             Whether there is one; `solution` is the probe's then.
         """
-        delta_w, first = 0.0, self._last_shift == 0.0
+        delta_w, first = self._floor, self._last_shift == 0.0
         while not self._try(W, sigma + delta_w, jacobian, probe):
-            if delta_w == 0.0:
-                delta_w = _FIRST_SHIFT if first else max(_LEAST_SHIFT, self._last_shift / 3.0)
+            if delta_w == self._floor:
+                delta_w = max(8.0 * delta_w, _FIRST_SHIFT if first else max(_LEAST_SHIFT, self._last_shift / 3.0))
             else:
                 delta_w *= 100.0 if first else 8.0
             if delta_w > _MOST_SHIFT:
                 return False
         if delta_w > 0.0:
             self._last_shift = delta_w
+        self._shift_in_use = delta_w
         return True
+
+    def adapt(self, part: float) -> None:
+        """Makes the next steps shorter where only a small part of the last one was any good, and longer where most was.
+
+        With curvatures that barely are positive, steps are far longer than what (1) is a model for.
+        """
+        if part < _SMALL_PART:
+            self._floor = max(8.0 * self._shift_in_use, _FIRST_SHIFT)
+        elif part > _LARGE_PART:
+            self._floor = self._floor / 8.0 if self._floor > _FIRST_SHIFT else 0.0
 
     def _try(self, W: Array | LimitedMemory, diagonal: Array, jacobian: Array, probe: Array) -> bool:
         if isinstance(W, LimitedMemory):

@@ -117,7 +117,7 @@ class Settings:
         dual_inf_tol, constr_viol_tol, compl_inf_tol: of each of the unscaled ones.
         acceptable_tol, acceptable_iter: a point this good ends the solve when as many iterations found no better one.
         max_iter: iterations, those of feasibility restoration included.
-        mu_init: first weight of the barrier.
+        mu_init: first weight of the barrier. IPOPT's is 0.1, which leads motions through splines far away at first.
         bound_push, bound_frac: how far from its bounds the solve starts: absolutely, and as part of their distance.
         bound_relax_factor: relative amount by which bounds are relaxed while solving, so that they have an inside.
         diverging_iterates_tol: a variable beyond it means that the problem is unbounded. IPOPT's is 1e20, but rounding
@@ -135,7 +135,7 @@ class Settings:
     acceptable_tol: float = 1e-6
     acceptable_iter: int = 15
     max_iter: int = 3000
-    mu_init: float = 0.1
+    mu_init: float = 1e-2
     bound_push: float = 1e-2
     bound_frac: float = 1e-2
     bound_relax_factor: float = 1e-8

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from merganser.framework.optimization.interior_point.barrier import S_MAX, BarrierMethod, Monitor
+from merganser.framework.optimization.interior_point.barrier import S_MAX, BarrierMethod, Errors, Monitor
 from merganser.framework.optimization.interior_point.form import StandardForm
 from merganser.framework.optimization.interior_point.problem import (
     Array,
@@ -19,7 +19,6 @@ from merganser.framework.optimization.interior_point.problem import (
 )
 
 _MOST_SCALINGS = 5
-_OF_CLIPPED = 10.0  # the gradient changes as points are brought back from relaxed bounds
 
 
 def solve(
@@ -53,21 +52,20 @@ def solve(
             if not result.is_success():
                 break
             form = StandardForm(problem, result.x, settings)
-            if _is_optimal(result, form, settings):
+            if _is_optimal(result, method.errors(0.0), form.cost_scale, settings):
                 return result
         return result if not result.is_success() else replace(result, status=Status.NO_PROGRESS)
 
 
-def _is_optimal(result: Result, form: StandardForm, settings: Settings) -> bool:
-    """Whether the optimality conditions hold with the scales of the point that was found.
+def _is_optimal(result: Result, errors: Errors, scale: float, settings: Settings) -> bool:
+    """Whether the optimality conditions hold with the scale of the cost at the point that was found.
 
-    Those of a guess far away, where the cost is steep, call points solved at which it still falls.
+    That of a guess far away, where the cost is steep, calls points solved at which it still falls. Errors are those
+    before points were brought back from relaxed bounds, by which the gradient changes.
     """
-    scale = form.cost_scale
     multipliers = np.abs(np.concatenate([result.x_lower_multipliers, result.x_upper_multipliers, result.g_multipliers]))
     size = max(1.0, scale * float(np.sum(multipliers)) / max(len(multipliers), 1) / S_MAX)
-    gap, left = scale * result.complementarity / size, scale * result.dual_residual / size
-    return gap <= settings.acceptable_tol and left <= _OF_CLIPPED * settings.acceptable_tol
+    return scale * max(errors.complementarity, errors.dual) / size <= settings.acceptable_tol
 
 
 def _result(problem: NonlinearProblem, form: StandardForm, method: BarrierMethod, status: Status) -> Result:

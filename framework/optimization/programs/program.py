@@ -42,6 +42,9 @@ class MathematicalProgram(ProgramPolynomials):
     def __deepcopy__(self, memo: Any) -> MathematicalProgram:
         return self.Clone()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_derived": {}}  # solvers among them
+
     # -- options ----------------------------------------------------------------------------------------------------
 
     def SetSolverOption(self, solver_id: SolverId | SolverType, solver_option: str, option_value: Any) -> None:

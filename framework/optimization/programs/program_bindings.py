@@ -96,8 +96,10 @@ class ProgramBindings(ProgramVariables):
         """The bindings of some lists, each with its evaluator and the indices of its variables."""
         kept: list[tuple[Binding, Any, npt.NDArray[np.intp]]] | None = self._derived.get(names)
         if kept is None:
-            bindings = [binding for name in names for binding in self._bindings[name]]
-            kept = [(each, each._evaluator, self._places_of(each._variables)) for each in bindings]
+            if len(names) == 1:
+                kept = [(each, each._evaluator, self._places_of(each._variables)) for each in self._bindings[names[0]]]
+            else:
+                kept = [each for name in names for each in self._placed(name)]
             self._derived[names] = kept
         return kept
 

@@ -49,6 +49,8 @@ def _are_formulas(value: Any) -> bool:
 
 
 def _are_expressions(value: Any) -> bool:
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return False
     return is_symbolic(value) or (
         isinstance(value, (list, tuple, np.ndarray)) and any(is_symbolic(each) for each in objects(value))
     )
@@ -339,6 +341,17 @@ def square_root(Q: Array, tolerance: float, where: str) -> Array:
         raise RuntimeError(f"{where}: the quadratic form is not positive semidefinite: eigenvalue {values.min():.6g}.")
     kept = values > margin
     return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)
+
+
+def root_of_form(Q: Array, where: str) -> Array:
+    """R with R'R = Q of a symmetric matrix, positive semidefinite but for rounding, whatever the units of variables.
+
+    Raises:
+        RuntimeError: Q has a negative eigenvalue.
+    """
+    sizes = np.sqrt(np.maximum(Q.diagonal(), 0.0))
+    sizes[sizes == 0.0] = 1.0
+    return square_root(Q / np.outer(sizes, sizes), 1e-9, where) * sizes
 
 
 def _symmetric(X: Any, where: str) -> Objects:

@@ -228,6 +228,9 @@ class ProgramPolynomials(ProgramMatrices):
         """Adds minus the geometric mean of z = A x + b, (A, b, x); or minus c times that of variables, (x, c).
 
         z is at least 0. A tree of rotated Lorentz cones w^2 <= u v has the entries as leaves.
+
+        Raises:
+            ValueError: z has no entry, or sizes do not fit.
         """
         if A is None or x is None:
             x, c = (A, c if b is None else float(b)) if x is None else (x, c)
@@ -235,6 +238,8 @@ class ProgramPolynomials(ProgramMatrices):
         where = "AddMaximizeGeometricMeanCost"
         rows = matrix(A, where, "A")
         level = list(rows @ objects(x) + vector(b, where, "b", rows.shape[0]))
+        if not level:
+            raise ValueError(f"{where}: expected at least one entry of A x + b, got A of shape {rows.shape}.")
         mean = self.NewContinuousVariables(1, "mean")[0]
         level += [mean] * (2 ** int(np.ceil(np.log2(len(level)))) - len(level))
         while len(level) > 2:

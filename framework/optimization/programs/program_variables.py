@@ -28,6 +28,9 @@ class ProgramVariables:
         self._indeterminates: list[Any] = []
         self._indeterminate_places: dict[int, int] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_derived": {}}  # which has functions that cannot be pickled
+
     # -- new variables ----------------------------------------------------------------------------------------------
 
     def _new(self, shape: tuple[int, ...], name: str, kind: str) -> Objects:

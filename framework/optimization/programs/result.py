@@ -147,14 +147,21 @@ class MathematicalProgramResult:
         Raises:
             ValueError: the constraint is not of the program that was solved, or its class has no prices here.
         """
-        if callable(self._duals):
-            self._duals = self._duals()
-        if arg0 not in self._duals:
+        duals = self._prices()
+        if arg0 not in duals:
             raise ValueError(
                 f"GetDualSolution: {arg0} is not of the program that was solved, or the solver {self._solver} gives no "
                 "dual of it."
             )
-        return self._duals[arg0].copy()
+        return duals[arg0].copy()
+
+    def _prices(self) -> dict[Binding, Array]:
+        if callable(self._duals):
+            self._duals = self._duals()
+        return self._duals
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_duals": self._prices()}
 
     def GetInfeasibleConstraints(self, prog: MathematicalProgram, tol: float | None = None) -> list[Binding]:
         """Constraints that do not hold at the values of the variables, within tol (1e-4)."""

@@ -11,11 +11,11 @@ import numpy as np
 
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.evaluators.linear_constraints import BoundingBoxConstraint
+from merganser.framework.optimization.forms.quadratic_form import QuadraticCosts
 from merganser.framework.optimization.kinds import SolutionResult, SolverId
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.result import MathematicalProgramResult
 from merganser.framework.optimization.solvers.choose import MakeSolver
-from merganser.framework.optimization.solvers.quadratic_form import QuadraticCosts
 
 _INTEGRAL = 1e-5  # by how much a binary variable of a solution may differ from 0 or 1
 

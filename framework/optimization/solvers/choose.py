@@ -12,6 +12,7 @@ from merganser.framework.optimization.programs.result import MathematicalProgram
 from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver
 from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver
 from merganser.framework.optimization.solvers.equality_solvers import EqualityConstrainedQPSolver, LinearSystemSolver
+from merganser.framework.optimization.solvers.first_order_solvers import OsqpSolver, ScsSolver
 from merganser.framework.optimization.solvers.highs_solver import HighsSolver
 from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
 from merganser.framework.optimization.solvers.lemke_solver import MobyLcpSolver, UnrevisedLemkeSolver
@@ -22,8 +23,6 @@ from merganser.framework.optimization.solvers.other_solvers import (
     IpoptSolver,
     MosekSolver,
     NloptSolver,
-    OsqpSolver,
-    ScsSolver,
     SnoptSolver,
 )
 from merganser.framework.optimization.solvers.outer_approximation_solver import OuterApproximationSolver
@@ -159,7 +158,7 @@ def SolveInParallel(
     guesses = each(None if initial_guesses is None else list(initial_guesses), "guesses")
     tasks = list(zip(progs, guesses, each(solver_options, "options"), ids))
     given = parallelism if isinstance(parallelism, Parallelism) else Parallelism(parallelism)
-    if given.num_threads() < 2 or not all(program.IsThreadSafe() for program in progs):
+    if min(given.num_threads(), count) < 2 or not all(program.IsThreadSafe() for program in progs):
         return [_solved(*task) for task in tasks]
     from concurrent.futures import ThreadPoolExecutor
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from merganser.framework.common.interruptible import interruptible
 from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.forms.conic_form import ConicForm, Scaled
 from merganser.framework.optimization.kinds import CommonSolverOption, ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.solvers.conic_form import ConicForm, Scaled
 from merganser.framework.optimization.solvers.judgement import KEPT, box_of, keeps_constraints, units
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_installed
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
@@ -24,7 +25,6 @@ CONVEX = frozenset(
         _A.kPositiveSemidefiniteConstraint, _A.kExponentialConeConstraint,
     }
 )  # fmt: skip
-_LARGE = 10_000  # entries of P and A; smaller programs take less than 50 ms and need no interrupt
 _GIVEN_UP, _SOLVED = ("NumericalError", "InsufficientProgress"), ("Solved", "AlmostSolved")
 _ALMOST = ("AlmostSolved", "AlmostPrimalInfeasible", "AlmostDualInfeasible")
 _GAP = 1e-5  # relative difference of the costs, at most, of what is almost solved
@@ -93,17 +93,23 @@ class ClarabelSolver(SolverInterface):
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         import clarabel
 
-        form = ConicForm(prog)
+        form = ConicForm.of(prog)
         settings = _settings(clarabel, options)
         outcome, is_sure = Outcome(SolutionResult.kSolverSpecificError, guess), False
-        if form.is_balanced():
-            plain = Scaled(form.curvatures, form.q, form.slopes, form.b, np.ones(1), np.ones(1))
-            outcome, is_sure = _attempt(clarabel, form, plain, settings)
+        if form.is_balanced:
+            own = tuple(options.of(self.NAME).items()), settings.verbose, settings.max_threads
+            solver = form.solvers.pop(own, None)
+            if solver is None:
+                solver = _made(clarabel, form, form.as_it_is(), settings)
+            outcome, is_sure = _attempt(solver, form, form.as_it_is(), settings)
+            if not form.is_large:
+                form.solvers[own] = solver
         sizes = None
         for _ in range(_MOST_SCALINGS):
             if is_sure:
                 break
-            outcome, is_sure = _attempt(clarabel, form, form.balanced(sizes), settings)
+            scaled = form.balanced(sizes)
+            outcome, is_sure = _attempt(_made(clarabel, form, scaled, settings), form, scaled, settings)
             sizes = _sizes(prog, form, outcome.details.x)
         if outcome.details.status in _GIVEN_UP and _falls_forever(clarabel, form):
             outcome.result = SolutionResult.kDualInfeasible
@@ -112,19 +118,18 @@ class ClarabelSolver(SolverInterface):
         return outcome
 
 
-def _attempt(clarabel: Any, form: ConicForm, program: Scaled, settings: Any) -> tuple[Outcome, bool]:
+def _made(clarabel: Any, form: ConicForm, program: Scaled, settings: Any) -> Any:
+    return clarabel.DefaultSolver(program.P, program.q, program.A, program.b, cones_of(clarabel, form), settings)
+
+
+def _attempt(solver: Any, form: ConicForm, program: Scaled, settings: Any) -> tuple[Outcome, bool]:
     """How Clarabel ends at a program, and whether that is sure."""
-
-    def solve() -> Any:
-        cones = cones_of(clarabel, form)
-        return clarabel.DefaultSolver(program.P, program.q, program.A, program.b, cones, settings).solve()
-
-    solution = interruptible(solve) if form.slopes.data.size + form.curvatures.data.size > _LARGE else solve()
+    solution = interruptible(solver.solve) if form.is_large else solver.solve()
     status = str(solution.status)
     z, x = program.of_prices * np.array(solution.z), program.of_x * np.array(solution.x)
     details = _details(solution, z, np.array(solution.s), x)
     result = OUTCOMES.get(status, SolutionResult.kSolverSpecificError)
-    outcome = Outcome(result, form.point(x), details, form.duals(z))
+    outcome = Outcome(result, form.point(x), details, functools.partial(form.duals, z))
     if result is not SolutionResult.kSolutionFound:
         return outcome, status not in (*_GIVEN_UP, *_ALMOST)
     outcome.is_judged = keeps_constraints(form.prog, outcome.x, None, max(KEPT, _TOLERATED * settings.tol_feas))
@@ -157,7 +162,7 @@ def with_inexact_equations(prog: MathematicalProgram, tolerance: float) -> Outco
     import clarabel
     from scipy.sparse import vstack
 
-    form = ConicForm(prog)
+    form = ConicForm.of(prog)
     m = form.linear.num_equations
     E, others, e = form.A[:m], form.A[m:], form.b[:m]
     A, b = vstack((E, -E, others), format="csc"), np.concatenate((e + tolerance, tolerance - e, form.b[m:]))

@@ -1,4 +1,4 @@
-"""The step of damped least squares within a box, see feasible_points.py."""
+"""The gaps of damped least squares, and its step within a box, see feasible_points.py."""
 
 from __future__ import annotations
 
@@ -7,9 +7,58 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.native import device, kernel
+from merganser.framework.native import Given, bind, device, kernel
 
 Array = np.ndarray[Any, Any]
+_codes: dict[Any, Any] = {}
+
+
+def call(kernel: Any, *arguments: Any) -> Any:
+    """Calls a kernel of this file; arrays are contiguous, and of the same types whenever it is called."""
+    code = _codes.get(kernel)
+    if code is None:
+        code = _codes[kernel] = bind(kernel, *map(Given, arguments))
+    return code(*arguments)
+
+
+@kernel
+def set_gaps(
+    # In:
+    g_in: Array,        # values of rows, shape [m]
+    entries_in: Array,  # of their derivatives, shape [num_entries]
+    places_in: Array,   # of these in the Jacobian, row by row
+    bounds_in: Array,   # of the rows: lower, upper, and between what they should be, shape [4, m]
+    kinds_in: Array,    # 1 for a row that has a gap, 2 also where it is between its bounds, else 0; shape [m]
+    sizes_in: Array,    # by what variables change, shape [n]
+    near: float,        # violations below this are compared with what rows change by,
+    vanishing: float,   # if they change by more than this
+    # Out:
+    r_out: Array,       # gaps, 0 of rows that have none, shape [m] or more
+    J_out: Array,       # their derivatives, shape [m or more, n]
+) -> float:  # fmt: skip
+    """Returns the worst violation of a row; NaN if a value is."""
+    n, worst, is_nan = J_out.shape[1], 0.0, False
+    for i in range(g_in.shape[0]):
+        for j in range(n):
+            J_out[i, j] = 0.0
+    for k in range(entries_in.shape[0]):
+        J_out[places_in[k] // n, places_in[k] % n] += entries_in[k]
+    for i in range(g_in.shape[0]):
+        g = g_in[i]
+        outside = max(bounds_in[0, i] - g, g - bounds_in[1, i])
+        if 0.0 < outside < near and kinds_in[i] > 0:
+            size = 0.0
+            for j in range(n):
+                size = max(size, abs(J_out[i, j]) * sizes_in[j])
+            outside = outside / size if size > vanishing else outside
+        worst = max(worst, outside)
+        is_nan = is_nan or g != g
+        r_out[i] = g - min(max(g, bounds_in[2, i]), bounds_in[3, i])
+        if kinds_in[i] == 0 or (kinds_in[i] == 1 and r_out[i] == 0.0):
+            r_out[i] = 0.0
+            for j in range(n):
+                J_out[i, j] = 0.0
+    return math.nan if is_nan else worst
 
 
 @kernel
@@ -54,6 +103,42 @@ def damped_step(
             part = longest / abs(step_out[i])
     for i in range(n):
         step_out[i] = min(max(x_in[i] + part * step_out[i], lower_in[i]), upper_in[i]) - x_in[i]
+
+
+@kernel
+def make_convex(
+    # In:
+    rows_in: Array,     # of active bounds and constraints, shape [k, n]
+    augmented: float,   # rho_i |J_i|^2
+    damping: float,     # delta
+    least: float,       # curvature that there must be in all directions
+    # In and out:
+    W_io: Array,        # symmetric, in its lower triangle, shape [n, n]; out: W + sum rho_i J_i J_i' + delta I
+    # Work:
+    factor_work: Array, # shape [n, n]
+) -> bool:  # fmt: skip
+    """Adds to a symmetric matrix what makes it positive definite, and returns whether it is."""
+    n, is_convex = W_io.shape[0], True
+    for r in range(rows_in.shape[0]):
+        square = 0.0
+        for i in range(n):
+            square += rows_in[r, i] ** 2
+        for i in range(n):
+            for j in range(i + 1):
+                W_io[i, j] += augmented / square * rows_in[r, i] * rows_in[r, j] if square > 0.0 else 0.0
+    for i in range(n):
+        W_io[i, i] += damping
+        for j in range(i + 1):
+            total = W_io[i, j] - (least if i == j else 0.0)
+            for k in range(j):
+                total -= factor_work[i, k] * factor_work[j, k]
+            if i == j:
+                is_convex = is_convex and total > 0.0
+                factor_work[i, i] = math.sqrt(total) if total > 0.0 else 1.0
+            else:
+                factor_work[i, j] = total / factor_work[j, j]
+            W_io[j, i] = W_io[i, j]
+    return is_convex
 
 
 @device

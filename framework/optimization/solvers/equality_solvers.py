@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.forms.quadratic_form import LinearRows, QuadraticCosts
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.judgement import keeps_constraints
-from merganser.framework.optimization.solvers.quadratic_form import LinearRows, QuadraticCosts
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 

@@ -15,16 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array
-from merganser.framework.optimization.solvers.damped_steps import damped_step
+from merganser.framework.optimization.solvers.damped_steps import call, damped_step
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
 
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 0.1, 1e-8, 1e4
 _LESS, _MORE = 0.3, 3.0  # factors of the damping
 _PART_OF_BOX, _PART_OF_SIZE = 0.2, 10.0  # the most that a variable changes in a step
-_SLOW = 1e-3  # a decrease by less than this part of the gaps is none
+_SLOW = 1e-2  # a change by less than this part of the gaps is none
 _EXACT = 1e-9
 MOST_STEPS = 100
-_PATIENCE = 6  # steps without a decrease
+_PATIENCE = 6  # steps without a decrease; one without a change counts twice
 
 
 class _Point(NamedTuple):
@@ -53,23 +53,21 @@ def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STE
     Returns:
         The last point, its worst violation, which may be NaN, and the number of steps.
     """
+    n = start.size
+    works = np.empty(n, np.int64), np.empty(n), np.empty((n, n))
     here, damping, patience, count = _point(form, start), _FIRST_DAMPING, _PATIENCE, 0
     while not here.violation <= _EXACT and patience > 0 and count < most_steps:
         count += 1
-        there = _point(form, here.x + _step(form, here, damping))
+        step = np.empty(n)
+        limits = _PART_OF_BOX, _PART_OF_SIZE
+        call(damped_step, here.J, here.r, here.x, form.x_lower, form.x_upper, damping, *limits, *works, step)
+        there = _point(form, here.x + step)
+        is_flat = abs(there.size - here.size) < _SLOW * here.size
+        patience = patience - 1 - is_flat if is_flat or not there.size < here.size else _PATIENCE
         if there.size < here.size:
-            patience = patience - 1 if there.size > (1.0 - _SLOW) * here.size else _PATIENCE
             here, damping = there, max(_LESS * damping, _LEAST_DAMPING)
             form.show(here.x)
         else:  # also where a function returned NaN
-            patience, damping = patience - 1, min(_MORE * damping, _MOST_DAMPING)
+            damping = min(_MORE * damping, _MOST_DAMPING)
     return here.x, here.violation, count
 
-
-def _step(form: NonlinearForm, here: _Point, damping: float) -> Array:
-    """The step (1), of which no variable changes too much."""
-    n = here.x.size
-    step = np.empty(n)
-    work = np.empty(n, np.int64), np.empty(n), np.empty((n, n))
-    damped_step(here.J, here.r, here.x, form.x_lower, form.x_upper, damping, _PART_OF_BOX, _PART_OF_SIZE, *work, step)
-    return step

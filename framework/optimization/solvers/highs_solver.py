@@ -10,18 +10,18 @@ import numpy as np
 
 from merganser.framework.common.interruptible import interruptible
 from merganser.framework.optimization.arrays import Array
-from merganser.framework.optimization.kinds import CommonSolverOption, ProgramAttribute, SolutionResult
-from merganser.framework.optimization.programs.binding import Binding
-from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.solvers import scales
-from merganser.framework.optimization.solvers.judgement import box_of, is_solution, keeps_constraints
-from merganser.framework.optimization.solvers.quadratic_form import (
+from merganser.framework.optimization.forms import scales
+from merganser.framework.optimization.forms.quadratic_form import (
     BoxPrices,
     LinearRows,
     OneSidedRows,
     QuadraticCosts,
 )
-from merganser.framework.optimization.solvers.scales import balance, power_of_two
+from merganser.framework.optimization.forms.scales import balance, power_of_two, unit_of_cost
+from merganser.framework.optimization.kinds import CommonSolverOption, ProgramAttribute, SolutionResult
+from merganser.framework.optimization.programs.binding import Binding
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.solvers.judgement import box_of, is_solution, keeps_constraints
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
@@ -158,8 +158,7 @@ class _Units:
         sizes = sizes[sizes > 0.0]
         if sizes.size and not whole.any():
             self.D *= float(power_of_two(np.exp(np.log(sizes).mean())))
-        cost = float(np.abs(self.D * form.c).max(initial=0.0))
-        self.k = float(power_of_two(np.array(1.0 / cost))) if cost else 1.0
+        self.k = unit_of_cost(self.D * form.c)
         A, m = (diags(self.R) @ A @ diags(self.D)).tocsr(), self.e.size
         self.E, self.G, self.e, self.h = A[:m], A[m:], self.R[:m] * self.e, self.R[m:] * self.h
 

@@ -12,7 +12,7 @@ from merganser.framework.optimization.interior_point import NonlinearProblem, Se
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.judgement import KEPT, keeps_constraints
-from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm, Remembered
+from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
@@ -97,29 +97,27 @@ def _attempt(form: NonlinearForm, guess: Array, settings: Settings) -> tuple[Out
     if not form.has_cost or (weight == 1.0).all():
         return outcome, True
     slope = weight * form.cost(found.x)[1]
-    (rows, columns), values = form.entries, form.values_of_entries(form.constraints(found.x)[1])
+    (rows, columns), values = form.entries, form.constraints(found.x)[1]
     of_rows = np.bincount(columns, values * found.g_multipliers[rows], form.num_vars)
     left = slope + weight * (of_rows - of_box)
     return outcome, bool(np.abs(left).max() <= _SHARP * np.abs(slope).max())
 
 
 def _problem(form: NonlinearForm, start: Array) -> NonlinearProblem:
-    """The program as functions with the places of the Jacobian's entries, which are found at the start."""
+    """The program as functions, of values alone where points are tried, and of derivatives where they are accepted."""
     form.constraints(start)  # rows are to be defined there
-    # A point that is accepted is differentiated after it was evaluated, and both come from one call.
-    cost, constraints = Remembered(form.cost), Remembered(form.constraints)
 
-    def gradient(x: Array) -> Array:  # of points that are accepted
+    def gradient(x: Array) -> Array:
         form.show(x)
-        return np.asarray(cost(x)[1])
+        return form.cost(x)[1]
 
-    def jacobian(x: Array) -> Array:  # of points that are accepted
+    def jacobian(x: Array) -> Array:
         if not form.has_cost:
             form.show(x)
-        return form.values_of_entries(constraints(x)[1])
+        return form.constraints(x)[1]
 
-    f = (lambda x: cost(x)[0]) if form.has_cost else None
+    hessian, places = (form.hessian, form.hessian_entries) if form.has_hessian else (None, ((), ()))
     return NonlinearProblem(
-        form.x_lower, form.x_upper, f, gradient, form.g_lower, form.g_upper,
-        lambda x: constraints(x)[0], jacobian, *form.entries,
+        form.x_lower, form.x_upper, form.cost_value if form.has_cost else None, gradient, form.g_lower, form.g_upper,
+        form.constraint_values, jacobian, *form.entries, hessian, *places,
     )  # fmt: skip

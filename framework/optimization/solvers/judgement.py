@@ -17,18 +17,17 @@ import numpy as np
 
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.evaluators.function_evaluators import ExpressionConstraint, ExpressionCost
+from merganser.framework.optimization.forms.quadratic_form import LINEAR, LinearRows, joined, places_of_boxes
 from merganser.framework.optimization.interior_point.form import nearby
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.program_bindings import CONSTRAINTS, COSTS
-from merganser.framework.optimization.solvers.quadratic_form import LinearRows, joined, places_of_boxes
 
 KEPT = 1e-6  # tolerance of (1)
 _LEAST_UNIT = 1e-3
 _OF_VALUES = 0.1  # the tolerance of values is this part of that of units
 _ROUNDING = 1e-13  # of bounds and values of rows
 _MEETS = 1e-9  # by how much bounds may cross and still count as equal
-_LINEAR = ("linear_constraints", "linear_equality_constraints", "bounding_box_constraints")
-_OTHERS = tuple(name for name in CONSTRAINTS if name not in _LINEAR)
+_OTHERS = tuple(name for name in CONSTRAINTS if name not in LINEAR)
 
 
 def box_of(prog: MathematicalProgram) -> tuple[Array, Array]:
@@ -135,7 +134,7 @@ def keeps_constraints(
         if (np.maximum(box[0] - x, x - box[1]) > KEPT).any():
             return False
     unit = None
-    rows = LinearRows.of(prog, *_LINEAR)
+    rows = LinearRows.of(prog, *LINEAR)
     with np.errstate(all="ignore"):
         y = rows.at(x)
         outside = np.maximum(rows.lower - y, y - rows.upper)

@@ -1,25 +1,26 @@
 """Nonlinear programs in standard form: minimize f(x) so that lower <= g(x) <= upper and x is in a box.
 
-This is what solvers of nonlinear programs take; the Jacobian of g is given as a list of dense blocks, one for each
-constraint, with the places of its variables.
+This is what solvers of nonlinear programs take. Costs and constraints that are one function of different variables, as
+those at all times of a motion are, are evaluated in one call; linear constraints and quadratic costs are arrays.
+Derivatives are entries of sparse matrices, in an order that does not change.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.forms.quadratic_form import BoxPrices, LinearRows, QuadraticCosts
 from merganser.framework.optimization.interior_point.form import nearby
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.program_bindings import CONSTRAINTS, COSTS
+from merganser.framework.optimization.solvers.damped_steps import call, set_gaps
 from merganser.framework.optimization.solvers.judgement import box_of, sizes_of, units
-from merganser.framework.optimization.solvers.quadratic_form import BoxPrices
 
 NARROW = 1e-2  # bounds that are nearer than this are as good as an equation, for a search
 _SMALL = 1e-3  # sizes of variables and rows below this, or above its inverse, are brought to 1
@@ -28,13 +29,134 @@ _WIDE = 30.0  # and boxes wider than this
 _NEAR = 1e-6  # violations below this are compared with sizes of rows
 _VANISHING = 1e-9  # sizes of rows too small to compare with
 _INSIDE = 0.05  # the part of their distance by which a search aims to be inside
-_Blocks = list[tuple[int, npt.NDArray[np.intp], Array]]
+_LINEAR, _QUADRATIC = ("linear_constraints", "linear_equality_constraints"), ("linear_costs", "quadratic_costs")
+_OTHER_COSTS = tuple(name for name in COSTS if name not in _QUADRATIC)
+_OTHER_CONSTRAINTS = tuple(name for name in CONSTRAINTS if name not in (*_LINEAR, "bounding_box_constraints"))
+_Index = npt.NDArray[np.intp]
+
+
+class _Function:
+    """N costs or constraints that are one function with m values of p variables.
+
+    Attributes:
+        evaluator: of the function.
+        places: of the variables, shape [N, p].
+        rows: of the values, shape [N, m].
+        entries: rows and columns of the derivatives, one after the other.
+        curved: rows and columns of the second derivatives of a weighted sum, those of the lower triangle.
+    """
+
+    def __init__(self, evaluators: list[Any], places: _Index, rows: _Index) -> None:
+        self._evaluators, self.places, self.rows = evaluators, places, rows
+        self.evaluator = evaluator = evaluators[0]
+        self._is_fast_without_slopes = evaluator._is_fast_without_slopes()
+        self._is_unique = len(set(places[0].tolist())) == places.shape[1]
+        self._last: tuple[bytes, Array, Array]  # point, values and derivatives
+        self.forget()
+        (count, p), m = places.shape, rows.shape[1]
+        pattern = evaluator.gradient_sparsity_pattern()
+        is_full = pattern is None
+        own = np.indices((m, p)).reshape(2, -1) if is_full else np.array(pattern, np.intp).reshape(-1, 2).T
+        self._pattern = None if is_full else own[0] * p + own[1]
+        self.entries = rows[:, own[0]].ravel(), places[:, own[1]].ravel()
+        first, second = np.tril_indices(p)
+        self._lower = first * p + second
+        i, j = places[:, first].ravel(), places[:, second].ravel()
+        self.curved = np.maximum(i, j), np.minimum(i, j)
+        self._doubled = np.where((i == j) & np.tile(first != second, count), 2.0, 1.0)  # of a variable given twice
+
+    def add_columns(self, target: Array, block: Array) -> None:
+        """Adds derivatives by the variables of the first to rows of the whole Jacobian, which are 0."""
+        if self._is_unique:
+            target[:, self.places[0]] = block
+        else:
+            np.add.at(target, (slice(None), self.places[0]), block)
+
+    def values(self, x: Array, is_known: bool) -> Array:
+        """Of all, shape [N, m]; NaN where expressions are not defined, which is an error unless they are known."""
+        if self._is_fast_without_slopes:
+            return np.array([self.evaluator._values(x[places]) for places in self.places])
+        return self.slopes(x, is_known)[0]
+
+    def slopes(self, x: Array, is_known: bool) -> tuple[Array, Array]:
+        """The same values, and the derivatives in the order of `entries`; those at the last point are remembered."""
+        at = x[self.places]
+        key, last = at.tobytes(), self._last
+        if key == last[0]:
+            return last[1:]
+        if len(at) == 1:
+            y, J = self.evaluator._value_or_nan(at[0], is_known)
+        else:
+            y, J = self.evaluator._stacked(at)
+            y = y if is_known else self._checked(y, x)
+        if self._pattern is not None:
+            J = J.reshape(len(at), -1)[:, self._pattern]
+        self._last = key, y, J.ravel()
+        return y, J.ravel()
+
+    def forget(self) -> None:
+        """Forgets the last point, as what evaluators depend on may have changed."""
+        self._last = b"", np.zeros(0), np.zeros(0)
+
+    def _checked(self, y: Array, x: Array) -> Array:
+        for row in np.flatnonzero(~np.isfinite(y).all(axis=1)):
+            self._evaluators[row]._value_or_nan(x[self.places[row]], False)  # which raises what it raises
+        return y
+
+    def curvature(self, x: Array, weights: Array) -> Array:
+        """The second derivatives of the sum of all values times weights, shape [num_rows], as `curved` has them."""
+        H = self.evaluator._curvature(x[self.places], weights[self.rows])
+        return H.reshape(len(self.places), -1)[:, self._lower].ravel() * self._doubled
+
+
+def _functions(prog: MathematicalProgram, names: tuple[str, ...]) -> tuple[list[Any], list[_Function]]:
+    """Bindings of some lists in the order of their rows, and their functions, which are kept with the program."""
+    placed = prog._placed(*names)
+    keys = [_key(evaluator, places, number) for number, (_, evaluator, places) in enumerate(placed)]
+    known = prog._derived.get((_functions, names))
+    if known is None or known[0] != keys:
+        known = prog._derived[_functions, names] = keys, *_grouped(placed, keys)
+    for function in known[2]:
+        function.forget()
+    return list(known[1]), known[2]
+
+
+def _key(evaluator: Any, places: _Index, number: int) -> Any:
+    """Equal for evaluators that are one function, or are evaluated together; else a number of its own."""
+    sparsity = None if evaluator._sparsity is None else tuple(evaluator._sparsity)
+    together = evaluator._merge_key()
+    if together is not None and sparsity is None:
+        return together, places.tobytes()
+    alike = evaluator._stack_key()
+    return (number, sparsity) if alike is None else (alike, places.size, sparsity)
+
+
+def _grouped(placed: list[Any], keys: list[Any]) -> tuple[list[Any], list[_Function]]:
+    groups: dict[Any, list[Any]] = {}
+    for key, each in zip(keys, placed):
+        groups.setdefault(key, []).append(each)
+    ordered, functions, row = [], [], 0
+    for group in groups.values():
+        evaluators, places = [evaluator for _, evaluator, _ in group], np.array([each for _, _, each in group], np.intp)
+        if len(group) > 1 and evaluators[0]._merge_key() is not None:
+            evaluators, places = [evaluators[0]._merged(evaluators)], places[:1]
+        m = evaluators[0].num_outputs()
+        rows = row + np.arange(len(evaluators) * m).reshape(len(evaluators), m)
+        functions.append(_Function(evaluators, places, rows))
+        ordered += group
+        row += rows.size
+    return ordered, functions
 
 
 class NonlinearForm:
     """A program as functions of x, the scaled variables: variable i is scale[i] x[i].
 
     f is cost_scale times the cost, and g_i row_scale[i] times a row: 1, but after `rescale`.
+
+    Attributes:
+        entries: rows and columns of the derivatives of g.
+        has_hessian: whether second derivatives are known.
+        hessian_entries: their rows and columns, of the lower triangle; several with the same places add up.
     """
 
     def __init__(self, prog: MathematicalProgram) -> None:
@@ -47,17 +169,30 @@ class NonlinearForm:
         self.x_lower, self.x_upper = self.box[0] / self.scale, self.box[1] / self.scale
         self.cost_scale = 1.0
         self._cost_is_known = self._rows_are_known = False  # to be defined at the guess, where they are evaluated first
-        self._costs = [(evaluator, places) for _, evaluator, places in prog._placed(*COSTS)]
-        self.has_cost = bool(self._costs)
-        rows = prog._placed(*(name for name in CONSTRAINTS if name != "bounding_box_constraints"))
-        self.bindings = [binding for binding, _, _ in rows]
-        self._constraints = [(evaluator, places) for _, evaluator, places in rows]
-        self._stacks = self._stacked_constraints()
+        self._costs = _functions(prog, _OTHER_COSTS)[1]
+        self._quadratic = QuadraticCosts.of(prog)
+        self.has_cost = any(prog._bindings[name] for name in COSTS)
+        placed, self._constraints = _functions(prog, _OTHER_CONSTRAINTS)
+        self._linear = LinearRows.of(prog, *_LINEAR)
+        placed += prog._placed(*_LINEAR)
+        self.bindings = [binding for binding, _, _ in placed]
         self._callbacks = [(callback, places) for _, callback, places in prog._placed("visualization_callbacks")]
-        nothing = np.zeros(0)
-        self.g_lower = np.concatenate([nothing, *(constraint._lower for constraint, _ in self._constraints)])
-        self.g_upper = np.concatenate([nothing, *(constraint._upper for constraint, _ in self._constraints)])
-        self.row_scale, self._has_row_scales = np.ones(self.g_lower.size), False
+        self.g_lower = np.concatenate([np.zeros(0), *(constraint._lower for _, constraint, _ in placed)])
+        self.g_upper = np.concatenate([np.zeros(0), *(constraint._upper for _, constraint, _ in placed)])
+        self.row_scale = np.ones(self.g_lower.size)
+        self._num_curved = self.g_lower.size - self._linear.shape[0]  # rows that are not linear, which come first
+        rows, columns = zip(
+            *(function.entries for function in self._constraints),
+            (self._num_curved + self._linear.rows, self._linear.columns),
+        )
+        self.entries = np.concatenate(rows), np.concatenate(columns)
+        self._place = self.entries[0] * self.num_vars + self.entries[1]  # in the whole Jacobian
+        self._set_scale_of_entries()
+
+    # ------------------------------------------------------------------ sizes
+
+    def _set_scale_of_entries(self) -> None:
+        self._entry_scale = self.row_scale[self.entries[0]] * self.scale[self.entries[1]]
 
     def rescale(self, x: Array) -> bool:
         """Brings the sizes of variables, cost and rows to about 1, where they are far from it; whether any was.
@@ -69,44 +204,24 @@ class NonlinearForm:
         for point, most in ((x, np.inf), (nearby(x, self.unit, *self.box), 1.0)):
             try:
                 _, gradient = self.cost(point / self.scale)
-                J = self.jacobian(self.constraints(point / self.scale)[1])
+                J = self.constraints(point / self.scale)[1]
             except (ArithmeticError, RuntimeError, ValueError):  # not defined there
                 continue
             of_cost = max(of_cost, min(most, float(np.abs(gradient * scale / self.scale).max(initial=0.0))))
-            of_rows = np.maximum(of_rows, np.abs(J * scale / self.scale).max(axis=1, initial=0.0).clip(None, most))
+            with np.errstate(invalid="ignore"):
+                sizes = np.minimum(np.abs(J * (scale / self.scale)[self.entries[1]]), most)
+                np.maximum.at(of_rows, self.entries[0], sizes)
         rows = np.where((of_rows < _SMALL) | (of_rows > 1.0 / _SMALL), of_rows, 1.0)
         rows = np.where((rows > 0.0) & np.isfinite(rows), rows, 1.0)
         cost = of_cost if 0.0 < of_cost < _SMALL_COST or 1.0 / _SMALL < of_cost < np.inf else 1.0
         if cost == 1.0 and (rows == 1.0).all() and (scale == self.scale).all():
             return False
         self.scale, self.cost_scale, self.row_scale = scale, self.cost_scale / cost, self.row_scale / rows
-        self._has_row_scales = bool((self.row_scale != 1.0).any())
+        self._set_scale_of_entries()
         self.x_lower, self.x_upper = self.box[0] / scale, self.box[1] / scale
         self.g_lower, self.g_upper = self.g_lower / rows, self.g_upper / rows
-        self.__dict__.pop("_is_narrow", None), self.__dict__.pop("_aims", None)
+        self.__dict__.pop("_aims", None), self.__dict__.pop("guards", None)
         return True
-
-    def _stacked_constraints(self) -> list[tuple[Any, npt.NDArray[np.intp], list[int]]]:
-        """Of constraints that are one function: an evaluator, the places of the variables of each, their numbers."""
-        by_key: dict[Any, list[int]] = {}
-        for number, (evaluator, _) in enumerate(self._constraints):
-            if evaluator._stack_key() is not None:
-                by_key.setdefault(evaluator._stack_key(), []).append(number)
-        return [
-            (self._constraints[numbers[0]][0], np.array([self._constraints[number][1] for number in numbers]), numbers)
-            for numbers in by_key.values()
-        ]
-
-    def cost(self, x: Array) -> tuple[float, Array]:
-        """f and its gradient, shape [num_vars]."""
-        values = x * self.scale
-        total, gradient = 0.0, np.zeros(self.num_vars)
-        for evaluator, places in self._costs:
-            value, jacobian = evaluator._value_or_nan(values[places], self._cost_is_known)
-            total += float(value[0])
-            np.add.at(gradient, places, jacobian[0])
-        self._cost_is_known = True
-        return total * self.cost_scale, gradient * (self.cost_scale * self.scale)
 
     def weight(self) -> Array:
         """By how much x may change: the widths of wide boxes, otherwise 1."""
@@ -124,59 +239,76 @@ class NonlinearForm:
             return 1.0
         return min(slope, 1.0) if np.isfinite(slope) else 1.0
 
-    def constraints(self, x: Array) -> tuple[Array, _Blocks]:
-        """g, shape [m], and the blocks (first row, places of the columns, derivatives) of its Jacobian."""
-        values = x * self.scale
-        parts, blocks, row = [np.zeros(0)], [], 0
-        known: dict[int, tuple[Array, Array]] = {}
-        for evaluator, places_of_all, numbers in self._stacks:
-            known.update(zip(numbers, zip(*evaluator._stacked(values[places_of_all]))))
-        for number, (evaluator, places) in enumerate(self._constraints):
-            value, jacobian = known.get(number) or evaluator._value_or_nan(values[places], self._rows_are_known)
-            jacobian = jacobian * self.scale[places]
-            if self._has_row_scales:
-                scale = self.row_scale[row : row + value.size]
-                value, jacobian = scale * value, scale[:, np.newaxis] * jacobian
-            parts.append(value)
-            blocks.append((row, places, jacobian))
-            row += value.size
-        self._rows_are_known = True
-        return np.concatenate(parts), blocks
+    # ------------------------------------------------------------------ values and derivatives
 
-    def jacobian(self, blocks: _Blocks) -> Array:
+    def cost_value(self, x: Array) -> float:
+        """f."""
+        values = x * self.scale
+        total = self._quadratic.at(values)[0]
+        for function in self._costs:
+            total += float(function.values(values, self._cost_is_known).sum())
+        self._cost_is_known = True
+        return total * self.cost_scale
+
+    def cost(self, x: Array) -> tuple[float, Array]:
+        """f and its gradient, shape [num_vars]."""
+        values = x * self.scale
+        total, gradient = self._quadratic.at(values)
+        for function in self._costs:
+            y, slopes = function.slopes(values, self._cost_is_known)
+            total += float(y.sum())
+            gradient = gradient + np.bincount(function.entries[1], slopes, self.num_vars)
+        self._cost_is_known = True
+        return total * self.cost_scale, gradient * (self.cost_scale * self.scale)
+
+    def constraint_values(self, x: Array) -> Array:
+        """g, shape [m]."""
+        values = x * self.scale
+        parts = [function.values(values, self._rows_are_known).ravel() for function in self._constraints]
+        self._rows_are_known = True
+        return self.row_scale * np.concatenate([*parts, self._linear.at(values)])
+
+    def constraints(self, x: Array) -> tuple[Array, Array]:
+        """g, shape [m], and its derivatives, see `entries`."""
+        values, parts, slopes = x * self.scale, [], []
+        for function in self._constraints:
+            y, J = function.slopes(values, self._rows_are_known)
+            parts.append(y.ravel())
+            slopes.append(J)
+        self._rows_are_known = True
+        g = np.concatenate([*parts, self._linear.at(values)])
+        return self.row_scale * g, self._entry_scale * np.concatenate([*slopes, self._linear.values])
+
+    def dense(self, entries: Array) -> Array:
         """The Jacobian of g as an array, shape [m, num_vars]."""
-        result = np.zeros((self.g_lower.size, self.num_vars))
-        for row, places, block in blocks:
-            np.add.at(result, (row + np.arange(block.shape[0])[:, np.newaxis], places), block)
-        return result
+        shape = self.g_lower.size, self.num_vars
+        return np.bincount(self._place, entries, shape[0] * shape[1]).astype(float, copy=False).reshape(shape)
 
     @functools.cached_property
-    def entries(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Rows and columns of the entries of the Jacobian of g; those that an evaluator says are 0 are left out."""
-        rows, columns, row = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)], 0
-        for (evaluator, places), pattern in zip(self._constraints, self._patterns):
-            rows.append(row + pattern[0])
-            columns.append(places[pattern[1]])
-            row += evaluator.num_constraints()
+    def has_hessian(self) -> bool:
+        """Whether all costs and constraints have second derivatives."""
+        return all(function.evaluator._has_curvature() for function in (*self._costs, *self._constraints))
+
+    @functools.cached_property
+    def hessian_entries(self) -> tuple[_Index, _Index]:
+        """Rows and columns of the second derivatives, see `hessian`."""
+        curved = [self._quadratic.lower_triangle[:2]]
+        curved += [function.curved for function in (*self._costs, *self._constraints)]
+        rows, columns = zip(*curved)
         return np.concatenate(rows), np.concatenate(columns)
 
-    @functools.cached_property
-    def _patterns(self) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-        """Rows and columns of these entries in the block of each constraint."""
-        patterns = []
-        for evaluator, places in self._constraints:
-            given = evaluator.gradient_sparsity_pattern()
-            if given is None:
-                given = np.argwhere(np.ones((evaluator.num_constraints(), places.size), bool))
-            rows, columns = np.array(given, dtype=np.intp).reshape(-1, 2).T
-            patterns.append((rows, columns))
-        return patterns
+    def hessian(self, x: Array, of_cost: float, of_rows: Array) -> Array:
+        """The second derivatives of of_cost f + of_rows . g, see `hessian_entries`."""
+        values = x * self.scale
+        of_cost, of_rows = of_cost * self.cost_scale, of_rows * self.row_scale
+        parts = [of_cost * self._quadratic.lower_triangle[2]]
+        of_costs = np.full(sum(function.rows.size for function in self._costs), of_cost)
+        parts += [function.curvature(values, of_costs) for function in self._costs]
+        parts += [function.curvature(values, of_rows) for function in self._constraints]
+        i, j = self.hessian_entries
+        return np.concatenate(parts) * (self.scale[i] * self.scale[j])
 
-    def values_of_entries(self, blocks: _Blocks) -> Array:
-        """The entries of the Jacobian of g, see `entries`."""
-        return np.concatenate(
-            [np.zeros(0), *(block[pattern] for (_, _, block), pattern in zip(blocks, self._patterns))]
-        )
+    # ------------------------------------------------------------------ least squares
 
     def gaps(self, x: Array) -> tuple[float, Array, Array]:
         """The worst violation of g, gaps r, which are 0 where g is where it should, and dr/dx, for least squares.
@@ -186,58 +318,67 @@ class NonlinearForm:
         That is a little inside of the bounds, or in the middle of narrow ones, so that a search arrives; or what the
         evaluator says, see Constraint._gaps. Shapes [k] and [k, num_vars]; NaN where a value is.
         """
-        values, size = x * self.scale, self.g_lower.size
-        g, J, is_plain = np.empty(size), np.zeros((size, self.num_vars)), np.ones(size, dtype=bool)
-        gaps, slopes, row = [], [], 0
-        for (evaluator, _), columns in zip(self._constraints, self._columns):
-            own = evaluator._gaps(values[columns])
-            value, *gap, block = own or evaluator._value_or_nan(values[columns], self._rows_are_known)
-            rows = slice(row, row + value.size)
-            if self._has_row_scales:
-                value = self.row_scale[rows] * value
-                block = block if own else self.row_scale[rows, np.newaxis] * block
-            g[rows] = value
-            target = J[rows]
-            if own is not None:
-                is_plain[rows] = False
-                gaps += gap
-                target = np.zeros((block.shape[0], self.num_vars))
-                slopes.append(target)
-            if isinstance(columns, slice):
-                target[:, columns] = block
-            else:
-                np.add.at(target, (np.arange(target.shape[0])[:, np.newaxis], columns), block)
-            row += value.size
-        self._rows_are_known = True
-        aim = np.minimum(np.maximum(g, self._aims[0]), self._aims[1])
-        is_plain &= (aim != g) | self._is_narrow
-        r = np.concatenate([(g - aim)[is_plain], *gaps])
-        outside = np.maximum(self.g_lower - g, g - self.g_upper)
-        violation = float(outside.max(initial=0.0))
-        if 0.0 < violation < _NEAR:
-            sizes = (np.abs(J) * sizes_of(values, np.maximum(self.unit, _SMALL))).max(axis=1)
-            violation = float((outside / np.where(sizes > _VANISHING, sizes, 1.0)).max())
-        return violation, r, np.concatenate([J[is_plain], *slopes]) * self.scale
+        g, entries = self.constraints(x)
+        size = self.guards[0].size
+        r, J = np.zeros(size), np.zeros((size, self.num_vars))
+        sizes = sizes_of(x * self.scale, self._least_sizes) / self.scale
+        violation = call(set_gaps, g, entries, self._place, *self._aims, sizes, _NEAR, _VANISHING, r, J)
+        self._add_gaps(x, r, J)
+        return violation, r, J
+
+    def guarded(self, x: Array) -> tuple[Array, Array]:
+        """g and its Jacobian, and below them gaps that stand for rows whose derivatives vanish, see `guards`."""
+        g, entries = self.constraints(x)
+        if not self._with_gaps:
+            return g, self.dense(entries)
+        size = self.guards[0].size
+        all_rows, J = np.empty(size), np.zeros((size, self.num_vars))
+        all_rows[: g.size] = g
+        J[: g.size] = self.dense(entries)
+        self._add_gaps(x, all_rows, J)
+        return all_rows, J
+
+    def _add_gaps(self, x: Array, rows_out: Array, J_out: Array) -> None:
+        """Writes the gaps that evaluators know behind the rows, and their derivatives."""
+        start = self.g_lower.size
+        for function in self._with_gaps:
+            gap, block = function.evaluator._gaps((x * self.scale)[function.places[0]])
+            rows_out[start : start + gap.size] = gap
+            function.add_columns(J_out[start : start + gap.size], block * self.scale[function.places[0]])
+            start += gap.size
 
     @functools.cached_property
-    def _columns(self) -> list[Any]:
-        """The places of the variables of each constraint; a slice, which is faster, where they follow each other."""
-        return [
-            slice(places[0], places[-1] + 1) if _follow_each_other(places) else places
-            for _, places in self._constraints
-        ]
+    def guards(self) -> tuple[Array, Array]:
+        """Bounds of `guarded`. Those of a length squared do not let a step that goes by its vector go all the way."""
+        upper, bounds = self.g_upper.copy(), [np.zeros(0)]
+        for function in self._with_gaps:
+            of_gaps = function.evaluator._gap_bounds()
+            upper[function.rows[0, function.evaluator._gapped_rows()]] = np.inf
+            bounds.append(of_gaps)
+        most = np.concatenate(bounds)
+        return np.concatenate((self.g_lower, -most)), np.concatenate((upper, most))
 
     @functools.cached_property
-    def _is_narrow(self) -> npt.NDArray[np.bool_]:
-        return self.g_upper - self.g_lower <= NARROW
+    def _least_sizes(self) -> Array:
+        return np.maximum(self.unit, _SMALL)
+
+    @functools.cached_property
+    def _with_gaps(self) -> list[_Function]:
+        return [function for function in self._constraints if function.evaluator._gapped_rows()]
 
     @functools.cached_property
     def _aims(self) -> tuple[Array, Array]:
-        """Between what least squares want g to be."""
+        """Bounds and kinds of rows as set_gaps() takes them."""
         width = self.g_upper - self.g_lower
-        margin = np.where(self._is_narrow, 0.5, _INSIDE) * width
+        is_narrow = width <= NARROW
+        margin = np.where(is_narrow, 0.5, _INSIDE) * width
         margin[np.isinf(width)] = 0.0
-        return self.g_lower + margin, self.g_upper - margin
+        kinds = np.where(is_narrow, 2, 1)
+        for function in self._with_gaps:
+            kinds[function.rows[0, function.evaluator._gapped_rows()]] = 0
+        return np.array([self.g_lower, self.g_upper, self.g_lower + margin, self.g_upper - margin]), kinds
+
+    # ------------------------------------------------------------------
 
     def show(self, x: Array) -> None:
         """Calls the visualization callbacks."""
@@ -254,22 +395,3 @@ class NonlinearForm:
             result[binding] = of_rows[row : row + size]
             row += size
         return result
-
-
-def _follow_each_other(places: npt.NDArray[np.intp]) -> bool:
-    return bool(places.size) and places.tolist() == list(range(places[0], places[0] + places.size))
-
-
-class Remembered:
-    """A function of x that is evaluated once for each x."""
-
-    def __init__(self, function: Callable[[Array], Any]) -> None:
-        self._function = function
-        self._x: Array | None = None
-        self._value: Any = None
-
-    def __call__(self, x: Array) -> Any:
-        if self._x is None or not np.array_equal(x, self._x):
-            self._value = self._function(x)
-            self._x = x.copy()
-        return self._value

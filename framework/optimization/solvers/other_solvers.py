@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point import Settings
-from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult, SolverId
+from merganser.framework.optimization.kinds import ProgramAttribute, SolverId
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.clarabel_solver import (
     CONVEX,
     ClarabelSolver,
     convexity_objection,
-    with_inexact_equations,
 )
 from merganser.framework.optimization.solvers.highs_solver import HighsSolver
 from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
@@ -26,15 +25,12 @@ from merganser.framework.optimization.solvers.solver_details import (
     CsdpSolverDetails,
     IpoptSolverDetails,
     NloptSolverDetails,
-    OsqpSolverDetails,
     Run,
-    ScsSolverDetails,
     SnoptSolverDetails,
 )
 from merganser.framework.optimization.solvers.solver_options import SolverOptions, option_name
 
 _A = ProgramAttribute
-_OF_SCS = 1e-5  # its tolerance of equations
 _LINEAR = frozenset({_A.kLinearCost, _A.kLinearConstraint, _A.kLinearEqualityConstraint})
 
 
@@ -71,10 +67,11 @@ class StandIn(SolverInterface):
         return self._translated(prog, outcome, time.perf_counter() - start)
 
     def _translated(self, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> Outcome:
-        """The outcome with details as those of the solver that was asked for."""
+        """The outcome with details as those of the solver that was asked for, where they are known."""
         outcome.solver = outcome.solver or self.BY.NAME
         details = self.DETAILS._of(Run(prog, outcome, seconds))
-        details.by, outcome.details = outcome.details, details
+        if details.is_known():
+            details.by, outcome.details = outcome.details, details
         return outcome
 
 
@@ -82,32 +79,6 @@ class ClpSolver(StandIn):
     """Linear programs, by HiGHS."""
 
     NAME, TAKES, BY, DETAILS = "Clp", _LINEAR, HighsSolver, ClpSolverDetails
-
-
-class OsqpSolver(StandIn):
-    """Quadratic programs, by Clarabel."""
-
-    NAME, TAKES, BY = "OSQP", _LINEAR | {_A.kQuadraticCost}, ClarabelSolver
-    DETAILS = OsqpSolverDetails
-    OPTIONS = {"max_iter": "max_iter", "time_limit": "time_limit", "eps_abs": "tol_gap_abs", "eps_rel": "tol_gap_rel"}
-
-
-class ScsSolver(StandIn):
-    """Conic programs, by Clarabel; equations that cannot hold exactly may be wrong by 1e-5, as SCS lets them."""
-
-    NAME, TAKES, BY = "SCS", CONVEX - {_A.kQuadraticConstraint}, ClarabelSolver
-    DETAILS = ScsSolverDetails
-    OPTIONS = {
-        "max_iters": "max_iter",
-        "time_limit_secs": "time_limit",
-        "eps_abs": "tol_gap_abs",
-        "eps_rel": "tol_gap_rel",
-    }
-
-    def _translated(self, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> Outcome:
-        if outcome.result is SolutionResult.kInfeasibleConstraints:
-            outcome = with_inexact_equations(prog, _OF_SCS) or outcome
-        return super()._translated(prog, outcome, seconds)
 
 
 class CsdpSolver(StandIn):

@@ -17,6 +17,7 @@ again, and the search ends, when the bounds meet. Lengths in Lorentz cones get t
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,8 @@ import numpy as np
 
 from merganser.framework.common.interruptible import interruptible
 from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.forms.conic_form import ConicForm
+from merganser.framework.optimization.forms.scales import unit_of_cost
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.clarabel_solver import (
@@ -34,10 +37,8 @@ from merganser.framework.optimization.solvers.clarabel_solver import (
     convexity_objection,
     solved,
 )
-from merganser.framework.optimization.solvers.conic_form import ConicForm
 from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver
 from merganser.framework.optimization.solvers.judgement import box_of, is_solution
-from merganser.framework.optimization.solvers.scales import power_of_two
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
@@ -115,10 +116,9 @@ class _Search:
     """The linear program, what has been found, and its bounds."""
 
     def __init__(self, prog: MathematicalProgram, time_limit: float | None) -> None:
-        self._prog, self._form = prog, ConicForm(prog)
+        self._prog, self._form = prog, copy.copy(ConicForm.of(prog))
         form = self._form
-        size = max(float(np.abs(form.q).max(initial=0.0)), float(np.abs(form.P.data).max(initial=0.0)))
-        self._cost_scale = float(power_of_two(np.array(1.0 / size))) if size else 1.0
+        self._cost_scale = unit_of_cost(np.concatenate((form.q, form.P.data)))
         form.q, form.P = self._cost_scale * form.q, self._cost_scale * form.P
         self._time_limit = time_limit
         self._num_vars, n = prog.num_vars(), form.num_columns

@@ -1,4 +1,4 @@
-"""Small dense nonlinear programs by sequential quadratic programming (Kraft 1988), which scipy brings."""
+"""Small dense nonlinear programs: where searches begin, and how their ends are judged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from merganser.framework.optimization.programs.program import MathematicalProgra
 from merganser.framework.optimization.solvers.feasible_points import MOST_STEPS, feasible_point
 from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
 from merganser.framework.optimization.solvers.judgement import KEPT, cost_at, keeps_constraints
-from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm, Remembered
+from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
+from merganser.framework.optimization.solvers.sequential_quadratic import LIMIT, MESSAGES, SINGULAR, local_optimum
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
@@ -24,7 +25,6 @@ _ROUNDING = 1e-9  # sizes of rows below it are rounding
 _SHARP = 1e-4  # what is left of the gradient where no search with better scales is needed
 _FARTHEST = 10.0  # of the size of a guess, how far from it other starts are
 _LAST_RESORT = 100  # iterations, from where least squares have found no point
-_SINGULAR, _LIMIT = 6, 9  # statuses of scipy
 _STATIONARY = 1e-4  # what may be left of the gradient where a search ended otherwise
 _MOST_ITERATIONS = 500  # of the interior-point method, unless an option sets it
 _OPTIMAL = 1e-3  # what of the gradient may be left at an optimum; more of it is at kinks, too
@@ -45,8 +45,8 @@ class SlsqpSolverDetails:
     residual: float = 0.0
 
     def is_singular(self) -> bool:
-        """Whether there was no step to take, as derivatives of equations depend on each other."""
-        return self.status == _SINGULAR
+        """Whether there was no step to take, as linearized constraints contradict each other, but for rounding."""
+        return self.status == SINGULAR
 
 
 class SlsqpSolver(SolverInterface):
@@ -93,7 +93,7 @@ class SlsqpSolver(SolverInterface):
 class LocalSearch(SlsqpSolver):
     """SlsqpSolver; InteriorPointSolver where that has no step to take, or a cost but no optimum to end at.
 
-    Of the problems of Hock and Schittkowski, 55 is found by the second alone.
+    Of the problems of Hock and Schittkowski, 13 is found by the second alone.
     """
 
     def SolverName(self) -> str:
@@ -102,11 +102,12 @@ class LocalSearch(SlsqpSolver):
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         first = super()._solve(prog, guess, options)
-        is_found = first.result is SolutionResult.kSolutionFound
-        if first.result is SolutionResult.kUnbounded or (is_found and first.details.residual <= _OPTIMAL):
+        is_found, is_singular = first.result is SolutionResult.kSolutionFound, first.details.is_singular()
+        is_optimal = is_found and first.details.residual <= _OPTIMAL and not is_singular
+        if first.result is SolutionResult.kUnbounded or is_optimal:
             return first
         is_cut_short = first.result is SolutionResult.kIterationLimit or not prog.GetAllCosts()
-        if is_cut_short and not first.details.is_singular():
+        if is_cut_short and not is_singular:
             return first
         name = InteriorPointSolver.NAME
         limited = SolverOptions(options=options.options)
@@ -168,16 +169,8 @@ def _starts(form: NonlinearForm, guess: Array, count: int) -> Iterator[Array]:
         yield np.clip(guess + width * rng.uniform(-1.0, 1.0, guess.size), lower, upper)
 
 
-class _FallsForever(Exception):
-    """Raised where the cost is so low that it counts as unbounded."""
-
-    def __init__(self, x: Array) -> None:
-        super().__init__()
-        self.x = x
-
-
 class _Found(NamedTuple):
-    """How a search ended; status and message are scipy's."""
+    """How a search ended; status and message are those of sequential_quadratic.py."""
 
     x: Array
     result: SolutionResult
@@ -205,43 +198,13 @@ def _without_cost(form: NonlinearForm, x: Array, steps: int) -> _Found:
 
 
 def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> _Found:
-    from scipy.optimize import minimize
-
-    def rows(x: Array) -> tuple[Array, Array]:
-        g, blocks = form.constraints(x)
-        return g, form.jacobian(blocks)
-
-    def cost(x: Array) -> tuple[float, Array]:
-        value, gradient = form.cost(x)
-        if value < -_UNBOUNDED * max(1.0, form.cost_scale) and _holds(form, x):
-            raise _FallsForever(x.copy())
-        return value, gradient
-
-    remembered = Remembered(rows)
-    low, high = form.g_lower, form.g_upper
-    equal = np.flatnonzero(low == high)
-    lower = np.flatnonzero(np.isfinite(low) & (low != high))
-    upper = np.flatnonzero(np.isfinite(high) & (low != high))
-    constraints = []
-    for kind, chosen, sign, bound in (("eq", equal, 1.0, low), ("ineq", lower, 1.0, low), ("ineq", upper, -1.0, high)):
-        if chosen.size:
-            constraints.append(
-                {
-                    "type": kind,
-                    "fun": lambda x, i=chosen, s=sign, b=bound: s * (remembered(x)[0][i] - b[i]),
-                    "jac": lambda x, i=chosen, s=sign: s * remembered(x)[1][i],
-                }
-            )
-    if (form.x_lower == form.x_upper).all():  # scipy would return no status
-        return _judged(form, start, cost(start)[0], 0, "All variables are fixed.", 0)
-    try:
-        found = minimize(
-            cost, start, jac=True, method="SLSQP", bounds=np.column_stack((form.x_lower, form.x_upper)),
-            constraints=constraints, callback=form.show, options=options,
-        )  # fmt: skip
-    except _FallsForever as end:
-        return _Found(end.x, SolutionResult.kUnbounded, 0.0, -1, "The cost falls without end.", 0)
-    return _judged(form, found.x, float(found.fun), int(found.status), str(found.message), int(found.nit))
+    if (form.x_lower == form.x_upper).all():
+        return _judged(form, start, form.cost_value(start), 0, "All variables are fixed.", 0)
+    x, status, iterations = local_optimum(form, start, options["maxiter"], options["ftol"])
+    cost = form.cost_value(x)
+    if cost < -_UNBOUNDED * max(1.0, form.cost_scale) and _holds(form, x):
+        return _Found(x, SolutionResult.kUnbounded, 0.0, -1, "The cost falls without end.", iterations)
+    return _judged(form, x, cost, status, MESSAGES[status], iterations)
 
 
 def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: str, iterations: int) -> _Found:
@@ -253,14 +216,14 @@ def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: st
         g = form.constraints(x)[0]
         outside = np.maximum(form.g_lower - g, g - form.g_upper)
         violation = float(outside.max(initial=0.0)) if np.isfinite(g).all() else np.inf
-        result = kinds.kIterationLimit if status == _LIMIT else kinds.kInfeasibleConstraints
+        result = kinds.kIterationLimit if status == LIMIT else kinds.kInfeasibleConstraints
         result = result if violation < np.inf else kinds.kSolverSpecificError
         return _Found(x, result, violation, status, message, iterations)
     prices = _prices(form, x) if form.has_cost else None
     if status == 0 or prices is None or prices[2] <= _STATIONARY:
         result = kinds.kSolutionFound
     else:
-        result = kinds.kIterationLimit if status == _LIMIT else kinds.kSolverSpecificError
+        result = kinds.kIterationLimit if status == LIMIT else kinds.kSolverSpecificError
     return _Found(x, result, 0.0, status, message, iterations, prices)
 
 
@@ -271,11 +234,11 @@ def _prices(form: NonlinearForm, x: Array) -> tuple[Array, Array, float]:
     that of slopes nearby.
     """
     _, gradient = form.cost(x)
-    g, blocks = form.constraints(x)
+    g, entries = form.constraints(x)
     if not np.isfinite(gradient).all():
         return np.zeros(g.size), np.zeros(x.size), np.inf
     weight = form.weight()
-    slope, J = weight * gradient, form.jacobian(blocks) * weight
+    slope, J = weight * gradient, form.dense(entries) * weight
     margin = KEPT * np.maximum(np.abs(J).max(axis=1, initial=0.0), _ROUNDING)
     near = KEPT * weight
     at_low = np.concatenate((g <= form.g_lower + margin, x <= form.x_lower + near))

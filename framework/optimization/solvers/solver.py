@@ -11,6 +11,7 @@ import numpy as np
 
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult, SolverId
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.result import MathematicalProgramResult
 from merganser.framework.optimization.solvers.judgement import (
@@ -44,6 +45,13 @@ class Outcome:
     solver: str = ""  # the name of the solver that really ran, where it is another
     is_judged: bool = False  # whether the solver itself has looked whether x keeps the constraints
     cost: float | None = None  # at x, if it is known
+
+    def prices(self) -> dict[Binding, Array]:
+        """The prices by binding."""
+        if callable(self.duals):
+            self.duals = self.duals()
+        prices: dict[Binding, Array] = self.duals
+        return prices
 
 
 class SolverInterface:

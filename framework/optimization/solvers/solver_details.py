@@ -1,6 +1,6 @@
-"""Solver details under pydrake's names, as far as the solver that ran in place of pydrake's knows them.
+"""Solver details under pydrake's names, of solvers that run in place of pydrake's.
 
-`by` has the details of that solver; numbers that only the other one would know are NaN.
+`by` has the details of the solver that ran. Where that has no prices, as without a solution, these alone are given.
 """
 
 from __future__ import annotations
@@ -60,22 +60,26 @@ class Run:
         values, prices = [_NOTHING], [_NOTHING]
         for binding in bindings:
             values.append(binding.evaluator()._values(outcome.x[prog._places_of(binding._variables)]))
-            prices.append(outcome.duals.get(binding, np.full(values[-1].size, _NAN)))
+            prices.append(outcome.prices().get(binding, np.full(values[-1].size, _NAN)))
         return np.concatenate(values), np.concatenate(prices)
 
     def boxes(self) -> Array:
         """Prices of bounds of the variables, shape [num_vars]; NaN if there is no solution."""
         prog, outcome, result = self.prog, self.outcome, np.zeros(self.prog.num_vars())
-        if not outcome.duals:
+        if not outcome.prices():
             return result if outcome.result is SolutionResult.kSolutionFound else np.full_like(result, _NAN)
         for binding in prog.bounding_box_constraints():
-            np.add.at(result, prog._places_of(binding._variables), outcome.duals.get(binding, 0.0))
+            np.add.at(result, prog._places_of(binding._variables), outcome.prices().get(binding, 0.0))
         return result
 
 
 @dataclass(eq=False)
 class _Details:
     by: Any = field(default=None, kw_only=True)
+
+    def is_known(self) -> bool:
+        """Whether there are all arrays."""
+        return not any(isinstance(each, np.ndarray) and np.isnan(each).any() for each in vars(self).values())
 
 
 @dataclass(eq=False)

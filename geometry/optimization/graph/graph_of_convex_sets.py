@@ -296,11 +296,11 @@ class GraphOfConvexSets:
         paths = self.SamplePaths(source, target, relaxed, options)
         restrictions = [ConvexRestriction(path) for path in paths]
         solver, settings = _of_restriction(options)
-        progs = [each.prog for each in restrictions]
+        progs, guesses = [each.prog for each in restrictions], [each.guess(relaxed) for each in restrictions]
         if solver is None:
-            results = SolveInParallel(progs, None, settings, None, options.parallelism)
+            results = SolveInParallel(progs, guesses, settings, None, options.parallelism)
         else:
-            results = [solver.Solve(prog, None, settings) for prog in progs]
+            results = [solver.Solve(prog, guess, settings) for prog, guess in zip(progs, guesses)]
         best = min(
             (i for i, each in enumerate(results) if each.is_success()),
             key=lambda i: results[i].get_optimal_cost(),

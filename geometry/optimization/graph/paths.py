@@ -40,8 +40,13 @@ def sampled_paths(
     """
     generator = RandomGenerator(options.rounding_seed)
 
+    has_choice = False
+
     def drawn(edges: list[Edge]) -> Edge | None:
-        return _drawn([edge for edge in edges if flows.get(edge, 0.0) > options.flow_tolerance], flows, generator)
+        nonlocal has_choice
+        usable = [edge for edge in edges if flows.get(edge, 0.0) > options.flow_tolerance]
+        has_choice |= len(usable) > 1
+        return _drawn(usable, flows, generator)
 
     found: dict[tuple[Edge, ...], None] = {}
     for _ in range(options.max_rounding_trials):
@@ -51,6 +56,8 @@ def sampled_paths(
         if path is None:
             break  # no path
         found[tuple(path)] = None
+        if not has_choice:
+            break  # no other path
     return [list(path) for path in found]
 
 

@@ -31,10 +31,10 @@ from merganser.framework.optimization.evaluators.costs import (
     QuadraticCost,
 )
 from merganser.framework.optimization.evaluators.linear_constraints import LinearConstraint, LinearEqualityConstraint
-from merganser.framework.optimization.programs.program_constraints import square_root
+from merganser.framework.optimization.programs.program_constraints import root_of_form
 from merganser.geometry.optimization.sets.arguments import Array
 from merganser.geometry.optimization.sets.convex_set import ConvexSet
-from merganser.geometry.optimization.sets.placement import Placement
+from merganser.geometry.optimization.sets.placement import Placement, Recorder
 
 
 class Block(NamedTuple):
@@ -49,50 +49,28 @@ class Block(NamedTuple):
     A: Array
 
 
-class _Recorder:
-    """What a set asks of a program, with numbers in place of variables: a tenth of the time of a program."""
-
-    def __init__(self) -> None:
-        self.num_vars = 0
-        self.constraints: list[tuple[Any, Array]] = []
-
-    def NewContinuousVariables(self, rows: int, *more: Any) -> Any:
-        """Numbers of new variables, shape [rows], or [rows, columns] if the next argument is an integer."""
-        shape = (rows, more[0]) if more and isinstance(more[0], int) else (rows,)
-        first, self.num_vars = self.num_vars, self.num_vars + int(np.prod(shape))
-        return np.arange(first, self.num_vars).reshape(shape)
-
-    def AddLinearConstraint(self, A: Array, lb: Array, ub: Array, vars: Any) -> None:
-        """See MathematicalProgram; so the others."""
-        self.constraints.append((LinearConstraint(A, lb, ub), vars))
-
-    def AddLinearEqualityConstraint(self, A: Array, b: Array, vars: Any) -> None:
-        self.AddLinearConstraint(A, b, b, vars)
-
-    def AddBoundingBoxConstraint(self, lb: float, ub: float, vars: Any) -> None:
-        self.AddLinearConstraint(np.eye(vars.size), np.full(vars.size, lb), np.full(vars.size, ub), vars)
-
-    def AddLorentzConeConstraint(self, A: Array, b: Array, vars: Any) -> None:
-        self.constraints.append((LorentzConeConstraint(A, b), vars))
-
-    def AddLinearMatrixInequalityConstraint(self, F: list[Array], vars: Any) -> None:
-        self.constraints.append((LinearMatrixInequalityConstraint(F), vars))
-
-
 def blocks_of_set(set: ConvexSet) -> tuple[list[Block], int]:
     """y in s S as blocks of w = (y, s, new variables), and how many new variables there are."""
-    n, recorder = set.ambient_dimension(), _Recorder()
+    n, recorder = set.ambient_dimension(), Recorder()
     prog: Any = recorder
     variables = prog.NewContinuousVariables(n + 1)
     set._add(prog, Placement(np.eye(n, n + 1), np.zeros(n), np.eye(n + 1)[n], 0.0, variables))
+    found = [(columns, block) for A, low, high, columns in recorder.rows for block in _blocks_of_rows(A, low, high)]
+    found += [(columns, block) for cone, columns in recorder.cones for block in blocks_of_constraint(cone)]
     blocks = []
-    for evaluator, columns in recorder.constraints:
-        for block in blocks_of_constraint(evaluator):
-            A = np.zeros((block.A.shape[0], recorder.num_vars))
-            for place, column in zip(columns, block.A[:, :-1].T):  # there are no constants: all is in y and s
-                A[:, place] += column
-            blocks.append(Block(block.cone, A))
+    for columns, block in found:
+        A = np.zeros((block.A.shape[0], recorder.num_vars))
+        for place, column in zip(columns, block.A[:, :-1].T):  # there are no constants: all is in y and s
+            A[:, place] += column
+        blocks.append(Block(block.cone, A))
     return blocks, recorder.num_vars - n - 1
+
+
+def _blocks_of_rows(A: Array, low: Array, high: Array) -> list[Block]:
+    equal = low == high
+    upper, lower = np.isfinite(high) & ~equal, np.isfinite(low) & ~equal
+    parts = [("zero", A, high, equal), ("at most zero", A, high, upper), ("at most zero", -A, -low, lower)]
+    return [Block(cone, np.column_stack((rows[kept], -b[kept]))) for cone, rows, b, kept in parts if kept.any()]
 
 
 def blocks_of_constraint(constraint: Any) -> list[Block]:
@@ -102,11 +80,7 @@ def blocks_of_constraint(constraint: Any) -> list[Block]:
         RuntimeError: the constraint has no perspective here.
     """
     if isinstance(constraint, LinearConstraint):
-        A, low, high = constraint.GetDenseA(), constraint.lower_bound(), constraint.upper_bound()
-        equal = low == high
-        upper, lower = np.isfinite(high) & ~equal, np.isfinite(low) & ~equal
-        parts = [("zero", A, high, equal), ("at most zero", A, high, upper), ("at most zero", -A, -low, lower)]
-        return [Block(cone, np.column_stack((rows[kept], -b[kept]))) for cone, rows, b, kept in parts if kept.any()]
+        return _blocks_of_rows(constraint.GetDenseA(), constraint.lower_bound(), constraint.upper_bound())
     if isinstance(constraint, LinearMatrixInequalityConstraint):
         constant, *slopes = (F.ravel("F") for F in constraint.F())
         return [Block("matrix", np.column_stack((*slopes, constant)))]
@@ -167,7 +141,7 @@ def _of_quadratic(cost: QuadraticCost) -> Block:
         raise RuntimeError(f"GraphOfConvexSets: expected a convex cost; of {cost.get_description() or 'a cost'} Q has "
                            "a negative eigenvalue.")  # fmt: skip
     Q = cost.Q()
-    R = square_root(Q, 1e-9 * float(np.abs(Q).max(initial=0.0)), "GraphOfConvexSets")
+    R = root_of_form(Q, "GraphOfConvexSets")
     n, m = cost.num_vars(), R.shape[0]
     flow = np.eye(n + 2)[n]
     rest = np.concatenate((-cost.b(), [-cost.c(), 1.0]))

@@ -112,7 +112,7 @@ class Assembly:
         return A, np.concatenate(lower), np.concatenate(upper)
 
 
-NO_FLOW = 1e-8  # a vertex with less has no vector: that would be rounding over rounding
+NO_FLOW = 1e-7  # a vertex with less has no vector: that would be what a solver leaves over what it leaves
 
 
 class _Flow:
@@ -172,8 +172,8 @@ class ShortestPath:
         prog = self._assembly.program()
         variables = prog.decision_variables()
         if phis.size:
-            fixed = [flow.edge.fixed_phi for flow in self._flows]
-            prog.AddBoundingBoxConstraint([float(bool(each)) for each in fixed], np.ones(phis.size), variables[phis])
+            least = [float(bool(flow.edge.fixed_phi)) for flow in self._flows]  # at most 1 is said by (2)
+            prog.AddBoundingBoxConstraint(least, np.full(phis.size, np.inf), variables[phis])
         if self._cost_columns:
             prog.AddLinearCost(np.ones(len(self._cost_columns)), variables[self._cost_columns])
         return prog

@@ -19,7 +19,6 @@ from merganser.geometry.optimization.sets.arguments import (
     finite_vector,
     is_query_object,
     points_of,
-    same_dimension,
     shape_in_frame,
 )
 from merganser.geometry.optimization.sets.convex_set import ConvexSet
@@ -108,23 +107,16 @@ class AffineSubspace(ConvexSet):
     def ContainedIn(self, other: AffineSubspace, tol: float = 1e-15) -> bool:
         """Whether this flat is in another one, within tol for its translation and for each vector of its basis.
 
-        Raises:
-            RuntimeError: the ambient dimensions differ.
+        It is in none of another ambient dimension.
         """
-        where = self._where("ContainedIn")
-        same_dimension(where, self._dimension, other)
-        margin = scalar(tol, where, "tol")
-        if not other.PointInSet(self._translation, margin):
+        margin = scalar(tol, self._where("ContainedIn"), "tol")
+        if self._dimension != other.ambient_dimension() or not other.PointInSet(self._translation, margin):
             return False
         rest = other.OrthogonalComplementBasis().T @ self._basis
         return bool(np.linalg.norm(rest, axis=0).max(initial=0.0) <= margin)
 
     def IsNearlyEqualTo(self, other: AffineSubspace, tol: float = 1e-15) -> bool:
-        """Whether this flat is in another one, and the other one in this.
-
-        Raises:
-            RuntimeError: the ambient dimensions differ.
-        """
+        """Whether this flat is in another one, and the other one in this."""
         return self.ContainedIn(other, tol) and other.ContainedIn(self, tol)
 
     def _add(self, prog: MathematicalProgram, place: Placement) -> tuple[Objects, list[Binding]]:

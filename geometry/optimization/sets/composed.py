@@ -151,7 +151,7 @@ class CartesianProduct(ConvexSet):
         new: list[Any] = []
         added: list[Binding] = []
         for each, part in self._slices():
-            variables, constraints = each._add(prog, place._replace(A=place.A[part], b=place.b[part]))
+            variables, constraints = each._add(prog, place._replace(A=place.A[part], b=place.b[part], is_plain=False))
             new.extend(variables)
             added.extend(constraints)
         return np.array(new, dtype=object), added

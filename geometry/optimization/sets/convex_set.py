@@ -29,6 +29,14 @@ _SCALINGS = {
 }
 
 
+def _copied(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_copied(each) for each in value]
+    if isinstance(value, ConvexSet):
+        return value.Clone()
+    return value if isinstance(value, (np.ndarray, int, float, type(None))) else copy.deepcopy(value)
+
+
 class ConvexSet(ABC):
     """A closed convex set in the space of vectors of a size n, its ambient dimension.
 
@@ -76,6 +84,10 @@ class ConvexSet(ABC):
 
     def _feasible_point(self) -> Array | None:
         return set_programs.feasible_point(self, self._where("MaybeGetFeasiblePoint"))
+
+    def _meets(self, other: ConvexSet, where: str) -> bool | None:
+        """Whether a vector is in both sets; None of kinds that one program for both decides as fast."""
+        return None
 
     def _contains(self, x: Array, tol: float) -> bool:
         return set_programs.distance_to(self, x, self._where("PointInSet")) <= tol
@@ -156,6 +168,10 @@ class ConvexSet(ABC):
         same_dimension(where, self._dimension, other)
         if self._dimension == 0:
             return not self.IsEmpty() and not other.IsEmpty()
+        for a, b in ((self, other), (other, self)):
+            meets = a._meets(b, where)
+            if meets is not None:
+                return meets
         return set_programs.feasible_point(self, where, other) is not None
 
     def PointInSet(self, x: Any, tol: float = 1e-8) -> bool:
@@ -316,8 +332,10 @@ class ConvexSet(ABC):
     # -- copies -----------------------------------------------------------------------------------------------------
 
     def Clone(self) -> ConvexSet:
-        """A copy of this set that shares nothing with it."""
-        return copy.deepcopy(self)
+        """A copy of this set, with copies of the sets that it is made of; arrays are shared, as they do not change."""
+        clone = object.__new__(type(self))
+        vars(clone).update({name: _copied(value) for name, value in vars(self).items()})
+        return clone
 
     def __copy__(self) -> ConvexSet:
         return self.Clone()

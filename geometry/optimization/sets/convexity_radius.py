@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from merganser.framework.common.parallelism import Parallelism
 from merganser.geometry.optimization.sets import set_programs
 from merganser.geometry.optimization.sets.arguments import Array
 from merganser.geometry.optimization.sets.composed import Intersection
@@ -135,7 +133,7 @@ def ComputePairwiseIntersections(*args: Any, **kwargs: Any) -> tuple[list[tuple[
     Args:
         args, kwargs: convex sets; the places of angles without limits in positions, in which all sets must be bounded;
             whether boxes around sets are found first, which saves programs for those that are far apart, or these
-            boxes; and how many threads are used.
+            boxes; and how many threads may be used; pairs are small, and are asked about one by one.
 
     Returns:
         Pairs (i, j), and for each the offset that is added to points of set i before they are compared with those of
@@ -169,7 +167,7 @@ def ComputePairwiseIntersections(*args: Any, **kwargs: Any) -> tuple[list[tuple[
         boxes_B = boxes_A if is_within else [_box(each) for each in B]
     search = _Search(A, B, joints, boxes_A, boxes_B)
     pairs = [(i, j) for i in range(len(A)) for j in range(len(B)) if not (is_within and i >= j)]
-    found = search.run(pairs, given.get("parallelism", Parallelism.Max()))
+    found = search.run(pairs)
     if is_within:
         found = sorted([*found, *((j, i, -offset) for i, j, offset in found)], key=lambda each: each[:2])
     return [(i, j) for i, j, _ in found], [offset + 0.0 for _, _, offset in found]
@@ -228,15 +226,9 @@ class _Search:
             raise RuntimeError(f"{where}: set {i} has no bounds in an angle without limits, of {self._joints}.")
         return found
 
-    def run(self, pairs: list[tuple[int, int]], parallelism: Any) -> list[tuple[int, int, Array]]:
-        given = parallelism if isinstance(parallelism, Parallelism) else Parallelism(parallelism)
+    def run(self, pairs: list[tuple[int, int]]) -> list[tuple[int, int, Array]]:
         near = [(i, j, offset) for i, j in pairs for offset in self._offsets(i, j) if self._boxes_meet(i, j, offset)]
-        if given.num_threads() < 2 or len(near) < 2:
-            meet = [self._sets_meet(*each) for each in near]
-        else:
-            with ThreadPoolExecutor(given.num_threads()) as pool:
-                meet = list(pool.map(lambda each: self._sets_meet(*each), near))
-        return [each for each, is_one in zip(near, meet) if is_one]
+        return [each for each in near if self._sets_meet(*each)]
 
     def _offsets(self, i: int, j: int) -> list[Array]:
         a, b = self._ranges[0][i], self._ranges[1][j]

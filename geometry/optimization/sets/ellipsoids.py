@@ -134,6 +134,7 @@ def nearest_in_ellipsoid(axes: Array, radii: Array, offset: Array) -> Array:
     return np.asarray(axes @ p)
 
 
+_ROUNDING = 1e-9  # of squares of distances that are 1 where an ellipsoid touches a set
 _FORMS_OF_BALLS = {
     "empty": Form(),
     "ellipsoid": Form(("ellipsoid",), lambda first: hasattr(first, "MinimumUniformScalingToTouch")),
@@ -410,6 +411,12 @@ class Hyperellipsoid(ConvexSet):
 
     def _is_bounded(self) -> bool:
         return int(np.linalg.matrix_rank(self._A)) == self._dimension if self._A.size else False
+
+    def _meets(self, other: ConvexSet, where: str) -> bool | None:
+        if type(other)._nearest_by is ConvexSet._nearest_by:
+            return None
+        x = other._nearest_by(self._A, self._center, where)
+        return x is not None and self._contains(x, _ROUNDING)
 
     def _feasible_point(self) -> Array | None:
         return self.center()

@@ -8,8 +8,6 @@ All that has to stay inside becomes, for each face a'x <= b, a least b:
     points        max a'p
     intersections max a'x over the part of each other polyhedron that is inside; or, where it need not stay whole, what
                   leaves a ball around a point of it: min a'x + |a| r with A x + |A| r <= b for all other faces
-
-The greatest sets of a kind in a polyhedron, by semidefinite programs.
 """
 
 from __future__ import annotations
@@ -19,13 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from merganser.framework.optimization.forms.dense_programs import DenseProgram
 from merganser.framework.optimization.kinds import SolutionResult
-from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.geometry.optimization.sets.arguments import Array, points_of, same_dimension
-from merganser.geometry.optimization.sets.set_programs import extremes, failure, solved
+from merganser.geometry.optimization.sets.set_programs import UNBOUNDED, LinearProgram, extremes, is_small
 
 if TYPE_CHECKING:
     from merganser.geometry.optimization.sets.hpolyhedron import HPolyhedron
+
+
+def at_most(A: Array, b: Array) -> LinearProgram:
+    """Programs over A x <= b."""
+    return LinearProgram(A, np.full(b.size, -np.inf), b)
 
 
 def is_bounded(A: Array, where: str) -> bool:
@@ -35,22 +38,29 @@ def is_bounded(A: Array, where: str) -> bool:
 
         A has rank n, and A'z = 0 for some z >= 1
 
+    With d the one nearest to -A'1 of these directions, the multipliers of that program are such a z - 1 where d is 0,
+    and d is a direction where it is not (Moreau, 1962).
+
     Raises:
         RuntimeError: the solver did not converge.
     """
     m, n = A.shape
     if m <= n or np.linalg.matrix_rank(A) < n:
         return False
-    prog = MathematicalProgram()
-    z = prog.NewContinuousVariables(m, "z")
-    prog.AddBoundingBoxConstraint(1.0, np.inf, z)
-    prog.AddLinearEqualityConstraint(A.T, np.zeros(n), z)
-    result = solved(prog)
-    if result.is_success():
-        return True
-    if result.get_solution_result() is SolutionResult.kInfeasibleConstraints:
-        return False
-    raise failure(where, result)
+    sizes = np.linalg.norm(A, axis=1)
+    rows = A / np.where(sizes > 0.0, sizes, 1.0)[:, np.newaxis]
+    if is_small(rows):
+        wished = -rows.sum(axis=0)
+        least = np.full(n + m, -np.inf)
+        answer = DenseProgram(np.eye(n), -wished, rows, least, np.repeat((np.inf, 0.0), (n, m))).solve()
+        length = float(np.linalg.norm(answer.x))
+        is_found = answer.result is SolutionResult.kSolutionFound
+        if is_found and length <= _ZERO * max(1.0, float(np.linalg.norm(wished))):
+            return True
+        if is_found and length > _RAY and float((rows @ answer.x).max()) <= _ZERO * length:
+            return False
+    multipliers = LinearProgram(A.T, np.zeros(n), np.zeros(n), np.ones(m), np.full(m, np.inf))
+    return multipliers.least(np.zeros(m)).is_found(where)
 
 
 def chebyshev_center(A: Array, b: Array, where: str) -> Array:
@@ -64,19 +74,15 @@ def chebyshev_center(A: Array, b: Array, where: str) -> Array:
     n = A.shape[1]
     if not b.size:
         return np.zeros(n)
-    prog = MathematicalProgram()
-    x, r = prog.NewContinuousVariables(n, "x"), prog.NewContinuousVariables(1, "r")
-    rows = np.column_stack((A, np.linalg.norm(A, axis=1)))
-    prog.AddLinearConstraint(rows, np.full(b.size, -np.inf), b, np.concatenate((x, r)))
-    prog.AddBoundingBoxConstraint(0.0, np.inf, r)
-    prog.AddLinearCost(-np.ones(1), r)
-    result = solved(prog)
-    if not result.is_success():
+    rows, r = np.column_stack((A, np.linalg.norm(A, axis=1))), np.eye(n + 1)[n]
+    least = np.full(b.size, -np.inf)
+    found = LinearProgram(rows, least, b, np.where(r, 0.0, -np.inf), np.full(n + 1, np.inf)).least(-r)
+    if found.result is not SolutionResult.kSolutionFound:
         raise RuntimeError(
-            f"{where}: there is no greatest ball in this polyhedron ({result.get_solution_result().name}); expected "
+            f"{where}: there is no greatest ball in this polyhedron ({found.result.name}); expected "
             "one that is not empty, and has no end in few directions only."
         )
-    return np.asarray(result.GetSolution(x))
+    return found.x[:n]
 
 
 class Implications:
@@ -88,15 +94,12 @@ class Implications:
     """
 
     def __init__(self, A: Array, b: Array, where: str) -> None:
-        n, self._where, self._prog = A.shape[1], where, MathematicalProgram()
-        x = self._prog.NewContinuousVariables(n, "x")
-        self._rows = self._prog.AddLinearConstraint(A, np.full(b.size, -np.inf), b, x).evaluator()
-        self._row = self._prog.AddLinearConstraint(np.zeros((1, n)), [-np.inf], [0.0], x).evaluator()
-        self._cost = self._prog.AddLinearCost(np.zeros(n), x).evaluator()
+        n, self._where = A.shape[1], where
+        self._rows = at_most(np.vstack((A, np.zeros(n))), np.append(b, 0.0))
 
     def leave_out(self, limits: Array) -> None:
         """Replaces b; infinity leaves a row out."""
-        self._rows.UpdateUpperBound(limits)
+        self._rows.bounds[1, self._rows.A.shape[1] : -1] = limits
 
     def implies(self, row: Array, limit: float, tol: float) -> bool:
         """Whether row'x <= limit + tol: max row'x, which may exceed the limit by 1 + |tol| at most.
@@ -104,14 +107,9 @@ class Implications:
         Raises:
             RuntimeError: the solver did not converge.
         """
-        self._row.UpdateCoefficients(row[np.newaxis], [-np.inf], [limit + 1.0 + abs(tol)])
-        self._cost.UpdateCoefficients(-row)
-        result = solved(self._prog)
-        if result.is_success():
-            return bool(-result.get_optimal_cost() <= limit + tol)
-        if result.get_solution_result() is SolutionResult.kInfeasibleConstraints:
-            return True
-        raise failure(self._where, result)
+        self._rows.A[-1], self._rows.bounds[1, -1] = row, limit + 1.0 + abs(tol)
+        found = self._rows.least(-row)
+        return not found.is_found(self._where) or -found.cost <= limit + tol
 
 
 def redundant_rows(A: Array, b: Array, tol: float, where: str) -> set[int]:
@@ -142,6 +140,7 @@ def farthest(polyhedron: HPolyhedron, directions: Array, where: str) -> Array:
 
 
 _TOLERANCE = 1e-9
+_ZERO, _RAY = 1e-9, 1e-6  # lengths of directions of a polyhedron that are 0, and that are not
 
 
 @dataclass
@@ -263,19 +262,10 @@ def _first_beyond(A: Array, b: Array, rest: Any, j: int, direction: Array, where
 
 def _least(A: Array, b: Array, direction: Array, where: str) -> float | None:
     """The least direction'x with A x <= b; None if there is no x."""
-    prog = MathematicalProgram()
-    x = prog.NewContinuousVariables(direction.size, "x")
-    prog.AddLinearConstraint(A, np.full(b.size, -np.inf), b, x)
-    prog.AddLinearCost(direction, x)
-    result = solved(prog)
-    if result.is_success():
-        return float(result.get_optimal_cost())
-    kind = result.get_solution_result()
-    if kind is SolutionResult.kInfeasibleConstraints:
-        return None
-    if kind in (SolutionResult.kUnbounded, SolutionResult.kInfeasibleOrUnbounded):
+    found = at_most(A, b).least(direction)
+    if found.result in UNBOUNDED:
         return -float(np.inf)
-    raise failure(where, result)
+    return found.cost if found.is_found(where) else None
 
 
 def _keeps(body: HPolyhedron, wishes: Wishes, where: str) -> bool:
@@ -283,100 +273,3 @@ def _keeps(body: HPolyhedron, wishes: Wishes, where: str) -> bool:
     return all(body.PointInSet(point) for point in wishes.points.T) and all(
         _least_with_ball(body.A(), body.b(), 0, other, wishes.padding, where) is not None for other in wishes.polytopes
     )
-
-
-def inscribed_ellipsoid(A: Array, b: Array, where: str) -> tuple[Array, Array]:
-    """C, shape [n, n], and d, shape [n], of the greatest ellipsoid C u + d, |u| <= 1, in A x <= b.
-
-        max log det C  so that  |C a_i| <= b_i - a_i'd
-
-    Source: Boyd and Vandenberghe, Convex Optimization, 2004, section 8.4.2. Of a thin polyhedron the solver finds the
-    thickness with few digits. The greatest ellipsoid goes along with affine maps, so it is found again in coordinates
-    in which the last one is a ball, x = d + C y, until it stays nearly round.
-
-    Raises:
-        RuntimeError: it does not exist.
-    """
-    C, d = _solved(A, b, where)
-    aspect = _aspect(C)
-    for _ in range(5):
-        if aspect < _ROUND:
-            break
-        around, shift = _solved(A @ C, b - A @ d, where)
-        aspect = _aspect(around)
-        d, C = d + C @ shift, _positive(C @ around)
-    return C, d
-
-
-_ROUND = 100.0  # ratio of radii
-
-
-def _aspect(C: Array) -> float:
-    radii = np.linalg.eigvalsh(C)
-    return float(radii[-1] / max(radii[0], 1e-300))
-
-
-def _positive(M: Array) -> Array:
-    """The symmetric C whose C u, |u| <= 1, are the M u."""
-    U, radii, _ = np.linalg.svd(M)
-    return np.asarray((U * radii) @ U.T)
-
-
-def _solved(A: Array, b: Array, where: str) -> tuple[Array, Array]:
-    n = A.shape[1]
-    prog = MathematicalProgram()
-    C = prog.NewSymmetricContinuousVariables(n, "C")
-    d = prog.NewContinuousVariables(n, "d")
-    lower = np.tril_indices(n)
-    variables = np.concatenate((C[lower], d))
-    lengths = np.linalg.norm(A, axis=1)
-    lengths[lengths == 0.0] = 1.0
-    for row, limit in zip(A / lengths[:, np.newaxis], b / lengths):  # rows of length 1
-        slopes = np.zeros((1 + n, variables.size))
-        slopes[0, -n:] = -row
-        for k, (i, j) in enumerate(zip(*lower)):
-            slopes[1 + i, k] += row[j]
-            if i != j:
-                slopes[1 + j, k] += row[i]
-        prog.AddLorentzConeConstraint(slopes, np.concatenate(([limit], np.zeros(n))), variables)
-    prog.AddMaximizeLogDeterminantCost(C)
-    result = _expected(prog, where, "ellipsoid")
-    return np.asarray(result.GetSolution(C)), np.asarray(result.GetSolution(d))
-
-
-def inscribed_transformation(A: Array, b: Array, outer_A: Array, outer_b: Array, where: str) -> tuple[Array, Array]:
-    """T, shape [n, n], and t, shape [n], of the greatest t + T X in Y: of A x <= b in outer_A y <= outer_b.
-
-        max log det T  so that  L A = outer_A T,  L b <= outer_b - outer_A t,  L >= 0
-
-    Source: Sadraddini and Tedrake, Linear encodings for polytope containment problems, 2019, lemma 1.
-
-    Raises:
-        RuntimeError: it does not exist.
-    """
-    n, m, rows = A.shape[1], b.size, outer_b.size
-    prog = MathematicalProgram()
-    T = prog.NewSymmetricContinuousVariables(n, "T")
-    t = prog.NewContinuousVariables(n, "t")
-    L = prog.NewContinuousVariables(rows, m, "L")
-    prog.AddBoundingBoxConstraint(0.0, np.inf, L)
-    for i in range(rows):
-        # L_i A - outer_i T = 0, column by column; T is symmetric, so that its columns are its rows
-        for j in range(n):
-            slopes = np.concatenate((A[:, j], -outer_A[i]))[np.newaxis]
-            prog.AddLinearEqualityConstraint(slopes, [0.0], np.concatenate((L[i], T[:, j])))
-        slopes = np.concatenate((b, outer_A[i]))[np.newaxis]
-        prog.AddLinearConstraint(slopes, [-np.inf], [outer_b[i]], np.concatenate((L[i], t)))
-    prog.AddMaximizeLogDeterminantCost(T)
-    result = _expected(prog, where, "transformation")
-    return np.asarray(result.GetSolution(T)), np.asarray(result.GetSolution(t))
-
-
-def _expected(prog: MathematicalProgram, where: str, what: str) -> Any:
-    result = solved(prog)
-    if not result.is_success():
-        raise RuntimeError(
-            f"{where}: there is no greatest {what} ({result.get_solution_result().name}); expected polyhedra that are "
-            "bounded and have an inside."
-        )
-    return result

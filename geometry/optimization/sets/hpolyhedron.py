@@ -9,8 +9,7 @@ import numpy as np
 
 from merganser.framework.optimization.arrays import Objects, matrix, scalar
 from merganser.framework.optimization.programs.binding import Binding
-from merganser.geometry.optimization.sets import half_spaces
-from merganser.geometry.optimization.sets import half_spaces as inscribed
+from merganser.geometry.optimization.sets import half_spaces, inscribed
 from merganser.geometry.optimization.sets import sampling as hit_and_run
 from merganser.geometry.optimization.sets.arguments import (
     OF_SCENE,
@@ -359,7 +358,19 @@ class HPolyhedron(ConvexSet):
         return bounds
 
     def _is_empty(self) -> bool:
-        return self._dimension > 0 and self._b.size > 0 and super()._is_empty()
+        if self._dimension == 0 or self._b.size == 0:
+            return False
+        return self._feasible_point() is None
+
+    def _meets(self, other: ConvexSet, where: str) -> bool | None:
+        if not isinstance(other, HPolyhedron):
+            return None
+        both = half_spaces.at_most(np.concatenate((self._A, other._A)), np.concatenate((self._b, other._b)))
+        return both.least(np.zeros(self._dimension)).is_found(where)
+
+    def _feasible_point(self) -> Array | None:
+        found = half_spaces.at_most(self._A, self._b).least(np.zeros(self._dimension))
+        return found.x if found.is_found(self._where("MaybeGetFeasiblePoint")) else None
 
     def _is_bounded(self) -> bool:
         return half_spaces.is_bounded(self._A, self._where("IsBounded")) or self.IsEmpty()

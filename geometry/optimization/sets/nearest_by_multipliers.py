@@ -1,15 +1,19 @@
-"""Nearest points of polytopes by least squares with multipliers of at least 0, without a program.
+"""Nearest points of polytopes, without a program: by DAQP, or by least squares with weights of at least 0.
 
-Source: Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
+Source of the latter: Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from merganser.framework.optimization.forms.dense_programs import SETTINGS, DenseProgram
+from merganser.framework.optimization.kinds import SolutionResult
 from merganser.geometry.optimization.sets.arguments import Array
+from merganser.geometry.optimization.sets.set_programs import is_small
 
 _EXACT = 1e-10  # relative error that is allowed
+_SETTINGS = {**SETTINGS, "primal_tol": 1e-12}
 
 
 def nearest_in_hull(V: Array, W: Array, target: Array) -> Array | None:
@@ -35,35 +39,26 @@ def nearest_in_hull(V: Array, W: Array, target: Array) -> Array | None:
 def nearest_in_half_spaces(A: Array, b: Array, W: Array, target: Array) -> Array | None:
     """The point x with A x <= b and the least |W (x - target)|, shape [n]; None if in doubt, or if it does not exist.
 
-    With y = W (x - target) / s, the least |y| so that G y <= h has
-
-        y = r_1 / r_2,    (r_1, r_2) = (G'u, -h'u) - (0, 1),    u >= 0 that makes this the shortest
+    It is found as the shortest y = W (x - target) / s.
     """
-    if W.shape[0] != W.shape[1] or not b.size:
+    if W.shape[0] != W.shape[1] or not b.size or not is_small(A):
         return None
+    limits = b - A @ target
+    size = -float(limits.min())
+    if size <= 0.0:
+        return target.copy()
     try:
         back = np.linalg.inv(W)
     except np.linalg.LinAlgError:
         return None
-    G, h = A @ back, b - A @ target
-    if (h >= 0.0).all():
-        return target.copy()
-    lengths = np.linalg.norm(G, axis=1)
-    if not lengths.all():
+    n = target.size
+    upper = np.concatenate((np.full(n, np.inf), limits / size))
+    rows = A @ back
+    answer = DenseProgram(np.eye(n), np.zeros(n), rows, np.full(upper.size, -np.inf), upper).solve(None, _SETTINGS)
+    is_found = answer.result is SolutionResult.kSolutionFound
+    if not is_found or answer.distance.min() < -_EXACT * max(1.0, float(np.abs(rows).max())):
         return None
-    G, h = G / lengths[:, np.newaxis], h / lengths
-    size = float(-h.min())  # no solution is shorter
-    E = np.vstack((G.T, -h / size))
-    u = _multipliers(E)
-    if u is None:
-        return None
-    r = E @ u
-    r[-1] -= 1.0
-    if not r[-1] < -1e-7:
-        return None
-    y = size * r[:-1] / r[-1]
-    length = float(np.linalg.norm(y))
-    return target + back @ y if float((G @ y - h).max()) <= _EXACT * max(length, size) else None
+    return target + size * (back @ answer.x)
 
 
 def _multipliers(E: Array) -> Array | None:

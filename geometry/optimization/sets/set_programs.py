@@ -5,27 +5,29 @@ The smallest flat around a set: all affine combinations of its points.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from merganser.framework.optimization.arrays import Objects
+from merganser.framework.optimization.forms.dense_programs import DenseProgram
+from merganser.framework.optimization.forms.scales import has_rows_and_columns_of_one
 from merganser.framework.optimization.kinds import SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.choose import Solve
 from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver
+from merganser.framework.optimization.solvers.daqp_solver import SMALL
+from merganser.framework.optimization.solvers.solver import is_installed
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
-from merganser.geometry.optimization.sets import set_programs
 from merganser.geometry.optimization.sets.arguments import Array
-from merganser.geometry.optimization.sets.placement import Placement
+from merganser.geometry.optimization.sets.placement import Placement, Recorder
 
 if TYPE_CHECKING:
     from merganser.geometry.optimization.sets.convex_set import ConvexSet
 
 
 _NOT_SOLVED = (SolutionResult.kSolverSpecificError, SolutionResult.kIterationLimit)
-_UNBOUNDED = (SolutionResult.kUnbounded, SolutionResult.kDualInfeasible, SolutionResult.kInfeasibleOrUnbounded)
+UNBOUNDED = (SolutionResult.kUnbounded, SolutionResult.kDualInfeasible, SolutionResult.kInfeasibleOrUnbounded)
 # Tighter than a cost alone needs, for points: near a least square their error is the root of that of the cost. Where
 # rounding stops the solver before, what it has counts if it is as good as by default; else less is asked for.
 _TIGHT = [
@@ -39,6 +41,7 @@ _TIGHT = [
     )
     for tolerance in (1e-12, 1e-10)
 ]
+_OUTSIDE = 1e-8  # of rows, where what DAQP finds counts
 _NEAR = 1e-2  # where a square loses more digits than a length
 
 
@@ -52,14 +55,6 @@ class Extreme(NamedTuple):
 
     value: float
     point: Array | None
-
-
-def start(set: ConvexSet) -> tuple[MathematicalProgram, Objects]:
-    """A program and its variables x, shape [n], in a set of dimension n > 0."""
-    prog = MathematicalProgram()
-    x = prog.NewContinuousVariables(set.ambient_dimension(), "x")
-    set.AddPointInSetConstraints(prog, x)
-    return prog, x
 
 
 def solved(prog: MathematicalProgram) -> Any:
@@ -79,21 +74,131 @@ def failure(where: str, result: Any) -> RuntimeError:
     )
 
 
+class Least(NamedTuple):
+    """The least cost that a solver found: how it ended, the cost, the variables, and what it says of itself."""
+
+    result: SolutionResult
+    cost: float
+    x: Array
+    said: str = "DAQP"
+
+    def is_found(self, where: str) -> bool:
+        """Whether there is a solution.
+
+        Raises:
+            RuntimeError: the solver did not converge.
+        """
+        if self.result in (SolutionResult.kSolutionFound, SolutionResult.kInfeasibleConstraints):
+            return self.result is SolutionResult.kSolutionFound
+        raise RuntimeError(f"{where}: {self.said} ended with {self.result.name}.")
+
+
+class Points:
+    """Some variables with constraints that sets add, and the least of one linear cost after the other.
+
+    What is linear becomes arrays for DAQP, a tenth of the time of a program; where there are cones, or DAQP does not
+    prove what it says, it becomes a MathematicalProgram.
+
+    Args:
+        num: the number of variables.
+        add: adds constraints to a program, or to what records them, of these variables.
+    """
+
+    def __init__(self, num: int, add: Callable[[Any, Any], object]) -> None:
+        self._num, self._add, recorder = num, add, Recorder()
+        self._prog: MathematicalProgram | None = None
+        self._rows: LinearProgram | None = None
+        try:
+            add(recorder, recorder.NewContinuousVariables(num))
+        except (AttributeError, TypeError):  # of a user's set, which adds formulas
+            return
+        if not recorder.cones:
+            self._rows = LinearProgram(*recorder.linear())
+
+    @staticmethod
+    def of(*sets: ConvexSet) -> Points:
+        """A point that is in sets of one dimension n > 0."""
+
+        def add(prog: Any, x: Any) -> None:
+            for each in sets:
+                _add_point(each, prog, x)
+
+        return Points(sets[0].ambient_dimension(), add)
+
+    def least(self, cost: Array | None = None) -> Least:
+        """The least cost'x, or some x without a cost."""
+        if self._rows is not None:
+            costs = np.zeros(self._rows.A.shape[1])
+            if cost is not None:
+                costs[: self._num] = cost
+            return self._rows.least(costs)
+        if self._prog is None:
+            self._prog = MathematicalProgram()
+            self._x = self._prog.NewContinuousVariables(self._num, "x")
+            self._add(self._prog, self._x)
+            self._cost: Any = None
+        if cost is not None and self._cost is None:
+            self._cost = self._prog.AddLinearCost(cost, self._x).evaluator()
+        elif cost is not None:
+            self._cost.UpdateCoefficients(cost)
+        return _least(self._prog, solved(self._prog))
+
+
+def _add_point(set: ConvexSet, prog: Any, x: Any) -> None:
+    set._add(prog, Placement.of_point(x))
+
+
+def _least(prog: MathematicalProgram, result: Any) -> Least:
+    said = f"{result.get_solver_id().name()} ({result.get_solver_details()})"
+    return Least(result.get_solution_result(), result.get_optimal_cost(), result.get_x_val(), said)
+
+
+def is_small(A: Array) -> bool:
+    """Whether DAQP may be asked about rows A x."""
+    m, n = A.shape
+    return n * (n + m) <= SMALL and is_installed("daqp") and has_rows_and_columns_of_one(A)
+
+
+class LinearProgram:
+    """min c'x so that lower <= A x <= upper, low <= x <= high, for one c after the other."""
+
+    def __init__(
+        self, A: Array, lower: Array, upper: Array, low: Array | None = None, high: Array | None = None
+    ) -> None:  # fmt: skip
+        m, n = A.shape
+        self.A, self.bounds = A, np.full((2, n + m), ((-np.inf,), (np.inf,)))
+        self.bounds[0, n:], self.bounds[1, n:] = lower, upper
+        if low is not None and high is not None:
+            self.bounds[0, :n], self.bounds[1, :n] = low, high
+        self._is_small = is_small(A)
+
+    def least(self, cost: Array) -> Least:
+        """The least cost'x; some x, if the cost is 0."""
+        A, n, (lower, upper) = self.A, cost.size, self.bounds
+        if self._is_small:
+            answer = DenseProgram(None, cost, A, lower, upper).solve()
+            if answer.result is SolutionResult.kInfeasibleConstraints or (
+                answer.result is SolutionResult.kSolutionFound and answer.distance.min(initial=0.0) >= -_OUTSIDE
+            ):
+                return Least(answer.result, answer.cost, answer.x)
+        prog = MathematicalProgram()
+        x = prog.NewContinuousVariables(n, "x")
+        prog.AddBoundingBoxConstraint(lower[:n], upper[:n], x)
+        if len(A):
+            prog.AddLinearConstraint(A, lower[n:], upper[n:], x)
+        if cost.any():
+            prog.AddLinearCost(cost, x)
+        return _least(prog, solved(prog))
+
+
 def feasible_point(set: ConvexSet, where: str, *others: ConvexSet) -> Array | None:
     """A point that is in a set and in others of the same dimension n > 0, shape [n]; None if they have no common point.
 
     Raises:
         RuntimeError: the solver did not converge.
     """
-    prog, x = start(set)
-    for other in others:
-        other.AddPointInSetConstraints(prog, x)
-    result = solved(prog)
-    if result.is_success():
-        return np.asarray(result.GetSolution(x))
-    if result.get_solution_result() is SolutionResult.kInfeasibleConstraints:
-        return None
-    raise failure(where, result)
+    found = Points.of(set, *others).least()
+    return found.x[: set.ambient_dimension()] if found.is_found(where) else None
 
 
 def meet_moved(set: ConvexSet, other: ConvexSet, offset: Array, where: str) -> bool:
@@ -102,13 +207,13 @@ def meet_moved(set: ConvexSet, other: ConvexSet, offset: Array, where: str) -> b
     Raises:
         RuntimeError: the solver did not converge.
     """
-    prog, x = start(set)
     n = offset.size
-    other._add(prog, Placement(np.eye(n), offset, np.zeros(n), 1.0, x))
-    result = solved(prog)
-    if result.is_success() or result.get_solution_result() is SolutionResult.kInfeasibleConstraints:
-        return bool(result.is_success())
-    raise failure(where, result)
+
+    def add(prog: Any, x: Any) -> None:
+        _add_point(set, prog, x)
+        other._add(prog, Placement(np.eye(n), offset, np.zeros(n), 1.0, x))
+
+    return Points(n, add).least().is_found(where)
 
 
 def extremes(set: ConvexSet, directions: Iterable[Array], where: str) -> Iterator[Extreme]:
@@ -117,32 +222,29 @@ def extremes(set: ConvexSet, directions: Iterable[Array], where: str) -> Iterato
     Raises:
         RuntimeError: the solver did not converge.
     """
-    prog, x = start(set)
-    cost = prog.AddLinearCost(np.zeros(x.size), x).evaluator()
+    points, n = Points.of(set), set.ambient_dimension()
     for direction in directions:
-        cost.UpdateCoefficients(-direction)
-        result = solved(prog)
-        kind = result.get_solution_result()
-        if result.is_success():
-            yield Extreme(-float(result.get_optimal_cost()), np.asarray(result.GetSolution(x)))
-        elif kind is SolutionResult.kInfeasibleConstraints:
+        found = points.least(-direction)
+        if found.result is SolutionResult.kSolutionFound:
+            yield Extreme(-found.cost, found.x[:n])
+        elif found.result is SolutionResult.kInfeasibleConstraints:
             yield Extreme(-np.inf, None)
-        elif kind in _UNBOUNDED or _has_ray(set, direction):  # which keeps some solvers from an end
+        elif found.result in UNBOUNDED or _has_ray(set, direction):  # which keeps some solvers from an end
             yield Extreme(-np.inf if set.IsEmpty() else np.inf, None)
         else:
-            raise failure(where, result)
+            found.is_found(where)
 
 
 def _has_ray(set: ConvexSet, direction: Array) -> bool:
     """Whether there is an x in the recession cone of a set with direction'x > 0, as far as the solver can resolve."""
-    prog = MathematicalProgram()
     n = direction.size
-    x = prog.NewContinuousVariables(n, "x")
-    set._add(prog, Placement(np.eye(n), np.zeros(n), np.zeros(n), 0.0, x))
-    prog.AddBoundingBoxConstraint(-1.0, 1.0, x)
-    prog.AddLinearCost(-direction, x)
-    result = solved(prog)
-    return bool(result.is_success()) and -result.get_optimal_cost() > 1e-3 * float(np.abs(direction).max())
+
+    def add(prog: Any, x: Any) -> None:
+        set._add(prog, Placement(np.eye(n), np.zeros(n), np.zeros(n), 0.0, x))
+        prog.AddBoundingBoxConstraint(-1.0, 1.0, x)
+
+    found = Points(n, add).least(-direction)
+    return found.result is SolutionResult.kSolutionFound and -found.cost > 1e-3 * float(np.abs(direction).max())
 
 
 def distance_to(set: ConvexSet, point: Array, where: str) -> float:
@@ -151,21 +253,16 @@ def distance_to(set: ConvexSet, point: Array, where: str) -> float:
     Raises:
         RuntimeError: the solver did not converge.
     """
-    prog, x = start(set)
     n = point.size
-    e = prog.NewContinuousVariables(1, "e")
-    both = np.concatenate((x, e))
     ones, least = np.ones((n, 1)), np.full(n, -np.inf)
-    # x - e <= point, -x - e <= -point
-    prog.AddLinearConstraint(np.hstack((np.eye(n), -ones)), least, point, both)
-    prog.AddLinearConstraint(np.hstack((-np.eye(n), -ones)), least, -point, both)
-    prog.AddLinearCost(np.ones(1), e)
-    result = solved(prog)
-    if result.is_success():
-        return float(np.abs(np.asarray(result.GetSolution(x)) - point).max())
-    if result.get_solution_result() is SolutionResult.kInfeasibleConstraints:
-        return float(np.inf)
-    raise failure(where, result)
+
+    def add(prog: Any, both: Any) -> None:  # x - e <= point, -x - e <= -point
+        _add_point(set, prog, both[:n])
+        prog.AddLinearConstraint(np.hstack((np.eye(n), -ones)), least, point, both)
+        prog.AddLinearConstraint(np.hstack((-np.eye(n), -ones)), least, -point, both)
+
+    found = Points(n + 1, add).least(np.eye(n + 1)[n])
+    return float(np.abs(found.x[:n] - point).max()) if found.is_found(where) else float(np.inf)
 
 
 def nearest_point(set: ConvexSet, W: Array, target: Array, where: str) -> Array | None:
@@ -190,7 +287,9 @@ def _nearest(set: ConvexSet, W: Array, target: Array, squared: bool) -> tuple[An
 
     A square is flat near 0, and a length has a corner there, and less curvature far away.
     """
-    prog, x = start(set)
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(set.ambient_dimension(), "x")
+    _add_point(set, prog, x)
     if squared:
         prog.Add2NormSquaredCost(W, W @ target, x)
     else:
@@ -276,17 +375,17 @@ def affine_hull_by_programs(set: ConvexSet, tol: float) -> Flat:
 
 
 def _longest_difference(set: ConvexSet, basis: Array, axis: int, where: str) -> Array:
-    prog, x = set_programs.start(set)
-    n = x.size
-    y = prog.NewContinuousVariables(n, "y")
-    set.AddPointInSetConstraints(prog, y)
-    both = np.concatenate((x, y))
+    n = set.ambient_dimension()
     minus = np.hstack((np.eye(n), -np.eye(n)))
-    prog.AddLinearConstraint(minus, -np.ones(n), np.ones(n), both)
-    if basis.shape[1]:
-        prog.AddLinearEqualityConstraint(basis.T @ minus, np.zeros(basis.shape[1]), both)
-    prog.AddLinearCost(-minus[axis], both)
-    result = set_programs.solved(prog)
-    if not result.is_success():
-        raise set_programs.failure(where, result)
-    return np.asarray(result.GetSolution(x) - result.GetSolution(y))
+
+    def add(prog: Any, both: Any) -> None:
+        _add_point(set, prog, both[:n])
+        _add_point(set, prog, both[n:])
+        prog.AddLinearConstraint(minus, -np.ones(n), np.ones(n), both)
+        if basis.shape[1]:
+            prog.AddLinearEqualityConstraint(basis.T @ minus, np.zeros(basis.shape[1]), both)
+
+    found = Points(2 * n, add).least(-minus[axis])
+    if not found.is_found(where):
+        raise RuntimeError(f"{where}: {found.said} found no points of a {type(set).__name__}.")
+    return minus @ found.x[: 2 * n]

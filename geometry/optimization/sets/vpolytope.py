@@ -26,7 +26,7 @@ from merganser.geometry.optimization.sets.convex_set import ConvexSet
 from merganser.geometry.optimization.sets.hpolyhedron import HPolyhedron
 from merganser.geometry.optimization.sets.nearest_by_multipliers import nearest_in_hull
 from merganser.geometry.optimization.sets.placement import Placement
-from merganser.geometry.optimization.sets.set_programs import Flat, span_of
+from merganser.geometry.optimization.sets.set_programs import Flat, LinearProgram, span_of
 from merganser.geometry.shapes.measures import hull_of
 
 if TYPE_CHECKING:
@@ -150,6 +150,14 @@ class VPolytope(ConvexSet):
 
     def _only_point(self) -> Array | None:
         return self._vertices[:, 0].copy() if self._vertices.shape[1] == 1 else None
+
+    def _meets(self, other: ConvexSet, where: str) -> bool | None:
+        if not isinstance(other, HPolyhedron) or self._is_empty():
+            return None
+        m = self._vertices.shape[1]  # weights w >= 0 of sum 1 with A V w <= b
+        rows = np.concatenate((np.ones((1, m)), other._A @ self._vertices))
+        lower, upper = np.append(1.0, np.full(other._b.size, -np.inf)), np.append(1.0, other._b)
+        return LinearProgram(rows, lower, upper, np.zeros(m), np.full(m, np.inf)).least(np.zeros(m)).is_found(where)
 
     def _feasible_point(self) -> Array | None:
         return None if self._is_empty() else np.asarray(self._vertices.mean(axis=1))

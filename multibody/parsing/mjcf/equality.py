@@ -1,13 +1,9 @@
-"""Equality constraints of MJCF files: balls, welds, and equations between joints or fixed tendons.
-
-Tendons of MJCF files: fixed ones are linear functions of joints, which equalities may hold.
-"""
+"""Equality constraints of MJCF files: balls, welds, and equations between joints or fixed tendons."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -22,91 +18,12 @@ from merganser.multibody.parsing.description import (
     WeldConstraintDescription,
 )
 from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
-from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_range
+from merganser.multibody.parsing.mjcf.joint import MjcfJoint
 from merganser.multibody.parsing.mjcf.settings import read_flag
+from merganser.multibody.parsing.mjcf.tendon import FixedTendon
 from merganser.multibody.parsing.mjcf.tree import MjcfBody, MjcfTree, Placement
 from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode
-
-_FORCES = ("range", "stiffness", "damping", "frictionloss", "armature", "actuatorfrcrange")
-
-
-@dataclass(frozen=True)
-class FixedTendon:
-    """A length that is the sum of coefficients times values of hinges and slides.
-
-    Attributes:
-        coefficients: of the joints.
-        limits: of the length, which sensors measure.
-    """
-
-    coefficients: dict[MjcfJoint, float]
-    limits: tuple[float, float] = (-inf, inf)
-
-    def reference_length(self) -> float:
-        """The length in the configuration of the file."""
-        return sum(c * joint.reference for joint, c in self.coefficients.items())
-
-    def minus(self, other: FixedTendon, factor: float) -> FixedTendon:
-        """This length less a multiple of another one."""
-        coefficients = dict(self.coefficients)
-        for joint, c in other.coefficients.items():
-            coefficients[joint] = coefficients.get(joint, 0.0) - factor * c
-        return FixedTendon(coefficients)
-
-
-class SpatialTendon:
-    """A tendon that has no counterpart, but a name."""
-
-
-def read_tendons(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> None:
-    """Registers the tendons of all files among their names.
-
-    Args:
-        tree: has the sections of all files.
-        model: has the joints.
-        report: receives what has no counterpart: spatial tendons, and forces of fixed ones.
-
-    Raises:
-        ParsingError: a name or number is wrong.
-    """
-    for placement in tree.placements:
-        for element in placement.source.section("tendon"):
-            if element.tag not in ("fixed", "spatial"):
-                report.add(element.location, f"<{element.tag}> is unknown in <tendon>; left out")
-                continue
-            node = placement.source.defaults.filled(element)
-            if node.tag == "spatial":
-                _add_spatial(node, placement, report)
-            else:
-                _add_fixed(node, placement, model, report)
-
-
-def _add_spatial(node: XmlNode, placement: Placement, report: MjcfReport) -> None:
-    report.add(node.location, "<spatial> tendon is left out: there are no tendons along paths")
-    references = [(child.tag, child.require_attribute(child.tag)) for child in node.find_all("site", "geom")]
-    for copies, _ in placement.names.combinations(node, references):
-        placement.names.add("tendon", node.attributes.get("name", ""), copies, SpatialTendon(), node)
-
-
-def _add_fixed(node: XmlNode, placement: Placement, model: MjcfModel, report: MjcfReport) -> None:
-    children = list(node.find_all("joint"))
-    if not children:
-        raise node.error(f"{node.describe()} has no <joint>; a fixed tendon needs one.")
-    references = [("joint", child.require_attribute("joint")) for child in children]
-    coefficients = [child.float_attribute("coef") for child in children]
-    used = [name for name in _FORCES if name in node.attributes and node.attributes[name].strip("0. ")]
-    if used:
-        report.add(node.location, f"<fixed> tendon {', '.join(used)}: tendons make no forces here")
-    limits = read_range(node, "range", "limited", placement.source.settings)
-    for copies, things in placement.names.combinations(node, references):
-        joints = [model.joint_of[part] for _, part in things]
-        unable = next((joint for joint in joints if not joint.is_scalar), None)
-        if unable is not None:
-            raise node.error(f"{node.describe()} has the joint '{unable.part.name}', which is {unable.type}.")
-        tendon = FixedTendon(dict(zip(joints, coefficients)), limits or (-inf, inf))
-        placement.names.add("tendon", node.attributes.get("name", ""), copies, tendon, node)
-
 
 _FLEXES = ("flex", "flexstrain", "flexvert", "distance")
 _SMALLEST_RATIO = 1e-12
@@ -225,7 +142,7 @@ class _EqualityWriter:
         else:
             a[1:] = 0.0
         for _, things in self.placement.names.combinations(node, references):
-            y, x = (*(self._length(kind, thing) for thing in things), FixedTendon({}))[:2]
+            y, x = (*(self._length(node, kind, thing) for thing in things), FixedTendon.of(node, {}))[:2]
             if y is None or x is None:
                 self.report.add(node.location, f"<equality> <{kind}> is left out: {_UNABLE[kind]}")
             elif a[2:].any():
@@ -233,12 +150,12 @@ class _EqualityWriter:
             else:
                 self._add_linear(node, kind, y, x, a)
 
-    def _length(self, kind: str, thing: Any) -> FixedTendon | None:
+    def _length(self, node: XmlNode, kind: str, thing: Any) -> FixedTendon | None:
         """The linear function of joints that is constrained; None if it is not linear."""
         if kind == "tendon":
             return thing if isinstance(thing, FixedTendon) else None
         joint = self.model.joint_of[thing[1]]
-        return FixedTendon({joint: 1.0}) if joint.is_scalar else None
+        return FixedTendon.of(node, {joint: 1.0}) if joint.is_scalar else None
 
     def _add_linear(self, node: XmlNode, kind: str, y: FixedTendon, x: FixedTendon, a: np.ndarray) -> None:
         """y - a1 x = y0 + a0 - a1 x0: of one joint that stays, of two as a coupler, or of more."""

@@ -18,7 +18,7 @@ from merganser.multibody.parsing.mjcf.actuator import add_actuators, read_actuat
 from merganser.multibody.parsing.mjcf.bodies import MjcfModel, name_links, read_bodies
 from merganser.multibody.parsing.mjcf.camera import read_lights
 from merganser.multibody.parsing.mjcf.collision import add_exclusions, read_pairs, touching_geometries
-from merganser.multibody.parsing.mjcf.equality import add_equalities, read_tendons
+from merganser.multibody.parsing.mjcf.equality import add_equalities
 from merganser.multibody.parsing.mjcf.fluid import add_fluid
 from merganser.multibody.parsing.mjcf.geometry import MjcfGeometryReader
 from merganser.multibody.parsing.mjcf.joint import read_spring_dampers, switch_off
@@ -27,6 +27,7 @@ from merganser.multibody.parsing.mjcf.links import add_links, fuse_static_bodies
 from merganser.multibody.parsing.mjcf.reference_mass import ReferenceMass
 from merganser.multibody.parsing.mjcf.sensor import add_sensors
 from merganser.multibody.parsing.mjcf.source import read_source
+from merganser.multibody.parsing.mjcf.tendon import MjcfTransmission, add_transmissions, read_tendons
 from merganser.multibody.parsing.mjcf.texture import sky_colors
 from merganser.multibody.parsing.mjcf.tree import MjcfTree, read_tree
 from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport, report_unused
@@ -77,14 +78,16 @@ def _read(
 def _describe(tree: MjcfTree, model: MjcfModel, description: ModelDescription, report: MjcfReport) -> None:
     """Describes bodies, and the elements that refer to them."""
     options = tree.world.source.options
+    tendons = read_tendons(tree, model, report)
     actuators = read_actuators(tree, model, report)
     read_spring_dampers(model.joints(), ReferenceMass(model).effective)
     switch_off(model.joints(), options)
     pairs = read_pairs(tree, model, report)
     touching = touching_geometries(model, pairs) if options.allows("contact") else set()
     add_links(model, options, description, touching, report)
+    along = [a.drive for a in actuators if isinstance(a.drive, MjcfTransmission) and a.drive not in tendons]
+    add_transmissions([*tendons, *along], model, description, report)
     add_actuators(actuators, model, description, report)
-    read_tendons(tree, model, report)
     if options.allows("equality"):
         add_equalities(tree, model, description, report)
     add_sensors(tree, model, description, report)

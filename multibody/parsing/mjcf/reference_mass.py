@@ -38,6 +38,16 @@ class ReferenceMass:
         inverse = float(np.linalg.lstsq(self._M, units, rcond=None)[0][places].diagonal().mean())
         return 1.0 / inverse if inverse > 0.0 else 0.0
 
+    def effective_along(self, coefficients: dict[MjcfJoint, float]) -> float:
+        """The same against a force along a sum of multiples of positions of joints with one velocity."""
+        if not np.isfinite(self._M).all():
+            return float("nan")
+        arms = np.zeros(len(self._M))
+        for joint, coefficient in coefficients.items():
+            arms[self._starts[joint]] += coefficient
+        mobility = float(arms @ np.linalg.lstsq(self._M, arms, rcond=None)[0])
+        return 1.0 / mobility if mobility > 0.0 else 0.0
+
     @functools.cached_property
     def _starts(self) -> dict[MjcfJoint, int]:
         starts, size = {}, 0

@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.multibody.parsing.description import BodyReference, ModelDescription, ShapeDescription
+from merganser.multibody.parsing.description import (
+    BodyReference,
+    JointTermDescription,
+    ModelDescription,
+    ShapeDescription,
+)
 from merganser.multibody.parsing.instrument_description import SensorDescription
 from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
 from merganser.multibody.parsing.mjcf.camera import X_EC, is_fixed, read_image
-from merganser.multibody.parsing.mjcf.equality import FixedTendon
 from merganser.multibody.parsing.mjcf.names import Copies, unique_name
+from merganser.multibody.parsing.mjcf.tendon import FixedTendon
 from merganser.multibody.parsing.mjcf.tree import MjcfBody, MjcfTree, Placement
 from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode
@@ -210,8 +215,17 @@ class _SensorWriter:
         if actuator is None:
             self.report.add(node.location, f"<{node.tag}> in <sensor> is left out, as its actuator is")
             return
-        what = {"joints": ((actuator.joint, 1.0),), "actuators": ((actuator.name, actuator.gear_ratio),)}
-        self._write(node, (), what)
+        joints: tuple[tuple[str, float], ...] = ((actuator.joint, 1.0),)
+        if actuator.is_along_transmission:
+            along = next(each for each in self.description.transmissions if each.name == actuator.joint)
+            is_fixed = along.kind == "fixed"
+            joints = tuple((e.joint, e.coefficient) for e in along.path if isinstance(e, JointTermDescription))
+            if not is_fixed and node.tag != "actuatorfrc":
+                what = f"<{node.tag}> in <sensor> is left out: its actuator is along a path"
+                self.report.add(node.location, what)
+                return
+            joints = joints if is_fixed else ()
+        self._write(node, (), {"joints": joints, "actuators": ((actuator.name, actuator.gear_ratio),)})
 
     def _write(self, node: XmlNode, copies: Copies, what: dict[str, Any]) -> None:
         for name in node.attributes:

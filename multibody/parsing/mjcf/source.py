@@ -5,14 +5,15 @@ The <default> classes of an MJCF file: attributes of elements that do not say ot
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
 from merganser.framework.common.errors import nearest_names
-from merganser.multibody.parsing.errors import located
+from merganser.multibody.parsing.errors import ParsingError, SourceLocation, located
 from merganser.multibody.parsing.mjcf.settings import MjcfOptions, MjcfSettings, read_options, read_settings
-from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
+from merganser.multibody.parsing.package_map import PackageMap, near_files, resolve_uri
 from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
 
 ACTUATOR_TAGS = (
@@ -307,3 +308,23 @@ def _read_assets(root: XmlNode, defaults: MjcfDefaults) -> dict[str, dict[str, X
 
 def _name_by_file(node: XmlNode) -> str:
     return PurePath(node.attributes.get("file", "").replace("\\", "/")).stem
+
+
+def LoadMjcfOptions(file_name: str | os.PathLike) -> MjcfOptions:
+    """Reads how MuJoCo would simulate an MJCF file: its time step, integrator, gravity and fluid.
+
+    Reads the <option> elements only, those of included files too, so it can be called before there is a
+    plant: `AddMultibodyPlantSceneGraph(builder, LoadMjcfOptions("arm.xml").time_step)`.
+
+    Args:
+        file_name: of the main file.
+
+    Raises:
+        ParsingError: the file is missing, no MJCF, or a value is not admissible.
+    """
+    path, location = Path(file_name), SourceLocation(os.fspath(file_name))
+    if not path.is_file():
+        raise ParsingError(location, f"the model file does not exist.{near_files(path)}")
+    with located(location):
+        root = read_xml(path.read_bytes(), str(path))
+    return read_options(with_includes(root, PackageMap()))

@@ -70,7 +70,8 @@ _POSE = "pos quat axisangle xyaxes zaxis euler"
 _ACTUATOR = (
     "name class group joint jointinparent tendon site body refsite slidersite cranksite cranklength gear damping "
     "armature ctrllimited forcelimited ctrlrange forcerange actlimited actrange lengthrange inheritrange user "
-    "kp kv dampratio timeconst gaintype biastype dyntype gainprm biasprm dynprm actdim"
+    "kp kv dampratio timeconst tausmooth area diameter bias range force scale lmin lmax vmax fpmax fvmax "
+    "gaintype biastype dyntype gainprm biasprm dynprm actdim"
 )
 # Attributes that are read, that others report, or that have no effect in MuJoCo either but on the drawing, on memory,
 # on how files are saved, and on the method of its solver.

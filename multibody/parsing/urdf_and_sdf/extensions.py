@@ -16,6 +16,7 @@ import numpy as np
 from merganser.framework.math import RigidTransform
 from merganser.geometry import GeometryInstance, IllustrationProperties
 from merganser.multibody.fem.config import DeformableBodyConfig, MaterialModel
+from merganser.multibody.kernels.constraints.tendon import MOST_JOINTS
 from merganser.multibody.parsing.build_geometry import make_proximity_properties, make_shape, make_visual
 from merganser.multibody.parsing.description import (
     BallConstraintDescription,
@@ -33,8 +34,6 @@ from merganser.multibody.parsing.description import (
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.urdf_and_sdf.geometry import drake_value
 from merganser.multibody.parsing.xml_reader import XmlNode
-
-_MOST_JOINTS = 2  # of a tendon
 
 
 def read_mimic(
@@ -133,7 +132,7 @@ def read_tendons(
     Args:
         model: the element.
         joints: of that model.
-        diagnostics: warned of tendons along more than two joints, which have no effect.
+        diagnostics: warned of tendons along more than five joints, which have no effect.
 
     Raises:
         ParsingError: a number is missing or out of range, or a joint is not there or has not one degree of freedom.
@@ -151,10 +150,10 @@ def read_tendons(
                 raise child.error(f"a tendon is along joints with one degree of freedom, but '{name}' {kind}.")
         coefficients = [child.float_attribute("a") for child in named]
         tendon = _tendon(node, tuple(names), tuple(coefficients))
-        if len(set(names)) != len(names) or len(names) > _MOST_JOINTS:
+        if len(set(names)) != len(names) or len(names) > MOST_JOINTS:
             diagnostics.warn(
                 node.location,
-                f"the tendon along {', '.join(names)} has no effect; tendons are along one or two joints here.",
+                f"the tendon along {', '.join(names)} has no effect; tendons are along up to five joints here.",
             )
         else:
             tendons.append(tendon)

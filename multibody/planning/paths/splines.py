@@ -194,8 +194,24 @@ class DerivativeBounds(Constraint):
         return self._rows @ x[1:] - self._bounds * x[0] ** self._order
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        by_duration = -self._order * self._bounds * x[0] ** (self._order - 1)
-        return self._eval(x), np.column_stack((by_duration, self._rows))
+        values, jacobians = self._stacked(x[np.newaxis])
+        return values[0], jacobians[0]
+
+    def _stack_key(self) -> Any:
+        return DerivativeBounds, self._order, self._rows.shape, self._rows.tobytes(), self._bounds.tobytes()
+
+    def _stacked(self, x: Array) -> tuple[Array, Array]:
+        T, J = x[:, :1], np.empty((len(x), len(self._rows), x.shape[1]))
+        J[..., 0], J[..., 1:] = -self._order * self._bounds * T ** (self._order - 1), self._rows
+        return x[:, 1:] @ self._rows.T - self._bounds * T**self._order, J
+
+    def _has_curvature(self) -> bool:
+        return True
+
+    def _curvature(self, x: Array, weights: Array) -> Array:
+        H, k = np.zeros((len(x), x.shape[1], x.shape[1])), self._order
+        H[:, 0, 0] = -k * (k - 1) * (weights @ self._bounds) * x[:, 0] ** (k - 2)
+        return H
 
 
 class PointConstraint(Constraint):
@@ -239,6 +255,9 @@ class PointConstraint(Constraint):
             return value, by_points
         by_duration = np.einsum("mki,ki,k->m", by_order, state, -np.arange(orders) / x[0])
         return value, np.column_stack((by_duration, by_points))
+
+    def _has_curvature(self) -> bool:
+        return self._constraint._has_curvature()
 
     def is_thread_safe(self) -> bool:
         """As the constraint."""

@@ -35,12 +35,13 @@ from numpy.typing import NDArray
 
 from merganser.framework.autodiff.blocks import refuse_counts
 from merganser.framework.native import Given, bind
-from merganser.framework.when_to_compile import may_use_compiled
+from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.configuration_derivatives import composite_dtype
 from merganser.multibody.kernels.forward_dynamics_derivatives import (
     forward_dynamics_gradient,
+    forward_dynamics_slopes,
     inverse_dynamics_gradient,
     product,
 )
@@ -203,24 +204,27 @@ class ChainRules:
         """The status, xdot, its derivatives by x = [q; v], and those of vdot by tau; where no forces act on bodies.
 
         Args:
-            x, tau: floats, shapes [num_q + num_v] and [num_v].
+            x, tau: floats for N states, shapes [N, num_q + num_v] and [N, num_v].
 
         Returns:
-            The second has shape [num_q + num_v], the third as many rows and columns, the last [num_v, num_v].
+            The second has the shape of x, the third [N, num_q + num_v, num_q + num_v], the last [N, num_v, num_v].
         """
-        num_q, xdot, by_x = self._num_q, np.empty(len(x)), np.zeros((len(x), len(x)))
+        (count, size), num_q, num_v = x.shape, self._num_q, self._num_v
+        xdot, by_x = np.empty((count, size)), np.zeros((count, size, size))
+        factors = np.empty((count, 4, num_v, num_v))
         status = self._model.call(
-            forward_dynamics_gradient, self._topology, self._parameters, self._gravity, x, tau, self._zeros_F,
-            self._nothing, self._nothing, self._nothing, self._position, self._velocity, self._scratch,
-            self._sensitivity, self._buffers, self._factors, xdot, np.empty((self._num_v, 0)),
+            forward_dynamics_slopes, self._topology, self._parameters, self._gravity, x, tau, self._zeros_F,
+            self._position, self._velocity, self._scratch, self._sensitivity, self._buffers, xdot, factors,
         )  # fmt: skip
-        if status != 0:
-            return status, xdot, by_x, self._factors[3]
-        eye = np.eye(len(x))
-        by_x[:num_q] = eye[num_q:] if self._model.has_simple_rates else self._rates(x, eye, len(x))
-        by_x[num_q:, :num_q] = self._factors[0] @ self._model.along_velocities(x[:num_q], eye[:num_q, :num_q])
-        by_x[num_q:, num_q:] = self._factors[1]
-        return status, xdot, by_x, self._factors[3].copy()
+        by_x[:, num_q:, num_q:] = factors[:, 1]
+        eye = np.eye(size)
+        if self._model.has_simple_rates:
+            by_x[:, :num_q], by_x[:, num_q:, :num_q] = eye[num_q:], factors[:, 0]
+            return status, xdot, by_x, factors[:, 3]
+        by_x[:, :num_q] = [self._rates(x_k, eye, size) for x_k in x]
+        to_v = [self._model.along_velocities(x_k[:num_q], eye[:num_q, :num_q]) for x_k in x]
+        by_x[:, num_q:, :num_q] = factors[:, 0] @ np.array(to_v)
+        return status, xdot, by_x, factors[:, 3]
 
     def _split_accelerations(self, vdot: Array) -> Numbers:
         """Values and derivatives of vdot; taken apart only once as long as its elements are the same objects."""

@@ -100,7 +100,7 @@ class ContactGradients:
         """
         v_next, is_again, (out,) = self._v_next, problem.is_again, self._buffers.results
         v_star, v_out = cast(LaneRecords, problem.v_star), cast(LaneRecords, solution.v)
-        values = problem._replace(v_star=self._w.values_of(v_star), guess=v_next if is_again else problem.guess)
+        values = problem._replace(guess=v_next) if is_again else problem
         status: int = self._w.call_on_values(solver_of(problem.settings), values, room, solution._replace(v=v_next))
         if status < 0:
             return status
@@ -123,15 +123,16 @@ class ContactGradients:
         found, pairs, faces = self._find_in_lanes(out)
         self.found, drives = self._with_faces(found, faces, pairs), self._drives_in_lanes()
         pairs = _NO_PAIRS if pairs is None else pairs
-        given = [w.lanes_of(argument) for argument in (w.x, w.position, buffers.F_applied, w.parameters)]
+        along = buffers.work.lengths, buffers.work.arms
+        given = [w.lanes_of(argument) for argument in (*along, w.x, w.position, buffers.F_applied, w.parameters)]
         num_derivatives = _common_count([pairs, drives, v_star, *given])
-        x, position, F_applied, parameters = (lanes.lanes for lanes in given)
-        lanes = parameters, pairs.lanes, drives.lanes, x, v_star.lanes, position, F_applied
+        lengths, arms, x, position, F_applied, parameters = (lanes.lanes for lanes in given)
+        lanes = parameters, pairs.lanes, drives.lanes, lengths, arms, x, v_star.lanes, position, F_applied
         inputs = LaneInputs(*map(np.ascontiguousarray, lanes))
         model = StepModel(
             arrays.plant_trees, self._every_tree, np.array([problem.settings]), problem.time_step,
             buffers.model.contact.near_rigid_threshold, arrays.limits, arrays.frictions, rows,
-            int(out.statistics["num_fallbacks"]),
+            buffers.model.transmissions, int(out.statistics["num_fallbacks"]),
         )  # fmt: skip
         self._step, self._work = self._steps.start(
             model, inputs, num_derivatives, len(found.contact_pairs), drives.lanes.shape[1]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_X_STAR = list(inspect.signature(start_step.interpreted).parameters).index("x_star_in")
+_NAMES = list(inspect.signature(start_step.interpreted).parameters)
+_SOURCES, _X_STAR = map(_NAMES.index, ("sources", "x_star_in"))
 
 
 def check_other_scalars(dynamics: PlantDynamics, context: Context, w: Workspace) -> None:
@@ -42,7 +43,9 @@ def check_other_scalars(dynamics: PlantDynamics, context: Context, w: Workspace)
 
 def refuse_complex(dynamics: PlantDynamics, context: Context, w: Workspace, *given: Any) -> None:
     """Raises in the place of the kernel start_step(), whose arguments are given, about what constrains the step."""
-    what, x_star = _active_constraints(dynamics, context), given[_X_STAR]
+    what, x_star, sources = _active_constraints(dynamics, context), given[_X_STAR], given[_SOURCES]
+    if not what and (dynamics.model.contact.has_tendons or (sources.drives["v"] >= len(w.v)).any()):
+        what = "tendons or actuators along transmissions"
     if not what and len(dynamics.model.contact.frictions):
         what = f"the dry friction of joints {listed(_joints_with_friction(dynamics))}"
     raise _no_complex_derivatives(
@@ -97,6 +100,8 @@ def _refuse_or_warn(dynamics: PlantDynamics, context: Context, w: Workspace) -> 
     """
     constraints = _active_constraints(dynamics, context)
     acting = [constraints] if constraints else []
+    if dynamics.model.is_discrete and len(dynamics.model.tree.transmissions):
+        acting.append("tendons or actuators along transmissions")
     numbers, can_touch = _numbers_of(w.x), dynamics.contact_geometry.may_touch
     if numbers is not None:
         beyond = [

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.autodiff.blocks import make_block, pack, values_and_gradient
 from merganser.framework.native import specialize
-from merganser.framework.when_to_compile import may_use_compiled
+from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 from merganser.multibody import kernels
 from merganser.multibody.contact.derivatives import (
     LaneForces,
@@ -38,7 +38,7 @@ from merganser.multibody.contact.derivatives import (
     make_problems,
     make_work,
 )
-from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES, ProblemCounts
+from merganser.multibody.contact.plant_layout import MOST_TENDON_ROWS, NUM_FORCE_VALUES, ProblemCounts
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.step.contact_arrays import ContactModelArrays
 
@@ -288,6 +288,7 @@ class LaneSteps:
         """A step that is to be computed, and work arrays."""
         arrays, num_own_rows, num_v = self._arrays, len(model.rows), len(self.w.v)
         num_others = 2 * len(arrays.limits) + len(arrays.frictions) + num_own_rows + num_drives
+        num_others += MOST_TENDON_ROWS * len(model.transmissions)
         rows = 3 * num_contacts + num_others
         most = num_contacts + num_others, rows, 2 * rows * arrays.most_velocities
         sizes = _Sizes(max(num_derivatives, 1), num_contacts, num_own_rows, most)

@@ -1,4 +1,4 @@
-"""The dynamics of a continuous plant at one state and input after the other, with slopes, on floats.
+"""The dynamics of a continuous plant at many states and inputs, with slopes, on floats.
 
     xdot = f(x, u),   df/dx = [dqdot/dq, dqdot/dv; dvdot/dq, dvdot/dv],   df/du = dvdot/dtau B                  (1)
 
@@ -8,7 +8,6 @@ has no slope. At a state beyond a limit of a joint, where springs push back, Aut
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +37,7 @@ def linearized_motion(dynamics: PlantDynamics, context: Context, port: InputPort
     """
     model, inputs = dynamics.model, dynamics.inputs
     acts = len(model.tree.elements) or len(model.contact.frictions) or inputs.actuators_in(context).controlled
+    acts = acts or len(model.tree.transmissions)
     holds = dynamics.has_multipliers or dynamics.may_touch or dynamics.deformables is not None
     if model.is_discrete or acts or holds or context.has_input(inputs.spatial_force.get_index()):
         return None
@@ -78,7 +78,7 @@ class LinearizedMotion:
         self._driven, middles = inputs.driven_velocities, inputs.effort_middles()
         efforts = inputs.effort_limits[: len(middles)]
         self._lowest, self._highest = middles - efforts, middles + efforts
-        self._limits, self._pitches = model.contact.limits, model.pitch_indices
+        self._limits, self._pitches = model.contact.limits, list(model.pitch_indices)
         self._is_generalized = port is inputs.generalized_force
         self._u, self._tau = np.zeros(len(self._driven)), np.zeros(model.tree.num_velocities())
 
@@ -92,34 +92,33 @@ class LinearizedMotion:
         for instance, of_instance in inputs.driven_instances:
             add(of_instance, self._u, model.tree.coordinates.inputs[instance])
 
-    def at(self, point: Array) -> tuple[Array, Array] | None:
-        """f and its derivatives by [x; u], shapes [n] and [n, n + m]; None if AutoDiffXd has to find them.
+    def at(self, points: Array) -> tuple[Array, Array] | None:
+        """f and its derivatives by [x; u] at N points, shapes [N, n] and [N, n, n + m]; None if AutoDiffXd is needed.
 
         Args:
-            point: [x; u].
+            points: [x; u], shape [N, n + m].
         """
         n = self._num_q + len(self._tau)
-        x, given = point[:n].copy(), point[n:]
-        q = x[: self._num_q]
-        limited = q[self._limits["q"]]
-        if not np.all((self._limits["lower"] <= limited) & (limited <= self._limits["upper"])):
+        x, given = np.ascontiguousarray(points[:, :n]), points[:, n:]
+        limited = x[:, self._limits["q"]]
+        if ((limited < self._limits["lower"]) | (limited > self._limits["upper"])).any():
             return None
-        if any(abs(math.cos(q[i])) < SMALLEST_COSINE for i in self._pitches):
+        if self._pitches and (np.abs(np.cos(x[:, self._pitches])) < SMALLEST_COSINE).any():
             return None
-        u, tau = self._u.copy(), self._tau.copy()
+        u, tau = np.tile(self._u, (len(x), 1)), np.tile(self._tau, (len(x), 1))
         if self._is_generalized:
             tau += given
         else:
-            u[self._places] += given
-        np.add.at(tau, self._driven, np.clip(u, self._lowest, self._highest))
+            u[:, self._places] += given
+        np.add.at(tau, (slice(None), self._driven), np.clip(u, self._lowest, self._highest))
         status, xdot, by_x, by_tau = self._rules.slopes(x, tau)
         if status != 0:
             return None
-        slopes = np.zeros((n, len(point)))
-        slopes[:, :n] = by_x
+        slopes = np.zeros((len(x), n, points.shape[1]))
+        slopes[:, :, :n] = by_x
         if self._is_generalized:
-            slopes[self._num_q :, n:] = by_tau
+            slopes[:, self._num_q :, n:] = by_tau
         else:
             is_within = (self._lowest <= u) & (u <= self._highest)
-            slopes[self._num_q :, n:] = (by_tau[:, self._driven] * is_within)[:, self._places]
+            slopes[:, self._num_q :, n:] = (by_tau[:, :, self._driven] * is_within[:, np.newaxis])[:, :, self._places]
         return xdot, slopes

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from merganser.framework.autodiff.blocks import find_block, refuse_counts, values_and_gradient
 from merganser.framework.core.scalars.scalars import ScalarArray
 from merganser.framework.native import specialize
-from merganser.framework.when_to_compile import may_use_compiled
+from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes, places_of
 from merganser.multibody.kernels.mobilizers import kinds_in
@@ -241,7 +241,9 @@ class AutoDiffWorkspace(Workspace):
         return self._on_values.call(kernel, *map(self.values_of, arguments))
 
     def values_of(self, argument: Any) -> Any:
-        """An argument of a kernel without derivatives; floats and integers are the same."""
+        """An argument of a kernel, or a tuple of such, without derivatives; floats and integers are the same."""
+        if isinstance(argument, tuple) and hasattr(argument, "_make"):
+            return argument._make(map(self.values_of, argument))
         is_object = isinstance(argument, np.ndarray) and argument.dtype == object
         if not (is_object or isinstance(argument, (ObjectRecords, LaneRecords))):
             return argument

@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry import GeometryId
-from merganser.multibody import kernels
 from merganser.multibody.contact import make_trees
 from merganser.multibody.contact.contact_kinds import ContactKind, contact_source_dtype, set_contact_kind
 from merganser.multibody.contact.plant_layout import PlantTrees, friction_dtype, limit_dtype
-from merganser.multibody.kernels import layout
+from merganser.multibody.plant.step.transmission_arrays import (
+    LIMIT_LENGTH,
+    LIMIT_PERIOD,
+    complete_transmissions,
+    default_masses,
+)
 from merganser.multibody.tree import MultibodyTree
 
 Array = NDArray[Any]
-
-_LIMIT_PERIOD = 0.07  # of a joint on the spring that holds its limit in continuous time [s]
-_LIMIT_LENGTH = 1e-3  # travel at which the damping of that spring is critical [rad or m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,8 @@ class ContactModelArrays:
         most_velocities: of one tree.
         limits: finite ones of positions whose rates are velocities, and of rotations of balls; records of limit_dtype.
         frictions: velocities of joints that may have dry friction, records of friction_dtype.
+        transmissions: records of the tree, with the trees that each moves.
+        has_tendons: whether any of them has a spring, limits or friction.
         contacts_of_kinds: those of which a body can move.
         sources, source_numbers: the same as records, see ../../contact/contact_kinds.py.
         source_ids, source_bodies: of their sides A and B, one contact after the other.
@@ -88,6 +91,8 @@ class ContactModelArrays:
             for k in range(joint.num_velocities())
         ]
         self.frictions = np.array(rows, friction_dtype)
+        self.transmissions = tree.transmission_records
+        self.has_tendons = complete_transmissions(tree, self.tree_of_mobod, self.tree_of_velocity)
         self.contacts_of_kinds = [
             contact
             for contact in tree.contacts
@@ -116,22 +121,17 @@ class ContactModelArrays:
         those of the same arms without limits.
         """
         if self._limit_springs is None:
-            tree, num_v = self._tree, self._tree.num_velocities()
-            parameters, q = tree.make_default_parameters(), tree.default_positions()
-            position = np.zeros(len(tree.topology), layout.position_dtype(np.float64))
-            scratch, M = np.zeros(len(tree.topology), layout.scratch_dtype(np.float64)), np.zeros((num_v, num_v))
-            kernels.position_kinematics.interpreted(tree.topology, parameters, q, position)
-            kernels.mass_matrix.interpreted(tree.topology, parameters, position, scratch, M)
+            M = default_masses(self._tree)
             try:  # inertia that each velocity feels where all others are free, over that where they are held
                 shares = 1.0 / np.maximum(np.linalg.inv(M).diagonal() * M.diagonal(), 1.0)
             except np.linalg.LinAlgError:  # without inertia in some direction, which the dynamics will report
-                shares = np.ones(num_v)
+                shares = np.ones(len(M))
             places = list(zip(self.limits["v"].tolist(), self.limits["num_v"].tolist()))  # three of a ball
             held, share = (
                 np.array([values[v : v + n].mean() for v, n in places]) for values in (M.diagonal(), shares)
             )
-            omega = 2.0 * np.pi / _LIMIT_PERIOD
-            self._limit_springs = held * share**0.5 * omega**2, share**0.5 / (omega * _LIMIT_LENGTH)
+            omega = 2.0 * np.pi / LIMIT_PERIOD
+            self._limit_springs = held * share**0.5 * omega**2, share**0.5 / (omega * LIMIT_LENGTH)
         return self._limit_springs
 
 

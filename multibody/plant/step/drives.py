@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.multibody.kernels import actuators as actuation
-from merganser.multibody.tree import JointActuator, MultibodyTree
+from merganser.multibody.tree import Actuator, MultibodyTree
 
 Array = NDArray[Any]
 
@@ -30,7 +30,7 @@ class Controllers:
         inputs: which inputs have them.
         limits: effort limits.
         p, d: gains.
-        mobods, positions, velocities: what each of them drives.
+        mobods, positions, velocities: what each of them drives; transmissions are behind the coordinates, on mobod 0.
     """
 
     inputs: Array
@@ -67,7 +67,7 @@ class ActuatorTable:
     @staticmethod
     def of(tree: MultibodyTree) -> ActuatorTable:
         """Looks at the actuators of a finalized tree."""
-        actuators: Sequence[JointActuator] = list(tree.actuators)
+        actuators: Sequence[Actuator] = list(tree.actuators)
         limits, middles = np.array([_half_and_middle(a) for a in actuators], float).reshape(-1, 2).T
         desired = np.zeros((actuation.NUM_DESIRED_ROWS, len(actuators)))
         for k, a in enumerate(actuators):
@@ -111,7 +111,7 @@ class ActuatorTable:
         return self._moving[key]
 
 
-def _half_and_middle(actuator: JointActuator) -> tuple[float, float]:
+def _half_and_middle(actuator: Actuator) -> tuple[float, float]:
     """e and m of limits m - e and m + e."""
     low, high = actuator._effort_range
     return 0.5 * (high - low), 0.5 * (low + high) if np.isfinite(high - low) else 0.0
@@ -120,17 +120,26 @@ def _half_and_middle(actuator: JointActuator) -> tuple[float, float]:
 def controllers_of(tree: MultibodyTree, is_wanted: Array) -> Controllers:
     """The PD controllers of the actuators that are wanted, with gains 0 where they have none."""
     inputs = np.flatnonzero(is_wanted)
-    actuators: Sequence[JointActuator] = list(tree.actuators)
+    actuators: Sequence[Actuator] = list(tree.actuators)
     wanted = [actuators[i] for i in inputs.tolist()]
-    joints = [a.joint() for a in wanted]
+    num_q, num_v = tree.num_positions(), tree.num_velocities()
+    places: list[tuple[int, int, int]] = []
+    for transmission, a in ((a.transmission(), a) for a in wanted):
+        if transmission is None:
+            joint = a.joint()
+            mobod = int(tree.mobod_of_joint[joint.index()])
+            places.append((mobod, joint.position_start(), joint.velocity_start()))
+        else:  # behind the coordinates; the world is never locked
+            places.append((0, num_q + int(transmission.index()), num_v + int(transmission.index())))
+    mobods, positions, velocities = np.array(places, np.int64).reshape(-1, 3).T.copy()
     return Controllers(
         inputs=inputs,
         limits=np.array([_half_and_middle(a)[0] for a in wanted], dtype=np.float64),
         p=np.array([a._gains.p for a in wanted], dtype=np.float64),
         d=np.array([a._gains.d for a in wanted], dtype=np.float64),
-        mobods=np.array([tree.mobod_of_joint[joint.index()] for joint in joints], dtype=np.int64),
-        positions=np.array([joint.position_start() for joint in joints], dtype=np.int64),
-        velocities=np.array([joint.velocity_start() for joint in joints], dtype=np.int64),
+        mobods=mobods,
+        positions=positions,
+        velocities=velocities,
     )
 
 

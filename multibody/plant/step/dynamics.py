@@ -132,7 +132,7 @@ class PlantDynamics:
         has_rows = self.constraints.has_rows()
         self.has_multipliers = has_rows and not self.model.is_discrete
         has_friction = self.model.is_discrete and bool(len(self.model.contact.frictions))
-        has_limits = bool(len(self.model.contact.limits))
+        has_limits = bool(len(self.model.contact.limits) or len(self._tree.transmissions))
         self.may_touch = self.contact_geometry.may_touch or len(self.model.contact.sources) > 0
         self.can_constrain = self.may_touch or has_limits or has_friction or has_rows
         if self.deformables is not None:
@@ -149,7 +149,10 @@ class PlantDynamics:
     # ------------------------------------------------------------------ the dynamics
 
     def advance(self, context: Context, result: Array) -> Workspace:
-        """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
+        """Computes the derivatives of q and v, or these one step later, into `result`, shape [num_q + num_v].
+
+        Those of activations of actuators are then in the step buffers of the workspace, work.activations.
+        """
         w = self.views.workspace(context)
         self.native.note_call(w)
         if self.model.is_discrete:
@@ -354,7 +357,8 @@ class PlantDynamics:
         """Declares the operations of a continuous plant that variable_steps.py describes."""
         system, tree = self.model.system, self._tree
         num_v, sampled = tree.num_velocities(), sum(map(math.prod, input_shapes(tree)))
-        num_x, arguments = tree.num_positions() + num_v, 1 + num_v + tree.num_actuated_dofs() + sampled
+        num_x = tree.num_positions() + num_v + tree.num_activations()
+        arguments = 1 + num_v + tree.num_actuated_dofs() + sampled
         tickets = {system.xc_ticket(), system.all_parameters_ticket(), system.all_input_ports_ticket()}
         of_step = "step", num_x, arguments, VariableSteps.write_slopes
         for name, size, given, write in (of_step, ("inputs", sampled, 0, VariableSteps.write_inputs)):

@@ -24,10 +24,10 @@ from merganser.framework.core.context.native_code import (
 from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.native import is_at_hand
+from merganser.framework.native.compiler.when_to_compile import OptionalCode, must_compile_here, want
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of, placed_beside
 from merganser.framework.native.operations.operations import caller_of
-from merganser.framework.when_to_compile import OptionalCode, must_compile_here, want
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
 from merganser.geometry.proximity.broad_phase import find_candidates
 from merganser.geometry.proximity.manifolds import contact_manifolds
@@ -256,7 +256,8 @@ class NativeDynamics:
     def _constrains_at_once(self) -> bool:
         """Whether there are constraints from the beginning, as far as one can see: not only joint limits."""
         has_friction = self._is_discrete() and len(self._dynamics.model.contact.frictions) > 0
-        return self._dynamics.may_touch or self._dynamics.constraints.has_rows() or has_friction
+        has_tendons = self._is_discrete() and len(self._dynamics.model.tree.transmissions) > 0
+        return self._dynamics.may_touch or self._dynamics.constraints.has_rows() or has_friction or has_tendons
 
     def _can_constrain(self) -> bool:
         """Whether the kernels are compiled that hold something, or this process has to compile them."""
@@ -334,10 +335,14 @@ class NativeDynamics:
     ) -> StepRecord | DerivativesRecord:
         """All that the operation works on: arrays of the buffers, and places in the Context."""
         step, is_discrete = buffers.step, self._is_discrete()
-        state = self._state(DiscreteStateOf(0) if is_discrete else CONTINUOUS_STATE)
+        views, state = self._dynamics.views, self._state(DiscreteStateOf(0) if is_discrete else CONTINUOUS_STATE)
         result = Placed(NextDiscreteStateOf(0) if is_discrete else OUTPUT, state.x.shape)
+        activations = _NO_PLACE
+        if views.num_activations:
+            place = NextDiscreteStateOf(views.activation_group) if is_discrete else OUTPUT
+            activations = Placed(place, (views.num_activations,), 0 if is_discrete else state.x.shape[0])
         given, forces = (self._model(step), state), (self._inputs(context), step.work)
-        results = tuple(out._replace(x_next=result) for out in step.results)
+        results = tuple(out._replace(x_next=result, activations=activations) for out in step.results)
         if not is_discrete:
             return DerivativesRecord(*given, *forces, results[0])
         deformables = () if step.deformable is None else step.deformable.records_in_context()
@@ -346,7 +351,13 @@ class NativeDynamics:
     def _state(self, place: Any) -> State:
         tree = self._dynamics.model.tree
         num_q, num_v = tree.num_positions(), tree.num_velocities()
-        return State(Placed(place, (num_q + num_v,)), Placed(place, (num_q,)), Placed(place, (num_v,), num_q))
+        views, activations = self._dynamics.views, _NO_PLACE
+        if views.num_activations:
+            is_discrete = self._is_discrete()
+            of = DiscreteStateOf(views.activation_group) if is_discrete else place
+            activations = Placed(of, (views.num_activations,), 0 if is_discrete else num_q + num_v)
+        x, q, v = Placed(place, (num_q + num_v,)), Placed(place, (num_q,)), Placed(place, (num_v,), num_q)
+        return State(x, q, v, activations)
 
     def _model(self, step: StepBuffers, is_complete: bool = False) -> Model:
         views, model = self._dynamics.views, self._compiled_model(step, is_complete)
@@ -422,7 +433,7 @@ class _CompiledDerivatives:
         known = Inputs(placed(inputs.u), parts(inputs.parts), parts(inputs.desired), placed(inputs.tau), inputs.F_Bo_W)
         self._xdot = buffers.results[0].x_next
         state = State(*map(placed, buffers.state))
-        results = buffers.results[0]._replace(x_next=placed(self._xdot))
+        results = buffers.results[0]._replace(x_next=placed(self._xdot), activations=_NO_PLACE)
         record = DerivativesRecord(model, state, known, buffers.work, results)
         self._failure = np.zeros(1, np.int64)
         self._integers = np.array([address_of_array(self._failure), *integers_of(record)], np.int64)

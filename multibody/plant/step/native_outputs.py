@@ -15,10 +15,10 @@ from merganser.framework import CacheEntry
 from merganser.framework.core.context.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
 from merganser.framework.core.declarations.native_function import copy
 from merganser.framework.core.inside import derivatives_entry
+from merganser.framework.native.compiler.when_to_compile import OptionalCode
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
 from merganser.framework.primitives.discrete import difference_quotient
-from merganser.framework.when_to_compile import OptionalCode
 from merganser.multibody.dynamics.operation import ContactForcesRecord
 
 if TYPE_CHECKING:
@@ -163,9 +163,10 @@ class NativeContactForces(_NativeOutput):
         buffers = self._native.constrained_buffers(context) if plant.has_sampled_output_ports() else None
         if buffers is None or not _CONTACT_FORCES.is_usable():
             return None
+        nothing = {"x_next": Placed(0, (0,)), "activations": Placed(0, (0,))}
         record = ContactForcesRecord(
             plant.time_step(), buffers.numbers.counts, buffers.step.model.contact.trees.trees,
-            tuple(out._replace(x_next=Placed(0, (0,))) for out in buffers.step.results), buffers.contact_forces,
+            tuple(out._replace(**nothing) for out in buffers.step.results), buffers.contact_forces,
             Placed(OUTPUT, buffers.contact_forces.shape),
         )  # fmt: skip
         step, number = buffers.step, buffers.step.num_preparations

@@ -117,15 +117,22 @@ class Sampling:
 
     def _calc_step(self, context: Context, discrete_state: Any) -> None:
         """Computes the state one time step later: semi-implicit Euler, joint damping and PD control implicit."""
-        self.dynamics.advance(context, discrete_state.get_mutable_value())
+        w = self.dynamics.advance(context, discrete_state.get_mutable_value())
+        self._write_activations(w, discrete_state.get_mutable_vector)
         self._write_deformables(context, discrete_state.get_mutable_vector)
 
     def _calc_sampled_step(self, context: Context, state: Any) -> None:
         """Computes the state one time step later, and stores what the dynamics were."""
         result = state.get_mutable_discrete_state(0).get_mutable_value()
         w = self.dynamics.advance(context, result)
+        self._write_activations(w, state.get_mutable_discrete_state)
         self._write_deformables(context, state.get_mutable_discrete_state)
         state.get_mutable_abstract_state(self.state_index).set_value(self._sample_of(context, w, result))
+
+    def _write_activations(self, w: Workspace, next_state: Any) -> None:
+        """Writes the activations of actuators after a step."""
+        if len(w.activations):
+            next_state(self._views.activation_group).get_mutable_value()[:] = w.step_buffers.work.activations
 
     def _write_deformables(self, context: Context, next_state: Any) -> None:
         """Writes the states of deformable bodies, which the dynamics have computed with those of the others."""

@@ -37,6 +37,7 @@ from merganser.multibody.contact.hydroelastic_pairs import (
 from merganser.multibody.contact.layout import SolverWork, law_dtype, result_dtype, row_dtype
 from merganser.multibody.contact.penalty import limit_forces
 from merganser.multibody.contact.plant_layout import (
+    MOST_TENDON_ROWS,
     NUM_FORCE_VALUES,
     ProblemArrays,
     ProblemTrees,
@@ -196,14 +197,20 @@ class StepBuffers:
         self.settings: Any = None
         self._looks_ahead = False
         self._fallback: Any = None  # settings of one step, after it has failed with the others
-        self.state = State(w.x, w.q, w.v)
+        self.state = State(w.x, w.q, w.v, w.activations)
         self._limits: list[tuple[int, int, int, float, float]] = arrays.limits.tolist()
         own = [np.zeros_like(a) for a in (w.velocity, w.scratch)] if is_native else [w.velocity, w.scratch]
         mean = w.make_numbers(num_v), w.make_records(len(w.topology), velocity_dtype)
         F = w.tau, w.F_applied, np.zeros_like(w.zeros_F), np.zeros_like(w.zeros_F)
         num_u = len(dynamics.inputs.driven_velocities)
         u, desired = [np.zeros(num_u, w.dtype) for _ in range(2)], np.zeros((NUM_DESIRED_ROWS, num_u), w.dtype)
-        self._first_of_work = *own, *mean, *F, u[0], desired, u[1]  # fields of Work that stay the same
+        num_t = len(dynamics.model.tree.transmissions)
+        sizes = (len(w.q) + num_t, num_v + num_t, (num_t, num_v), num_v + num_t) if num_t else (0, 0, (0, num_v), 0)
+        along = [np.zeros(size, w.dtype) for size in sizes]
+        self._actuation = u[1]
+        commands = np.zeros(num_u, w.dtype), np.zeros(len(w.activations), w.dtype)
+        of_inputs = u[0], desired, u[1], *commands
+        self._first_of_work = *own, *mean, *F, *of_inputs, *along  # fields of Work that stay the same
         self.results = [self._new_results() for _ in range(2 if is_native else 1)]
 
     # ------------------------------------------------------------------ what the records were made for
@@ -304,7 +311,7 @@ class StepBuffers:
 
     def actuation(self) -> Array:
         """What the actuators exert, shape [num_u]; always the same array."""
-        return self._first_of_work[-1]
+        return self._actuation
 
     def geometry_ids(self) -> list[GeometryId]:
         """The geometries that may touch."""
@@ -377,6 +384,7 @@ class StepBuffers:
             pair_capacity = 2 * found[NUM_PAIRS]
         pair_capacity = max(pair_capacity, contact_capacity + face_capacity + arrays.most_pairs_of_kinds)
         num_others = 2 * len(arrays.limits) + len(arrays.frictions) + len(self._drives.effort)
+        num_others += MOST_TENDON_ROWS * len(arrays.transmissions)
         num_own_rows = len(self._constraint_rows.rows)
         num_constraints = pair_capacity + num_others + num_own_rows
         num_rows = 3 * pair_capacity + num_others + num_own_rows
@@ -425,6 +433,7 @@ class StepBuffers:
         )  # fmt: skip
         return StepResults(
             x_next=w.make_numbers(len(w.x)) if self.takes_steps else np.zeros_like(w.x),
+            activations=np.zeros(len(w.activations), w.dtype),
             position=np.zeros_like(w.position) if self._is_native else w.position,
             found=np.zeros(NUM_FOUND, np.int64),
             candidates=np.zeros((num_candidates, 2), np.int64),
@@ -457,11 +466,14 @@ class StepBuffers:
             gravity=w.gravity,
             elements=plant.tree.elements,
             constants=w.constants,
+            transmissions=arrays.transmissions,
+            nodes=plant.tree.transmission_nodes,
             pitches=plant.pitch_indices if w.is_numeric else plant.pitch_indices[:0],
             actuators=Actuators(
                 inputs.driven_velocities, inputs.effort_limits, controllers.inputs, controllers.mobods,
                 controllers.positions, controllers.velocities, controllers.p, controllers.d,
             ),
+            laws=plant.tree.law_records,
             limits=arrays.limits if has_limits else arrays.limits[:0],
             limit_stiffness=springs[0],
             limit_dissipation=springs[1],
@@ -494,6 +506,7 @@ class StepBuffers:
             settings=self._settings_of.of_solver() if settings is None else settings,
             near_rigid_threshold=float(choices.near_rigid_threshold),
             constraint_rows=self._constraint_rows.rows,
+            holds_transmissions=int(arrays.has_tendons or bool((controllers.velocities >= len(self._w.v)).any())),
             looks_ahead=int(self._looks_ahead),
             drives=drives,
             room=SolverWork(self._block_capacity, self._laws, self._solver_work, self._integer_work),

@@ -86,7 +86,7 @@ class VariableSteps:
         last_length: of the last step [s], shape [1].
         counts: iterations of the solver and of its line searches, shape [2].
         numbers: what the last step started from and found; its count says whether the native plan has made it.
-        end: where the integrator has brought the plant, shape [num_q + num_v]; begins with NaN if nowhere.
+        end: where the integrator has brought the plant, begins with q and v, or with NaN if nowhere.
         acted_on: whether inputs that follow the state may act on each velocity, shape [num_v].
         columns: the velocity on which each input acts, of velocities and then of actuators, shape [num_v + num_u].
     """
@@ -164,7 +164,8 @@ class VariableSteps:
         self._is_driven = self._num_u > 0 and any(map(self._follows, ports))
         self.acted_on[:] = any(map(self._follows, (inputs.generalized_force, inputs.spatial_force)))
         if self._is_driven:
-            self.acted_on[inputs.driven_velocities] = 1
+            driven = inputs.driven_velocities
+            self.acted_on[driven[driven < len(self.acted_on)]] = 1
         if self.follow() and not self._w.is_float:
             raise RuntimeError(
                 f"Plant '{self._dynamics.model.path()}' of AutoDiffXd cannot be moved by steps of contact: forces that "
@@ -251,6 +252,7 @@ class VariableSteps:
         dynamics, w, buffers, h = self._dynamics, self._w, self._python, self.arguments.item(0).real
         dynamics.native.note_call(w)
         controllers, inputs = self._read()
+        result, activations = result[: len(w.x)], result[len(w.x) :]
         status = self._step(controllers, inputs, h, result)
         if status == 0:
             numbers, self.last_length[0] = self.numbers, h
@@ -258,8 +260,9 @@ class VariableSteps:
             numbers.x[:], numbers.x_next[:], numbers.u[:] = w.x, result, buffers.actuation()
             numbers.mean[:], numbers.F_applied[:] = buffers.work.mean, buffers.F_applied
             np.divide(result - w.x, h, result)
+            np.divide(buffers.work.activations - w.activations, h, activations)
         elif status == NOT_SOLVED:
-            result[:] = np.nan
+            result[:], activations[:] = np.nan, np.nan
         else:
             dynamics.raise_failure(self._context, w, status, buffers)
         w.store.invalid &= w.kinematics_clearing
@@ -302,7 +305,10 @@ class VariableSteps:
             model = model._replace(parameters=placed_beside(self._parameters, flat))
             tau, desired = placed_beside(self._tau, flat), placed_beside(self._desired.reshape(-1), flat)
             inputs = self._inputs_of_step(given.u, tau, desired, self._w.zeros_F)
-        results = (buffers.results[0]._replace(x_next=Placed(OUTPUT, state.x.shape)),)
+        num_a = len(self._w.activations)
+        activations = Placed(OUTPUT, (num_a,), state.x.shape[0]) if num_a else Placed(0, (0,))
+        places = {"x_next": Placed(OUTPUT, state.x.shape), "activations": activations}
+        results = (buffers.results[0]._replace(**places),)
         steps = StepRecord(model, state, 0.0, inputs, buffers.work, results, self.numbers)
         return SlopesRecord(Placed(arguments, (1,)), self.last_length, self.counts, steps, linearization)
 
@@ -315,7 +321,8 @@ class VariableSteps:
 
     def is_at_end(self) -> bool:
         """Whether the plant is where an integrator has brought it by the last step."""
-        return bool((np.abs(self._w.x - self.end) <= _ROUNDING * np.maximum(1.0, np.abs(self.end))).all())
+        end = self.end[: len(self._w.x)]
+        return bool((np.abs(self._w.x - end) <= _ROUNDING * np.maximum(1.0, np.abs(end))).all())
 
     def take_sample(self, parameters: Array, gravity: Array) -> DynamicsSample:
         """The sample of the last step, made with these parameters."""

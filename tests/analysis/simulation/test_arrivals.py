@@ -10,8 +10,14 @@ import numpy as np
 import pytest
 
 from merganser.analysis import Simulator
-from merganser.framework import DiagramBuilder, EventStatus, LeafSystem, PublishEvent, Value, WitnessFunctionDirection
-from merganser.framework.core.declarations.events import Arrivals, EventKind, Notification
+from merganser.framework import DiagramBuilder, EventStatus, LeafSystem, Value, WitnessFunctionDirection
+from merganser.framework.core.declarations.events import (
+    Arrivals,
+    DiscreteUpdateEvent,
+    Event,
+    Notification,
+    PublishEvent,
+)
 from merganser.framework.core.inside import declare_arrivals
 from merganser.framework.lcm import (
     DrakeLcm,
@@ -29,14 +35,14 @@ MODES = ["never", "always"]
 class Inbox(LeafSystem):
     """Its state is the sum of what has been put in; with or without a notification."""
 
-    def __init__(self, has_notification: bool = True, kind: EventKind = EventKind.DISCRETE_UPDATE) -> None:
+    def __init__(self, has_notification: bool = True, kind: type[Event] = DiscreteUpdateEvent) -> None:
         super().__init__()
         self.notification, self.items, self.seen = Notification(), [], []
         self.DeclareDiscreteState(1)
         self.DeclareVectorOutputPort("y", 1, self._calc)
         notification = self.notification if has_notification else None
         arrivals = Arrivals(lambda _: bool(self.items), lambda _: bool(self.items), notification)
-        handlers = {EventKind.DISCRETE_UPDATE: self._update, EventKind.PUBLISH: self._publish}
+        handlers = {DiscreteUpdateEvent: self._update, PublishEvent: self._publish}
         declare_arrivals(self, kind, handlers[kind], arrivals)
 
     def put(self, item: float) -> None:
@@ -130,7 +136,7 @@ def test_compiled_simulations_see_it_at_the_same_step_as_those_in_python(
 @pytest.mark.parametrize("mode", MODES)
 def test_time_does_not_advance_for_received_messages(mode: str) -> None:
     builder = DiagramBuilder()
-    inbox = builder.AddSystem(Inbox(kind=EventKind.PUBLISH))
+    inbox = builder.AddSystem(Inbox(kind=PublishEvent))
     integrator = builder.AddSystem(Integrator(1))
     sine = builder.AddSystem(Sine(1.0, 1.0, 0.0, 1))
     builder.Connect(sine.get_output_port(0), integrator.get_input_port())

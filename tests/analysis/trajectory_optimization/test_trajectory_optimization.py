@@ -18,7 +18,8 @@ from merganser.analysis.trajectory_optimization import (
 from merganser.examples.pendulums import PendulumPlant
 from merganser.framework import DiagramBuilder, InputPortSelection
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
-from merganser.framework.optimization import BoundingBoxConstraint, MathematicalProgram, Solve
+from merganser.framework.optimization import BoundingBoxConstraint, InteriorPointSolver, MathematicalProgram, Solve
+from merganser.framework.optimization.evaluators.evaluators import curvature_by_differences
 from merganser.framework.primitives import ConstantVectorSource, LinearSystem, TrajectorySource
 from merganser.framework.trajectories import PiecewisePolynomial
 from merganser.multibody.parsing import Parser
@@ -152,6 +153,34 @@ def test_derivatives_of_a_segment_are_those_of_differences() -> None:
     h, steps = 1e-6, np.eye(len(x))
     columns = [(constraint.Eval(x + h * e) - constraint.Eval(x - h * e)) / (2.0 * h) for e in steps]
     np.testing.assert_allclose(ExtractGradient(found), np.transpose(columns), rtol=1e-6, atol=1e-6)
+
+
+def test_second_derivatives_of_many_segments_are_those_of_the_first_ones() -> None:
+    constraint, _, _ = segment()
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(6, constraint.num_vars()))
+    x[:, 0] = rng.uniform(0.1, 0.5, 6)
+    weights = rng.normal(size=(6, constraint.num_constraints()))
+    expected = curvature_by_differences(lambda points: constraint._stacked(points)[1], x, weights)
+    np.testing.assert_allclose(constraint._curvature(x, weights), expected, rtol=1e-5, atol=1e-4)
+
+
+def test_a_motion_is_found_in_few_iterations_also_without_a_cost() -> None:
+    plant = PendulumPlant()
+    counts = []
+    for weight in (0.0, 1.0):
+        trajopt = DirectCollocation(plant, plant.CreateDefaultContext(), 21, 0.05, 0.2)
+        trajopt.AddEqualTimeIntervalsConstraints()
+        from_rest_to_rest(trajopt, [0.0, 0.0], [np.pi, 0.0])
+        trajopt.AddConstraintToAllKnotPoints(trajopt.input()[0] ** 2 <= 9.0)
+        if weight:
+            trajopt.AddRunningCost(weight * trajopt.input()[0] ** 2)
+        trajopt.SetInitialTrajectory(NOTHING, straight(3.0, [0.0, 0.0], [np.pi, 0.0]))
+        result = InteriorPointSolver().Solve(trajopt.prog())
+        assert result.is_success()
+        assert not result.GetInfeasibleConstraints(trajopt.prog(), 1e-5)
+        counts.append(result.get_solver_details().iterations)
+    assert max(counts) <= 60
 
 
 def test_a_true_motion_satisfies_the_constraint_to_its_order() -> None:

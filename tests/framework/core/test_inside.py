@@ -10,7 +10,6 @@ import pytest
 from merganser.framework import DiagramBuilder, LeafSystem, System, SystemBase, TriggerType
 from merganser.framework.core.context.native_code import NativeCode
 from merganser.framework.core.inside import (
-    cache_entries,
     declare_vector_entry,
     declared_events,
     derivatives_entry,
@@ -84,7 +83,7 @@ def test_declarations_are_found_by_functions():
     system = Peeking()
     context = new_context(system, np.complex128)
     assert context.store.flat.dtype == np.complex128 and scalar_of(system) is float
-    assert derivatives_entry(system) in cache_entries(system) and derivatives_entry(Gain(1.0, 1)) is None
+    assert derivatives_entry(system) in system._sys_cache_entries and derivatives_entry(Gain(1.0, 1)) is None
     assert [event.period for _, event in declared_events(system, context, TriggerType.kPeriodic)] == [0.5]
     assert declared_events(system, context, TriggerType.kPerStep) == []
     with pytest.raises(RuntimeError, match="has no continuous state"):

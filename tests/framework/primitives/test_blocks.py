@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from merganser.framework import BasicVector, DiagramBuilder, TriggerType, Value
-from merganser.framework.core.declarations.events import EventKind
 from merganser.framework.core.declarations.execution import execute
 from merganser.framework.primitives import (
     Adder,
@@ -131,7 +130,7 @@ def test_zero_order_hold_samples_at_its_period():
         context = system.CreateDefaultContext()
         system.get_input_port().FixValue(context, new)
         assert system.get_output_port().Eval(context) == old
-        execute(system._events_with(context, TriggerType.kPeriodic), event.kind)
+        execute(system._events_with(context, TriggerType.kPeriodic))
         assert system.get_output_port().Eval(context) == new
 
 
@@ -258,7 +257,7 @@ def test_logging_is_no_change_of_state():
     assert context.is_stateless()
     source.get_output_port().Eval(source.GetMyContextFromRoot(context))
     invalid = context.store.invalid
-    execute(diagram._events_with(context, TriggerType.kPerStep), EventKind.PUBLISH)
+    execute(diagram._events_with(context, TriggerType.kPerStep))
     assert context.store.invalid & ~invalid == 0 and sink.FindLog(context).num_samples() == 1
 
 

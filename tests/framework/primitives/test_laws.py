@@ -14,7 +14,7 @@ import merganser.multibody.controllers as multibody_controllers
 from merganser.analysis import Simulator, estimators
 from merganser.framework import DiagramBuilder, System, primitives
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
-from merganser.framework.core.declarations.events import EventKind, TriggerType
+from merganser.framework.core.declarations.events import PublishEvent, TriggerType
 from merganser.framework.core.inside import slot_of
 from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.primitives import ConstantVectorSource, PassThrough
@@ -324,7 +324,7 @@ def test_every_exported_system_has_an_entry():
 
 def is_update(event):
     """Whether an event changes the state in simulations."""
-    return event.kind is not EventKind.PUBLISH and event.trigger is not TriggerType.kForced
+    return event.kind is not PublishEvent and event.trigger is not TriggerType.kForced
 
 
 def test_every_block_runs_compiled(case):

@@ -28,6 +28,26 @@ def swing(body, steps, h=0.01, g=(0.0, 0.0, -9.81)):
     return q, v
 
 
+@pytest.mark.parametrize("model", [MaterialModel.kCorotated, MaterialModel.kNeoHookean], ids=lambda model: model.name)
+def test_steps_are_as_exact_as_the_material_asks_for(model):
+    ends, iterations = {}, {}
+    for tolerance in (1e-13, 1e-10, 1e-6, 1e-3):
+        material = config(model)
+        material.set_relative_tolerance(tolerance)
+        body = clamped_bar(material)
+        start, work = body.mesh.vertex_array().ravel(), body.make_work()
+        q, v, iterations[tolerance] = start, np.zeros_like(start), 0
+        for _ in range(10):
+            q, v = body.step(0.01, q, v, gravity(body), work)
+            iterations[tolerance] += work.report["iterations"]
+        ends[tolerance] = q
+    exact = ends.pop(1e-13)
+    errors = [abs(q - exact).max() / abs(exact - start).max() for q in ends.values()]
+    assert errors == sorted(errors) and all(error < 10.0 * tolerance for error, tolerance in zip(errors, ends))
+    counts = list(iterations.values())
+    assert counts == sorted(counts, reverse=True) and counts[0] > 1.5 * counts[-1]
+
+
 # ---------------------------------------------------------------------- statics
 
 

@@ -33,6 +33,7 @@ def test_a_body_is_of_hard_rubber_by_default():
         ("set_mass_density", (0.0, -3.0)),
         ("set_mass_damping_coefficient", (-1e-9, float("inf"))),
         ("set_stiffness_damping_coefficient", (-1.0, float("nan"))),
+        ("set_relative_tolerance", (0.0, 1.0, -1e-4, float("nan"))),
     ],
 )
 def test_numbers_out_of_range_are_refused_and_change_nothing(setter, values):
@@ -48,9 +49,11 @@ def test_numbers_out_of_range_are_refused_and_change_nothing(setter, values):
 def test_copies_are_their_own():
     config = DeformableBodyConfig()
     config.set_material_model(MaterialModel.kLinear)
+    config.set_relative_tolerance(1e-4)
     for twin in (copy.copy(config), copy.deepcopy(config)):
         twin.set_youngs_modulus(youngs_modulus=2.0)
         assert (config.youngs_modulus(), twin.material_model()) == (1e8, MaterialModel.kLinear)
+        assert twin.relative_tolerance() == 1e-4
 
 
 def test_numbers_may_have_derivatives():

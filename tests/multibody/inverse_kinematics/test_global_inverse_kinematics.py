@@ -48,6 +48,7 @@ def arm(axes: list[list[float]]) -> MultibodyPlant:
 
 def options(approach: int = 1, is_linear: bool = True) -> Any:
     chosen = GlobalInverseKinematics.Options()
+    assert "approach=Approach.kBilinearMcCormick, interval_binning=IntervalBinning.kLogarithmic" in repr(chosen)
     chosen.num_intervals_per_half_axis = 1
     chosen.approach = MixedIntegerRotationConstraintGenerator.Approach(approach)
     chosen.linear_constraint_only = is_linear

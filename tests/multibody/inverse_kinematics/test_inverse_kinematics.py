@@ -12,14 +12,19 @@ from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.framework.optimization import MathematicalProgram, SolutionResult, Solve
+from merganser.framework.optimization.evaluators.closed_form import ClosedFormEvaluator
 from merganser.geometry import Box, Sphere
 from merganser.multibody.inverse_kinematics import (
     AddMultibodyPlantConstraints,
+    AngleBetweenVectorsConstraint,
     ComPositionConstraint,
     DistanceConstraint,
+    GazeTargetConstraint,
     InverseKinematics,
     MinimumDistanceLowerBoundConstraint,
     OrientationConstraint,
+    PointToLineDistanceConstraint,
+    PointToPointDistanceConstraint,
     PositionConstraint,
 )
 from merganser.multibody.parsing import Parser
@@ -109,6 +114,99 @@ def test_locked_joints_stay_where_they_are() -> None:
     result = Solve(ik.prog())
     assert result.is_success()
     assert result.GetSolution(ik.q())[joint.position_start()] == pytest.approx(0.3, abs=1e-9)
+
+
+def measures_of(plant: Any, context: Any) -> list[Any]:
+    """A constraint of each kind, between the hand and a frame that is fixed at an offset."""
+    hand, ring = hand_of(plant), plant.GetFrameByName("ring")
+    X, R, axis = RigidTransform([0.1, 0.2, 0.3]), RotationMatrix.MakeXRotation(0.4), [0.0, 0.6, 0.8]
+    low, high = -np.ones(3), np.ones(3)
+    return [
+        PositionConstraint(plant, ring, X, low, high, hand, [0.1, 0.0, 0.2], context),
+        OrientationConstraint(plant, ring, R, hand, R, 1e-3, context),
+        AngleBetweenVectorsConstraint(plant, ring, axis, hand, axis, 0.1, 2.0, context),
+        GazeTargetConstraint(plant, hand, low, axis, ring, high, 0.5, context),
+        PointToPointDistanceConstraint(plant, ring, low, hand, high, 0.1, 2.0, context),
+        PointToLineDistanceConstraint(plant, hand, low, ring, high, axis, 0.1, 2.0, context),
+    ]
+
+
+def ringed(*, flies: bool) -> Any:
+    """An arm, on the ground or on a body that flies, with a frame on its first link."""
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModels(ARM)
+    if flies:
+        plant.AddRigidBody("satellite", plant.AddModelInstance("space"), SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+    X = RigidTransform(RotationMatrix.MakeZRotation(0.7), [0.1, 0.0, 0.2])
+    link = plant.GetBodyByName("satellite") if flies else plant.get_body(plant.GetBodyIndices(hand_instance(plant))[2])
+    plant.AddFrame(FixedOffsetFrame("ring", link.body_frame(), X))
+    plant.Finalize()
+    return plant
+
+
+def hand_instance(plant: Any) -> Any:
+    return plant.GetModelInstanceByName("arm7")
+
+
+@pytest.mark.parametrize("flies", [False, True])
+def test_measures_are_those_of_poses_and_their_derivatives_differences(flies: bool) -> None:
+    plant = ringed(flies=flies)
+    context, rng = plant.CreateDefaultContext(), np.random.default_rng(5)
+    hand, ring = hand_of(plant), plant.GetFrameByName("ring")
+    constraints = measures_of(plant, context)
+    together = constraints[0]._merged(constraints)
+    for _ in range(3):
+        q = rng.uniform(-1.0, 1.0, plant.num_positions())
+        value, J = together._value_and_jacobian(q)
+        np.testing.assert_array_equal(value, np.concatenate([each.Eval(q) for each in constraints]))
+        X_RH = plant.CalcRelativeTransform(context, ring, hand)
+        p_AQ = X_RH.multiply([0.1, 0.0, 0.2]) - [0.1, 0.2, 0.3]
+        R = RotationMatrix.MakeXRotation(0.4)
+        np.testing.assert_allclose(value[:3], p_AQ, atol=1e-12)
+        assert value[3] == pytest.approx(np.trace((R.inverse() @ X_RH.rotation() @ R).matrix()))
+        columns = [(together.Eval(q + 1e-6 * e) - together.Eval(q - 1e-6 * e)) / 2e-6 for e in np.eye(q.size)]
+        np.testing.assert_allclose(J, np.transpose(columns), atol=1e-7)
+        weights = rng.normal(size=(1, value.size))
+        by_slopes = ClosedFormEvaluator._curvature(together, q[np.newaxis], weights)
+        np.testing.assert_allclose(together._curvature(q[np.newaxis], weights), by_slopes, rtol=1e-6, atol=1e-6)
+        gaps = together._gaps(q)
+        turned = (R.inverse() @ X_RH.rotation() @ R).ToAngleAxis()
+        np.testing.assert_allclose(gaps[0], turned.angle() * turned.axis(), atol=1e-12)
+
+
+def test_measures_follow_frames_that_are_moved_in_the_context() -> None:
+    plant = ringed(flies=False)
+    context, q = plant.CreateDefaultContext(), np.full(plant.num_positions(), 0.2)
+    position = measures_of(plant, context)[0]
+    before = position.Eval(q)
+    X = RigidTransform([0.5, 0.0, 0.0])
+    plant.GetFrameByName("ring").SetPoseInParentFrame(context, X)
+    after = position.Eval(q)
+    assert np.abs(after - before).max() > 0.1
+    X_RH = plant.CalcRelativeTransform(context, plant.GetFrameByName("ring"), hand_of(plant))
+    np.testing.assert_allclose(after, X_RH.multiply([0.1, 0.0, 0.2]) - [0.1, 0.2, 0.3], atol=1e-12)
+
+
+def test_a_posture_near_a_wished_one_turns_its_hand_as_far_as_it_may() -> None:
+    """The bound of a small angle is active, where the derivatives of its cosine all but vanish."""
+    plant, rng = arm(), np.random.default_rng(6)
+    lower, upper = plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits()
+    context, hand, world = plant.CreateDefaultContext(), hand_of(plant), plant.world_frame()
+    for bound in (1e-3, 1e-2, 0.2):
+        plant.SetPositions(context, rng.uniform(0.5 * lower, 0.5 * upper))
+        X = plant.CalcRelativeTransform(context, world, hand)
+        ik = InverseKinematics(plant)
+        ik.AddPositionConstraint(hand, np.zeros(3), world, X.translation() - 1e-3, X.translation() + 1e-3)
+        ik.AddOrientationConstraint(world, X.rotation(), hand, RotationMatrix(), bound)
+        wished = rng.uniform(0.5 * lower, 0.5 * upper)
+        ik.prog().AddQuadraticErrorCost(np.eye(plant.num_positions()), wished, ik.q())
+        result = Solve(ik.prog(), wished)
+        assert result.is_success()
+        assert result.get_solver_details().residual <= 1e-5
+        assert result.get_solver_details().iterations <= 40
+        plant.SetPositions(context, result.get_x_val())
+        turned = plant.CalcRelativeTransform(context, world, hand).rotation().inverse() @ X.rotation()
+        assert turned.ToAngleAxis().angle() == pytest.approx(bound, rel=1e-3)
 
 
 def scene(distance: float) -> Any:

@@ -12,7 +12,6 @@ from merganser.framework import (
     UnrestrictedUpdateEvent,
     Value,
 )
-from merganser.framework.core.declarations.events import EventKind
 from merganser.framework.core.declarations.execution import compute_updates, execute, make_updates
 
 
@@ -197,7 +196,7 @@ def test_event_objects_know_what_triggered_them(event_type, trigger, declare, wi
     event = event_type(system_callback=callback) if with_system else event_type(callback)
     declare(system, event)
     context = system.CreateDefaultContext()
-    execute(system._events_with(context, trigger), event_type.kind)
+    execute(system._events_with(context, trigger))
     (arguments,) = seen
     assert (arguments[0] is system) == with_system
     assert arguments[with_system] is context
@@ -218,13 +217,13 @@ def test_the_most_severe_status_is_kept():
         system.DeclareForcedPublishEvent(lambda context, status=status: status)
     context = system.CreateDefaultContext()
     events = system._events_with(context, TriggerType.kForced)
-    outcomes = [execute(events[:n], EventKind.PUBLISH).severity() for n in range(5)]
+    outcomes = [execute(events[:n]).severity() for n in range(5)]
     severity = EventStatus.Severity
     assert outcomes == [
         severity.kDidNothing, severity.kDidNothing, severity.kSucceeded, severity.kReachedTermination,
         severity.kReachedTermination,
     ]  # fmt: skip
-    final = execute(events, EventKind.PUBLISH)
+    final = execute(events)
     assert final.reached_termination() and final.message() == "there" and final.system() is system
     assert statuses[2].system() is None  # the handler's own status is left alone
 

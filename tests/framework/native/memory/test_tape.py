@@ -15,7 +15,9 @@ from merganser.analysis import (
     RungeKutta5Integrator,
     Simulator,
 )
-from merganser.framework import DiagramBuilder, InputPortIndex, LeafSystem, Value, when_to_compile
+from merganser.framework import DiagramBuilder, InputPortIndex, LeafSystem, Value
+from merganser.framework.native.compiler import when_to_compile
+from merganser.framework.native.compiler.when_to_compile import OptionalCode
 from merganser.framework.native.operations.operations import OPERATIONS, CompiledOperation, address_of, has_complex_form
 from merganser.framework.primitives import (
     Adder,
@@ -28,7 +30,6 @@ from merganser.framework.primitives import (
     PassThrough,
     PortSwitch,
 )
-from merganser.framework.when_to_compile import OptionalCode
 
 SIZE = 2
 

@@ -25,7 +25,7 @@ from merganser.framework.optimization import (
     Solve,
     SolverOptions,
 )
-from merganser.framework.optimization.solvers.quadratic_form import LinearRows, QuadraticCosts
+from merganser.framework.optimization.forms.quadratic_form import LinearRows, QuadraticCosts
 
 KINDS = SolutionResult
 

@@ -83,9 +83,9 @@ def test_scales_make_up_for_units_that_differ_by_far(number: int) -> None:
 
 
 def test_where_one_method_finds_no_optimum_another_does() -> None:
-    prog, start = program(ALL[55])
+    prog, start = program(ALL[13])  # of which no prices prove that it is an optimum
     alone = SlsqpSolver().Solve(prog, start)
-    assert not alone.is_success() or alone.get_solver_details().residual > 1e-3
+    assert alone.get_solver_details().is_singular()
     result = SnoptSolver().Solve(prog, start)
     assert result.is_success()
     assert result.get_solver_id().name() == "InteriorPoint"

@@ -17,6 +17,7 @@ from merganser.framework.optimization import (
     CsdpSolver,
     GenerateSDPA,
     GurobiSolver,
+    InteriorPointSolverDetails,
     IpoptSolver,
     MathematicalProgram,
     MosekSolver,
@@ -25,11 +26,13 @@ from merganser.framework.optimization import (
     ProjectedGradientDescentSolver,
     RemoveFreeVariableMethod,
     ScsSolver,
+    SlsqpSolverDetails,
     SnoptSolver,
     SolutionResult,
     Solve,
     SolverOptions,
 )
+from merganser.framework.optimization.solvers import first_order_solvers
 
 
 def rows_program() -> tuple[MathematicalProgram, Any]:
@@ -109,15 +112,67 @@ def linear_program(is_feasible: bool = True) -> MathematicalProgram:
 
 
 def test_stand_ins_report_what_the_solvers_they_replace_would() -> None:
-    expected = {ClpSolver: ("status", 0, 1), NloptSolver: ("status", 4, -1), SnoptSolver: ("info", 1, 13)}
-    expected |= {IpoptSolver: ("status", 0, 6), OsqpSolver: ("status_val", 1, 3), ScsSolver: ("scs_status", 1, -2)}
-    expected |= {CsdpSolver: ("return_code", 0, 1)}
+    expected = {ClpSolver: ("status", 0, 1), NloptSolver: ("status", 4, -1), CsdpSolver: ("return_code", 0, 1)}
+    expected |= {SnoptSolver: ("info", 1, None), IpoptSolver: ("status", 0, None)}
     for solver, (name, found, infeasible) in expected.items():
         for is_feasible, code in ((True, found), (False, infeasible)):
-            details = solver().Solve(linear_program(is_feasible)).get_solver_details()
+            result = solver().Solve(linear_program(is_feasible))
+            details = result.get_solver_details()
+            if code is None:  # there are no prices, so the details are those of the solver that ran
+                ran = {"SLSQP": SlsqpSolverDetails, "InteriorPoint": InteriorPointSolverDetails}
+                assert type(details) is ran[result.get_solver_id().name()]
+                continue
             assert type(details).__name__ == f"{solver.__name__}Details"
             assert getattr(details, name) == code, solver
             assert details.by is not None
+
+
+@pytest.mark.parametrize("module", ["osqp", "scs", ""])
+def test_first_order_solvers_run_where_they_are_installed(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if module:
+        pytest.importorskip(module, reason=f"runs the package {module}")
+    else:
+        monkeypatch.setattr(first_order_solvers, "is_installed", lambda name: False)
+    solvers: dict[Any, tuple[str, int]] = {OsqpSolver: ("status_val", 3), ScsSolver: ("scs_status", -2)}
+    for solver, (name, infeasible) in solvers.items():
+        if module not in ("", solver.MODULE):
+            continue
+        for is_feasible, code in ((True, 1), (False, infeasible)):
+            result = solver().Solve(linear_program(is_feasible))
+            assert result.get_solver_id().name() == (solver.NAME if module else "Clarabel")
+            details = result.get_solver_details()
+            assert getattr(details, name) == code
+            assert (details.by is None) == bool(module)
+        options = SolverOptions()
+        options.SetOption(solver.id(), "max_iter" if solver is OsqpSolver else "max_iters", 3)
+        short = solver().Solve(linear_program(), None, options)
+        assert short.get_solution_result() is SolutionResult.kIterationLimit
+        options.SetOption(solver.id(), "bogus", 3)
+        if module:
+            with pytest.raises(ValueError, match=f"{solver.__name__}: expected options of {solver.NAME}"):
+                solver().Solve(linear_program(), None, options)
+
+
+def test_scs_takes_cones_of_all_kinds_with_their_prices() -> None:
+    pytest.importorskip("scs", reason="runs the package scs")
+    prog, exact = MathematicalProgram(), SolverOptions()
+    for name in ("eps_abs", "eps_rel"):
+        exact.SetOption(ScsSolver.id(), name, 1e-9)
+    X, y = prog.NewSymmetricContinuousVariables(3), prog.NewContinuousVariables(3)
+    bindings = [
+        prog.AddPositiveSemidefiniteConstraint(X),
+        prog.AddLinearEqualityConstraint(X[1, 1] + X[0, 2] == 1.0),
+        prog.AddLorentzConeConstraint(np.eye(3), np.array([0.0, 1.0, 2.0]), y),
+        prog.AddExponentialConeConstraint(np.diag([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]), y),
+        prog.AddLinearConstraint(X[0, 1] + y[1] >= 0.3),
+    ]
+    prog.AddQuadraticCost(np.eye(3), np.zeros(3), y)
+    prog.AddLinearCost(np.trace(X) + 0.5 * X[0, 1])
+    one, two = ScsSolver().Solve(prog, None, exact), ClarabelSolver().Solve(prog)
+    assert one.get_solver_id().name() == "SCS"
+    assert one.get_optimal_cost() == pytest.approx(two.get_optimal_cost(), abs=1e-6)
+    for each in bindings:
+        np.testing.assert_allclose(one.GetDualSolution(each), two.GetDualSolution(each), atol=1e-5)
 
 
 def test_prices_in_details_have_the_signs_of_their_solvers() -> None:
@@ -134,7 +189,7 @@ def test_prices_in_details_have_the_signs_of_their_solvers() -> None:
     np.testing.assert_allclose(osqp.y, [-1.5, 0.5, 0.0, 0.0], atol=1e-6)
     assert osqp.run_time >= osqp.solve_time > 0.0 and osqp.iter > 0
     scs = ScsSolver().Solve(prog).get_solver_details()
-    assert scs.primal_objective == pytest.approx(6.7) and abs(scs.duality_gap) < 1e-6
+    assert scs.primal_objective == pytest.approx(6.7, abs=1e-3) and abs(scs.duality_gap) < 1e-3
 
 
 def read_sdpa(path: Path) -> tuple[float, Any, Any, list[list[Any]]]:

@@ -23,7 +23,6 @@ from merganser.framework.optimization import (
     MathematicalProgram,
     MixedIntegerBranchAndBound,
     OuterApproximationSolver,
-    SlsqpSolver,
     SnoptSolver,
     SolutionResult,
     Solve,
@@ -93,6 +92,13 @@ def test_the_greatest_determinant_and_mean_under_a_trace(prog: MathematicalProgr
     means.AddMaximizeGeometricMeanCost(z, 2.0)
     means.AddLinearConstraint(np.array([[1.0, 2.0, 4.0]]), [-np.inf], [12.0], z)
     np.testing.assert_allclose(Solve(means).GetSolution(z), [4, 2, 1], atol=1e-3)
+    single = MathematicalProgram()
+    y = single.NewContinuousVariables(2)
+    single.AddMaximizeGeometricMeanCost(np.array([[1.0, 2.0]]), np.ones(1), y)
+    single.AddBoundingBoxConstraint(0.0, 1.0, y)
+    assert Solve(single).get_optimal_cost() == pytest.approx(-4.0)
+    with pytest.raises(ValueError, match="at least one entry of A x"):
+        single.AddMaximizeGeometricMeanCost(np.zeros((0, 2)), np.zeros(0), y)
 
 
 def test_the_sum_of_lengths_is_that_of_its_epigraph(prog: MathematicalProgram) -> None:
@@ -347,7 +353,8 @@ def test_only_neighbours_have_weight(is_logarithmic: bool) -> None:
         if is_logarithmic:
             AddLogarithmicSos2Constraint(prog, weights)
         else:
-            AddSos2Constraint(prog, weights, prog.NewBinaryVariables(4))
+            y = prog.NewBinaryVariables(4)
+            AddSos2Constraint(prog, weights, [1.0 - (1.0 - each) for each in y])  # expressions of variables, too
         prog.AddLinearEqualityConstraint(np.arange(5.0)[np.newaxis], [position], weights)
         prog.AddLinearCost(heights, weights)
         return Solve(prog).get_optimal_cost()
@@ -387,17 +394,14 @@ def test_a_nonlinear_program_of_fixed_variables_says_if_they_are_feasible(
     np.testing.assert_array_equal(result.GetSolution(x), [1.0, 1.0])
 
 
-def test_dependent_equations_are_left_to_the_interior_point_method(prog: MathematicalProgram) -> None:
+def test_dependent_equations_are_no_obstacle(prog: MathematicalProgram) -> None:
     """As of contact forces in balance, of which no torque about the normal comes."""
     x = prog.NewContinuousVariables(2)
     prog.AddConstraint(lambda x: np.array([x[0] ** 2 + x[1] ** 2, 0.0 * x[0]]), [1.0, 0.0], [1.0, 0.0], x)
     prog.AddCost((x[0] - 1.0) ** 2 + (x[1] - 2.0) ** 2)
-    alone = SlsqpSolver().Solve(prog, [0.5, 0.5])
-    assert not alone.is_success()
-    assert alone.get_solver_details().is_singular()
+    prog.AddConstraint(lambda x: [2.0 * x @ x], [2.0], [2.0], x)
     result = Solve(prog, [0.5, 0.5])
     assert result.is_success()
-    assert result.get_solver_id().name() == "InteriorPoint"
     np.testing.assert_allclose(result.get_x_val(), np.array([1.0, 2.0]) / np.sqrt(5.0), atol=1e-6)
 
 

@@ -70,6 +70,8 @@ def test_flats_in_flats():
     assert x_axis.ContainedIn(plane) and not plane.ContainedIn(x_axis)
     assert plane.IsNearlyEqualTo(AffineSubspace([[1.0, 1.0], [1.0, -1.0], [0.0, 0.0]], [5.0, 5.0, 0.0]), 1e-12)
     assert not AffineSubspace([[1.0], [0.0], [0.0]], [0.0, 0.0, 1.0]).ContainedIn(plane)
+    nothing = AffineSubspace()
+    assert nothing.ContainedIn(nothing) and not nothing.ContainedIn(plane) and not plane.IsNearlyEqualTo(nothing)
 
 
 def test_points_lines_and_the_whole_space():

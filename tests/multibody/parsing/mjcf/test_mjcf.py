@@ -288,8 +288,8 @@ def test_a_model_without_a_name_has_that_of_its_file(tmp_path):
 def test_actuators_are_motors_and_pd_controllers_in_terms_of_the_joint():
     plant = read(DOCUMENTS["actuators"])
     by_name = {actuator.name(): actuator for actuator in actuators(plant)}
-    assert list(by_name) == ["m", "p", "v", "g"]
-    m, p, v, g = by_name.values()
+    assert list(by_name) == ["m", "w", "t", "p", "v", "g", "o", "u", "d"]
+    m, p, v, g = (by_name[name] for name in "mpvg")
     assert m.effort_limit() == 3.0 and not m.has_controller()  # gear 3, control 1
     assert m.default_reflected_inertia() == pytest.approx(0.2) and m.default_gear_ratio() == 3.0
     assert p.get_controller_gains().p == pytest.approx(16.0)  # kp gear^2
@@ -410,11 +410,10 @@ def test_one_warning_lists_all_that_has_no_counterpart_with_lines(caplog):
     text = record.getMessage()
     lines = DOCUMENTS["actuators"].splitlines()
     for word, what in (
-        ("<muscle", "<muscle> is left out"),
-        ("tendon=", "<motor> of a tendon is left out"),
-        ('joint="ball"', "<motor> of a ball joint is left out"),
-        ("<spatial", "<spatial> tendon is left out"),
-        ("integrator", "dyntype integrator is left out"),
+        ("<velocity", "<velocity> ctrlrange: the desired speed"),
+        ("<dcmotor", "<dcmotor> is left out"),
+        ("<spatial", "<spatial> tendon armature has no effect"),
+        ('dyntype="user"', "dyntype user is left out"),
     ):
         number = next(i for i, line in enumerate(lines, 1) if word in line)
         assert re.search(rf"line {number}: .*{re.escape(what)}|lines .*\b{number}\b.*{re.escape(what)}", text), what
@@ -502,7 +501,7 @@ def test_errors_name_line_element_and_what_was_expected(inside):
 
 SECTIONS = {
     "<actuator><motor joint='k'/></actuator>": "<motor> names the unknown joint 'k'. There are: 'j'.",
-    "<actuator><motor/></actuator>": "needs an attribute 'joint'",
+    "<actuator><motor/></actuator>": "names no joint, tendon, site or slider-crank",
     "<actuator><position joint='j' kp='-1'/></actuator>": "attribute 'kp' of <position> is -1",
     "<actuator><position joint='j' kv='1' dampratio='1'/></actuator>": "has both 'kv' and 'dampratio'",
     "<actuator><general joint='j' gaintype='odd'/></actuator>": "Unknown value of attribute 'gaintype' 'odd'",

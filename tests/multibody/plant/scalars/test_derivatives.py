@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from plants import arm_and_box, pendulum, set_random_state
 
-from merganser.framework import when_to_compile
 from merganser.framework.math import RigidTransform
+from merganser.framework.native.compiler import when_to_compile
 from merganser.multibody.tree import MultibodyForces
 
 STEP = 1e-100

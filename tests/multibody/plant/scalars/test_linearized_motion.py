@@ -54,9 +54,9 @@ def random_points(dynamics: SystemDynamics, num_points: int = 6) -> Any:
 
 
 def assert_as_autodiff(dynamics: SystemDynamics, points: Any) -> None:
-    for point in points:
-        for found, expected in zip(dynamics._closed_form.at(point), dynamics._by_autodiff(point)):
-            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    points = np.array(points)
+    for found, expected in zip(dynamics._closed_form.at(points), zip(*map(dynamics._by_autodiff, points))):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("flies", [False, True])
@@ -80,7 +80,9 @@ def test_slopes_beyond_a_limit_are_those_of_its_springs() -> None:
     plant = cart_pole()
     dynamics = dynamics_of(plant, plant.get_actuation_input_port())
     beyond, within = np.array([3.5, 0.1, 0.2, 0.3, 1.0]), np.array([3.0, 0.1, 0.2, 0.3, 5.0])
-    assert dynamics._closed_form.at(beyond) is None
+    assert dynamics._closed_form.at(np.array([within, beyond])) is None
+    both = dynamics.at(np.array([within, beyond]))  # of which AutoDiffXd finds the second
+    np.testing.assert_array_equal(both[0][1], dynamics.at(beyond[np.newaxis])[0][0])
     assert dynamics.at(beyond[np.newaxis])[0][0, 2] < -10.0  # pushed back
     assert_as_autodiff(dynamics, [within])  # exactly at both limits
 

@@ -392,7 +392,7 @@ def pendulum_with_limits() -> MultibodyPlant:
 
 
 def test_a_simulation_is_in_python_for_the_first_step_at_a_joint_limit_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.when_to_compile.OptionalCode.is_kept", lambda _code: False)
+    monkeypatch.setattr("merganser.framework.native.compiler.when_to_compile.OptionalCode.is_kept", lambda _code: False)
     found, num_calls = [], []
     for way in WAYS:
         plant = pendulum_with_limits()
@@ -422,7 +422,7 @@ def test_simulations_of_a_batch_that_reach_joint_limits_stay_in_their_lane(
     assert np.all(np.abs(expected[0]) < 0.52)  # all have fallen to a limit
 
     monkeypatch.setenv("MERGANSER_PLAN", "always")
-    monkeypatch.setattr("merganser.framework.when_to_compile.OptionalCode.is_kept", lambda _code: True)
+    monkeypatch.setattr("merganser.framework.native.compiler.when_to_compile.OptionalCode.is_kept", lambda _code: True)
     monkeypatch.setattr("merganser.analysis.batches.batch_simulation._WORTH_A_THREAD", 1e-9)
     alone: list[int] = []
     monkeypatch.setattr(BatchSimulator, "_simulate_alone", lambda _batch, _work, index: alone.append(index))
@@ -458,7 +458,7 @@ def test_statistics_say_why_python_takes_the_steps_of_a_plant(
     scene.simulator.AdvanceTo(0.04)
     assert re.match("::Diagram::plant: 10 steps in Python: no compiled loop has taken them", said(scene.simulator))
     with monkeypatch.context() as patch:
-        patch.setattr("merganser.framework.when_to_compile.OptionalCode.is_kept", lambda _code: False)
+        patch.setattr("merganser.framework.native.compiler.when_to_compile.OptionalCode.is_kept", lambda _code: False)
         assert said(scene.simulator).endswith(": its step has not been compiled yet.")
     scene.plant.get_applied_spatial_force_input_port().FixValue(scene.context, [])
     scene.simulator.AdvanceTo(0.06)

@@ -45,6 +45,8 @@ class Scene:
         config.set_mass_density(1000.0)
         config.set_mass_damping_coefficient(material.get("mass_damping", 0.0))
         config.set_stiffness_damping_coefficient(material.get("damping", 0.0))
+        if material.get("tolerance"):
+            config.set_relative_tolerance(material["tolerance"])
         if shape is None:
             shape = lib.Mesh(lib.InMemoryMesh(mesh_file=lib.MemoryFile(text_of(BAR), ".vtk", "bar.vtk")))
         X = lib.RigidTransform(**pose) if pose else lib.RigidTransform()
@@ -81,6 +83,25 @@ def test_a_clamped_bar_swings_as_theirs_does(model: str, tolerance: float, dampi
     mine, theirs = (scene.finish().vertices(0.5) for scene in scenes)
     assert mine == pytest.approx(theirs, abs=tolerance)
     assert abs(theirs - BAR.vertex_array().T).max() > 0.005
+
+
+@pytest.mark.parametrize("model", ["kCorotated", "kNeoHookean"])
+def test_steps_are_nearer_to_converged_ones_than_theirs(model: str) -> None:
+    """From each of pydrake's states: its step, ours, and ours with the least residual that rounding allows."""
+    mine, exact = (Scene(ours, our_fem, model=model, tolerance=tolerance) for tolerance in (None, 1e-14))
+    theirs = Scene(drake, drake_fem, model=model)
+    for scene in (mine, exact, theirs):
+        scene.model.SetWallBoundaryCondition(scene.id, [1e-6, 0.0, 0.0], [1.0, 0.0, 0.0])
+        scene.finish()
+    errors, parts = [], (theirs.model.GetPositions, theirs.model.GetVelocities)
+    for k in range(1, 21):
+        state = [np.array(get(theirs.context, theirs.id)) for get in parts]
+        for scene in (mine, exact):
+            scene.model.SetPositionsAndVelocities(scene.context, scene.id, *state)
+        found = [scene.vertices(0.01 * k) for scene in (mine, exact, theirs)]
+        errors.append([abs(q - found[1]).max() for q in found])
+    of_mine, _, of_theirs = np.max(errors, axis=0)
+    assert of_mine < 1e-11 and 1e3 * of_mine < of_theirs < 1e-6
 
 
 def test_a_ball_falls_as_theirs_does_with_the_same_numbers_about_it() -> None:

@@ -17,6 +17,7 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 
+LINEAR = ("linear_constraints", "linear_equality_constraints", "bounding_box_constraints")
 _Index = npt.NDArray[np.intp]
 
 
@@ -79,7 +80,7 @@ class Triplets:
 
     def compressed(self, shape: tuple[int, int]) -> Compressed:
         """The matrix, its entries column by column."""
-        if not self.rows:
+        if not any(map(np.size, self.values)):
             return Compressed(np.zeros(0), np.zeros(0, np.int32), np.zeros(shape[1] + 1, np.int32), shape)
         values, rows, columns = (joined(each) for each in (self.values, self.rows, self.columns))
         place = columns.astype(np.int64) * shape[0] + rows  # column by column
@@ -135,6 +136,12 @@ class LinearRows:
     def dense(self) -> Array:
         """A as an array."""
         return self.below_identity()[self.shape[1] :]
+
+    def csc(self) -> Any:
+        """A as a scipy.sparse.csc_matrix."""
+        entries = Triplets()
+        entries.add(self.rows, self.columns, self.values)
+        return entries.csc(self.shape)
 
     def below_identity(self) -> Array:
         """[I; A] as an array."""
@@ -236,12 +243,30 @@ class QuadraticCosts:
         costs: QuadraticCosts = prog._remembered(cls, numbers, lambda: cls(prog))
         return costs
 
+    def at(self, x: Array) -> tuple[float, Array]:
+        """The sum at x, and its gradient, shape [n]; whatever H is."""
+        if not self._quadratic:
+            return float(self.f @ x) + self.constant, self.f
+        i, j, H = self._rows, self._columns, self._entries
+        Hx = np.bincount(i, H * x[j], self._n)
+        return float(x @ (0.5 * Hx + self.f)) + self.constant, Hx + self.f
+
+    @cached_property
+    def lower_triangle(self) -> tuple[_Index, _Index, Array]:
+        """Rows, columns and values of the entries of H, of its lower triangle."""
+        chosen = ((self._entries != 0.0) & (self._rows >= self._columns)).nonzero()[0]
+        return self._rows[chosen], self._columns[chosen], self._entries[chosen]
+
+    @cached_property
+    def _entries(self) -> Array:
+        return joined([cost._Q.ravel() for cost in self._quadratic])
+
     @cached_property
     def _values(self) -> Array:
         """Entries of H; a cost that was said to be convex and is not is an error."""
         for cost in self._quadratic:
             cost.check_convexity()
-        return joined([cost._Q.ravel() for cost in self._quadratic])
+        return self._entries
 
     def hessian(self) -> Array:
         """H as an array."""

@@ -15,10 +15,16 @@ import numpy as np
 import pytest
 
 from merganser.analysis import SemiExplicitEulerIntegrator, Simulator
-from merganser.framework import LeafSystem, when_to_compile
-from merganser.framework.native.compiler import parallel_compilation
+from merganser.framework import LeafSystem
+from merganser.framework.native.compiler import parallel_compilation, when_to_compile
 from merganser.framework.native.compiler.argument_types import example_of, text_of_types, type_key
-from merganser.framework.when_to_compile import OptionalCode, are_usable, may_use_compiled, missing, want
+from merganser.framework.native.compiler.when_to_compile import (
+    OptionalCode,
+    are_usable,
+    may_use_compiled,
+    missing,
+    want,
+)
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes
 from merganser.multibody.kernels.layout import topology_dtype
@@ -250,7 +256,7 @@ def test_other_processes_find_each_kernel_by_its_name(name: str) -> None:
 _SCRIPT = """
 import os, time
 os.sched_getaffinity = lambda _process: {0, 1}  # there may be one processor only
-from merganser.framework.when_to_compile import OptionalCode, may_use_compiled
+from merganser.framework.native.compiler.when_to_compile import OptionalCode, may_use_compiled
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes
 import numpy as np

@@ -163,21 +163,18 @@ class _Scope:
                 self._read_from(inner(node.module or ""), node)
             self._defined |= _defined_by(node)
         for node in ast.walk(tree):
-            self._read_variables(node)
-
-    def _read_variables(self, node: ast.AST) -> None:
-        """Notes of which classes the objects are that a statement or a parameter gives names to."""
-        if isinstance(node, ast.arg):
-            self._classes.setdefault(node.arg, set()).add(self._class_named(node.annotation))
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            (target,) = node.targets
-            targets = target.elts if isinstance(target, ast.Tuple) else [target]
-            for each, kind in zip(targets, self._classes_of(node.value, len(targets))):
-                if isinstance(each, ast.Name):
-                    self._classes.setdefault(each.id, set()).add(kind)
-                    self._assigned.add(each)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node not in self._assigned:
-            self._classes.setdefault(node.id, set()).add(None)
+            # Notes of which classes the objects are that a statement or a parameter gives names to
+            if isinstance(node, ast.arg):
+                self._classes.setdefault(node.arg, set()).add(self._class_named(node.annotation))
+            elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+                (target,) = node.targets
+                targets = target.elts if isinstance(target, ast.Tuple) else [target]
+                for each, kind in zip(targets, self._classes_of(node.value, len(targets))):
+                    if isinstance(each, ast.Name):
+                        self._classes.setdefault(each.id, set()).add(kind)
+                        self._assigned.add(each)
+            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node not in self._assigned:
+                self._classes.setdefault(node.id, set()).add(None)
 
     def _classes_of(self, value: ast.expr, number: int) -> list[tuple[str, str] | None]:
         """The classes of the objects that an expression makes."""

@@ -84,5 +84,11 @@ def power_of_two(values: Array) -> Array:
     return np.asarray(np.exp2(np.round(np.log2(values))))
 
 
+def unit_of_cost(numbers: Array) -> float:
+    """The power of two by which the largest number of a cost becomes about 1."""
+    largest = float(np.abs(numbers).max(initial=0.0))
+    return float(power_of_two(np.array(1.0 / largest))) if largest else 1.0
+
+
 def _nonzero(values: Array) -> Array:
     return np.where(values > 0.0, values, 1.0)

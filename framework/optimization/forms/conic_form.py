@@ -7,6 +7,7 @@ the derivative of the least cost by b.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,11 +16,18 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.forms.quadratic_form import (
+    LINEAR,
+    Compressed,
+    LinearRows,
+    OneSidedRows,
+    QuadraticCosts,
+    Triplets,
+)
+from merganser.framework.optimization.forms.scales import balance, is_balanced, power_of_two, unit_of_cost
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.programs.program_constraints import square_root
-from merganser.framework.optimization.solvers.quadratic_form import LinearRows, OneSidedRows, QuadraticCosts, Triplets
-from merganser.framework.optimization.solvers.scales import balance, is_balanced, power_of_two
+from merganser.framework.optimization.programs.program_constraints import root_of_form
 
 
 @dataclass
@@ -46,30 +54,58 @@ class Scaled:
     of_prices: Array
 
 
+_LARGE = 10_000  # entries of P and A
+_ROWS = (
+    "l2norm_costs", *LINEAR, "lorentz_cone_constraints", "rotated_lorentz_cone_constraints", "quadratic_constraints",
+    "positive_semidefinite_constraints", "linear_matrix_inequality_constraints", "exponential_cone_constraints",
+)  # fmt: skip
+_COSTS = ("linear_costs", "quadratic_costs")
+
+
 class ConicForm:
-    """A program in conic form; `duals` and `point` bring a solution of it back."""
+    """A program in conic form, made by `of`; `duals` and `point` bring a solution of it back.
+
+    Attributes:
+        curvatures, q: the costs, the former as arrays.
+        solvers: what solvers have made of it for the next solution, by their options; who solves takes it out.
+    """
+
+    curvatures: Compressed
+    q: Array
+    solvers: dict[Any, Any]
 
     def __init__(self, prog: MathematicalProgram) -> None:
-        """Takes a program apart.
-
-        Raises:
-            ValueError: a quadratic cost was said to be convex and is not.
-        """
+        """Takes a program apart, but for its costs."""
         self.prog = prog
         self._num_vars = self.num_columns = prog.num_vars()
-        self._cone_rows, costs = Triplets(), QuadraticCosts.of(prog)
-        self.linear = OneSidedRows(
-            LinearRows.of(prog, "linear_constraints", "linear_equality_constraints", "bounding_box_constraints")
-        )
+        self._cone_rows = Triplets()
+        self.linear = OneSidedRows(LinearRows.of(prog, *LINEAR))
         self.cones: list[Cone] = []
         self._cone_constants: list[Array] = []
         self._num_cone_rows = 0
         self._duals: list[tuple[Binding, int, int, Callable[[Array], Array]]] = []
         self._add_lengths()
         self._add_cones()
-        self.curvatures = costs.upper_triangle().compressed((self.num_columns, self.num_columns))
-        self.q = np.concatenate((costs.f, np.ones(self.num_columns - self._num_vars)))
         self._assemble()
+
+    @classmethod
+    def of(cls, prog: MathematicalProgram) -> ConicForm:
+        """The form of a program; the same object as before, if its numbers are the same.
+
+        Raises:
+            ValueError: a quadratic cost was said to be convex and is not.
+        """
+        rows: ConicForm = prog._remembered("conic rows", prog._numbers(*_ROWS), lambda: cls(prog))
+        form: ConicForm = prog._remembered(cls, [rows, *prog._numbers(*_COSTS)], rows._with_costs)
+        return form
+
+    def _with_costs(self) -> ConicForm:
+        """The same rows, with the costs of the program."""
+        form, costs = copy.copy(self), QuadraticCosts.of(self.prog)
+        form.solvers = {}
+        form.curvatures = costs.upper_triangle().compressed((self.num_columns, self.num_columns))
+        form.q = np.concatenate((costs.f, np.ones(self.num_columns - self._num_vars)))
+        return form
 
     @cached_property
     def P(self) -> Any:
@@ -149,17 +185,25 @@ class ConicForm:
         if not np.isfinite(bound):
             self._duals.append((binding, 0, 0, lambda z: np.zeros(1)))
             return
-        R = square_root(
-            sign * constraint._Q, 1e-9 * float(np.abs(constraint._Q).max(initial=0.0)), "QuadraticConstraint"
-        )
+        R = root_of_form(sign * constraint._Q, "QuadraticConstraint")
         slope = -sign * constraint._b
         F = np.vstack((slope, slope, R))
         constants = np.concatenate(([bound + 0.5, bound - 0.5], np.zeros(R.shape[0])))
         self._cone("lorentz", F, constants, places, binding, lambda z: np.array([-sign * (z[0] + z[1])]))
 
+    @property
+    def is_large(self) -> bool:
+        """Whether a solver may take more than 50 ms, so that it has to look for Ctrl-C."""
+        return self.slopes.data.size + self.curvatures.data.size > _LARGE
+
+    @cached_property
     def is_balanced(self) -> bool:
         """Whether a solver may take the program as it is, see scales.py."""
         return is_balanced((self.slopes,), self.b, np.concatenate((self.q, self.curvatures.data)))
+
+    def as_it_is(self) -> Scaled:
+        """The program in its own units."""
+        return Scaled(self.curvatures, self.q, self.slopes, self.b, np.ones(1), np.ones(1))
 
     def balanced(self, sizes: Array | None = None) -> Scaled:
         """The same program in other units; `sizes` of variables are kept, if they are known."""
@@ -177,8 +221,7 @@ class ConicForm:
         right = right[right > 0.0]
         D = D * float(power_of_two(np.exp(np.log(right).mean()))) if right.size else D
         q, P = D * self.q, diags(D) @ self.P @ diags(D)
-        cost = max(float(np.abs(q).max(initial=0.0)), float(np.abs(P.data).max(initial=0.0)))
-        k = float(power_of_two(np.array(1.0 / cost))) if cost else 1.0
+        k = unit_of_cost(np.concatenate((q, P.data)))
         return Scaled((k * P).tocsc(), k * q, (diags(R) @ self.A @ diags(D)).tocsc(), R * self.b, D, R / k)
 
     def point(self, x: Array) -> Array:
@@ -199,6 +242,11 @@ def _matrix_dual(z: Array) -> Array:
     """The lower triangle of a matrix, column by column, of the upper one, weighted off the diagonal."""
     _, _, weights, order = _triangle(int((np.sqrt(8 * z.size + 1) - 1) / 2))
     return np.asarray((z / weights)[order])
+
+
+def lower_triangle(size: int) -> Any:
+    """The order in which rows of a matrix are its lower triangle, column by column."""
+    return _triangle(size)[3]
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""Actuators: a force on the velocity of one joint, the inertia of the rotor behind it, and gains of a PD controller."""
+"""Actuators: a force on one joint or along a transmission, the inertia of a rotor, and gains of a PD controller."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import numpy.typing as npt
 
 from merganser.framework.common.records import settings
 from merganser.multibody.math.vectors import as_scalar, as_vector
+from merganser.multibody.tree.actuator_law import ActuatorLaw
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import JointActuatorIndex
 from merganser.multibody.tree.inertia.validity import real_values
+from merganser.multibody.tree.transmission import Transmission
 
 if TYPE_CHECKING:
     from merganser.framework import Context
@@ -34,12 +36,15 @@ class PdControllerGains:
     d: float = 0.0
 
 
-class JointActuator(NamedElement):
-    """Actuator of a joint with one velocity, made by AddJointActuator() of the plant.
+class Actuator(NamedElement):
+    """A force along a transmission, made by AddActuator() of the plant, or on a joint: then a JointActuator.
+
+    Its effort is that along the transmission: it acts on the coordinates times the moment arms. What is said below of
+    the position and velocity of a joint holds for the length of the transmission, and for the rate of that.
 
     Args:
-        name: unique among the actuators of the joint's model instance.
-        joint: the joint to drive.
+        name: unique among the actuators of the model instance of what it drives.
+        driven: the joint or transmission.
         effort_limit: largest magnitude of the effort, positive [N or N m].
 
     Raises:
@@ -48,26 +53,44 @@ class JointActuator(NamedElement):
 
     _index_type = JointActuatorIndex
 
-    def __init__(self, name: str, joint: Joint, effort_limit: float = np.inf) -> None:
-        super().__init__(name, joint.model_instance())
-        self._joint = joint
+    def __init__(self, name: str, driven: Joint | Transmission, effort_limit: float = np.inf) -> None:
+        super().__init__(name, driven.model_instance())
+        self._driven = driven
         self._input_start: int | None = None  # set by Finalize()
         self._default_gear_ratio = 1.0
         self._default_rotor_inertia = 0.0
         self._gains = PdControllerGains()
+        self._law: ActuatorLaw | None = None
+        self._activation_place: int | None = None  # set by Finalize()
         self._desired_range, self._desired_scale, self._bias = (-np.inf, np.inf), 1.0, 0.0
         self.set_effort_limit(effort_limit)
 
-    def _in_tree(self, tree: MultibodyTree) -> JointActuator:
+    def _described(self) -> str:
+        return f"{type(self).__name__} {self._name!r}"
+
+    def _in_tree(self, tree: MultibodyTree) -> Actuator:
         return tree.actuators.get(self._index)
 
     def joint(self) -> Joint:
-        """Returns the joint that this actuator drives."""
-        return self._joint
+        """Returns the joint that this actuator drives.
+
+        Raises:
+            RuntimeError: it drives a transmission.
+        """
+        if isinstance(self._driven, Transmission):
+            raise RuntimeError(
+                f"joint(): actuator {self._name!r} drives transmission {self._driven.name()!r}, and no joint. Ask "
+                "transmission() first."
+            )
+        return self._driven
+
+    def transmission(self) -> Transmission | None:
+        """Returns the transmission that this actuator drives; None of a JointActuator."""
+        return self._driven if isinstance(self._driven, Transmission) else None
 
     def num_inputs(self) -> int:
-        """Returns the number of inputs: that of the joint's velocities."""
-        return self._joint.num_velocities()
+        """Returns the number of inputs, 1."""
+        return 1
 
     def input_start(self) -> int:
         """Returns the index of the input in the actuation vector u of the plant.
@@ -123,7 +146,7 @@ class JointActuator(NamedElement):
         low, high = self._finite("lowest effort", lower), self._finite("highest effort", upper)
         if not low < high:
             raise ValueError(
-                f"JointActuator {self._name!r}: the lowest effort must be less than the highest, got {low} and {high}."
+                f"{self._described()}: the lowest effort must be less than the highest, got {low} and {high}."
             )
         self._effort_range = float(low), float(high)
         self._note_change()
@@ -136,7 +159,7 @@ class JointActuator(NamedElement):
         """
         if not effort_limit > 0.0:
             raise RuntimeError(
-                f"JointActuator {self._name!r}: the effort limit must be positive, but is {effort_limit}."
+                f"{self._described()}: the effort limit must be positive, but is {effort_limit}."
             )
         self._effort_range = -float(effort_limit), float(effort_limit)
         self._note_change()
@@ -159,7 +182,7 @@ class JointActuator(NamedElement):
         is_bounded = bool(np.isfinite(lower) and np.isfinite(upper))
         if (not is_bounded and (lower, upper) != (-np.inf, np.inf)) or not lower <= upper:
             raise ValueError(
-                f"JointActuator {self._name!r}: limits of the desired position must be in order, and finite or both "
+                f"{self._described()}: limits of the desired position must be in order, and finite or both "
                 f"infinite, got {lower} and {upper}."
             )
         self._desired_scale, self._bias = float(self._finite("scale", scale)), float(self._finite("bias", bias))
@@ -177,7 +200,6 @@ class JointActuator(NamedElement):
 
         Raises:
             ValueError: if a gain is negative or not finite.
-            RuntimeError: if the joint has more velocities than one, or none.
             TypeError: if `gains` are not PdControllerGains.
         """
         if not isinstance(gains, PdControllerGains):
@@ -185,14 +207,55 @@ class JointActuator(NamedElement):
         p, d = self._finite("proportional gain", gains.p), self._finite("derivative gain", gains.d)
         for what, gain in (("proportional", p), ("derivative", d)):
             if gain < 0.0:
-                raise ValueError(f"JointActuator {self._name!r}: the {what} gain must not be negative, but is {gain}.")
-        if self._joint.num_velocities() != 1:
-            raise RuntimeError(
-                f"JointActuator {self._name!r}: a PD controller needs a joint with one velocity, but joint "
-                f"{self._joint.name()!r} has {self._joint.num_velocities()}."
-            )
+                raise ValueError(f"{self._described()}: the {what} gain must not be negative, but is {gain}.")
         self._gains = PdControllerGains(p=p, d=d)
         self._note_change()
+
+    def set_law(self, law: ActuatorLaw | None) -> None:
+        """Gives the actuator a law by which its force follows a control; before Finalize().
+
+        What comes through the actuation input ports is then the control. Of an actuator with a PD controller, only the
+        dynamics of the law count: the activation takes the place of the desired position that is given.
+
+        Raises:
+            TypeError: it is no ActuatorLaw.
+            RuntimeError: after Finalize().
+        """
+        if law is not None and not isinstance(law, ActuatorLaw):
+            raise TypeError(f"set_law() takes an ActuatorLaw, not a {type(law).__name__}.")
+        if self._tree is not None:
+            self._tree._check_not_finalized("set_law")
+        self._law = law
+
+    def law(self) -> ActuatorLaw | None:
+        """Returns the law by which its force follows a control; None without one."""
+        return self._law
+
+    def activation(self, context: Context) -> Any:
+        """Returns its activation in a Context.
+
+        Raises:
+            RuntimeError: it has none.
+        """
+        return self.GetParentPlant()._views.workspace(context).activations[self._place_of_activation("activation")]
+
+    def SetActivation(self, context: Context, activation: float) -> None:
+        """Sets its activation in a Context.
+
+        Raises:
+            RuntimeError: it has none.
+            ValueError: it is not finite.
+        """
+        place, value = self._place_of_activation("SetActivation"), self._finite("activation", activation)
+        self.GetParentPlant()._views.mutable_activations(context)[place] = value
+
+    def _place_of_activation(self, caller: str) -> int:
+        if self._activation_place is None:
+            raise RuntimeError(
+                f"{caller}(): {self._described()} has no activation. Give it a law with dynamics by set_law(), and "
+                "call Finalize() of its plant."
+            )
+        return self._activation_place
 
     def has_controller(self) -> bool:
         """Returns whether the actuator has a PD controller: gains that are not both zero."""
@@ -239,7 +302,10 @@ class JointActuator(NamedElement):
         Raises:
             ValueError: if it is negative or not finite.
         """
-        self._default_rotor_inertia = float(self._checked_inertia(rotor_inertia))
+        inertia = float(self._checked_inertia(rotor_inertia))
+        if inertia:
+            self.joint()  # refuses transmissions
+        self._default_rotor_inertia = inertia
 
     def default_reflected_inertia(self) -> float:
         """Returns gear_ratio^2 * rotor_inertia, what the joint feels of the rotor [kg m^2 or kg]."""
@@ -280,13 +346,20 @@ class JointActuator(NamedElement):
         real = real_values(value)
         if real is not None and real < 0.0:
             raise ValueError(
-                f"JointActuator {self._name!r}: the rotor inertia must not be negative, but is {value}."
+                f"{self._described()}: the rotor inertia must not be negative, but is {value}."
             )
         return value
 
     def _finite(self, what: str, value: Any) -> Any:
-        number = as_scalar(value, f"JointActuator {self._name!r}: the {what}")
+        number = as_scalar(value, f"{self._described()}: the {what}")
         real = real_values(number)
         if real is not None and not np.isfinite(real):
-            raise ValueError(f"JointActuator {self._name!r}: the {what} must be finite, but is {value}.")
+            raise ValueError(f"{self._described()}: the {what} must be finite, but is {value}.")
         return number
+
+
+class JointActuator(Actuator):
+    """Actuator of a joint with one velocity, made by AddJointActuator() of the plant; arguments as for Actuator."""
+
+    def __init__(self, name: str, joint: Joint, effort_limit: float = np.inf) -> None:
+        super().__init__(name, joint, effort_limit)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import merganser
 from merganser.drake.modules import install
 
 _logger = logging.getLogger("merganser.drake")
@@ -151,7 +152,7 @@ def _print_from_the_program_on(
 ) -> None:
     """Prints an exception without the calls that have started the program."""
     ours = {__file__, runpy.__file__, "<frozen runpy>"}
-    ours |= {str(Path(__file__).parents[1] / name) for name in ("__main__.py", "cli.py")}
+    ours |= {str(Path(str(merganser.__file__)).with_name(name)) for name in ("__main__.py", "cli.py")}
     while calls is not None and calls.tb_frame.f_code.co_filename in ours:
         calls = calls.tb_next
     traceback.print_exception(error.with_traceback(calls))

@@ -1,0 +1,189 @@
+"""A local optimum of a small nonlinear program near a point, by quadratic programs, one after the other.
+
+With prices z of the rows, a step d from x minimizes what a model says of the cost, and keeps the linearized rows:
+
+    min grad f . d + 0.5 d'W d,   lower <= g + J d <= upper,   x + d in the box                                   (1)
+
+W are the second derivatives of f + z . g if they are known, else a quasi-Newton approximation of them. W is made
+positive definite in directions that active rows leave free, where that is needed:
+
+    W + sum of rho_i J_i' J_i over active rows i + delta I                                                        (2)
+
+the first of which changes no step along these rows. A filter of violations and costs says how far to go; where the
+whole step is refused, rows are once linearized with what they were found to be at its end (second-order correction).
+Where there is no step, least squares find a point with less violation.
+
+Sources: J. Nocedal and S. Wright, Numerical Optimization (2006), chapter 18; R. Fletcher and S. Leyffer, Nonlinear
+programming without a penalty function, Math. Program. 91 (2002); M. Powell (1978), damping of (3).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.interior_point.filter import Filter
+from merganser.framework.optimization.solvers.damped_steps import call, make_convex
+from merganser.framework.optimization.solvers.daqp_solver import sense_of_rows
+from merganser.framework.optimization.solvers.feasible_points import feasible_point
+from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
+
+SOLVED, SINGULAR, NO_DESCENT, LIMIT = 0, 6, 8, 9
+MESSAGES = {
+    SOLVED: "No step makes the cost less.", SINGULAR: "The linearized constraints contradict each other.",
+    NO_DESCENT: "No step along the direction of descent is any better.", LIMIT: "There were too many iterations.",
+}  # fmt: skip
+_FEASIBLE = 1e-9  # sum of violations
+_PART_OF_TOLERANCE = 1e-3  # of ftol, by which the cost may change in a step where the search ends
+_LEAST_STEP, _SMALL_PART = 1e-12, 0.1
+_AUGMENTED = 10.0  # rho_i |J_i|^2, as a multiple of |W|
+_LEAST_CURVATURE, _FIRST_DAMPING = 1e-8, 1e-3  # parts of |W|
+_QP = {"primal_tol": 1e-10, "dual_tol": 1e-10, "eta_prox": 1e-9}
+
+
+class _Point(NamedTuple):
+    """A point with its cost, gradient, rows and Jacobian, and the sum of their violations."""
+
+    x: Array
+    f: float
+    gradient: Array
+    g: Array
+    J: Array
+    theta: float
+
+
+def _point(form: NonlinearForm, x: Array) -> _Point:
+    f, gradient = form.cost(x)
+    g, J = form.guarded(x)
+    return _Point(x, f, gradient, g, J, _violation(form, g))
+
+
+def _violation(form: NonlinearForm, g: Array) -> float:
+    lower, upper = form.guards
+    return float(np.maximum(np.maximum(lower - g, g - upper), 0.0).sum())
+
+
+def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) -> tuple[Array, int, int]:
+    """The last point, how the search ended, and its iterations.
+
+    Args:
+        form: the program, with finite values at the start.
+        start: a point in the box.
+        maxiter: the most iterations.
+        ftol: the change of the cost, relative to it or to 1, that does not count.
+    """
+    here, z = _point(form, start), np.zeros(start.size + form.guards[0].size)
+    exact, B, damping = form.has_hessian, np.eye(start.size), 0.0
+    tried, moved = Filter(here.theta), np.zeros(start.size)
+    for iteration in range(maxiter):
+        form.show(here.x)
+        W = _curvature(form, here, z, damping) if exact else B
+        step = _step(form, here, W, here.g, here.x)
+        if step is None:  # also where prices without limit are part of W
+            W = np.eye(start.size)
+            step = _step(form, here, W, here.g, here.x)
+        if step is None:
+            restored, _, _ = feasible_point(form, here.x)
+            there = _point(form, restored)
+            if not there.theta < 0.5 * here.theta:
+                return here.x, SINGULAR, iteration
+            here, tried, B = there, Filter(there.theta), np.eye(start.size)
+            continue
+        d, z = step
+        slope = float(here.gradient @ d)
+        change = max(abs(slope), float(d @ W @ d))
+        is_tiny = np.max(np.abs(d) / (1.0 + np.abs(here.x)), initial=0.0) < _LEAST_STEP
+        if here.theta <= _FEASIBLE and (is_tiny or change <= _PART_OF_TOLERANCE * ftol * max(1.0, abs(here.f))):
+            return here.x, SOLVED, iteration
+        there, alpha = _search(form, here, d, slope, W, tried)
+        if there is None:
+            return here.x, SOLVED if is_tiny else NO_DESCENT, iteration
+        size = max(1.0, float(np.abs(np.diag(W)).max()))
+        B = B if exact else _updated(B, there.x - here.x, _slope(there, z) - _slope(here, z))
+        moved, last = there.x - here.x, moved
+        is_too_long = alpha < _SMALL_PART or moved @ last < -0.5 * max(moved @ moved, last @ last)  # or back again
+        damping = max(8.0 * damping, _FIRST_DAMPING * size) if is_too_long else damping / 8.0
+        damping = damping if damping > _LEAST_CURVATURE * size else 0.0
+        here = there
+    return here.x, LIMIT, maxiter
+
+
+def _values(form: NonlinearForm, x: Array) -> Array:
+    return form.guarded(x)[0] if form.guards[0].size > form.g_lower.size else form.constraint_values(x)
+
+
+def _slope(point: _Point, z: Array) -> Array:
+    return point.gradient + point.J.T @ z[point.x.size :]
+
+
+def _curvature(form: NonlinearForm, here: _Point, z: Array, damping: float) -> Array:
+    """W with (2)."""
+    n = here.x.size
+    i, j = form.hessian_entries
+    entries = form.hessian(here.x, 1.0, z[n : n + form.g_lower.size])
+    W = np.bincount(i * n + j, entries, n * n).reshape(n, n)
+    size = max(float(np.abs(W).max(initial=0.0)), 1e-300)
+    least = _LEAST_CURVATURE * size
+    convex, work = W.copy(), np.empty((n, n))
+    if call(make_convex, np.empty((0, n)), 0.0, damping, least, convex, work):
+        return convex
+    rows = np.concatenate((np.eye(n)[z[:n] != 0.0], here.J[z[n:] != 0.0]))
+    if call(make_convex, rows, _AUGMENTED * size, damping, least, W, work):
+        return W
+    values, vectors = np.linalg.eigh(W)
+    return np.asarray((vectors * np.maximum(np.abs(values), max(least, _LEAST_CURVATURE))) @ vectors.T)
+
+
+def _step(form: NonlinearForm, here: _Point, W: Array, g: Array, x: Array) -> tuple[Array, Array] | None:
+    """d and z of (1), from rows g and variables x; None where rows contradict each other."""
+    import daqp
+
+    n, size = x.size, max(float(np.abs(W).max(initial=0.0)), 1e-300)
+    lengths = np.sqrt((here.J * here.J).sum(axis=1))  # DAQP takes rows that are short for rows of 0
+    scale = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
+    lower = np.concatenate((form.x_lower - x, scale * (form.guards[0] - g)))
+    upper = np.concatenate((form.x_upper - x, scale * (form.guards[1] - g)))
+    rows, sense = scale[:, np.newaxis] * here.J, sense_of_rows(lower, upper)
+    d, _, flag, info = daqp.solve(W / size, here.gradient / size, rows, upper, lower, sense, **_QP)
+    if flag <= 0 or not np.isfinite(d).all():
+        return None
+    z = size * info["lam"]
+    z[n:] *= scale
+    return np.asarray(d), z
+
+
+def _search(
+    form: NonlinearForm, here: _Point, d: Array, slope: float, W: Array, tried: Filter
+) -> tuple[_Point | None, float]:
+    """The point to go to, None where no part of the step is good, and which part of the step leads to it."""
+    current, alpha, least = (here.theta, here.f), 1.0, tried.least_step(here.theta, slope)
+    step: Array | None = d
+    while alpha >= max(least, _LEAST_STEP):
+        x = np.clip(here.x + alpha * (d if step is None else step), form.x_lower, form.x_upper)
+        there = _point(form, x) if form.has_hessian else None  # where slopes take no longer than values
+        f, g = (there.f, there.g) if there is not None else (form.cost_value(x), _values(form, x))
+        if tried.accepts(current, (_violation(form, g), f), alpha, slope):
+            return there or _point(form, x), alpha
+        if step is d and np.isfinite(g).all():  # once from rows as they are at the end of the step
+            corrected = _step(form, here, W, g - here.J @ d, here.x)
+            step = None if corrected is None else corrected[0]
+            if step is not None:
+                continue
+        step, alpha = None, 0.5 * alpha
+    return None, alpha
+
+
+def _updated(B: Array, s: Array, change: Array) -> Array:
+    """B with the curvature along a step s, at least a fifth of what B says (Powell).
+
+    B - B s s'B / s'B s + y y' / s'y,   y a mean of the change and B s                                            (3)
+    """
+    Bs = B @ s
+    expected, found = float(s @ Bs), float(s @ change)
+    if not expected > 1e-300 or not np.isfinite(change).all():
+        return B
+    part = 1.0 if found >= 0.2 * expected else 0.8 * expected / (expected - found)
+    y = part * change + (1.0 - part) * Bs
+    return np.asarray(B - np.outer(Bs, Bs) / expected + np.outer(y, y) / float(s @ y))

@@ -1,0 +1,49 @@
+"""A force on a site of a body, fixed in that site, or in a reference site on another body.
+
+A force F = [t; f] of constant components in a frame S has the moment arms of its power. Without reference the length is
+0. With a reference R, components are those in R, and with p_RS and the rotation vector theta from R to S
+
+    l = f . p_RS_R + t . theta_RS_R,   J v = f . (v_WS - v_WR) + t . (w_WS - w_WR)        (1)
+
+where a reference that turns changes l by more than J v, as it does in MuJoCo.
+"""
+
+from __future__ import annotations
+
+from merganser.framework.native import device
+from merganser.multibody.kernels.frames import express, rotation_vector
+from merganser.multibody.kernels.spatial import Array, Vector3, add, dot, scaled, subtract
+from merganser.multibody.kernels.transmissions.arms import add_force_arms, node_axis, node_point
+from merganser.multibody.kernels.transmissions.kind import TransmissionKind
+from merganser.multibody.kernels.transmissions.records import Node
+
+
+@device
+def _in_world(axes: tuple[Vector3, Vector3, Vector3], c: Array, first: int) -> Vector3:
+    return add(add(scaled(c[first], axes[0]), scaled(c[first + 1], axes[1])), scaled(c[first + 2], axes[2]))
+
+
+@device
+def _axes(node: Node, position_in: Array) -> tuple[Vector3, Vector3, Vector3]:
+    return node_axis(node, position_in, 0), node_axis(node, position_in, 1), node_axis(node, position_in, 2)
+
+
+@device
+def set_length(
+    transmission: Array, nodes: Array, topology: Array, q_in: Array, position_in: Array, length_out: Array,
+    arms_out: Array,
+) -> None:  # fmt: skip
+    """Equation (1); constants are [f, t]. The first node is the site, the second one the reference."""
+    S, R, c = nodes[transmission["first"]], nodes[transmission["end"] - 1], transmission["constants"]
+    axes_R = _axes(R, position_in)
+    f, t, p_WS = _in_world(axes_R, c, 0), _in_world(axes_R, c, 3), node_point(S, position_in)
+    add_force_arms(topology, position_in, S["mobod"], p_WS, t, f, 0, arms_out)
+    if transmission["end"] - transmission["first"] > 1:
+        p_WR = node_point(R, position_in)
+        add_force_arms(topology, position_in, R["mobod"], p_WR, scaled(-1.0, t), scaled(-1.0, f), 0, arms_out)
+        p_RS_R = express(axes_R, subtract(p_WS, p_WR))
+        theta_R = express(axes_R, rotation_vector(axes_R, _axes(S, position_in)))
+        length_out[0] += dot((c[0], c[1], c[2]), p_RS_R) + dot((c[3], c[4], c[5]), theta_R)
+
+
+SITE_FORCE = TransmissionKind("site", set_length)

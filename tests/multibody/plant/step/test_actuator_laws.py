@@ -1,0 +1,235 @@
+"""Actuators with activations, gains and biases of length and speed, and muscles."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from merganser.analysis import Simulator
+from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
+from merganser.multibody.cenic import CenicIntegrator
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.tree import (
+    ActuatorLaw,
+    FixedTendon,
+    MuscleCurves,
+    PdControllerGains,
+    PrismaticJoint,
+    SpatialInertia,
+)
+
+STEPS = [0.0, 0.001]
+
+
+def slide(time_step: float, law: ActuatorLaw, along_tendon: bool = False, gains=None):
+    """A mass of 2 kg on a slide without gravity, driven by one actuator."""
+    plant = MultibodyPlant(time_step)
+    plant.SetUseSampledOutputPorts(False)
+    plant.mutable_gravity_field().set_gravity_vector([0, 0, 0])
+    body = plant.AddRigidBody("b", SpatialInertia.SolidBoxWithMass(2.0, 0.1, 0.1, 0.1))
+    joint = plant.AddJoint(PrismaticJoint("j", plant.world_frame(), body.body_frame(), [1, 0, 0]))
+    if along_tendon:
+        actuator = plant.AddActuator("a", plant.AddTransmission(FixedTendon("t", [joint], [2.0])))
+    else:
+        actuator = plant.AddJointActuator("a", joint)
+    actuator.set_law(law)
+    if gains is not None:
+        actuator.set_controller_gains(gains)
+    plant.Finalize()
+    return plant, actuator
+
+
+def started(plant, control, q=0.4, v=-0.3):
+    simulator = Simulator(plant)
+    context = simulator.get_mutable_context()
+    plant.SetPositionsAndVelocities(context, [q, v])
+    plant.get_actuation_input_port().FixValue(context, [control])
+    if not plant.is_discrete():
+        simulator.get_mutable_integrator().set_target_accuracy(1e-9)
+    return simulator, context
+
+
+def effort(plant, context):
+    return plant.get_net_actuation_output_port().Eval(context)[0]
+
+
+@pytest.mark.parametrize("time_step", STEPS)
+@pytest.mark.parametrize("along_tendon", [False, True])
+def test_gains_and_biases_follow_length_and_speed(along_tendon, time_step):
+    law = ActuatorLaw(gain=(1.0, 2.0, 3.0), bias=(0.5, -4.0, 5.0), gear=3.0, control_range=(-1.0, 0.8))
+    plant, _ = slide(time_step, law, along_tendon)
+    _, context = started(plant, 7.0)
+    arm = 2.0 if along_tendon else 1.0
+    l, rate = 3.0 * arm * 0.4, 3.0 * arm * -0.3
+    f = (1.0 + 2.0 * l + 3.0 * rate) * 0.8 + 0.5 - 4.0 * l + 5.0 * rate
+    assert effort(plant, context) == pytest.approx(3.0 * f)
+    vdot = plant.get_generalized_acceleration_output_port().Eval(context)[0]
+    assert vdot == pytest.approx(3.0 * f * arm / 2.0)
+
+
+@pytest.mark.parametrize("time_step", STEPS)
+@pytest.mark.parametrize("dynamics", ["filter", "filterexact", "integrator"])
+def test_activations_have_their_closed_forms(dynamics, time_step):
+    law = ActuatorLaw(dynamics, () if dynamics == "integrator" else (0.2,), activation_range=(-1.0, 0.5))
+    plant, actuator = slide(time_step, law)
+    simulator, context = started(plant, 0.6)
+    actuator.SetActivation(context, 0.1)
+    simulator.AdvanceTo(0.1)
+    decayed = (1.0 - time_step / 0.2) ** 100 if dynamics == "filter" and time_step else math.exp(-0.5)
+    expected = 0.1 + 0.6 * 0.1 if dynamics == "integrator" else 0.6 + (0.1 - 0.6) * decayed
+    assert actuator.activation(context) == pytest.approx(expected, abs=1e-8)
+    assert effort(plant, context) == pytest.approx(expected, abs=1e-8)
+    simulator.AdvanceTo(2.0)
+    assert actuator.activation(context) == pytest.approx(0.5, abs=1e-3)
+    assert actuator.activation(context) <= 0.5 + 1e-9
+
+
+@pytest.mark.parametrize("time_step", STEPS)
+def test_the_desired_position_of_a_servo_may_have_dynamics(time_step):
+    gains = PdControllerGains(p=400.0, d=60.0)
+    plant, actuator = slide(time_step, ActuatorLaw("filterexact", (0.1,)), gains=gains)
+    simulator, context = started(plant, 0.0, 0.0, 0.0)
+    plant.get_desired_state_input_port(actuator.model_instance()).FixValue(context, [0.3, 0.0])
+    simulator.AdvanceTo(0.1)
+    assert actuator.activation(context) == pytest.approx(0.3 * (1.0 - math.exp(-1.0)), abs=1e-6)
+    assert effort(plant, context) != 0.0
+    simulator.AdvanceTo(3.0)
+    assert plant.GetPositions(context)[0] == pytest.approx(0.3, abs=1e-3)
+
+
+MUSCLE = MuscleCurves(100.0, (0.5, 1.5), (0.5, 1.5), 0.5, 1.6, 1.5, 1.3, 1.2)  # of optimal length 1
+
+
+def test_muscles_have_the_forces_of_their_curves():
+    plant, actuator = slide(0.0, ActuatorLaw("muscle", (0.01, 0.04), muscle=MUSCLE))
+    _, context = started(plant, 1.0)
+    cases = {
+        (1.0, 0.0, 1.0): 100.0,  # at its optimal length
+        (1.0, -1.5, 1.0): 0.0,  # as fast as it can shorten
+        (1.0, -0.75, 1.0): 25.0,
+        (1.0, 0.3, 1.0): 120.0,  # lengthening
+        (1.0, 1.0, 0.5): 60.0,
+        (0.5, 0.0, 1.0): 0.0,
+        (0.75, 0.0, 1.0): 50.0,  # where two parabolas meet
+        (1.3, 0.0, 0.0): 65.0,  # passive: half of the force at l_max in the middle
+        (1.6, 0.0, 0.0): 195.0,
+        (1.3, 0.0, 1.0): 50.0 + 65.0,
+    }
+    for (length, rate, activation), force in cases.items():
+        plant.SetPositionsAndVelocities(context, [length, rate])
+        actuator.SetActivation(context, activation)
+        assert effort(plant, context) == pytest.approx(-force, abs=1e-12)
+
+
+def test_muscles_rise_faster_than_they_fall():
+    plant, actuator = slide(0.0, ActuatorLaw("muscle", (0.01, 0.04), muscle=MUSCLE))
+    _, context = started(plant, 1.0)
+
+    def rate(activation, control):
+        plant.get_actuation_input_port().FixValue(context, [control])
+        actuator.SetActivation(context, activation)
+        return plant.EvalTimeDerivatives(context).CopyToVector()[2]
+
+    assert rate(0.4, 1.0) == pytest.approx(0.6 / (0.01 * 1.1))
+    assert rate(0.4, 0.0) == pytest.approx(-0.4 / (0.04 / 1.1))
+    assert rate(0.4, 5.0) == rate(0.4, 1.0)  # controls count up to 1
+
+
+def test_lengths_and_force_of_a_muscle_may_follow_from_the_model():
+    plant = MultibodyPlant(0.0)
+    body = plant.AddRigidBody("b", SpatialInertia.SolidBoxWithMass(2.0, 0.1, 0.1, 0.1))
+    joint = plant.AddJoint(PrismaticJoint("j", plant.world_frame(), body.body_frame(), [1, 0, 0], -0.2, 0.6))
+    actuator = plant.AddActuator("a", plant.AddTransmission(FixedTendon("t", [joint], [-0.5])))
+    actuator.set_law(ActuatorLaw("muscle", (0.01, 0.04), muscle=MuscleCurves(scale=50.0), gear=2.0))
+    plant.Finalize()
+    record = plant._tree.law_records[0]
+    np.testing.assert_allclose(record["lengths"], [-0.6, 0.2], atol=1e-6)
+    assert record["peak_force"] == pytest.approx(50.0 * 2.0)  # a force of 1 accelerates 2 kg by 0.5
+
+
+@pytest.mark.parametrize("time_step", STEPS)
+def test_activations_are_cloned_saved_converted_and_set_to_their_defaults(time_step):
+    plant, actuator = slide(time_step, ActuatorLaw("muscle", (0.01, 0.04), muscle=MUSCLE))
+    _, context = started(plant, 0.7, 0.9)
+    actuator.SetActivation(context, 0.3)
+    assert actuator.activation(context.Clone()) == 0.3
+    copied = pickle.loads(pickle.dumps((plant, context)))
+    assert copied[0].GetJointActuatorByName("a").activation(copied[1]) == 0.3
+    other = plant.ToAutoDiffXd()
+    there, twin = other.CreateDefaultContext(), other.GetJointActuatorByName("a")
+    there.SetTimeStateAndParametersFrom(context)
+    other.get_actuation_input_port().FixValue(there, [0.7])
+    assert twin.activation(there).value() == 0.3
+    x = np.array([0.9, -0.3, 0.3])
+    q, v, a = InitializeAutoDiff(x).ravel()
+    other.SetPositionsAndVelocities(there, [q, v])
+    twin.SetActivation(there, a)
+
+    def motion(system, where):
+        if time_step == 0.0:
+            return np.array(system.EvalTimeDerivatives(where).CopyToVector())
+        updates = system.EvalUniquePeriodicDiscreteUpdate(where)
+        return np.concatenate([updates.get_vector(i).CopyToVector() for i in range(updates.num_groups())])
+
+    found, step, differences = motion(other, there), 1e-6, []
+    for k in range(3):
+        sides = []
+        for sign in (1.0, -1.0):
+            moved = x + sign * step * np.eye(3)[k]
+            plant.SetPositionsAndVelocities(context, moved[:2])
+            actuator.SetActivation(context, moved[2])
+            sides.append(motion(plant, context))
+        differences.append((sides[0] - sides[1]) / (2.0 * step))
+    np.testing.assert_allclose(ExtractGradient(found), np.transpose(differences), rtol=1e-6, atol=1e-5)
+    assert ExtractValue(found).shape == (3, 1)
+    plant.SetDefaultContext(context)
+    assert actuator.activation(context) == 0.0
+
+
+def test_the_native_plan_and_error_control_move_activations():
+    ends = []
+    for how in ("native", "python", "cenic", "exact"):
+        law = ActuatorLaw("muscle", (0.01, 0.04), muscle=MUSCLE)
+        plant, actuator = slide(1e-4 if how in ("native", "python") else 0.0, law)
+        simulator, context = started(plant, 0.7, 1.2, 0.0)
+        if how == "python":
+            for _ in range(100):
+                updates = plant.EvalUniquePeriodicDiscreteUpdate(context)
+                values = [updates.get_vector(i).CopyToVector() for i in range(updates.num_groups())]
+                for i, value in enumerate(values):
+                    context.get_mutable_discrete_state(i).SetFromVector(value)
+        else:
+            if how == "cenic":
+                simulator.reset_integrator(CenicIntegrator(plant, context))
+                simulator.get_mutable_integrator().set_target_accuracy(1e-7)
+            simulator.AdvanceTo(0.01)
+        ends.append([*plant.GetPositionsAndVelocities(context), actuator.activation(context)])
+    np.testing.assert_array_equal(ends[0], ends[1])
+    np.testing.assert_allclose(ends[2], ends[3], atol=1e-5)
+    np.testing.assert_allclose(ends[0], ends[3], atol=5e-3)
+
+
+def test_what_is_no_law_is_refused():
+    for given, what in (
+        ({"dynamics": "odd"}, "dynamics must be one of none, integrator"),
+        ({"dynamics": "filter"}, "needs 1 positive time_constants"),
+        ({"gain": (math.nan, 0, 0)}, "not finite"),
+        ({"control_range": (1.0, 0.0)}, "ranges must be in order"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            ActuatorLaw(**given)
+    for given in ({"length_range": (1.0, 0.5)}, {"l_min": 1.2}, {"v_max": 0.0}, {"fv_max": 0.9}, {"peak_force": -1.0}):
+        with pytest.raises(ValueError, match="is no muscle"):
+            MuscleCurves(**given)
+    plant, actuator = slide(0.0, ActuatorLaw())
+    context = plant.CreateDefaultContext()
+    with pytest.raises(RuntimeError, match="'a' has no activation"):
+        actuator.activation(context)
+    with pytest.raises(RuntimeError, match="Finalize"):
+        actuator.set_law(None)
+    plant, actuator = slide(0.0, ActuatorLaw("integrator"))
+    with pytest.raises(ValueError, match="must be finite"):
+        actuator.SetActivation(plant.CreateDefaultContext(), math.nan)

@@ -1,0 +1,92 @@
+"""Tendons, muscles and other actuators beside MuJoCo: lengths, moment arms, forces and accelerations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from merganser.multibody.parsing import Parser
+from merganser.multibody.plant import MultibodyPlant
+
+mujoco = pytest.importorskip("mujoco")
+
+MODEL = """<mujoco><worldbody><site name="a" pos="-.3 0 .05"/><site name="side" pos="{side}"/>
+<geom name="w" {shape} contype="0" conaffinity="0"/><site name="slider" pos="0 0 -.2" euler="10 20 0"/>
+<body name="b1"><joint name="j1" axis="0 1 0" damping=".1"/>
+<geom type="capsule" fromto="0 0 0 .4 0 0" size=".02" mass="1"/>
+<site name="s1" pos=".35 .02 .05"/><geom name="pin" type="sphere" size=".03" pos=".3 0 .05" contype="0" conaffinity="0"
+mass="0"/>
+<body name="b2" pos=".4 0 0"><joint name="j2" axis=".6 0 .8" range="-90 90"/>
+<geom type="box" size=".1 .05 .05" mass=".5"/>
+<site name="s2" pos=".1 .05 0" euler="0 30 40"/>
+<body name="b3"><joint name="j3" type="slide" axis="1 0 0"/><geom type="box" size=".02 .03 .04" mass=".2"/>
+<site name="s3" pos="0 0 .1"/></body></body></body></worldbody>
+<tendon><fixed name="f" stiffness="20" springlength=".1 .2" damping=".7"><joint joint="j1" coef=".5"/>
+<joint joint="j3" coef="-2"/></fixed>
+<spatial name="t" stiffness="50" springlength=".3" damping="3">
+<site site="a"/><geom geom="w" {of_side}/><site site="s1"/>
+</spatial>
+<spatial name="u" stiffness="5">
+<site site="a"/><site site="s2"/><pulley divisor="2"/><site site="s1"/><geom geom="pin"/>
+<site site="s3"/><pulley divisor="3"/><site site="a"/><site site="s3"/></spatial></tendon>
+<actuator><motor name="m" tendon="t" gear="2"/><general name="g" tendon="u" gaintype="affine" gainprm="1 2 3" gear="-2"
+biastype="affine" biasprm=".5 1 .2" ctrlrange="-.5 .5"/><damper name="d" joint="j1" kv="2" ctrlrange="0 1"/>
+<cylinder name="c" tendon="f" area="2" timeconst=".3" bias=".1 -.2 .3"/>
+<muscle name="k" tendon="t" lengthrange=".2 .8" force="40" timeconst=".02 .05" tausmooth="{smooth}"/>
+<muscle name="l" joint="j2" scale="30" lengthrange="-1.5 1.5" range=".6 1.2"/>
+<general name="i" joint="j3" dyntype="integrator" gainprm="3"/><motor name="s" site="s3" gear="1 -2 .5 .3 .2 -.1"/>
+<motor name="r" site="s3" refsite="a" gear="1 2 -1 0 0 0"/>
+<motor name="x" cranksite="s1" slidersite="slider" cranklength=".6" gear="1.5"/></actuator></mujoco>"""
+SHAPES = {
+    "sphere": 'type="sphere" size=".1"',
+    "cylinder": 'type="cylinder" size=".08 .2" euler="70 20 0" pos=".02 0 .01"',
+}
+SIDES = {"none": ".3 .3 .3", "above": "0 0 .3", "below": "0 0 -.3", "inside": "0.02 0 .04"}
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_tendons_and_actuators_are_those_of_mujoco(shape, side):
+    of_side = "" if side == "none" else 'sidesite="side"'
+    smooth = "0.2" if side == "above" else "0"
+    text = MODEL.format(side=SIDES[side], shape=SHAPES[shape], of_side=of_side, smooth=smooth)
+    model = mujoco.MjModel.from_xml_string(text)
+    data, plant = mujoco.MjData(model), MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(text, "xml")
+    plant.Finalize()
+    context, rng = plant.CreateDefaultContext(), np.random.default_rng(0)
+    joints = [plant.GetJointByName(name) for name in ("j1", "j2", "j3")]
+    q_of, v_of = ([getattr(j, f"{what}_start")() for j in joints] for what in ("position", "velocity"))
+    names = [model.actuator(i).name for i in range(model.nu)]
+    actuators = [plant.GetJointActuatorByName(name) for name in names]
+    # MuJoCo's point where a line touches a surface from inside is that far from where the length is stationary.
+    tolerance = 1e-5 if side == "inside" else 1e-9
+    for _ in range(50):
+        data.qpos[:], data.qvel[:] = rng.uniform(-1.4, 1.4, 3), rng.uniform(-1.0, 1.0, 3)
+        data.ctrl[:], data.act[:] = rng.uniform(0.0, 1.0, model.nu), rng.uniform(0.0, 1.0, model.na)
+        mujoco.mj_forward(model, data)
+        q, v, u = np.zeros(3), np.zeros(3), np.zeros(model.nu)
+        q[q_of], v[v_of] = data.qpos, data.qvel
+        plant.SetPositionsAndVelocities(context, np.concatenate([q, v]))
+        for i, actuator in enumerate(actuators):
+            gear = model.actuator_gear[i, 0] if names[i] == "m" else 1.0  # of the force that comes
+            u[actuator.input_start()] = gear * data.ctrl[i]
+            if model.actuator_actadr[i] >= 0:
+                actuator.SetActivation(context, data.act[model.actuator_actadr[i]])
+        plant.get_actuation_input_port().FixValue(context, u)
+        for name, length, rate in zip("ftu", data.ten_length, data.ten_velocity):
+            tendon = plant.GetTransmissionByName(name)
+            assert tendon.CalcLength(context) == pytest.approx(length, abs=1e-9)
+            assert tendon.CalcRate(context) == pytest.approx(rate, abs=tolerance)
+        efforts = plant.get_net_actuation_output_port().Eval(context)
+        for i, (name, actuator) in enumerate(zip(names, actuators)):
+            scale = model.actuator_gear[i, 0] if name in "mgdckli" else 1.0  # other gears are in their transmissions
+            expected = data.actuator_force[i] * scale
+            assert efforts[actuator.input_start()] == pytest.approx(expected, abs=100 * tolerance, rel=tolerance)
+        rates = plant.EvalTimeDerivatives(context).CopyToVector()
+        for i, actuator in enumerate(actuators):
+            if model.actuator_actadr[i] >= 0:
+                found = rates[6 + actuator._activation_place]
+                assert found == pytest.approx(data.act_dot[model.actuator_actadr[i]], abs=1e-9)
+        expected, found = data.qacc_smooth, rates[3:6][v_of]
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=100 * tolerance * max(1.0, np.abs(expected).max()))
