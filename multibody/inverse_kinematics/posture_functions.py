@@ -85,7 +85,7 @@ class PostureFunction(ClosedFormEvaluator):
 class MeasuredPosture(PostureFunction):
     """A function of q made of measures of two frames, see posture_rows.py; by default their values themselves."""
 
-    _measures: Array
+    _measures: NDArray[Any]  # records
     _last: tuple[bytes, Array, Array] = b"", np.zeros((0, 0)), np.zeros((0, 0, 0))  # a posture and its measures
     _bound: Any = None  # the Context and what has been bound to its arrays
 
@@ -110,7 +110,7 @@ class MeasuredPosture(PostureFunction):
         before = self.__dict__.get("_measures", np.zeros(0, measure_dtype))
         self._set_measures(np.concatenate((before, measure)))
 
-    def _set_measures(self, measures: Array) -> None:
+    def _set_measures(self, measures: NDArray[Any]) -> None:
         values, gaps = np.array(NUM_VALUES)[measures["kind"]], np.array(NUM_GAPS)[measures["kind"]]
         self._num_values = int(values.sum())
         measures["row"] = np.cumsum(values) - values
@@ -125,8 +125,8 @@ class MeasuredPosture(PostureFunction):
         context, n, rows = self._context, self._num_positions, self._num_rows
         if self._bound is None or self._bound[0] is not context:
             w, zeros = self._workspace(), np.zeros
-            works = zeros((5, 3, 4)), zeros((rows, 6)), zeros((6 + rows, len(w.v))), zeros(n), zeros(len(w.v))
-            works = zeros(len(w.topology), position_dtype()), *works
+            num_v, positions = len(w.v), zeros(len(w.topology), position_dtype())
+            works = positions, zeros((5, 3, 4)), zeros((rows, 6)), zeros((6 + rows, num_v)), zeros(n), zeros(num_v)
             arrays = w.topology, w.parameters, w.frames, self._measures
             q, values, J, H = (Given(zeros(shape)) for shape in ((1, n), (1, rows), (1, rows, n), (n, n)))
             measure = bind(measure_postures, *arrays, q, *works, values, J)
@@ -196,8 +196,8 @@ class MergedPostures(MeasuredPosture, Constraint):
     def __init__(self, first: MeasuredPosture, all: list[Any]) -> None:
         self._plant, self._context, self._num_positions = first._plant, first._context, first._num_positions
         self._set_measures(np.concatenate([each._measures for each in all]))
-        bounds = [np.concatenate([each._numbers()[k] for each in all]) for k in range(2)]
-        Constraint.__init__(self, self._num_positions, *bounds)
+        lower, upper = (np.concatenate([each._numbers()[k] for each in all]) for k in range(2))
+        Constraint.__init__(self, self._num_positions, lower, upper)
 
 
 def _copies_of_floats(plant: MultibodyPlant, context: Context) -> tuple[MultibodyPlant, Context]:

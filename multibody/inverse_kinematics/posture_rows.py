@@ -110,10 +110,10 @@ def _set_measure(
         for k in range(3):
             _set_row(measure["gap_row"] + k, gap[k], vector(by_w[k]), zero, values, slopes)
     elif kind == GAZE:
-        c = measure["constant"]
+        square = measure["constant"]
         _set_row(row, along, zero, a, values, slopes)
-        beta = subtract(scaled(2.0 * along, a), scaled(2.0 * c, p_PQ))
-        _set_row(row + 1, along * along - c * dot(p_PQ, p_PQ), zero, beta, values, slopes)
+        beta = subtract(scaled(2.0 * along, a), scaled(2.0 * square, p_PQ))
+        _set_row(row + 1, along * along - square * dot(p_PQ, p_PQ), zero, beta, values, slopes)
     else:
         d = p_PQ if kind == POINT else subtract(p_PQ, scaled(along, a))
         _set_row(row, dot(d, d), zero, scaled(2.0, d), values, slopes)

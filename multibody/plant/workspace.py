@@ -363,8 +363,9 @@ class Workspace:
         self.F_buffer = np.zeros((num_mobods, 6), self.dtype)
         self.zero_gravity = np.zeros(3, self.dtype)
         self.loops: Any = None
-        self.constants: Any = None  # these two are set by the plant
+        self.constants: Any = None  # these three are set by the plant
         self.frames: Any = None
+        self.activations: Any = None
         self.codes: dict[Any, Any] = {}
         self.calls = KernelCalls(self)
         self.places: dict[Any, tuple[int, Array]] = {}

@@ -70,7 +70,8 @@ class _Function:
         if self._is_unique:
             target[:, self.places[0]] = block
         else:
-            np.add.at(target, (slice(None), self.places[0]), block)
+            everywhere: Any = (slice(None), self.places[0])
+            np.add.at(target, everywhere, block)
 
     def values(self, x: Array, is_known: bool) -> Array:
         """Of all, shape [N, m]; NaN where expressions are not defined, which is an error unless they are known."""

@@ -97,9 +97,10 @@ def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) 
         is_tiny = np.max(np.abs(d) / (1.0 + np.abs(here.x)), initial=0.0) < _LEAST_STEP
         if here.theta <= _FEASIBLE and (is_tiny or change <= _PART_OF_TOLERANCE * ftol * max(1.0, abs(here.f))):
             return here.x, SOLVED, iteration
-        there, alpha = _search(form, here, d, slope, W, tried)
-        if there is None:
+        found, alpha = _search(form, here, d, slope, W, tried)
+        if found is None:
             return here.x, SOLVED if is_tiny else NO_DESCENT, iteration
+        there = found
         size = max(1.0, float(np.abs(np.diag(W)).max()))
         B = B if exact else _updated(B, there.x - here.x, _slope(there, z) - _slope(here, z))
         moved, last = there.x - here.x, moved
@@ -123,7 +124,7 @@ def _curvature(form: NonlinearForm, here: _Point, z: Array, damping: float) -> A
     n = here.x.size
     i, j = form.hessian_entries
     entries = form.hessian(here.x, 1.0, z[n : n + form.g_lower.size])
-    W = np.bincount(i * n + j, entries, n * n).reshape(n, n)
+    W = np.asarray(np.bincount(i * n + j, entries, n * n), dtype=np.float64).reshape(n, n)
     size = max(float(np.abs(W).max(initial=0.0)), 1e-300)
     least = _LEAST_CURVATURE * size
     convex, work = W.copy(), np.empty((n, n))

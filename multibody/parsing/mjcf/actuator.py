@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, pi, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -335,7 +336,7 @@ def _drives(
 ) -> list[tuple[Copies, MjcfJoint | MjcfTransmission]]:
     """What an actuator acts on, for each of its replicas."""
     if attribute in ("site", "cranksite"):
-        return make_transmission(node, "site" if attribute == "site" else "slider-crank", placement, gear)
+        return [*make_transmission(node, "site" if attribute == "site" else "slider-crank", placement, gear)]
     kind = "tendon" if attribute == "tendon" else "joint"
     found: list[tuple[Copies, MjcfJoint | MjcfTransmission]] = []
     for copies, [thing] in placement.names.combinations(node, [(kind, node.attributes[attribute])]):
@@ -451,7 +452,7 @@ def _law(actuator: MjcfActuator) -> ActuatorLaw:
     """The law of an actuator of the plant."""
     law, node, inf_range = actuator.law, actuator.node, (-inf, inf)
     muscle = _muscle_curves(actuator) if law.gain_type == "muscle" else None
-    given = {"control_range": actuator.control_range or inf_range, "gear": actuator.gear}
+    given: dict[str, Any] = {"control_range": actuator.control_range or inf_range, "gear": actuator.gear}
     if law.is_servo:  # whose desired position is limited and scaled already
         given = {}
     limits = read_range(node, "actrange", "actlimited", actuator.settings)
@@ -462,9 +463,9 @@ def _law(actuator: MjcfActuator) -> ActuatorLaw:
     elif not all(time > 0.0 for time in times[:2]):
         named = ", ".join(f"{time:g}" for time in times)
         raise node.error(f"{node.describe()} has the time constants {named}; expected positive ones.")
-    gain = law.gain[:3] if law.gain_type == "affine" else (law.gain[0], 0.0, 0.0)
-    bounds = inf_range if limits is None else tuple(sorted(scale * bound for bound in limits))
-    return ActuatorLaw(law.dynamics, times, gain, law.coefficients, muscle, activation_range=bounds, **given)
+    gain: Any = law.gain[:3] if law.gain_type == "affine" else (law.gain[0], 0.0, 0.0)
+    lowest, highest = inf_range if limits is None else sorted(scale * bound for bound in limits)
+    return ActuatorLaw(law.dynamics, times, gain, law.coefficients, muscle, activation_range=(lowest, highest), **given)
 
 
 def _muscle_curves(actuator: MjcfActuator) -> MuscleCurves:

@@ -162,7 +162,8 @@ def _read_fixed(node: XmlNode, placement: Placement, model: MjcfModel) -> list[t
     if not children:
         raise node.error(f"{node.describe()} has no <joint>; a fixed tendon needs one.")
     references = [("joint", child.require_attribute("joint")) for child in children]
-    coefficients, made = [child.float_attribute("coef") for child in children], []
+    coefficients = [child.float_attribute("coef") for child in children]
+    made: list[tuple[Any, MjcfTransmission]] = []
     for copies, things in placement.names.combinations(node, references):
         joints = [model.joint_of[part] for _, part in things]
         unable = next((joint for joint in joints if not joint.is_scalar), None)
@@ -174,7 +175,8 @@ def _read_fixed(node: XmlNode, placement: Placement, model: MjcfModel) -> list[t
 
 
 def _read_spatial(node: XmlNode, placement: Placement, model: MjcfModel) -> list[tuple[Any, MjcfTransmission]]:
-    references, made = [], []
+    references: list[tuple[str, str]] = []
+    made: list[tuple[Any, MjcfTransmission]] = []
     for child in node.children:
         if child.tag in ("site", "geom"):
             references.append((child.tag, child.require_attribute(child.tag)))

@@ -110,7 +110,8 @@ class LinearizedMotion:
             tau += given
         else:
             u[:, self._places] += given
-        np.add.at(tau, (slice(None), self._driven), np.clip(u, self._lowest, self._highest))
+        driven: Any = (slice(None), self._driven)
+        np.add.at(tau, driven, np.clip(u, self._lowest, self._highest))
         status, xdot, by_x, by_tau = self._rules.slopes(x, tau)
         if status != 0:
             return None

@@ -163,7 +163,7 @@ class NativeContactForces(_NativeOutput):
         buffers = self._native.constrained_buffers(context) if plant.has_sampled_output_ports() else None
         if buffers is None or not _CONTACT_FORCES.is_usable():
             return None
-        nothing = {"x_next": Placed(0, (0,)), "activations": Placed(0, (0,))}
+        nothing: dict[str, Any] = {"x_next": Placed(0, (0,)), "activations": Placed(0, (0,))}
         record = ContactForcesRecord(
             plant.time_step(), buffers.numbers.counts, buffers.step.model.contact.trees.trees,
             tuple(out._replace(**nothing) for out in buffers.step.results), buffers.contact_forces,

@@ -45,7 +45,7 @@ def complete_transmissions(tree: MultibodyTree, tree_of_mobod: Array, tree_of_ve
             records["rest_lower"][i] = records["rest_upper"][i] = rest
             transmission._springs = transmission._springs | {"rest_lower": rest, "rest_upper": rest}
     is_bounded = np.isfinite(records["lower"]) | np.isfinite(records["upper"])
-    for i in np.flatnonzero(is_bounded):
+    for i in np.flatnonzero(is_bounded).tolist():
         arms = _length_at(tree, i, tree.default_positions())[1]
         mobility, omega = arms @ _accelerations(tree, arms), 2.0 * np.pi / LIMIT_PERIOD
         records["limit_stiffness"][i] = omega**2 / mobility if mobility > 0.0 else omega**2
@@ -62,7 +62,7 @@ def _trees_of(
     of_bodies = [tree_of_mobod[nodes[name][nodes[name] > 0]] for name in ("mobod", "side_mobod")]
     of_coordinates = tree_of_velocity[nodes["v"][nodes["what"] == COORDINATE]]
     trees = np.unique(np.concatenate([*of_bodies, of_coordinates]))
-    found = trees[trees >= 0].tolist()
+    found: list[int] = trees[trees >= 0].tolist()
     if len(found) > 2:
         raise RuntimeError(
             f"Finalize(): transmission '{transmission.name()}' is along {len(found)} parts that move by themselves, "

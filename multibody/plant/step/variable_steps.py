@@ -307,7 +307,7 @@ class VariableSteps:
             inputs = self._inputs_of_step(given.u, tau, desired, self._w.zeros_F)
         num_a = len(self._w.activations)
         activations = Placed(OUTPUT, (num_a,), state.x.shape[0]) if num_a else Placed(0, (0,))
-        places = {"x_next": Placed(OUTPUT, state.x.shape), "activations": activations}
+        places: dict[str, Any] = {"x_next": Placed(OUTPUT, state.x.shape), "activations": activations}
         results = (buffers.results[0]._replace(**places),)
         steps = StepRecord(model, state, 0.0, inputs, buffers.work, results, self.numbers)
         return SlopesRecord(Placed(arguments, (1,)), self.last_length, self.counts, steps, linearization)
