@@ -13,6 +13,7 @@ from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.layout import (
     CONVERGED,
     FELL_BACK,
+    LAGGED,
     NO_CAPACITY,
     NOT_A_NUMBER,
     SINGULAR_MATRIX,
@@ -132,10 +133,11 @@ def _prepare_step(
         for i in range(result["num_islands"]):
             chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
             calc_laws(problem, step.time_step, chosen, step.rows, work.compliance, work.velocity, work.laws)
-        for i in range(given.constraints.shape[0]):  # a program's own law may have none
-            gain = work.laws[given.constraints[i]["row_start"]]["gain"]
-            if gain != gain:
-                return NOT_A_NUMBER
+        if given.settings["approximation"] > LAGGED:  # a program's own law may have no numbers
+            for i in range(given.constraints.shape[0]):
+                gain = work.laws[given.constraints[i]["row_start"]]["gain"]
+                if gain != gain:
+                    return NOT_A_NUMBER
     _start(given, step.is_locked, step.guess, step.v_star, islands.island_of, v_out)
     if not step.is_again:  # where the last search has ended
         multiply_jacobian(given, islands.constraint_order, v_out, work.velocity)
