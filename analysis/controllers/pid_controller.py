@@ -94,15 +94,17 @@ class PidController(LeafSystem):
         num_commands = n if self._output_projection is None else self._output_projection.shape[0]
         self._estimated = self.DeclareVectorInputPort("estimated_state", num_states)
         self._desired = self.DeclareVectorInputPort("desired_state", 2 * n)
-        self.DeclareContinuousState(n)
+        integral: Any = self.DeclareContinuousState(n)
         state: Any = self._estimated
         anything = {self.all_sources_ticket()}
         if self._state_projection is not None:
             selected = multiplied.given(M=self._state_projection, v=self._estimated)
             state = declare_vector_entry(self, "selected state", BasicVector(np.zeros(2 * n)), selected, anything)
         q, v, q_d, v_d = (PartOf(x, first, n) for x in (state, self._desired) for first in (0, n))
-        declare_derivatives(self, position_error.given(q_d=q_d, q=q), of=PidController)
+        if n:
+            declare_derivatives(self, position_error.given(q_d=q_d, q=q), of=PidController)
         command = pid_command.given(q_d=q_d, v_d=v_d, q=q, v=v, kp=self._kp, ki=self._ki, kd=self._kd)
+        command = command.given(xc=integral if n else np.zeros(0))
         if self._output_projection is not None:
             entry = declare_vector_entry(self, "commands", BasicVector(np.zeros(n)), command, anything)
             command = multiplied.given(M=self._output_projection, v=entry)

@@ -39,6 +39,10 @@ class DifferentialInverseKinematicsResult:
     joint_velocities: Array | None = None
     status: DifferentialInverseKinematicsStatus = DifferentialInverseKinematicsStatus.kNoSolutionFound
 
+    def __post_init__(self) -> None:
+        if self.joint_velocities is not None:
+            self.joint_velocities = np.asarray(self.joint_velocities, dtype=np.float64)
+
 
 class DifferentialInverseKinematicsParameters:
     """Limits and wishes for `DoDifferentialInverseKinematics`.

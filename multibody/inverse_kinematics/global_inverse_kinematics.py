@@ -91,6 +91,9 @@ class GlobalInverseKinematics:
         A: Array = field(default_factory=lambda: np.zeros((0, 3)))
         b: Array = field(default_factory=lambda: np.zeros(0))
 
+        def __repr__(self) -> str:
+            return f"GlobalInverseKinematics.Polytope(A={self.A}, b={self.b})"  # the name is pydrake's
+
     def __init__(self, plant: MultibodyPlant, options: GlobalInverseKinematics.Options | None = None) -> None:
         if not isinstance(plant, MultibodyPlant) or scalar_of(plant) is not float:
             raise TypeError(f"{_NAME}() takes a MultibodyPlant of floats, got {type(plant).__name__}.")

@@ -148,6 +148,7 @@ class DofMask:
         return [int(place) for place in np.flatnonzero(self._mask)]
 
     def _same_size(self, function: str, other: DofMask) -> Array:
+        other = DofMask(other) if isinstance(other, list | tuple) else other
         require_types(f"DofMask.{function}()", other=(other, DofMask))
         if other.size() != self.size():
             raise ValueError(f"DofMask.{function}(): masks must have one size; got {self.size()} and {other.size()}.")
@@ -157,7 +158,9 @@ class DofMask:
         return bool(self._mask[index])
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DofMask) and np.array_equal(self._mask, other._mask)
+        if isinstance(other, DofMask):
+            return np.array_equal(self._mask, other._mask)
+        return isinstance(other, list | tuple) and self._mask.tolist() == list(other)
 
     __hash__ = None  # type: ignore[assignment]
 

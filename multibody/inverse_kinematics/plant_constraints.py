@@ -33,12 +33,12 @@ def AddUnitQuaternionConstraintOnPlant(
         prog: to which constraints are added.
 
     Returns:
-        The constraints: for each quaternion its bounds and its length.
+        The constraints on their lengths; bounds of their elements are added, too.
     """
     bindings = []
     for start in plant._model.quaternions:
         quaternion = q_vars[start : start + 4]
-        bindings.append(prog.AddBoundingBoxConstraint(-1.0, 1.0, quaternion))
+        prog.AddBoundingBoxConstraint(-1.0, 1.0, quaternion)
         bindings.append(prog.AddConstraint(UnitQuaternionConstraint(), quaternion))
         if np.isnan(prog.GetInitialGuess(quaternion)).any():
             prog.SetInitialGuess(quaternion, [1.0, 0.0, 0.0, 0.0])

@@ -105,6 +105,10 @@ class ExponentialConeConstraint(_AffineCone):
         if self._A.shape[0] != 3:
             raise ValueError(f"{self._where()}: expected 3 rows of A and b, got {self._A.shape[0]}.")
 
+    def A(self) -> Array:
+        """A of z = Ax + b, shape [3, n]."""
+        return self._A.copy()
+
     def _eval(self, x: Objects) -> Any:
         z = self._A @ x + self._b
         return [z[0] - z[1] * np.exp(z[2] / z[1]), z[1]]

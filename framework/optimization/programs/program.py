@@ -53,11 +53,11 @@ class MathematicalProgram(ProgramPolynomials):
 
     def SetSolverOptions(self, arg0: SolverOptions) -> None:
         """Sets all options, in place of those that were set."""
-        self._options = SolverOptions(options=arg0.options)
+        self._options.options = SolverOptions(options=arg0.options).options
 
     def solver_options(self) -> SolverOptions:
-        """The options, a copy."""
-        return SolverOptions(options=self._options.options)
+        """The options; changes of them are changes of the program's."""
+        return self._options
 
     # -- texts ------------------------------------------------------------------------------------------------------
 

@@ -237,6 +237,8 @@ class ProgramPolynomials(ProgramMatrices):
             A, b = np.eye(len(objects(x))), np.zeros(len(objects(x)))
         where = "AddMaximizeGeometricMeanCost"
         rows = matrix(A, where, "A")
+        if np.ndim(A) == 1 and len(objects(x)) == 1:  # a column
+            rows = rows.reshape(-1, 1)
         level = list(rows @ objects(x) + vector(b, where, "b", rows.shape[0]))
         if not level:
             raise ValueError(f"{where}: expected at least one entry of A x + b, got A of shape {rows.shape}.")

@@ -106,6 +106,8 @@ class MathematicalProgramResult:
     def _valued(self, asked: Any, x: Array) -> Any:
         if isinstance(asked, (list, tuple, np.ndarray)):
             array = np.asarray(asked, dtype=object)
+            if array.ndim == 1 and array.size and not hasattr(array[0], "get_type"):
+                array = array[:, np.newaxis]  # expressions, of which pydrake makes a matrix
             values = [self._valued(each, x) for each in array.flat]
             is_numeric = all(isinstance(each, float) for each in values)
             result = np.empty(array.shape, dtype=np.float64 if is_numeric else object)

@@ -46,7 +46,7 @@ class _FirstOrderSolver(StandIn):
         try:
             outcome = self._by_itself(prog, settings)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{self.SolverName()}: expected options of {self.NAME}, got {own}: {error}.") from error
+            raise ValueError(f"{type(self).__name__}: expected options of {self.NAME}, got {own}: {error}.") from error
         outcome.solver = self.NAME
         if outcome.result is _RESULT.kSolutionFound:
             left = _TOLERATED * max(float(settings.get(name, 0.0)) for name in ("eps_abs", "eps_rel"))

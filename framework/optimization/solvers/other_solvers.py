@@ -59,7 +59,7 @@ class StandIn(SolverInterface):
             elif (self.NAME, name) not in self._warned:
                 self._warned.add((self.NAME, name))
                 warnings.warn(
-                    f"{self.SolverName()}: the option {name!r} is not used: {self.BY.NAME} solves in its place.",
+                    f"{type(self).__name__}: the option {name!r} is not used: {self.BY.NAME} solves in its place.",
                     stacklevel=4,
                 )
         start = time.perf_counter()

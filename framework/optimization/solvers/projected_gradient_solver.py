@@ -76,7 +76,7 @@ class ProjectedGradientDescentSolver(SolverInterface):
 
         def nearest(y: Array) -> tuple[bool, Array]:
             is_found, point = project(y)
-            return is_found, vector(point, self.SolverName(), "the projection", y.size) if is_found else y
+            return is_found, vector(point, type(self).__name__, "the projection", y.size) if is_found else y
 
         is_found, x = nearest(guess)
         if not is_found:
@@ -97,7 +97,7 @@ class ProjectedGradientDescentSolver(SolverInterface):
         value, slope = form.cost(x / form.scale)
         gradient = slope / form.scale
         if self._gradient is not None:
-            gradient = vector(self._gradient(x.copy()), self.SolverName(), "the gradient", x.size)
+            gradient = vector(self._gradient(x.copy()), type(self).__name__, "the gradient", x.size)
         alpha = float(given.get("BacktrackingAlpha0", self.kDefaultBacktrackingAlpha0))
         tau = float(given.get("BacktrackingTau", self.kDefaultBacktrackingTau))
         part = float(given.get("BacktrackingC", self.kDefaultBacktrackingC))

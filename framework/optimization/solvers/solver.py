@@ -90,8 +90,8 @@ class SolverInterface:
         return self.id()
 
     def SolverName(self) -> str:
-        """The name of the class."""
-        return type(self).__name__
+        """The name of the solver, as that of `solver_id`."""
+        return self.NAME
 
     def solver_type(self) -> Any:
         """The number of the solver in old programs, or None."""
@@ -118,11 +118,11 @@ class SolverInterface:
             verb = "were" if len(others) > 1 else "was"
             plural = "are" if len(others) > 1 else "is"
             return (
-                f"{self.SolverName()} is unable to solve because {', '.join(others)} {verb} declared but {plural} not "
-                "supported."
+                f"{type(self).__name__} is unable to solve because {', '.join(others)} {verb} declared but {plural} "
+                "not supported."
             )
         objection = self._objection(prog)
-        return f"{self.SolverName()} is unable to solve because {objection}." if objection else ""
+        return f"{type(self).__name__} is unable to solve because {objection}." if objection else ""
 
     def _taken(self) -> frozenset[ProgramAttribute]:
         return self.TAKES
@@ -147,7 +147,7 @@ class SolverInterface:
             ValueError: the solver is not available, does not take the program, or a bound is above the other.
         """
         if not self.available():
-            raise ValueError(f"{self.SolverName()} cannot solve: it is not available. {self.REMEDY}")
+            raise ValueError(f"{type(self).__name__} cannot solve: it is not available. {self.REMEDY}")
         explanation = self.ExplainUnsatisfiedProgramAttributes(prog)
         if explanation:
             raise ValueError(explanation)
@@ -164,7 +164,7 @@ class SolverInterface:
         else:
             guess = np.array(initial_guess, dtype=np.float64).ravel()
         if guess.size != prog.num_vars():
-            raise ValueError(f"{self.SolverName()}: expected a guess of {prog.num_vars()} values, got {guess.size}.")
+            raise ValueError(f"{type(self).__name__}: expected a guess of {prog.num_vars()} values, got {guess.size}.")
         guess[guess != guess] = 0.0  # NaN
         options = prog._options.merged(solver_options)
         if crosses(prog):

@@ -56,6 +56,10 @@ class FindSeparationCertificateOptions:
     terminate_at_failure: bool = True
     solver_options: SolverOptions | None = None
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        is_count = name == "parallelism" and not isinstance(value, Parallelism)
+        super().__setattr__(name, Parallelism(value) if is_count else value)
+
 
 @dataclass(eq=False)
 class FindSeparationCertificateGivenPolytopeOptions(FindSeparationCertificateOptions):

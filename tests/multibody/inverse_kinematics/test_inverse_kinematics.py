@@ -309,7 +309,7 @@ def test_what_a_plant_keeps_to_is_kept() -> None:
     plant.Finalize()
     prog, context = MathematicalProgram(), plant.CreateDefaultContext()
     q = prog.NewContinuousVariables(plant.num_positions(), "q")
-    assert len(AddMultibodyPlantConstraints(plant, q, prog, context)) == 4
+    assert len(AddMultibodyPlantConstraints(plant, q, prog, context)) == 3  # limits, length, ball
     rng = np.random.default_rng(3)
     guess = rng.uniform(-0.5, 0.5, len(q))
     guess[7:11] = [1.0, 0.2, 0.0, 0.0]
