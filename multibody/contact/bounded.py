@@ -10,8 +10,17 @@ Source: Castro et al. (2022), section IV; the spring and damper behind c and K a
 
 from __future__ import annotations
 
+import math
+
 from merganser.framework.native import device
 from merganser.multibody.contact.layout import Law
+
+
+@device
+def stiffest_gain(beta: float, w: float) -> float:
+    """1/R of equation (3) of regularization.py, the greatest gain that a step resolves."""
+    softest = beta * beta * w
+    return 4.0 * math.pi * math.pi / softest if softest.real > 0.0 else math.inf
 
 
 @device

@@ -275,17 +275,18 @@ def margin_of_step(gravity: Floats, time_step: float) -> float:
     """Up to which distance points of geometries may touch within a step, equation (7) [m]; 0 in continuous time."""
     if time_step == 0.0:
         return 0.0
-    g = math.sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2])
-    return g * time_step * time_step + _NEAR
+    g_x, g_y, g_z = gravity[0].real, gravity[1].real, gravity[2].real
+    return math.sqrt(g_x * g_x + g_y * g_y + g_z * g_z) * time_step * time_step + _NEAR
 
 
 @device
 def largest_speed(velocity: Velocities) -> float:
     """That of the origin of any body, shape [num_mobods] [m/s]."""
     largest = 0.0
-    for i in range(velocity.shape[0]):
+    for i in range(len(velocity)):
         V = velocity[i]["V_WB_W"]
-        largest = max(largest, V[3] * V[3] + V[4] * V[4] + V[5] * V[5])
+        v_x, v_y, v_z = V[3].real, V[4].real, V[5].real
+        largest = max(largest, v_x * v_x + v_y * v_y + v_z * v_z)
     return math.sqrt(largest)
 
 

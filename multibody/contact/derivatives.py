@@ -14,7 +14,7 @@ carry derivatives in their imaginary parts (kernels/lanes.py says what a lane is
 
     1.  the problem of each lane: A, the constraints and the numbers of their laws
     2.  Newton's method on the values of (1), beyond the tolerance of the solver, which leaves H
-    3.  r of each lane at v+, which is the same in all, and from it dv+ and the next state
+    3.  r of each lane at v+, which is the same in all, and from it dv+
     4.  gamma at v+ with dv+, and the forces that led there, when they are read
 
 H is symmetric, but for TAMSI, and where velocities are locked. Where a contact just begins or ends, just begins to
@@ -34,8 +34,8 @@ from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.memory.by_value import of_scalar
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype
-from merganser.multibody.contact.layout import LAGGED, TAMSI, Rows, law_dtype, row_dtype
-from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_next_state
+from merganser.multibody.contact.layout import TAMSI, Rows, law_dtype, row_dtype
+from merganser.multibody.contact.plant_forces import calc_contact_forces
 from merganser.multibody.contact.plant_layout import (
     ConstraintSources,
     Frictions,
@@ -231,14 +231,14 @@ def differentiate_step(
     inputs: LaneInputs,
     problems: LaneProblems,
     work: LaneWork,
-    x_next_out: FloatTable,  # [q+; v+], complex, shape [num_lanes, num_x]
+    v_next_out: FloatTable,  # v+, complex, shape [num_lanes, num_v]
 ) -> int:
-    """Computes the next state with derivatives, of a step of which the solution is known.
+    """Computes the velocities after a step with derivatives, where the solution is known.
 
     Returns:
         0, LACKS_SIZE or SINGULAR.
     """
-    num_lanes, num_islands = x_next_out.shape[0], 0
+    num_lanes, num_islands = v_next_out.shape[0], 0
     for lane in range(num_lanes):
         if not is_again:
             _set_problem(lane, model, inputs, problems, work)
@@ -260,11 +260,8 @@ def differentiate_step(
         for k in range(num_v):
             work.solution[k] = work.residual[k].imag
         solve_block(num_v, 0, num_v, work.H, work.pivots, work.solution)
-        _, v_of_lane = _parts(x_next_out[lane], num_v)
         for k in range(num_v):
-            v_of_lane[k] = complex(v_next[k], -work.solution[k])
-        q, _ = _parts(inputs.x[_row(inputs.x, lane)], num_v)
-        calc_next_state(model.plant.topology, model.time_step, q, v_of_lane, x_next_out[lane])
+            v_next_out[lane, k] = complex(v_next[k], -work.solution[k])
     return 0
 
 
@@ -274,17 +271,16 @@ def differentiate_forces(
     # As differentiate_step() has left them:
     inputs: LaneInputs,
     problems: LaneProblems,
-    x_next: FloatTable,
+    v_next: FloatTable,
     # Work:
     work: LaneWork,
     # Out:
     out: LaneForces,
 ) -> None:
     """Computes the forces of a step with derivatives."""
-    for lane in range(x_next.shape[0]):
-        _, v_next = _parts(x_next[lane], work.v.shape[0])
-        _respond(lane, v_next, model, inputs, problems, work, out.impulses[lane])
-        _write_forces(lane, v_next, model, inputs, problems, out)
+    for lane in range(v_next.shape[0]):
+        _respond(lane, v_next[lane], model, inputs, problems, work, out.impulses[lane])
+        _write_forces(lane, v_next[lane], model, inputs, problems, out)
 
 
 @inlined
@@ -437,9 +433,7 @@ def _respond(
         else:
             work.chosen[0, convex] = c
             convex += 1
-    approximation = model.settings[0]["approximation"]
-    of_convex = LAGGED if approximation == TAMSI else approximation
-    calc_impulses(problem, of_convex, work.chosen[0, :convex], laws, work.velocity, impulses_out, work.hessian)
+    calc_impulses(problem, work.chosen[0, :convex], laws, work.velocity, impulses_out, work.hessian)
     calc_tamsi_impulses(problem, work.chosen[1, :tamsi], laws, work.velocity, impulses_out, work.hessian)
     for k in range(v.shape[0]):
         work.change[k] = v[k] - v_star[k]

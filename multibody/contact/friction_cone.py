@@ -20,22 +20,34 @@ import math
 import numpy as np
 
 from merganser.framework.native import device, inlined
-from merganser.multibody.contact.layout import Law
+from merganser.framework.native.memory.by_value import smaller
+from merganser.framework.native.memory.hinted_types import Floats
+from merganser.multibody.contact.bounded import stiffest_gain
+from merganser.multibody.contact.law_kind import LawKind
+from merganser.multibody.contact.layout import Law, Settings
+from merganser.multibody.linear.records import Constraint
 
-# Impulse [t1, t2, n] and Hessian (11, 12, 22, 1n, 2n, nn) of one contact.
-Response = tuple[float, float, float, float, float, float, float, float, float]
 # Impulse times a direction, by component, and the curvature along it.
 Slope = tuple[float, float, float, float]
 
 
 @device
-def set_cone_law(mu: float, tangent_gain: float, normal_gain: float, normal_target: float, law: Law) -> None:
-    """Prepares the law of one contact."""
+def set_cone_law(settings: Settings, constraint: Constraint, velocity_in: Floats, law: Law) -> None:
+    """R and v^, equations (2) and (3) of regularization.py."""
+    mu, k, w = constraint["friction"], constraint["stiffness"], law["compliance"]
+    h, tangent_resistance = law["time_step"], settings["sigma"] * w
+    reach = h + constraint["relaxation_time"]
+    gain = stiffest_gain(constraint["beta"] if k.real < math.inf else 1.0, w)
+    if k.real < math.inf:
+        gain = smaller(h * k * reach, gain)
+    if w.real == 0.0:  # nothing that this contact could move
+        gain = 0.0
+    tangent_gain = 1.0 / tangent_resistance if tangent_resistance.real > 0.0 else 0.0
     law["friction"] = mu
     law["tangent_gain"] = tangent_gain
-    law["gain"] = normal_gain
-    law["normal_target"] = normal_target
-    law["cone_scale"] = mu * normal_gain / tangent_gain if tangent_gain.real > 0.0 else 0.0
+    law["gain"] = gain
+    law["normal_target"] = -law["gap"] / reach
+    law["cone_scale"] = mu * gain / tangent_gain if tangent_gain.real > 0.0 else 0.0
     law["factor"] = 1.0 / (1.0 + mu * law["cone_scale"])
 
 
@@ -52,15 +64,19 @@ def _sticks(law: Law, square: float, y_n: float) -> bool:
 
 
 @device
-def cone_response(law: Law, v_1: float, v_2: float, v_n: float) -> Response:
+def set_cone_impulse(law: Law, velocity_in: Floats, impulse_out: Floats, hessian_out: Floats) -> None:
     """Impulse and Hessian at a velocity v_c, equations (1) to (3)."""
-    mu, gain_t, gain_n = law["friction"], law["tangent_gain"], law["gain"]
-    y_1, y_2, y_n = -gain_t * v_1, -gain_t * v_2, gain_n * (law["normal_target"] - v_n)
+    mu, gain_t, gain_n, G = law["friction"], law["tangent_gain"], law["gain"], hessian_out
+    y_1, y_2, y_n = -gain_t * velocity_in[0], -gain_t * velocity_in[1], gain_n * (law["normal_target"] - velocity_in[2])
     square = y_1 * y_1 + y_2 * y_2
     if gain_n.real == 0.0 or _is_open(law, square, y_n):
-        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        impulse_out[0], impulse_out[1], impulse_out[2] = 0.0, 0.0, 0.0
+        G[0], G[1], G[2], G[3], G[4], G[5] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        return
     if _sticks(law, square, y_n):
-        return y_1, y_2, y_n, gain_t, 0.0, gain_t, 0.0, 0.0, gain_n
+        impulse_out[0], impulse_out[1], impulse_out[2] = y_1, y_2, y_n
+        G[0], G[1], G[2], G[3], G[4], G[5] = gain_t, 0.0, gain_t, 0.0, 0.0, gain_n
+        return
     y_r = np.sqrt(square)  # positive: if it were 0, the contact would be open or stick
     inverse = 1.0 / y_r
     t_1, t_2 = y_1 * inverse, y_2 * inverse
@@ -69,22 +85,15 @@ def cone_response(law: Law, v_1: float, v_2: float, v_n: float) -> Response:
     along = mu * law["cone_scale"] * f * gain_t  # along the slip
     across = mu * gamma_n * inverse * gain_t
     coupling = mu * f * gain_n
-    return (
-        mu * gamma_n * t_1,
-        mu * gamma_n * t_2,
-        gamma_n,
-        along * t_1 * t_1 + across * t_2 * t_2,
-        (along - across) * t_1 * t_2,
-        along * t_2 * t_2 + across * t_1 * t_1,
-        coupling * t_1,
-        coupling * t_2,
-        f * gain_n,
-    )
+    impulse_out[0], impulse_out[1], impulse_out[2] = mu * gamma_n * t_1, mu * gamma_n * t_2, gamma_n
+    G[0], G[2] = along * t_1 * t_1 + across * t_2 * t_2, along * t_2 * t_2 + across * t_1 * t_1
+    G[1] = (along - across) * t_1 * t_2
+    G[3], G[4], G[5] = coupling * t_1, coupling * t_2, f * gain_n
 
 
 @inlined
 def cone_slope(law: Law, v_1: float, v_2: float, v_n: float, d_1: float, d_2: float, d_n: float) -> Slope:
-    """gamma_i d_i and d^T G d at a velocity v_c: what a line search along d takes of `cone_response`."""
+    """gamma_i d_i and d^T G d at a velocity v_c: what a line search along d takes of `set_cone_impulse`."""
     mu, gain_t, gain_n = law["friction"], law["tangent_gain"], law["gain"]
     y_1, y_2, y_n = -gain_t * v_1, -gain_t * v_2, gain_n * (law["normal_target"] - v_n)
     square = y_1 * y_1 + y_2 * y_2
@@ -103,12 +112,17 @@ def cone_slope(law: Law, v_1: float, v_2: float, v_n: float, d_1: float, d_2: fl
 
 
 @device
-def cone_slip(law: Law, v_1: float, v_2: float, v_n: float) -> tuple[float, bool]:
-    """How fast a contact slips, at least so fast that it slides, and whether it slides; 0 if there is no contact."""
+def set_cone_slip(law: Law, velocity_in: Floats, slip_out: Floats) -> None:
+    """How fast a contact slips, at least so fast that it slides, and whether it slides; nothing if it is open."""
     gain_t, gain_n = law["tangent_gain"], law["gain"]
-    y_n, square = gain_n * (law["normal_target"] - v_n), v_1 * v_1 + v_2 * v_2
+    y_n = gain_n * (law["normal_target"] - velocity_in[2])
+    square = velocity_in[0] * velocity_in[0] + velocity_in[1] * velocity_in[1]
     if gain_n.real == 0.0 or _is_open(law, gain_t * gain_t * square, y_n):
-        return 0.0, False
+        return
     if _sticks(law, gain_t * gain_t * square, y_n):
-        return law["friction"] * y_n / gain_t, False
-    return math.sqrt(square), True
+        slip_out[0] = law["friction"] * y_n / gain_t
+    else:
+        slip_out[0], slip_out[1] = np.sqrt(square), 1.0
+
+
+KIND = LawKind("sap", set_cone_law, set_cone_impulse, set_cone_slip)

@@ -26,10 +26,10 @@ from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device
+from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.hinted_types import Floats, Integers
-from merganser.multibody.contact.layout import Laws
-from merganser.multibody.contact.potential import contact_slip
+from merganser.multibody.contact.laws import set_slip
+from merganser.multibody.contact.work_arrays import Workspace
 from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem
 
 # Where T stands among the numbers of a contact's Hessian.
@@ -47,18 +47,25 @@ def forget_directions(problem: Problem, constraints: Integers, hessian: Floats) 
             hessian[start + _T_1], hessian[start + _T_2] = 0.0, 0.0
 
 
+@inlined
+def _slip(row: int, work: Workspace) -> tuple[float, bool]:
+    """s of equation (1) for a contact, 0 without friction, and whether it grows with the slip velocity."""
+    slip = work.contact[:2]
+    slip[0], slip[1] = 0.0, 0.0
+    set_slip(work.laws[row], work.velocity[row : row + 3], slip)
+    return slip[0], slip[1] > 0.0
+
+
 @device
-def soften_hessians(
-    problem: Problem, approximation: int, constraints: Integers, laws: Laws, velocity: Floats, gamma: Floats,
-    hessian: Floats,
-) -> None:  # fmt: skip
+def soften_hessians(problem: Problem, constraints: Integers, gamma: Floats, work: Workspace) -> None:
     """Puts (2) in place of the Hessian of friction; gamma and G are those at v_c."""
+    velocity, hessian = work.velocity, work.hessian
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
         if c["kind"] != CONTACT:
             continue
         row = c["row_start"]
-        s, is_sliding = contact_slip(approximation, laws[row], velocity[row], velocity[row + 1], velocity[row + 2])
+        s, is_sliding = _slip(row, work)
         if not is_sliding:
             continue
         G = hessian[HESSIAN_SIZE * row : HESSIAN_SIZE * (row + 3)]
@@ -76,24 +83,15 @@ def soften_hessians(
 
 
 @device
-def turn_directions(
-    problem: Problem,
-    approximation: int,
-    constraints: Integers,
-    laws: Laws,
-    velocity: Floats,  # v_c before the step
-    velocity_step: Floats,  # J dv
-    alpha: float,
-    hessian: Floats,
-) -> None:
-    """Equation (3)."""
-    part = min(1.0, alpha)
+def turn_directions(problem: Problem, constraints: Integers, alpha: float, work: Workspace) -> None:
+    """Equation (3), where v_c is that before the step."""
+    part, velocity, velocity_step, hessian = min(1.0, alpha), work.velocity, work.velocity_step, work.hessian
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
         if c["kind"] != CONTACT:
             continue
         row = c["row_start"]
-        s, is_sliding = contact_slip(approximation, laws[row], velocity[row], velocity[row + 1], velocity[row + 2])
+        s, is_sliding = _slip(row, work)
         start = HESSIAN_SIZE * row
         T_1, T_2 = hessian[start + _T_1], hessian[start + _T_2]
         if s > 0.0:

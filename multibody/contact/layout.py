@@ -25,7 +25,6 @@ Units: SI; impulses are N s (N m s for angular rows).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
@@ -61,7 +60,10 @@ row_dtype = np.dtype(
 
 settings_dtype = np.dtype(
     [
-        ("approximation", np.int64),
+        ("approximation", np.int64),  # the kind of the law of contact, see laws.py
+        ("code", np.int64),  # addresses of the functions of a program's own law, see kernels/kind_table.py
+        ("complex_code", np.int64),
+        ("is_softened", np.int64),  # whether searches that linger make contacts softer, see newton.py
         ("stiction_tolerance", np.float64),  # v_s [m/s], of all approximations but SAP
         ("sigma", np.float64),  # R_t = sigma w_t
         ("absolute_tolerance", np.float64),  # [sqrt(J)]
@@ -73,6 +75,13 @@ settings_dtype = np.dtype(
 
 law_dtype = np.dtype(
     [
+        # What a law reads is together, so that rows of PD controllers touch less memory, 3 % of a hand's step.
+        # hunt_crossley.py
+        ("elastic", np.float64),  # a [N s]
+        ("dissipation", np.float64),  # d [s/m]
+        ("softness", np.float64),  # eps, v_s of TAMSI [m/s]
+        ("lagged", np.float64),  # n_0 [N s]
+        ("approximation", np.int64),  # of a contact, which kind its law is of, see laws.py
         ("friction", np.float64),  # mu of a contact
         # How steeply the impulse of a row, or of a contact along its normal, falls with the velocity: K of bounded.py,
         # 1 / R_n of friction_cone.py, where 0 switches the contact off, b of hunt_crossley.py [kg].
@@ -86,14 +95,16 @@ law_dtype = np.dtype(
         ("normal_target", np.float64),  # v^_n
         ("cone_scale", np.float64),  # mu^
         ("factor", np.float64),  # f
-        # hunt_crossley.py
-        ("elastic", np.float64),  # a [N s]
-        ("dissipation", np.float64),  # d [s/m]
-        ("softness", np.float64),  # eps, v_s of TAMSI [m/s]
-        ("lagged", np.float64),  # n_0 [N s]
+        # What softer problems need of hunt_crossley.py:
         ("true_elastic", np.float64),  # a and b of the problem, when `elastic` and `gain` are those of a softer one
         ("true_gain", np.float64),
         ("rigid_gain", np.float64),  # 1 / w [kg], from which on the contact is rigid compared to what it touches
+        # Of a contact, from before its law is set, see law_kind.py:
+        ("time_step", np.float64),  # h [s]
+        ("compliance", np.float64),  # w [1/kg]
+        ("gap", np.float64),  # phi [m]
+        ("code", np.int64),  # of a program's own law, as in the settings
+        ("complex_code", np.int64),
     ]
 )
 
@@ -185,52 +196,3 @@ def make_trees(sizes: Sequence[int]) -> NDArray[Any]:
     squares = trees["num_v"] ** 2
     trees["matrix_start"] = np.cumsum(squares) - squares
     return trees
-
-
-def make_settings(
-    approximation: int = LAGGED,
-    *,
-    stiction_tolerance: float = 1e-3,
-    sigma: float = 1e-3,
-    absolute_tolerance: float = 1e-14,
-    relative_tolerance: float = 1e-6,
-    max_iterations: int = 100,
-    shortest_relaxation: float = 0.0,
-) -> Any:
-    """The settings as a record.
-
-    Args:
-        approximation: TAMSI, SAP, SIMILAR or LAGGED, as numbered in pydrake's DiscreteContactApproximation.
-        stiction_tolerance: slip velocity below which contacts count as sticking [m/s]; SAP has none.
-        sigma: tangential over normal regularization of SAP.
-        absolute_tolerance: of the momentum residual [sqrt(J)].
-        relative_tolerance: of the momentum residual.
-        max_iterations: of an island.
-        shortest_relaxation: time in which errors of rigid constraints decay at the fastest [s]; twice the step if that
-            is longer. Where steps have different lengths, it lets a very short one not make up for the error of a
-            long one by a velocity without bounds.
-
-    Raises:
-        ValueError: if a number is out of range.
-    """
-    positive = {"stiction_tolerance": stiction_tolerance, "sigma": sigma}
-    for name, value in positive.items():
-        if not 0.0 < value < math.inf:
-            raise ValueError(f"{name} of a contact problem must be positive and finite, got {value}.")
-    if approximation not in range(TAMSI, LAGGED + 1):
-        raise ValueError(f"approximation must be TAMSI (0), SAP (1), SIMILAR (2) or LAGGED (3), got {approximation}.")
-    if not 0.0 <= shortest_relaxation < math.inf:
-        raise ValueError(f"shortest_relaxation must be finite and not negative, got {shortest_relaxation}.")
-    if absolute_tolerance < 0.0 or relative_tolerance < 0.0 or max_iterations < 0:
-        raise ValueError("Tolerances and max_iterations of a contact problem must not be negative.")
-    settings = np.zeros(1, settings_dtype)
-    settings[0] = (
-        approximation,
-        stiction_tolerance,
-        sigma,
-        absolute_tolerance,
-        relative_tolerance,
-        max_iterations,
-        shortest_relaxation,
-    )
-    return settings[0]

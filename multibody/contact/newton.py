@@ -43,7 +43,6 @@ from merganser.multibody.contact.layout import (
     CONVERGED,
     NOT_A_NUMBER,
     NOT_CONVERGED,
-    SAP,
     SINGULAR_MATRIX,
     Laws,
     Statistics,
@@ -160,7 +159,6 @@ def take_step(
 @device
 def minimize_island(
     problem: Problem,
-    approximation: int,
     trees: Integers,  # of the island, shape [num_island_trees]
     constraints: Integers,  # of the island
     pattern: Pattern,
@@ -176,20 +174,21 @@ def minimize_island(
     if not least or result["num_islands"] > 1:
         find_paths(problem, trees, constraints, pattern.path, pattern.run)
     budget, residual_before = problem.settings["max_iterations"], result["residual"]
-    if approximation != SAP:
+    is_softened = problem.settings["is_softened"] != 0
+    if is_softened:
         budget = min(budget, _PATIENCE)
     status = _minimize(
-        problem, approximation, trees, constraints, pattern, energy, (least, budget), v_star, work, v, gamma_out,
+        problem, trees, constraints, pattern, energy, (least, budget), v_star, work, v, gamma_out,
         result,
     )  # fmt: skip
-    if status != NOT_CONVERGED or approximation == SAP or budget < _PATIENCE:
+    if status != NOT_CONVERGED or not is_softened or budget < _PATIENCE:
         return status
     bound = 1.0
     while status >= NOT_CONVERGED:
         greatest = _soften_contacts(problem, constraints, bound, work.laws)
         budget, result["residual"] = problem.settings["max_iterations"], residual_before
         status = _minimize(
-            problem, approximation, trees, constraints, pattern, energy, (least, budget), v_star, work, v, gamma_out,
+            problem, trees, constraints, pattern, energy, (least, budget), v_star, work, v, gamma_out,
             result,
         )  # fmt: skip
         if not bound < greatest:
@@ -212,7 +211,6 @@ def _soften_contacts(problem: Problem, constraints: Integers, bound: float, laws
 @device
 def _minimize(
     problem: Problem,
-    approximation: int,
     trees: Integers,
     constraints: Integers,
     pattern: Pattern,
@@ -232,7 +230,7 @@ def _minimize(
     num_forced = 0
     energy_now = energy
     for count in range(budget + 1):
-        calc_impulses(problem, approximation, constraints, work.laws, work.velocity, gamma_out, work.hessian)
+        calc_impulses(problem, constraints, work.laws, work.velocity, gamma_out, work.hessian)
         residual, scale = measure_residual(problem, trees, constraints, gamma_out, velocities)
         if not residual < math.inf:
             return NOT_A_NUMBER
@@ -247,7 +245,7 @@ def _minimize(
             break
         follows_directions = num_cut >= _MOST_CUT
         if follows_directions:
-            soften_hessians(problem, approximation, constraints, work.laws, work.velocity, gamma_out, work.hessian)
+            soften_hessians(problem, constraints, gamma_out, work)
         status = _calc_step(problem, trees, constraints, pattern, work)
         if status != CONVERGED:
             return status
@@ -257,15 +255,12 @@ def _minimize(
         alpha, searches = 1.0, 0
         if residual > tolerance:  # below, steps are whole
             alpha, searches = find_step_length(
-                problem, approximation, constraints, work.laws, work.velocity, work.velocity_step, slope, curvature,
-                _ROUGH if follows_directions else _EXACT,
-            )  # fmt: skip
+                problem, constraints, slope, curvature, _ROUGH if follows_directions else _EXACT, work
+            )
         if alpha < _SHORT and num_forced < _MOST_FORCED and curvature <= _TINY * energy_now:
             alpha, num_forced = 1.0, num_forced + 1
         if follows_directions:
-            turn_directions(
-                problem, approximation, constraints, work.laws, work.velocity, work.velocity_step, alpha, work.hessian
-            )
+            turn_directions(problem, constraints, alpha, work)
         elif alpha < _SHORT:
             num_cut += 1
             if num_cut == _MOST_CUT:
@@ -367,28 +362,25 @@ _MOST_EXPANSIONS = 60
 @device
 def find_step_length(
     problem: Problem,
-    approximation: int,
     constraints: Integers,  # of the island
-    laws: Laws,
-    velocity: Floats,  # v_c, shape [num_rows]
-    velocity_step: Floats,  # J dv, shape [num_rows]
     momentum_slope: float,  # dv^T A (v - v*)
     momentum_curvature: float,  # dv^T A dv
     relative_tolerance: float,  # of f, to |f(0)|
+    work: Workspace,  # with laws, v_c and J dv
 ) -> tuple[float, int]:
     """alpha where (3) is zero, or 0 if (3) is not negative at 0, and the number of iterations."""
-    slope_0, _, size = calc_slope(problem, approximation, constraints, laws, velocity, velocity_step, 0.0)
+    slope_0, _, size = calc_slope(problem, constraints, 0.0, work)
     slope_0 += momentum_slope
     if not slope_0 < 0.0:
         return 0.0, 0
     tolerance = relative_tolerance * abs(slope_0)
-    rounding = _ROUNDING_OF_SLOPE * math.sqrt(1.0 * velocity_step.shape[0])
+    rounding = _ROUNDING_OF_SLOPE * math.sqrt(1.0 * work.velocity_step.shape[0])
     low, high, is_bracketed = 0.0, 1.0, False
     alpha = 1.0
     count = 0
     while count < _MOST_LENGTHS:
         count += 1
-        slope, curvature, size = calc_slope(problem, approximation, constraints, laws, velocity, velocity_step, alpha)
+        slope, curvature, size = calc_slope(problem, constraints, alpha, work)
         size += abs(momentum_slope) + alpha * momentum_curvature
         slope += momentum_slope + alpha * momentum_curvature
         curvature += momentum_curvature

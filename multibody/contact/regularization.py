@@ -37,11 +37,10 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device, inlined
-from merganser.framework.native.memory.by_value import larger, smaller
 from merganser.framework.native.memory.hinted_types import Floats, Integers
-from merganser.multibody.contact.friction_cone import set_cone_law
-from merganser.multibody.contact.hunt_crossley import set_hunt_crossley_law
-from merganser.multibody.contact.layout import SAP, TAMSI, Law, Laws, Rows, Settings
+from merganser.multibody.contact.bounded import stiffest_gain
+from merganser.multibody.contact.laws import set_law
+from merganser.multibody.contact.layout import Law, Laws, Rows, Settings
 from merganser.multibody.linear.products import block_of, num_ends, row_product, tree_of
 from merganser.multibody.linear.records import CONTACT, DRIVE, Constraint, Problem
 
@@ -166,12 +165,16 @@ def calc_laws(
         constraint = problem.constraints[constraints[i]]
         row = constraint["row_start"]
         if constraint["kind"] == CONTACT:
-            phi, v_n = rows[row + 2]["g"], velocity_before[row + 2]
-            _set_contact_law(problem.settings, h, constraint, phi, w[row], v_n, laws_out[row])
+            law = laws_out[row]
+            settings = problem.settings
+            law["approximation"], law["code"] = settings["approximation"], settings["code"]
+            law["complex_code"] = settings["complex_code"]
+            law["time_step"], law["compliance"], law["gap"], law["gain"] = h, w[row], rows[row + 2]["g"], 0.0
+            set_law(problem.settings, constraint, velocity_before[row : row + 3], law)
             continue
         for r in range(row, row + constraint["num_rows"]):
             if constraint["kind"] == DRIVE:
-                limit = math.inf if are_drives else _gain_limit(constraint["beta"], w[row])
+                limit = math.inf if are_drives else stiffest_gain(constraint["beta"], w[row])
                 _set_drive_law(h, constraint, limit, rows[r]["g"], laws_out[r])
             else:
                 _set_holonomic_law(problem.settings, h, constraint, w[row], rows[r]["g"], laws_out[r])
@@ -187,42 +190,9 @@ def _are_drives(problem: Problem, constraints: Integers) -> bool:
 
 
 @device
-def _gain_limit(beta: float, w: float) -> float:
-    """1/R of equation (3)."""
-    stiffest = beta * beta * w
-    return 4.0 * math.pi * math.pi / stiffest if stiffest.real > 0.0 else math.inf
-
-
-@device
-def _set_contact_law(
-    settings: Settings, h: float, constraint: Constraint, phi: float, w: float, v_n: float, law: Law
-) -> None:
-    mu, k = constraint["friction"], constraint["stiffness"]
-    tangent_resistance = settings["sigma"] * w
-    if settings["approximation"] == SAP:
-        reach = h + constraint["relaxation_time"]
-        beta = constraint["beta"] if k.real < math.inf else 1.0
-        gain = _gain_limit(beta, w)
-        if k.real < math.inf:
-            gain = smaller(h * k * reach, gain)
-        if w.real == 0.0:  # nothing that this contact could move
-            gain = 0.0
-        tangent_gain = 1.0 / tangent_resistance if tangent_resistance.real > 0.0 else 0.0
-        set_cone_law(mu, tangent_gain, gain, -phi / reach, law)
-    else:
-        elastic, gain = h * constraint["elastic_force"], h * h * k
-        rigid_gain = 1.0 / w if w.real > 0.0 else math.inf
-        lagged = larger(0.0, elastic) * larger(0.0, 1.0 - constraint["damping"] * v_n)
-        softness = settings["stiction_tolerance"]
-        if settings["approximation"] != TAMSI:
-            softness = larger(softness, mu * tangent_resistance * lagged)
-        set_hunt_crossley_law(mu, elastic, gain, constraint["damping"], softness, lagged, rigid_gain, law)
-
-
-@device
 def _set_holonomic_law(settings: Settings, h: float, constraint: Constraint, w: float, g: float, law: Law) -> None:
     reach = h + constraint["relaxation_time"]
-    limit = _gain_limit(constraint["beta"], w)
+    limit = stiffest_gain(constraint["beta"], w)
     is_soft = constraint["stiffness"].real < math.inf
     gain = h * constraint["stiffness"] * reach if is_soft else limit
     if not is_soft or gain.real > limit.real:

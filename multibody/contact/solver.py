@@ -12,7 +12,10 @@ from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.layout import (
     CONVERGED,
+    FELL_BACK,
+    LAGGED,
     NO_CAPACITY,
+    NOT_A_NUMBER,
     SINGULAR_MATRIX,
     Rows,
     Solution,
@@ -22,6 +25,7 @@ from merganser.multibody.contact.layout import (
 )
 from merganser.multibody.contact.newton import minimize_island, start_island
 from merganser.multibody.contact.regularization import calc_compliance, calc_laws, has_masses
+from merganser.multibody.contact.tamsi import solve_by_tamsi
 from merganser.multibody.contact.work_arrays import (
     SCRATCH,
     Reduction,
@@ -43,13 +47,27 @@ from merganser.multibody.linear.products import block_of, copy_columns, multiply
 from merganser.multibody.linear.records import Problem
 
 
-@device
-def calc_contact_velocities(given: StepProblem, room: SolverWork, solution: Solution) -> int:
+@kernel
+def contact_velocities(given: StepProblem, room: SolverWork, solution: Solution) -> int:
     """Computes the velocities after the step, and the impulses of the constraints.
 
     Returns:
         A status of layout.py. Of a negative one but NOT_CONVERGED, the results are not to be used.
     """
+    status: int = _solve(given, room, solution, None)
+    return status
+
+
+@kernel
+def tamsi_contact_velocities(given: StepProblem, room: SolverWork, solution: Solution) -> int:
+    """Does the same by TAMSI; FELL_BACK if some island was solved by the Lagged approximation."""
+    status: int = _solve(given, room, solution, True)
+    return status
+
+
+@device
+def _solve(given: StepProblem, room: SolverWork, solution: Solution, by_tamsi: bool | None) -> int:
+    """The same; what is about TAMSI is left out of compiled code where `by_tamsi` is None."""
     nv, nr, nc, nt = given.v.shape[0], given.rows.shape[0], given.constraints.shape[0], given.trees.shape[0]
     size, jacobian_size = given.matrix.shape[0], given.jacobian.shape[0]
     has_room = room.numbers.shape[0] >= workspace_size(nv, nr, size, jacobian_size, 0) and room.laws.shape[0] >= nr
@@ -63,7 +81,7 @@ def calc_contact_velocities(given: StepProblem, room: SolverWork, solution: Solu
     if has_locked(given.is_locked):
         problem = Problem(given.settings, given.trees, reduction.matrix, given.constraints, reduction.jacobian)
     v, impulses, result = solution
-    status = prepare_step(given, problem, islands, reduction, views, v, result)
+    status = _prepare_step(given, problem, islands, reduction, views, v, result)
     for i in range(result["num_islands"]):
         island_trees = islands.tree_order[islands.tree_start[i] : islands.tree_start[i + 1]]
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
@@ -72,22 +90,25 @@ def calc_contact_velocities(given: StepProblem, room: SolverWork, solution: Solu
             continue
         capacity, outcome = views.factor.shape[0], CONVERGED
         if result["num_islands"] > 1 or not given.is_again:  # the pattern of the last island is still there
-            outcome = lay_out_island(problem, islands, island_trees, chosen, 1, capacity, pattern, result)
+            num_copies = 1 if by_tamsi is None else 2
+            outcome = _lay_out_island(problem, islands, island_trees, chosen, num_copies, capacity, pattern, result)
         # Once one island lacks room, others are only laid out, to learn how much they need.
         if outcome == CONVERGED and status > NO_CAPACITY:
-            outcome = minimize_island(
-                problem, given.settings["approximation"], island_trees, chosen, pattern, energy, given.is_again,
-                given.v_star, views, v, impulses, result,
-            )  # fmt: skip
+            if by_tamsi is None:
+                outcome = minimize_island(
+                    problem, island_trees, chosen, pattern, energy, given.is_again, given.v_star, views, v, impulses,
+                    result,
+                )  # fmt: skip
+            else:
+                outcome = solve_by_tamsi(
+                    given, problem, island_trees, chosen, pattern, reduction.velocity_guess, views, solution
+                )
         status = min(status, outcome)
-    return status
-
-
-contact_velocities = kernel(calc_contact_velocities)
+    return FELL_BACK if status == CONVERGED and result["num_fallbacks"] > 0 else status
 
 
 @device
-def prepare_step(
+def _prepare_step(
     step: StepProblem,  # with all velocities
     problem: Problem,  # without what belongs to locked ones; the same if all are free
     islands: Islands,
@@ -112,6 +133,11 @@ def prepare_step(
         for i in range(result["num_islands"]):
             chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
             calc_laws(problem, step.time_step, chosen, step.rows, work.compliance, work.velocity, work.laws)
+        if given.settings["approximation"] > LAGGED:  # a program's own law may have no numbers
+            for i in range(given.constraints.shape[0]):
+                gain = work.laws[given.constraints[i]["row_start"]]["gain"]
+                if gain != gain:
+                    return NOT_A_NUMBER
     _start(given, step.is_locked, step.guess, step.v_star, islands.island_of, v_out)
     if not step.is_again:  # where the last search has ended
         multiply_jacobian(given, islands.constraint_order, v_out, work.velocity)
@@ -120,7 +146,7 @@ def prepare_step(
 
 
 @device
-def lay_out_island(
+def _lay_out_island(
     problem: Problem,
     islands: Islands,
     island_trees: Integers,

@@ -25,20 +25,16 @@ from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device, kernel
+from merganser.framework.native import device
 from merganser.framework.native.memory.hinted_types import Floats, Integers
-from merganser.multibody.contact.hunt_crossley import implicit_friction_response
+from merganser.multibody.contact.hunt_crossley import set_implicit_impulse
 from merganser.multibody.contact.layout import (
     CONVERGED,
-    FELL_BACK,
-    LAGGED,
-    NO_CAPACITY,
     NOT_A_NUMBER,
     NOT_CONVERGED,
     Law,
     Laws,
     Solution,
-    SolverWork,
     Statistics,
     StepProblem,
 )
@@ -51,18 +47,14 @@ from merganser.multibody.contact.newton import (
     take_step,
 )
 from merganser.multibody.contact.potential import calc_impulses
-from merganser.multibody.contact.solver import has_locked, lay_out_island, prepare_step
 from merganser.multibody.contact.work_arrays import (
     GUESS,
     MOMENTUM_STEP,
     SCRATCH,
     STEP,
     Workspace,
-    carve_reduction,
-    carve_workspace,
-    workspace_size,
 )
-from merganser.multibody.linear.ordering import Pattern, carve_islands, carve_pattern, integer_workspace_size
+from merganser.multibody.linear.ordering import Pattern
 from merganser.multibody.linear.products import multiply_jacobian, multiply_matrix
 from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem
 from merganser.multibody.linear.unsymmetric import assemble_panels, factor_panels, solve_panels
@@ -73,53 +65,31 @@ _SINE = math.sqrt(0.75)
 
 
 @device
-def calc_tamsi_contact_velocities(given: StepProblem, room: SolverWork, solution: Solution) -> int:
-    """Does what calc_contact_velocities() of solver.py does, where all arguments are explained, by TAMSI.
-
-    Returns:
-        A status of layout.py; FELL_BACK if some island was solved by the Lagged approximation.
-    """
-    nv, nr, nc, nt = given.v.shape[0], given.rows.shape[0], given.constraints.shape[0], given.trees.shape[0]
-    size, jacobian_size = given.matrix.shape[0], given.jacobian.shape[0]
-    has_room = room.numbers.shape[0] >= workspace_size(nv, nr, size, jacobian_size, 0) and room.laws.shape[0] >= nr
-    if not has_room or room.integers.shape[0] < integer_workspace_size(nv, nt, nc, room.block_capacity):
-        return NO_CAPACITY
-    views = carve_workspace(nv, nr, size, jacobian_size, room)
-    reduction = carve_reduction(nv, nr, size, jacobian_size, room.numbers)
-    islands = carve_islands(nt, nc, room.integers)
-    pattern = carve_pattern(nv, nt, nc, room.block_capacity, room.integers)
-    problem = Problem(given.settings, given.trees, given.matrix, given.constraints, given.jacobian)
-    if has_locked(given.is_locked):
-        problem = Problem(given.settings, given.trees, reduction.matrix, given.constraints, reduction.jacobian)
-    v, impulses, result = solution
-    status = prepare_step(given, problem, islands, reduction, views, v, result)
-    guess, velocity_guess = views.velocities[GUESS], reduction.velocity_guess
-    for i in range(result["num_islands"]):
-        island_trees = islands.tree_order[islands.tree_start[i] : islands.tree_start[i + 1]]
-        chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-        _, has_changed = start_island(problem, island_trees, v, given.v_star, given.is_again, views.velocities)
-        if not has_changed:
-            continue
-        capacity, outcome = views.factor.shape[0], CONVERGED
-        if result["num_islands"] > 1 or not given.is_again:  # the pattern of the last island is still there
-            outcome = lay_out_island(problem, islands, island_trees, chosen, 2, capacity, pattern, result)
-        if outcome == CONVERGED and status > NO_CAPACITY:
-            _copy_velocities(problem, island_trees, chosen, v, views.velocity, guess, velocity_guess)
-            outcome = _search(
-                problem, island_trees, chosen, pattern, given.is_again, given.v_star, views, v, impulses, result
-            )
-            if outcome != CONVERGED:
-                _copy_velocities(problem, island_trees, chosen, guess, velocity_guess, v, views.velocity)
-                energy, _ = start_island(problem, island_trees, v, given.v_star, 0, views.velocities)
-                outcome = minimize_island(
-                    problem, LAGGED, island_trees, chosen, pattern, energy, 0, given.v_star, views, v, impulses, result
-                )
-                result["num_fallbacks"] += 1
-        status = min(status, outcome)
-    return FELL_BACK if status == CONVERGED and result["num_fallbacks"] > 0 else status
-
-
-tamsi_contact_velocities = kernel(calc_tamsi_contact_velocities)
+def solve_by_tamsi(
+    given: StepProblem,
+    problem: Problem,  # without what belongs to locked velocities
+    trees: Integers,  # of the island
+    constraints: Integers,  # of the island
+    pattern: Pattern,
+    velocity_guess: Floats,  # work, shape [num_rows]
+    work: Workspace,
+    solution: Solution,
+) -> int:
+    """Solves an island by TAMSI, or by the Lagged approximation; arguments and status are those of newton.py."""
+    (v, impulses, result), guess = solution, work.velocities[GUESS]
+    _copy_velocities(problem, trees, constraints, v, work.velocity, guess, velocity_guess)
+    outcome = _search(
+        problem, trees, constraints, pattern, given.is_again, given.v_star, work, v, impulses, result
+    )  # fmt: skip
+    if outcome == CONVERGED:
+        return CONVERGED
+    _copy_velocities(problem, trees, constraints, guess, velocity_guess, v, work.velocity)
+    energy, _ = start_island(problem, trees, v, given.v_star, 0, work.velocities)
+    result["num_fallbacks"] += 1
+    status: int = minimize_island(
+        problem, trees, constraints, pattern, energy, 0, given.v_star, work, v, impulses, result
+    )  # fmt: skip
+    return status
 
 
 @device
@@ -185,15 +155,13 @@ def calc_tamsi_impulses(
     problem: Problem, constraints: Integers, laws: Laws, velocity: Floats, impulse_out: Floats, hessian_out: Floats
 ) -> None:
     """gamma and G, with the friction of TAMSI in place of that of LAGGED."""
-    calc_impulses(problem, LAGGED, constraints, laws, velocity, impulse_out, hessian_out)
+    calc_impulses(problem, constraints, laws, velocity, impulse_out, hessian_out)
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
         if c["kind"] == CONTACT:
             row = c["row_start"]
-            result = implicit_friction_response(laws[row], velocity[row], velocity[row + 1], velocity[row + 2])
-            impulse_out[row], impulse_out[row + 1], impulse_out[row + 2] = result[0], result[1], result[2]
-            G = hessian_out[HESSIAN_SIZE * row : HESSIAN_SIZE * (row + 3)]
-            G[0], G[1], G[2], G[3], G[4], G[5] = result[3], result[4], result[5], result[6], result[7], result[8]
+            G = hessian_out[HESSIAN_SIZE * row : HESSIAN_SIZE * row + 6]
+            set_implicit_impulse(laws[row], velocity[row : row + 3], impulse_out[row : row + 3], G)
 
 
 @device

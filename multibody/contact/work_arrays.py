@@ -27,11 +27,13 @@ GUESS = 7  # where TAMSI starts
 _NUM_VELOCITY_ARRAYS = 8
 
 _ROW_SIZE = 4 + HESSIAN_SIZE
+_CONTACT_SIZE = 12  # v_c, gamma and G of one contact
 
 
 class Workspace(NamedTuple):
     """Numbers of the search; few arrays, as compilation takes longer with each."""
 
+    contact: Floats  # v_c, gamma and G of one contact on the way, shape [12]
     velocities: FloatTable  # shape [8, num_v], see above
     velocity: Floats  # v_c, shape [num_rows]
     velocity_step: Floats  # J dv, shape [num_rows]
@@ -62,18 +64,20 @@ def workspace_size(
         jacobian_size: numbers in the blocks of J.
         factor_capacity: numbers of a factorization; 2 n^2 for n velocities is always enough.
     """
-    return _NUM_VELOCITY_ARRAYS * num_velocities + _ROW_SIZE * num_rows + matrix_size + jacobian_size + factor_capacity
+    of_rows = _CONTACT_SIZE + _NUM_VELOCITY_ARRAYS * num_velocities + _ROW_SIZE * num_rows
+    return of_rows + matrix_size + jacobian_size + factor_capacity
 
 
 @device
 def carve_workspace(num_v: int, num_rows: int, matrix_size: int, jacobian_size: int, room: SolverWork) -> Workspace:
     """Views of the first and of the last numbers; the factorization gets what others leave."""
     work = room.numbers
-    rows = _NUM_VELOCITY_ARRAYS * num_v
+    rows = _CONTACT_SIZE + _NUM_VELOCITY_ARRAYS * num_v
     hessian = rows + 3 * num_rows
     others = hessian + HESSIAN_SIZE * num_rows
     return Workspace(
-        as_matrix(work[:rows], _NUM_VELOCITY_ARRAYS, num_v),
+        work[:_CONTACT_SIZE],
+        as_matrix(work[_CONTACT_SIZE:rows], _NUM_VELOCITY_ARRAYS, num_v),
         work[rows : rows + num_rows],
         work[rows + num_rows : rows + 2 * num_rows],
         work[rows + 2 * num_rows : hessian],
@@ -86,7 +90,7 @@ def carve_workspace(num_v: int, num_rows: int, matrix_size: int, jacobian_size: 
 @device
 def carve_reduction(num_v: int, num_rows: int, matrix_size: int, jacobian_size: int, work: Floats) -> Reduction:
     """Views of the middle part of `work`."""
-    start = _NUM_VELOCITY_ARRAYS * num_v + (_ROW_SIZE - 1) * num_rows
+    start = _CONTACT_SIZE + _NUM_VELOCITY_ARRAYS * num_v + (_ROW_SIZE - 1) * num_rows
     matrix = start + num_rows
     jacobian = matrix + matrix_size
     return Reduction(work[start:matrix], work[matrix:jacobian], work[jacobian : jacobian + jacobian_size])

@@ -16,9 +16,10 @@
 
 The records of arrays that it works on are in records.py. It calls kernels through `model.code`, whose names
 step_kernels.py declares: functions in Python, addresses in compiled code. So these are compiled once, as Python calls
-them too, and results agree to the last bit. Other scalars than floats run the same source with kernels of theirs;
-contacts and constraints, which those do not solve, `model.can_constrain` leaves out. What is about deformable bodies is
-left out where code is compiled for a plant without them, as `deformables` is None there.
+them too, and results agree to the last bit. AutoDiffXd runs the same source: kernels that find or solve what constrains
+a step are called with values, those that move bodies with derivatives, and these of a solution follow from it
+(../plant/scalars/contact_gradients.py). Expressions leave contacts and constraints out, by `model.can_constrain`. What
+is about deformable bodies is left out where code is compiled for a plant without them, as `deformables` is None there.
 
 A step that is not taken says why by a status that is not 0. Python raises an error then, or makes what is lacking and
 takes the step once more. What `inputs` and `state` hold is never written to.
@@ -547,7 +548,11 @@ def constrain(
             find_next_pass(model, state, h, inputs, work, out, out.v_next)
             status = solve(model, state, h, out.v_next, 1, out, deformables)
     if status == 0:
-        finish_step(model, state, h, out.impulses[:num_rows], work, out)
+        call_quiet_kernel(model.code.end_step, (
+            model.topology, h, state.q, out.v_next, out.impulses[:num_rows], model.actuators.controlled, out.x_next,
+            work.u,
+        ))  # fmt: skip
+        out.found[SOLVED] = 1
     return status
 
 
@@ -589,12 +594,3 @@ def pose_problem(model: Model, state: State, h: float, work: Work, out: StepResu
         contact.trees, model.parameters, h, contact.near_rigid_threshold, sources, work.drive_values,
         state.q, state.v, out.x_next, out.position, work.scratch, out.trees, out.problem,
     ))  # fmt: skip
-
-
-@device
-def finish_step(model: Model, state: State, h: float, impulses: Any, work: Work, out: StepResults) -> None:
-    """From the velocities `out.v_next` and the impulses of all constraints to the next state."""
-    call_quiet_kernel(model.code.end_step, (
-        model.topology, h, state.q, out.v_next, impulses, model.actuators.controlled, out.x_next, work.u,
-    ))  # fmt: skip
-    out.found[SOLVED] = 1

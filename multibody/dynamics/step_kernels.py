@@ -6,6 +6,7 @@ functions; in compiled code, where they are called by their addresses, those tha
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,8 +24,7 @@ from merganser.multibody.contact.layout import TAMSI
 from merganser.multibody.contact.penalty import friction_forces, limit_forces, penalty_forces
 from merganser.multibody.contact.plant_forces import end_step
 from merganser.multibody.contact.plant_problem import are_resolved, find_limits, start_step
-from merganser.multibody.contact.solver import contact_velocities
-from merganser.multibody.contact.tamsi import tamsi_contact_velocities
+from merganser.multibody.contact.solver import contact_velocities, tamsi_contact_velocities
 from merganser.multibody.deformable.kernels.motion import end_motion, place_fixed, start_motion
 from merganser.multibody.deformable.kernels.pairs import make_deformable_pairs
 from merganser.multibody.deformable.kernels.problem import find_participants, pose_deformables
@@ -103,12 +103,14 @@ class Use(NamedTuple):
         is_needed: whether steps of a plant may call it.
         chosen: which one it is instead, where that follows from the model.
         is_small: whether it runs on objects of other scalars as it is.
+        decides: whether it finds what constrains a step, for which values do: derivatives know what has been found.
     """
 
     kernel: Any = None
     is_needed: Callable[[Plant], object] = lambda _plant: True
     chosen: Callable[[Model], Any] | None = None
     is_small: bool = False
+    decides: bool = False
 
 
 def solver_of(settings: Any) -> Any:
@@ -147,11 +149,14 @@ class StepCode(NamedTuple):
     limits: Code = Use(
         is_needed=lambda p: len(p.model.limits) > 0,
         chosen=lambda model: limit_forces if model.is_continuous else find_limits,
+        decides=True,
     )
     # Motion, without constraints:
     dynamics: Code = Use(is_needed=lambda p: not p.model.has_multipliers, chosen=_dynamics_of)
     next_pass: Code = Use(kernels.next_pass, lambda p: p.constrains_steps)
-    are_resolved: Code = Use(are_resolved, lambda p: p.has_controllers and not p.model.is_continuous)
+    are_resolved: Code = Use(
+        are_resolved, lambda p: p.has_controllers and not p.model.is_continuous, decides=True
+    )
     # In continuous time:
     joint_friction: Code = Use(friction_forces, lambda p: p.model.is_continuous and len(p.model.frictions) > 0)
     constrained_dynamics: Code = Use(kernels.constrained_state_derivatives, lambda p: bool(p.model.has_multipliers))
@@ -159,24 +164,29 @@ class StepCode(NamedTuple):
         penalty_forces, lambda p: p.model.is_continuous and (p.has_geometry or p.has_kinds)
     )
     # Contact pairs:
-    geometry_poses: Code = Use(geometry_poses, lambda p: p.has_geometry)
-    find_candidates: Code = Use(find_candidates, lambda p: p.has_geometry)
+    geometry_poses: Code = Use(geometry_poses, lambda p: p.has_geometry, decides=True)
+    find_candidates: Code = Use(find_candidates, lambda p: p.has_geometry, decides=True)
     split_candidates: Code = Use(
-        split_candidates, lambda p: p.has_geometry and p.model.contact.geometry.contact != POINTS_ALONE
+        split_candidates,
+        lambda p: p.has_geometry and p.model.contact.geometry.contact != POINTS_ALONE,
+        decides=True,
     )
-    contact_manifolds: Code = Use(contact_manifolds, lambda p: p.has_geometry)
-    make_contact_pairs: Code = Use(make_contact_pairs, lambda p: p.has_geometry)
-    contact_surfaces: Code = Use(contact_surfaces, lambda p: p.has_surfaces or p.couples_deformables)
-    make_hydroelastic_pairs: Code = Use(make_hydroelastic_pairs, lambda p: p.has_surfaces)
-    make_pairs_of_kinds: Code = Use(make_pairs_of_kinds, lambda p: p.has_kinds)
+    contact_manifolds: Code = Use(contact_manifolds, lambda p: p.has_geometry, decides=True)
+    make_contact_pairs: Code = Use(make_contact_pairs, lambda p: p.has_geometry, decides=True)
+    contact_surfaces: Code = Use(
+        contact_surfaces, lambda p: p.has_surfaces or p.couples_deformables, decides=True
+    )
+    make_hydroelastic_pairs: Code = Use(make_hydroelastic_pairs, lambda p: p.has_surfaces, decides=True)
+    make_pairs_of_kinds: Code = Use(make_pairs_of_kinds, lambda p: p.has_kinds, decides=True)
     drop_distant_pairs: Code = Use(
-        drop_distant_pairs, lambda p: p.constrains_steps and (p.has_geometry or p.has_kinds)
+        drop_distant_pairs, lambda p: p.constrains_steps and (p.has_geometry or p.has_kinds), decides=True
     )
     # Problem, solution, next state:
-    start_step: Code = Use(start_step, lambda p: p.constrains_steps and p.is_complete)
+    start_step: Code = Use(start_step, lambda p: p.constrains_steps and p.is_complete, decides=True)
     solve: Code = Use(
         is_needed=lambda p: p.constrains_steps and p.is_complete,
         chosen=lambda model: solver_of(model.contact.settings),
+        decides=True,
     )
     end_step: Code = Use(end_step, lambda p: p.constrains_steps)
     # Deformable bodies:
@@ -205,10 +215,20 @@ def functions_of(model: Model, function_of: Callable[[Any], Any]) -> StepCode:
     return StepCode(*map(function_of, kernels_of(model)))
 
 
-def interpreted_kernels(model: Model) -> dict[str, Any]:
-    """The functions of kernels that run on objects as they are."""
-    known = kernels_of(model)
-    return {name: k.interpreted for name, k, use in zip(StepCode._fields, known, _USES) if use.is_small}
+def functions_of_other_scalars(model: Model, call: Callable[..., Any], decide: Callable[..., Any]) -> StepCode:
+    """The same for other scalars than floats.
+
+    Args:
+        model: of the plant.
+        call: takes a kernel and its arguments, and calls it with these scalars.
+        decide: does the same with their values alone.
+    """
+
+    def function_of(kernel: Any, use: Use) -> Any:
+        return kernel.interpreted if use.is_small else functools.partial(decide if use.decides else call, kernel)
+
+    functions = StepCode(*map(function_of, kernels_of(model), _USES))
+    return functions._replace(is_finite=lambda _values: True)
 
 
 def addresses_of(plant: Plant) -> StepCode:

@@ -204,11 +204,15 @@ class KindTable(Generic[K]):
         """Returns the function of a role: it looks which kind a record is of, and calls that kind's."""
         role = self._roles[name]
         functions = [getattr(kind, name) for kind in self._own]
-        calls = self._calls_of_others(name, role)
+        calls = self.calls_of_others(name)
         return chain_of_branches(name, role.arguments, self._field, functions, calls, spoiled=role.spoiled)
 
-    def _calls_of_others(self, name: str, role: Role) -> Any:
-        """A function that calls that of a kind from outside the table: call(code, complex_code, arguments)."""
+    def calls_of_others(self, name: str) -> Any:
+        """Returns what calls the function of a kind from outside the table: call(code, complex_code, arguments).
+
+        It returns 0, unless an exception has left a compiled function or its status is another one.
+        """
+        role = self._roles[name]
 
         def call_in_python(code: int, complex_code: int, arguments: tuple[Any, ...]) -> int:
             function = getattr(self.kind_of(int(arguments[0][self._field])), name)

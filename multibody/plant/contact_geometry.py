@@ -61,7 +61,11 @@ class ContactGeometry:
         """Lets the geometries of a step be where the SceneGraph says, if others than the plant move some of them."""
         geometry = buffers.model.contact.geometry
         if self.may_touch and buffers.model.can_constrain and not geometry.is_moved_by_plant:
-            geometry.X_WG[:] = buffers.geometry.layout.world_poses(self.query_object(context).world_poses())
+            query = self.query_object(context)
+            X_WG = buffers.geometry.layout.world_poses(query.world_poses())
+            if X_WG.dtype == object:  # of AutoDiffXd
+                X_WG, _ = query.proximity_queries().poses(query.world_poses())
+            geometry.X_WG[:] = X_WG
 
     def check_contacts(self, context: Context, buffers: StepBuffers, out: StepResults) -> None:
         """Raises if something that another plant or system moves touches a body of this plant that moves."""

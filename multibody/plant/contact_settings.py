@@ -13,6 +13,8 @@ from merganser.framework.common.deprecation import warn_deprecated
 from merganser.geometry import GeometryId, HydroelasticContactRepresentation
 from merganser.multibody.contact import make_settings
 from merganser.multibody.contact.contact_kinds import ContactKind, contact_source_dtype, set_contact_kind
+from merganser.multibody.contact.law_kind import LawKind
+from merganser.multibody.contact.laws import check_law
 from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.model import (
@@ -39,7 +41,7 @@ class ContactChoices:
     """Contact settings, and the time scale that follows from them; see the functions below."""
 
     contact_model: ContactModel = ContactModel.kHydroelasticWithFallback
-    contact_approximation: DiscreteContactApproximation = DiscreteContactApproximation.kLagged
+    contact_approximation: DiscreteContactApproximation | LawKind = DiscreteContactApproximation.kLagged
     surface_representation: HydroelasticContactRepresentation | None = None  # None: as the time step says
     near_rigid_threshold: float = 1.0
     penetration_allowance: float = 1e-3
@@ -55,6 +57,10 @@ class ContactSettings:
         self._model, self._tree, self._geometry = model, model.tree, geometry
         self.choices = ContactChoices()
         self._of_solver: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the record of the solver: in another process, functions of a law have other addresses."""
+        return vars(self) | {"_of_solver": None}
 
     def take_over(self, other: ContactSettings) -> None:
         """Copies the settings of another plant."""
@@ -76,14 +82,20 @@ class ContactSettings:
         """Returns the model of contact, by default kHydroelasticWithFallback."""
         return self.choices.contact_model
 
-    def set_discrete_contact_approximation(self, approximation: DiscreteContactApproximation) -> None:
+    def set_discrete_contact_approximation(self, approximation: DiscreteContactApproximation | LawKind) -> None:
         """Chooses the approximation of contact in a discrete step, and with it the solver.
+
+        Args:
+            approximation: one of Drake's, or a law of your own.
 
         Raises:
             RuntimeError: also if the plant is continuous, or TAMSI is chosen for a plant with constraints.
+            TypeError: also if a function of the law takes other arguments than its kind says.
         """
         caller = "set_discrete_contact_approximation"
-        self._check_setting(caller, approximation, DiscreteContactApproximation)
+        if isinstance(approximation, LawKind):
+            check_law(approximation)
+        self._check_setting(caller, approximation, (DiscreteContactApproximation, LawKind))
         if not self._model.is_discrete:
             raise RuntimeError(
                 f"{caller}(): plant '{self._model.path()}' is continuous, so that it has no discrete step. Give "
@@ -97,7 +109,7 @@ class ContactSettings:
             )
         self.choices.contact_approximation = approximation
 
-    def get_discrete_contact_approximation(self) -> DiscreteContactApproximation:
+    def get_discrete_contact_approximation(self) -> DiscreteContactApproximation | LawKind:
         """Returns the approximation of contact in a discrete step, by default kLagged."""
         return self.choices.contact_approximation
 
@@ -166,11 +178,12 @@ class ContactSettings:
         """Returns whether bodies that a joint connects do not collide, by default True."""
         return self.choices.filters_adjacent_bodies
 
-    def _check_setting(self, caller: str, value: Any, kind: type) -> None:
+    def _check_setting(self, caller: str, value: Any, kind: type | tuple[type, ...]) -> None:
         self._tree._check_not_finalized(caller)
         if not isinstance(value, kind):
+            names = " or a ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
             raise TypeError(
-                f"{caller}(): plant '{self._model.path()}' takes a {kind.__name__}, not a "
+                f"{caller}(): plant '{self._model.path()}' takes a {names}, not a "
                 f"{type(value).__name__} ({value!r})."
             )
 
@@ -242,8 +255,9 @@ class ContactSettings:
     def of_solver(self) -> Any:
         """Settings of the contact solver, a record of settings_dtype; a new one after a change."""
         if self._of_solver is None:
-            approximation = _APPROXIMATIONS[self.get_discrete_contact_approximation()]
-            self._of_solver = make_settings(approximation, stiction_tolerance=self.choices.stiction_tolerance)
+            chosen = self.get_discrete_contact_approximation()
+            law = chosen if isinstance(chosen, LawKind) else _APPROXIMATIONS[chosen]
+            self._of_solver = make_settings(law, stiction_tolerance=self.choices.stiction_tolerance)
         return self._of_solver
 
     def of_fallback(self) -> Any:

@@ -447,6 +447,12 @@ class Workspace:
             code = self._choose_code(kernel, arguments)
         return code(*arguments)
 
+    def call_on_values(self, kernel: Any, *arguments: Any) -> Any:
+        """Calls a kernel with the values of its arguments, which may have derivatives."""
+        is_complex = (getattr(argument, "dtype", None) == np.complex128 for argument in arguments)
+        values = (a.real.copy() if is_one else a for a, is_one in zip(arguments, is_complex))
+        return kernel.interpreted(*values)
+
     def _choose_code(self, kernel: Any, arguments: tuple[Any, ...]) -> Any:
         if self.is_float:
             if kernel not in _float_codes:

@@ -54,27 +54,20 @@ Array = NDArray[Any]
 Numbers = tuple[Array, Array | None]  # values, and derivatives, one row an element; None stands for none
 
 
-class FloatModel:
-    """Numbers of a plant whose parameters have no derivatives, and kernels on floats.
+class FloatKernels:
+    """Calls kernels on floats.
 
     Args:
         topology: records of the mobilized bodies.
-        parameters: records of complex numbers, of which the imaginary parts do not count, shape [num_records].
 
     Attributes:
         topology: as given.
-        parameters: records of floats.
         num_q, num_v: numbers of positions and velocities.
-        has_simple_rates: whether qdot = v.
     """
 
-    def __init__(self, topology: Array, parameters: Array) -> None:
+    def __init__(self, topology: Array) -> None:
         self.topology = topology
         self.num_q, self.num_v = int(topology["num_q"].sum()), int(topology["num_v"].sum())
-        self.has_simple_rates = all(kind.has_equal_rates() for kind in kinds_in(topology))
-        self.parameters: Array = np.zeros(len(parameters), layout.parameter_dtype())
-        for name in parameters.dtype.names or ():
-            self.parameters[name] = parameters[name].real
         self._codes: dict[Any, Any] = {}
 
     def call(self, kernel: Any, *arguments: Any) -> Any:
@@ -92,6 +85,24 @@ class FloatModel:
             return kernel.interpreted
         code = self._codes[kernel] = bind(kernel, *map(Given, arguments))
         return code
+
+
+class FloatModel(FloatKernels):
+    """Numbers of a plant whose parameters have no derivatives, and kernels on floats.
+
+    Args:
+        topology: records of the mobilized bodies.
+        parameters: records of floats, shape [num_records].
+
+    Attributes:
+        parameters: as given.
+        has_simple_rates: whether qdot = v.
+    """
+
+    def __init__(self, topology: Array, parameters: Array) -> None:
+        super().__init__(topology)
+        self.has_simple_rates = all(kind.has_equal_rates() for kind in kinds_in(topology))
+        self.parameters = parameters
 
     def along_velocities(self, q: Array, D_q: Array) -> Array:
         """N+(q) D_q: derivatives of q, one row an element, as those along the velocities."""

@@ -12,6 +12,7 @@ As long as that may happen, the next step is computed elsewhere.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 import weakref
@@ -53,6 +54,20 @@ class Lanes:
     def __init__(self, lanes: Array, num_derivatives: int) -> None:
         self.lanes = lanes
         self.num_derivatives = num_derivatives
+
+    def values(self) -> Array:
+        """The values without derivatives: a copy in floats, or in records of floats."""
+        first = self.lanes[0]
+        if first.dtype.names is None:
+            return np.ascontiguousarray(first.real)
+        values = np.ascontiguousarray(np.ascontiguousarray(first).view(np.complex128).real)
+        return values.view(_dtype_of_values(first.dtype))
+
+
+@functools.cache
+def _dtype_of_values(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of records of floats, in place of those of complex numbers."""
+    return np.dtype([(name, np.float64, field.shape) for name, (field, *_) in (dtype.fields or {}).items()])
 
 
 def split_numbers(array: Array) -> tuple[Array, Array | None]:
@@ -192,7 +207,7 @@ class LaneStep:
         num_derivatives: of all numbers.
 
     Attributes:
-        x_next: receives the next state, in lanes.
+        v_next: receives the velocities after the step, in lanes.
         num_derivatives: as given.
     """
 
@@ -202,13 +217,13 @@ class LaneStep:
     ) -> None:  # fmt: skip
         self._steps, self._sizes, self.num_derivatives = steps, sizes, num_derivatives
         self._model, self._inputs, self._problems = model, inputs, problems
-        self.x_next = np.empty((sizes.num_lanes, inputs.x.shape[1]), np.complex128)
+        self.v_next = np.empty((sizes.num_lanes, len(steps.w.v)), np.complex128)
         self._forces: LaneForces | None = None
 
     def solve(self, counts: ProblemCounts, v_next: Array, v_star: Array, is_again: bool, work: LaneWork) -> int:
-        """Computes the next state from the velocities on floats; status and arguments as differentiate_step() has."""
+        """Computes v+ from its values v_next on floats; status and arguments as differentiate_step() has."""
         self._inputs = self._inputs._replace(v_star=np.ascontiguousarray(v_star))
-        given = self._model, counts, v_next, int(is_again), self._inputs, self._problems, work, self.x_next
+        given = self._model, counts, v_next, int(is_again), self._inputs, self._problems, work, self.v_next
         status: int = self._steps.call(differentiate_step, self._sizes, *given)
         return status
 
@@ -227,7 +242,7 @@ class LaneStep:
         w.call_over_lanes(kernels.position_kinematics, w.topology, parameters, q, position)
         shapes = (most[1],), w.zeros_F.shape, (num_v,), (num_v,), (num_contacts, NUM_FORCE_VALUES), (num_own_rows, 6)
         out = LaneForces(*(np.zeros((num_lanes, *shape), np.complex128) for shape in shapes))
-        given = self._model, inputs._replace(position=position.lanes), self._problems, self.x_next
+        given = self._model, inputs._replace(position=position.lanes), self._problems, self.v_next
         self._steps.call(differentiate_forces, self._sizes, *given, self._steps.make_work(most), out)
         self._forces = out
         return out

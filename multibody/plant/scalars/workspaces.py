@@ -31,7 +31,13 @@ from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes, places_of
 from merganser.multibody.kernels.mobilizers import kinds_in
-from merganser.multibody.plant.scalars.chain_rules import ChainRules, FloatModel, Numbers, PositionRules
+from merganser.multibody.plant.scalars.chain_rules import (
+    ChainRules,
+    FloatKernels,
+    FloatModel,
+    Numbers,
+    PositionRules,
+)
 from merganser.multibody.plant.scalars.lanes import (
     LaneRecords,
     Lanes,
@@ -154,7 +160,7 @@ _Elements = tuple[bytes, list[Any], Numbers]  # addresses of scalars, the scalar
 class AutoDiffWorkspace(Workspace):
     """A workspace of AutoDiffXd: kernels run over lanes of complex numbers, or on floats by the chain rule."""
 
-    __slots__ = ("_constants", "_floats", "_kept", "_lanes", "_parts", "_rules", "_views")
+    __slots__ = ("_constants", "_floats", "_kept", "_lanes", "_on_values", "_parts", "_rules", "_views")
 
     def __init__(self, *arguments: Any) -> None:
         self._parts: dict[str, _Elements] = {}  # the state and parts of it, as they were last taken apart
@@ -162,11 +168,12 @@ class AutoDiffWorkspace(Workspace):
         self._views: list[ObjectRecords] = []
         # Parameters as lanes, by the id of the view that they were split from, as long as no parameter changes.
         self._kept: dict[int, Lanes] = {}
-        # The same for poses of frames as floats, None for those with derivatives; the arrays, so that they stay.
-        self._floats: dict[int, tuple[Array, Array | None]] = {}
+        # The same as floats, and poses of frames, None for those with derivatives; the arrays, so that they stay.
+        self._floats: dict[int, tuple[Any, Array | None]] = {}
         # Made of the parameters when they are first used; False without any.
         self._rules: _Rules | Literal[False] | None = None
         super().__init__(*arguments)
+        self._on_values = FloatKernels(self.topology)
         self._constants = {id(a): split_lanes(a) for a in (self.zeros_v, self.zeros_F, self.zero_gravity)}
 
     def write_state(self, x: Array) -> bool:
@@ -229,6 +236,25 @@ class AutoDiffWorkspace(Workspace):
             return None
         return self.call_over_lanes(kernel, *arguments)
 
+    def call_on_values(self, kernel: Any, *arguments: Any) -> Any:
+        self._look_at_parameters()
+        return self._on_values.call(kernel, *map(self.values_of, arguments))
+
+    def values_of(self, argument: Any) -> Any:
+        """An argument of a kernel, or a tuple of such, without derivatives; floats and integers are the same."""
+        if isinstance(argument, tuple) and hasattr(argument, "_make"):
+            return argument._make(map(self.values_of, argument))
+        is_object = isinstance(argument, np.ndarray) and argument.dtype == object
+        if not (is_object or isinstance(argument, (ObjectRecords, LaneRecords))):
+            return argument
+        known = self._floats.get(id(argument))
+        if known is not None and known[1] is not None:
+            return known[1]
+        values = self.lanes_of(argument).values()
+        if id(argument) in self._kept:
+            self._floats[id(argument)] = argument, values
+        return values
+
     def _look_at_parameters(self) -> None:
         """Forgets what was made of the parameters, if they have changed."""
         if self.store.invalid & self.parameter_bit:
@@ -279,7 +305,7 @@ class AutoDiffWorkspace(Workspace):
             self._rules = False
             has_derivatives = parameters.num_derivatives or gravity.num_derivatives
             if not has_derivatives and all(kind.carries is not None for kind in kinds_in(self.topology)):
-                model = FloatModel(self.topology, parameters.lanes[0])
+                model = FloatModel(self.topology, self.values_of(self.parameters))
                 self._rules = _Rules(ChainRules(model, gravity.lanes[0]), PositionRules(model))
         return self._rules or None
 
@@ -331,7 +357,8 @@ class AutoDiffWorkspace(Workspace):
                 count = split.num_derivatives
         num_lanes = count or 1
         for place in places.changed:
-            lanes[place] = np.broadcast_to(lanes[place], (num_lanes, *lanes[place].shape[1:])).copy()
+            if type(arguments[place]) is not LaneRecords or len(lanes[place]) != num_lanes:
+                lanes[place] = np.broadcast_to(lanes[place], (num_lanes, *lanes[place].shape[1:])).copy()
         for place in places.filled:
             argument = arguments[place]
             is_records = type(argument) is LaneRecords
@@ -342,7 +369,7 @@ class AutoDiffWorkspace(Workspace):
                 arguments[place].pending = None
         for place in places.written:
             argument = arguments[place]
-            if type(argument) is not LaneRecords:
+            if type(argument) is not LaneRecords and argument.size:
                 result = lanes[place]
                 argument[...] = merge_lanes(result, count) if argument.dtype == object else result[0]
         return status
@@ -351,7 +378,9 @@ class AutoDiffWorkspace(Workspace):
         """An argument of a kernel as lanes; the state and parameters only once."""
         if isinstance(argument, LaneRecords):
             argument.update()
-            return argument
+            if argument.lanes.flags.c_contiguous:
+                return argument
+            return Lanes(np.ascontiguousarray(argument.lanes), argument.num_derivatives)  # of a part
         known = self._constants.get(id(argument)) or self._kept.get(id(argument))
         if known is not None:
             return known

@@ -40,17 +40,12 @@ from merganser.multibody.dynamics.records import (
     OUTCOME,
     SINGULAR_PITCH,
     SOLVED,
-    Inputs,
     StepResults,
 )
 from merganser.multibody.dynamics.step import (
-    accelerate,
     calc_derivatives,
     find_forces,
-    find_next_pass,
     find_penalty_forces,
-    move,
-    move_freely,
     take_step,
 )
 from merganser.multibody.dynamics.step_kernels import solver_of
@@ -64,11 +59,8 @@ from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.input_ports import InputPorts
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.plant.scalars.contact_of_other_scalars import (
-    constrain_other_scalars,
-    find_contacts_of_other_scalars,
-    find_forces_of_other_scalars,
-)
+from merganser.multibody.plant.scalars.contact_left_out import check_other_scalars
+from merganser.multibody.plant.scalars.workspaces import AutoDiffWorkspace
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.contact_arrays import joints_with_limits_left_out
 from merganser.multibody.plant.step.drives import ActuatorTable, Controllers
@@ -251,6 +243,8 @@ class PlantDynamics:
         controllers = self.inputs.active_controllers(w, table) if table.controlled else table.controllers
         if not w.is_float:
             self.inputs.refuse_symbolic_controllers(w, controllers)
+            if self.can_constrain:
+                check_other_scalars(self, context, w)
         buffers: StepBuffers | None = w.step_buffers
         if buffers is None:
             buffers = w.step_buffers = StepBuffers(self, context, w)
@@ -263,9 +257,8 @@ class PlantDynamics:
         self._compile_contact_ahead(context, w)
         table, h = self.inputs.actuators_in(context), self.model.time_step
         inputs = self.inputs.read(context, w, table)
-        if self.can_constrain and not w.is_float:
-            return self.step_of_other_scalars(context, w, self.step_buffers(context, w, table), inputs, h, result)
         buffers, controllers = self._buffers_and_controllers(context, w, table)
+        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
             given = buffers.model, buffers.state, h, inputs, buffers.work, buffers.results[0]
@@ -275,7 +268,6 @@ class PlantDynamics:
                 self.deformables.put_forces(context, w, buffers)
                 status = take_step(*given, *buffers.deformable.records)
         (out,) = buffers.results
-        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         buffers.sample = sample_of_step(buffers, w, out, buffers.F_applied) if status == 0 else None
         if status == 0:
             result[:] = out.x_next
@@ -317,8 +309,7 @@ class PlantDynamics:
                 return False
         if not buffers.is_current(controllers):
             buffers.prepare(controllers)
-        if self.views.workspace(context).is_float:
-            self.contact_geometry.update_poses(context, buffers)
+        self.contact_geometry.update_poses(context, buffers)
         return True
 
     def _can_fall_back(self, buffers: StepBuffers, out: StepResults) -> bool:
@@ -336,25 +327,6 @@ class PlantDynamics:
         if status == 0 and out.found[SOLVED] and out.found[OUTCOME] == FELL_BACK:
             self._warn_of_fallback(context, "Lagged")
 
-    def step_of_other_scalars(
-        self, context: Context, w: Workspace, buffers: StepBuffers, inputs: Inputs, h: float, result: Array
-    ) -> int:
-        """The same with derivatives, where there may be contact, joint limits or constraints."""
-        (out,) = buffers.results
-        given = buffers.model, buffers.state, h, inputs, buffers.work, out
-        status: int = find_forces(*given[:-1], w.position)
-        status = status or move_freely(*given)  # v*
-        if status != 0:
-            return status
-        w.store.invalid &= w.kinematics_clearing
-        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
-        buffers.sample = buffers.F_Bo_W = None
-        next_pass = functools.partial(find_next_pass, *given)
-        if not constrain_other_scalars(self, context, w, buffers, out.x_next, next_pass, result):
-            status = move(*given)
-            result[:] = out.x_next
-        return status
-
     def _compile_contact_ahead(self, context: Context, w: Workspace) -> None:
         """Has other processes compile what the first step with contact will need, from its end on.
 
@@ -370,7 +342,7 @@ class PlantDynamics:
             compile_ahead(jobs, is_needed_soon=False)
 
     def _warn_of_fallback(self, context: Context, fallback: str) -> None:
-        name = self.settings.get_discrete_contact_approximation().name[1:]
+        name = self.settings.get_discrete_contact_approximation().name.removeprefix("k")
         warnings.warn(
             f"No solution was found for the contacts of plant '{self.model.path()}' at time "
             f"{time_of(context)} s by the {name} approximation; the {fallback} approximation was used for this "
@@ -411,9 +383,6 @@ class PlantDynamics:
         """Computes the derivatives of the state into `result`; returns 0, or why it failed."""
         table = self.inputs.actuators_in(context)
         inputs = self.inputs.read(context, w, table)
-        if self.can_constrain and not w.is_float:
-            return self._derivatives_of_other_scalars(context, w, inputs, result)
-
         buffers, controllers = self._buffers_and_controllers(context, w, table)
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
@@ -438,36 +407,14 @@ class PlantDynamics:
         if status:
             self.raise_failure(context, w, status)
         F_Bo_W: Array = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
-        if self.can_constrain and not w.is_float:
-            F_contact = find_forces_of_other_scalars(self, context, w)
-            return F_Bo_W if F_contact is None else F_Bo_W + F_contact
         has_contacts = buffers.model.can_constrain and out.found[NUM_PAIRS]
         return F_Bo_W + buffers.work.F_contact if has_contacts else F_Bo_W
-
-    def _derivatives_of_other_scalars(self, context: Context, w: Workspace, inputs: Inputs, result: Array) -> int:
-        """The same with derivatives, where there may be contact."""
-        buffers = self.step_buffers(context, w, self.inputs.actuators_in(context))
-        given, (out,) = (buffers.model, buffers.state), buffers.results
-        status: int = find_forces(*given, 0.0, inputs, buffers.work, w.position)
-        if status != 0:
-            return status
-        F_Bo_W, buffers.sample = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W, None
-        F_contact = find_forces_of_other_scalars(self, context, w)
-        if F_contact is not None:
-            F_Bo_W = F_Bo_W + F_contact
-        status = accelerate(*given, buffers.work, F_Bo_W, out)
-        buffers.F_applied = buffers.multipliers.F if self.has_multipliers else F_Bo_W
-        result[:] = out.x_next
-        return status
 
     def find_contacts_now(self, context: Context) -> ContactSample | None:
         """The contacts of a continuous plant."""
         w, table = self.views.workspace(context), self.inputs.actuators_in(context)
-        if not self.may_touch:
+        if not self.may_touch or not (w.is_float or isinstance(w, AutoDiffWorkspace)):
             return None
-        if not w.is_float:
-            return find_contacts_of_other_scalars(self, context, w)
-
         buffers, controllers = self._buffers_and_controllers(context, w, table)
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
@@ -478,6 +425,8 @@ class PlantDynamics:
         found, tau = found_in(out), np.zeros_like(w.zeros_v)
         if not len(found.contact_pairs):
             return None
+        if buffers.gradients is not None:
+            found = buffers.gradients.found
         F_contact, forces = buffers.work.F_contact, out.contact_forces[: len(found.contact_pairs)].copy()
         w.call(kernels.generalized_forces, w.topology, w.position, F_contact, np.zeros_like(w.zeros_F), tau)
         return sample_of_contacts(buffers, found, forces, tau, np.zeros_like(tau))

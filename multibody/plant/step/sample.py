@@ -203,6 +203,9 @@ def sample_of_step(buffers: StepBuffers, w: Workspace, out: StepResults, F_appli
     """
     if not out.found[SOLVED]:
         return None
+    if buffers.gradients is not None:
+        sample, buffers.F_Bo_W = buffers.gradients.sample()
+        return sample
     contact, found, num_v = buffers.model.contact, found_in(out), len(w.v)
     tau, tau_joints = np.empty(num_v), np.empty(num_v)
     forces = np.empty((len(found.contact_pairs), NUM_FORCE_VALUES))

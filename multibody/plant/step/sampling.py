@@ -151,7 +151,7 @@ class Sampling:
         F_Bo_W = buffers.F_applied if contacts is None or not is_discrete else buffers.F_Bo_W
         F_Bo_W = F_Bo_W.copy() if isinstance(F_Bo_W, np.ndarray) and F_Bo_W is not w.zeros_F else F_Bo_W
         x, x_next, u = w.x.copy(), result.copy(), buffers.actuation().copy()
-        mean = buffers.work.mean.copy() if is_discrete else w.v.copy()
+        mean = np.array(buffers.work.mean if is_discrete else w.v)
         given = *self.parameters_in(context), contacts, self._model.time_step
         return DynamicsSample(x, x_next, u, mean, F_Bo_W, *given)
 

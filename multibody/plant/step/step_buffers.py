@@ -60,7 +60,7 @@ from merganser.multibody.dynamics.records import (
     StepResults,
     Work,
 )
-from merganser.multibody.dynamics.step_kernels import StepCode, functions_of, interpreted_kernels
+from merganser.multibody.dynamics.step_kernels import StepCode, functions_of, functions_of_other_scalars
 from merganser.multibody.kernels.actuators import NUM_DESIRED_ROWS
 from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.layout import velocity_dtype
@@ -200,7 +200,7 @@ class StepBuffers:
         self.state = State(w.x, w.q, w.v, w.activations)
         self._limits: list[tuple[int, int, int, float, float]] = arrays.limits.tolist()
         own = [np.zeros_like(a) for a in (w.velocity, w.scratch)] if is_native else [w.velocity, w.scratch]
-        mean = np.zeros(num_v, w.dtype), w.make_records(len(w.topology), velocity_dtype)
+        mean = w.make_numbers(num_v), w.make_records(len(w.topology), velocity_dtype)
         F = w.tau, w.F_applied, np.zeros_like(w.zeros_F), np.zeros_like(w.zeros_F)
         num_u = len(dynamics.inputs.driven_velocities)
         u, desired = [np.zeros(num_u, w.dtype) for _ in range(2)], np.zeros((NUM_DESIRED_ROWS, num_u), w.dtype)
@@ -221,7 +221,7 @@ class StepBuffers:
         Args:
             controllers: those at work.
         """
-        if controllers is not self._controllers or len(self._w.codes) != self._num_codes:
+        if controllers is not self._controllers or self._count_codes() != self._num_codes:
             return False
         choices = self._settings_of.choices
         if self._has_multipliers and self._constraint_rows.read(self._context) is not self.multipliers.rows:
@@ -247,7 +247,11 @@ class StepBuffers:
             may = dynamics.can_constrain or len(dynamics.model.contact.frictions) > 0
         else:
             may = dynamics.may_touch
-        return may and self._w.is_float
+        return may and self._w.scalar.__name__ != "Expression"
+
+    def _count_codes(self) -> int:
+        """How many kernels have been compiled that the records may name."""
+        return len(self._w.codes) if self._w.is_float else 0
 
     def _look_at_geometry(self) -> tuple[Any, bool]:
         """What answers proximity queries, and whether all geometries move with bodies of the plant alone."""
@@ -281,7 +285,7 @@ class StepBuffers:
         if self._may_constrain():
             self._make_buffers()
         self.model, self.work = self._make_model(controllers), self._make_work()
-        self._controllers, self._num_codes = controllers, len(self._w.codes)
+        self._controllers, self._num_codes = controllers, self._count_codes()
 
     def _take_geometry(self) -> None:
         queries, _ = self._look_at_geometry()
@@ -439,10 +443,10 @@ class StepBuffers:
             faces=np.zeros((num_faces, FACE_NUMBERS)),
             owners=np.zeros((num_faces, 4), np.int64),
             contact_pairs=np.zeros(num_pairs, contact_pair_dtype),
-            contact_forces=np.zeros((0 if self.takes_steps else num_pairs, NUM_FORCE_VALUES)),
+            contact_forces=np.zeros((0 if self.takes_steps else num_pairs, NUM_FORCE_VALUES), w.dtype),
             trees=trees,
             problem=problem,
-            v_next=np.zeros(num_v),
+            v_next=np.zeros(num_v) if w.is_float else w.make_numbers(num_v),
             impulses=np.zeros(num_rows),
             statistics=np.zeros(1, result_dtype)[0],
         )
@@ -537,12 +541,6 @@ class StepBuffers:
         """
         self.settings, self._looks_ahead, self._controllers = settings, looks_ahead, None
 
-    def solve_as(self, others: StepBuffers) -> None:
-        """Has the next steps be of the length that others take, and solved as those."""
-        self.time_step = others.time_step
-        if self.settings is not others.settings or self._looks_ahead != others._looks_ahead:
-            self.solve_by(others.settings, others._looks_ahead)
-
     def fall_back(self, settings: Any) -> None:
         """Has a step solved with settings that always have a solution; None ends that."""
         if settings is not self._fallback:
@@ -556,14 +554,19 @@ class StepBuffers:
 
     def _functions(self, model: Model) -> StepCode:
         """The kernels of steps as functions."""
-        w, kinematics, context = self._w, self._dynamics.kinematics, self._context
-        codes = w.codes if w.is_float else {}  # those of other scalars take other arguments
-        code = functions_of(model, lambda kernel: codes.get(kernel) or functools.partial(w.call, kernel))
-        code = code._replace(kinematics=lambda *_arguments: kinematics.eval_velocity(context))
+        w, dynamics, context = self._w, self._dynamics, self._context
         if w.is_float:
-            return code
-        small = interpreted_kernels(model)
-        return code._replace(**small, is_finite=lambda _values: True, limits=self._add_limit_forces)
+            code = functions_of(model, lambda kernel: w.codes.get(kernel) or functools.partial(w.call, kernel))
+        else:
+            code = functions_of_other_scalars(model, w.call, w.call_on_values)
+            if model.is_continuous:
+                code = code._replace(limits=self._add_limit_forces)
+            if model.can_constrain:
+                # Plants of floats go without.
+                from merganser.multibody.plant.scalars.contact_gradients import kernels_of_constraints
+
+                code = code._replace(**kernels_of_constraints(dynamics, context, w, self))
+        return code._replace(kinematics=lambda *_arguments: dynamics.kinematics.eval_velocity(context))
 
     def _add_limit_forces(self, *arguments: Any) -> int:
         """Calls the kernel of limits with objects, if any joint is beyond one: to see that takes a sixth of that."""

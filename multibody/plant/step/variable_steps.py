@@ -48,7 +48,7 @@ from merganser.multibody.dynamics.operation import (
 from merganser.multibody.dynamics.records import NOT_SOLVED, SOLVED, Inputs, Model, Part, State
 from merganser.multibody.dynamics.step import take_step
 from merganser.multibody.plant.step.drives import Controllers, controllers_of
-from merganser.multibody.plant.step.sample import DynamicsSample, sample_of_numbers
+from merganser.multibody.plant.step.sample import DynamicsSample, sample_of_numbers, sample_of_step
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
 
@@ -253,9 +253,7 @@ class VariableSteps:
         dynamics.native.note_call(w)
         controllers, inputs = self._read()
         result, activations = result[: len(w.x)], result[len(w.x) :]
-        may_constrain = dynamics.can_constrain or len(dynamics.model.contact.frictions) > 0
-        take = self._step_of_other_scalars if may_constrain and not w.is_float else self._step
-        status = take(controllers, inputs, h, result)
+        status = self._step(controllers, inputs, h, result)
         if status == 0:
             numbers, self.last_length[0] = self.numbers, h
             numbers.counts[WHICH] = 0
@@ -276,6 +274,8 @@ class VariableSteps:
         if self.follow():
             given = self._sample_of(_views_of(self.arguments), self._first_of_sample)
             inputs = self._inputs_of_step(given.u, self._tau, self._desired.reshape(-1), given.F_Bo_W)
+        buffers.time_step = h
+        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         status: int | None = None
         while dynamics.must_run(self._context, buffers, controllers, status):
             if given is not None:
@@ -284,22 +284,12 @@ class VariableSteps:
             status = take_step(buffers.model, buffers.state, h, inputs, buffers.work, buffers.results[0])
         assert status is not None
         (out,) = buffers.results
-        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         if status == 0:
             if out.found[SOLVED]:
                 count_iterations(out.statistics, self.counts)
+            if not w.is_float:
+                buffers.sample = sample_of_step(buffers, w, out, buffers.F_applied)
             result[:] = out.x_next
-        return status
-
-    def _step_of_other_scalars(self, controllers: Controllers, inputs: Inputs, h: float, result: Array) -> int:
-        """The same with derivatives, where there may be contact, joint limits or constraints."""
-        buffers = self._python
-        buffers.time_step = h
-        if not buffers.is_current(controllers):
-            buffers.prepare(controllers)
-        status = self._dynamics.step_of_other_scalars(self._context, self._w, buffers, inputs, h, result)
-        if status == 0 and buffers.sample is not None:
-            count_iterations(buffers.gradients.buffers.results[0].statistics, self.counts)
         return status
 
     # ------------------------------------------------------------------ for compiled code

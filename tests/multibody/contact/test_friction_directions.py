@@ -14,6 +14,7 @@ from merganser.multibody.contact.friction_directions import soften_hessians, tur
 from merganser.multibody.contact.layout import law_dtype
 from merganser.multibody.contact.newton import calc_impulses
 from merganser.multibody.contact.solver import calc_compliance, calc_laws
+from merganser.multibody.contact.work_arrays import Workspace
 from merganser.multibody.linear.records import Problem
 
 Array = NDArray[np.float64]
@@ -33,14 +34,19 @@ def one_contact(approximation: int) -> tuple[Problem, Any]:
     return given, laws
 
 
+def work_of(laws: Any, hessian: Array) -> Workspace:
+    """What a search works on where that contact slides."""
+    return Workspace(np.zeros(12), np.zeros((8, 3)), SLIP, np.zeros(3), np.zeros(3), laws, hessian, np.zeros(0))
+
+
 def response(approximation: int, direction: Any = None) -> tuple[Array, Array]:
     """gamma and G of that contact, with a direction T of friction if one is given."""
     given, laws = one_contact(approximation)
     gamma, G = np.zeros(3), np.zeros(9)
-    calc_impulses(given, approximation, np.array([0]), laws, SLIP, gamma, G)
+    calc_impulses(given, np.array([0]), laws, SLIP, gamma, G)
     if direction is not None:
         G[6:8] = direction
-        soften_hessians(given, approximation, np.array([0]), laws, SLIP, gamma, G)
+        soften_hessians(given, np.array([0]), gamma, work_of(laws, G))
     return gamma, np.array([[G[0], G[1], G[3]], [G[1], G[2], G[4]], [G[3], G[4], G[5]]])
 
 
@@ -49,7 +55,7 @@ def direction_of_friction(approximation: int) -> Array:
     given, laws = one_contact(approximation)
     numbers = np.zeros(9)
     # From T = 0 and without a step, the directions turn to where friction is.
-    turn_directions(given, approximation, np.array([0]), laws, SLIP, np.zeros(3), 1.0, numbers)
+    turn_directions(given, np.array([0]), 1.0, work_of(laws, numbers))
     return numbers[6:8]
 
 

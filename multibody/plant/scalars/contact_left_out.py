@@ -1,4 +1,4 @@
-"""Contact, joint limits and constraints in plants of other scalars than floats: derivatives, or an error.
+"""Contact, joint limits and constraints in plants of expressions and complex numbers: a warning, or an error.
 
 A plant of AutoDiffXd computes all of it with derivatives (contact_gradients.py). Expressions decide nothing: a symbolic
 plant leaves contact and joint limits out and warns of it, and refuses where it sees that they act.
@@ -6,104 +6,64 @@ plant leaves contact and joint limits out and warns of it, and refuses where it 
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.multibody.contact.plant_problem import limited_position
+from merganser.multibody.contact.plant_problem import find_limits, limited_position, start_step
 from merganser.multibody.plant.contact_geometry import listed
-from merganser.multibody.plant.step.sample import ContactSample
+from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-    from merganser.multibody.plant.step.step_buffers import StepBuffers
+    from merganser.multibody.plant.step.dynamics import PlantDynamics
 
 Array = NDArray[Any]
 
+_NAMES = list(inspect.signature(start_step.interpreted).parameters)
+_SOURCES, _X_STAR = map(_NAMES.index, ("sources", "x_star_in"))
 
-def constrain_other_scalars(
-    dynamics: Any, context: Context, w: Any, step: StepBuffers, x_free: Any, next_pass: Any, result: Array
-) -> bool:
-    """Makes of the next state without contact, limits and constraints the one with them.
 
-    Args:
-        dynamics, context, w: of the plant.
-        step: its arrays of the step.
-        x_free: the former.
-        next_pass: writes to x_free what the next pass begins with, from the velocities of the last one.
-        result: receives the latter.
+def check_other_scalars(dynamics: PlantDynamics, context: Context, w: Workspace) -> None:
+    """Looks whether dynamics can be computed without floats where there may be contact, limits or constraints.
 
-    Returns:
-        Whether there was any constraint; if not, `result` has not changed.
+    Expressions leave out what may act, with a warning.
 
     Raises:
-        RuntimeError: constraints act in a symbolic plant; there is no solution; or no derivatives.
+        RuntimeError: contact, limits or constraints act in a symbolic plant; or complex numbers may touch, whose poses
+            go through the ports as floats, so that there is no derivative.
     """
     if w.scalar.__name__ == "Expression":
         _refuse_or_warn(dynamics, context, w)
-        return False
-    if w.is_numeric:
-        _refuse_complex(dynamics, context, w, x_free)
-        return False
-    held: bool = _gradients(dynamics, context, w, step).constrain(context, x_free, next_pass, result)
-    return held
+    elif w.is_numeric and dynamics.may_touch:
+        raise _no_complex_derivatives(dynamics, " and ".join(_possible_contacts(dynamics)))
 
 
-def find_forces_of_other_scalars(dynamics: Any, context: Context, w: Any) -> Array | None:
-    """The forces of contacts on the bodies of a continuous plant, shape [num_mobods, 6], or None. Errors as above."""
-    if w.scalar.__name__ == "Expression":
-        _refuse_or_warn(dynamics, context, w)
-        return None
-    if w.is_numeric:
-        _refuse_complex(dynamics, context, w, None)
-        return None
-    if not dynamics.may_touch:
-        return None
-    sample, F_Bo_W = _gradients(dynamics, context, w, w.step_buffers).find_penalty_forces(context)
-    return None if sample is None else F_Bo_W
-
-
-def find_contacts_of_other_scalars(dynamics: Any, context: Context, w: Any) -> ContactSample | None:
-    """What touches in continuous time; None for expressions and complex numbers, which know no contact."""
-    if w.is_numeric or w.scalar.__name__ == "Expression":
-        return None
-    step = dynamics.step_buffers(context, w, dynamics.inputs.actuators_in(context))
-    found: ContactSample | None = _gradients(dynamics, context, w, step).find_penalty_forces(context)[0]
-    return found
-
-
-def _gradients(dynamics: Any, context: Context, w: Any, step: StepBuffers) -> Any:
-    """What holds a plant of AutoDiffXd, made once for the arrays of its steps."""
-    if step.gradients is None:
-        from merganser.multibody.plant.scalars.contact_gradients import ContactGradients  # plants of floats go without
-
-        step.gradients = ContactGradients(dynamics, context, w, step)
-    return step.gradients
+def refuse_complex(dynamics: PlantDynamics, context: Context, w: Workspace, *given: Any) -> None:
+    """Raises in the place of the kernel start_step(), whose arguments are given, about what constrains the step."""
+    what, x_star, sources = _active_constraints(dynamics, context), given[_X_STAR], given[_SOURCES]
+    if not what and (dynamics.model.contact.has_tendons or (sources.drives["v"] >= len(w.v)).any()):
+        what = "tendons or actuators along transmissions"
+    if not what and len(dynamics.model.contact.frictions):
+        what = f"the dry friction of joints {listed(_joints_with_friction(dynamics))}"
+    raise _no_complex_derivatives(
+        dynamics, what or _limits_in_reach(dynamics, w.q.real, w.v.real, x_star[len(w.q) :].real)
+    )
 
 
 # ---------------------------------------------------------------------- words
 
 
-def _refuse_complex(dynamics: Any, context: Context, w: Any, x_free: Array | None) -> None:
-    """Raises if something may have to be held: poses go through the ports as floats, so there is no derivative."""
-    what = _active_constraints(dynamics, context)
-    if dynamics.may_touch:
-        what = " and ".join(_possible_contacts(dynamics))
-    elif not what and x_free is not None and len(dynamics.model.tree.transmissions):
-        what = "tendons or actuators along transmissions"
-    elif not what and x_free is not None and len(dynamics.model.contact.frictions):
-        what = f"the dry friction of joints {listed(_joints_with_friction(dynamics))}"
-    elif not what and x_free is not None:
-        what = _limits_in_reach(dynamics, w.q.real, w.v.real, x_free[len(w.q) :].real)
-    if what:
-        raise RuntimeError(
-            f"Plant '{dynamics.model.path()}' is constrained by {what}, of which there are no derivatives by "
-            "complex numbers. Use plant.ToAutoDiffXd()."
-        )
+def _no_complex_derivatives(dynamics: PlantDynamics, what: str) -> RuntimeError:
+    return RuntimeError(
+        f"Plant '{dynamics.model.path()}' is constrained by {what}, of which there are no derivatives by "
+        "complex numbers. Use plant.ToAutoDiffXd()."
+    )
 
 
-def _possible_contacts(dynamics: Any) -> list[str]:
+def _possible_contacts(dynamics: PlantDynamics) -> list[str]:
     """What may touch, in words."""
     kinds, found = [contact.kind.name for contact in dynamics.model.tree.contacts], []
     if dynamics.contact_geometry.may_touch:
@@ -111,7 +71,7 @@ def _possible_contacts(dynamics: Any) -> list[str]:
     return [*found, f"contacts of the kinds {listed(kinds)}"] if kinds else found
 
 
-def _active_constraints(dynamics: Any, context: Context) -> str:
+def _active_constraints(dynamics: PlantDynamics, context: Context) -> str:
     """The active constraints of a discrete plant in words."""
     if not dynamics.model.is_discrete or not dynamics.constraints.has_any:
         return ""
@@ -119,14 +79,12 @@ def _active_constraints(dynamics: Any, context: Context) -> str:
     return f"the constraints ({', '.join(map(dynamics.constraints.describe, specs))})" if specs else ""
 
 
-def _joints_with_friction(dynamics: Any) -> list[str]:
+def _joints_with_friction(dynamics: PlantDynamics) -> list[str]:
     return [joint.name() for joint in dynamics.model.tree.joints if joint._may_have_friction]
 
 
-def _limits_in_reach(dynamics: Any, q: Array, v: Array, v_star: Array) -> str:
+def _limits_in_reach(dynamics: PlantDynamics, q: Array, v: Array, v_star: Array) -> str:
     """The joints whose limits would take part in a step, in words."""
-    from merganser.multibody.contact.plant_problem import find_limits
-
     arrays, names = dynamics.model.contact, []
     for limit in arrays.limits:
         if find_limits.interpreted(np.array([limit]), dynamics.model.time_step, q, v, v_star):
@@ -134,7 +92,7 @@ def _limits_in_reach(dynamics: Any, q: Array, v: Array, v_star: Array) -> str:
     return f"the limits of joints {listed(names)}" if names else ""
 
 
-def _refuse_or_warn(dynamics: Any, context: Context, w: Any) -> None:
+def _refuse_or_warn(dynamics: PlantDynamics, context: Context, w: Workspace) -> None:
     """Contact, joint limits and constraints are decided by numbers; symbols know none of them.
 
     What certainly acts is refused: active constraints in a step, and contacts and limits at a state without variables.
@@ -178,7 +136,7 @@ def _refuse_or_warn(dynamics: Any, context: Context, w: Any) -> None:
         )
 
 
-def _touching(dynamics: Any, context: Context) -> list[str]:
+def _touching(dynamics: PlantDynamics, context: Context) -> list[str]:
     """Names of the geometries that touch, in a Context whose positions have no variables."""
     query = dynamics.contact_geometry.query_object(context)
     queries, inspector = query.proximity_queries(), query.inspector()
