@@ -24,7 +24,6 @@ _SMALLEST = 1e-300  # a rate of zero is none of turning back
 _LONG_AGO = -1e200  # [s]
 
 
-
 @native
 def relay_state(u: Array, on: Array, off: Array, memory: Array, region: Array) -> None:
     """1 at or above the upper threshold, 0 at or below the lower one; between them as before."""
