@@ -183,7 +183,8 @@ def calc_derivatives(model: Model, state: State, inputs: Inputs, work: Work, out
     status = accelerate(model, state, work, F_Bo_W, out)
     if status != 0:
         return status
-    out.activations[:] = work.activations[: out.activations.shape[0]]
+    for k in range(out.activations.shape[0]):  # a slice would be copied first, as arrays may overlap
+        out.activations[k] = work.activations[k]
     return 0 if call_asking_kernel(model.code.is_finite, (out.x_next,)) else NOT_FINITE
 
 
@@ -241,7 +242,8 @@ def take_step(
         status = _advance(model, state, h, inputs, work, out, deformables)
     if status == 0 and not call_asking_kernel(model.code.is_finite, (out.x_next,)):
         status = NOT_FINITE
-    out.activations[:] = work.activations[: out.activations.shape[0]]
+    for k in range(out.activations.shape[0]):  # a slice would be copied first, as arrays may overlap
+        out.activations[k] = work.activations[k]
     if deformables is not None and status == 0:
         finish_deformables(model, deformables, h, out)
     return status
