@@ -55,7 +55,7 @@ def running(visualizer: ModelVisualizer, meshcat: Meshcat) -> threading.Thread:
     """Run() in a thread, once it has begun."""
     thread = threading.Thread(target=visualizer.Run)
     thread.start()
-    assert eventually(lambda: "Stop Running" in meshcat.GetButtonNames())
+    assert eventually(lambda: "Stop Running" in meshcat.GetButtonNames(), 60.0)  # a first use compiles
     return thread
 
 
