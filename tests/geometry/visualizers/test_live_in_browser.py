@@ -248,7 +248,7 @@ def test_a_body_is_dragged_with_ctrl_while_the_camera_stays(page: Page, meshcat:
     page.page.keyboard.up("Control")
     assert eventually(lambda: meshcat.dragged() is None)
     assert not page.evaluate("spring.visible")
-    assert page.evaluate("viewer.camera.position.toArray()") == camera
+    assert page.evaluate("viewer.camera.position.toArray()") == pytest.approx(camera, rel=1e-12)
     assert page.page.evaluate("element('card').hidden")
 
 
