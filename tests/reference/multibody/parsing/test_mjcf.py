@@ -55,10 +55,11 @@ SUITE = _models_of("dm_control", "suite/*.xml")
 # These MuJoCo itself refuses: parts of models, files that are missing, names that are there twice, errors on purpose.
 REFUSED = ("build_fruitfly/", "dog_v2/scene.xml", "mjcf/test_assets/", "mujoco/testing/", "mjcf/schema.xml")
 TWICE = ("fruitfly_v2/floor.xml",)  # includes another one of the models, and nothing else that moves
+MANY_PARTS = ("mujoco/testdata/model.xml",)  # a tendon along four bases; refused by name, see tree/test_transmissions.py
 MODELS = [
     name
     for name in [*_models_of("dm_control", "*.xml"), *_models_of("mujoco", "testdata/*.xml")]
-    if not any(part in name for part in REFUSED + TWICE)
+    if not any(part in name for part in REFUSED + TWICE + MANY_PARTS)
 ]
 needs_dm_control = pytest.mark.skipif(not SUITE, reason="dm_control is not installed (extra `reference`)")
 
@@ -88,6 +89,8 @@ def check(path: Path) -> None:
     assert mass == pytest.approx(pair.model.body_mass.sum(), rel=1e-12)
     has_all_inertia = "armature" not in report
     has_all_springs = not any(word in report for word in ("make no forces", "<spatial>", "stiffness: the spring"))
+    # Springs of tendons are not among the plant's force elements; see ../test_tendons.py.
+    has_all_springs &= not (pair.model.tendon_stiffness.any() or pair.model.tendon_damping.any())
     rng = np.random.default_rng(0)
     for _ in range(NUM_STATES):
         pair.random_state(rng)
@@ -263,6 +266,11 @@ def test_points_and_frames_of_constraints_are_those_of_mujoco():
 # ---------------------------------------------------------------------- pydrake
 
 
+def _is_along_tendon(actuator: Any) -> bool:
+    """Whether it drives a transmission, of which pydrake has none."""
+    return hasattr(actuator, "transmission") and actuator.transmission() is not None
+
+
 def names_of(plant: Any, scene_graph: Any) -> dict[str, Any]:
     """The names of a model's elements, in order."""
     inspector = scene_graph.model_inspector()
@@ -282,7 +290,7 @@ def names_of(plant: Any, scene_graph: Any) -> dict[str, Any]:
         "bodies": [body.name() for body in bodies],
         "joints": [(j.name(), j.type_name(), j.parent_body().name(), j.child_body().name()) for j in joints],
         "frames": [(j.frame_on_parent().name(), j.frame_on_child().name()) for j in joints],
-        "actuators": [(a.name(), a.joint().name()) for a in actuators],
+        "actuators": [(a.name(), a.joint().name()) for a in actuators if not _is_along_tendon(a)],
         "positions": list(plant.GetPositionNames()),
         "start": np.round(np.concatenate([j.default_positions() for j in joints] or [[]]), 12).tolist(),
         **geometries,
