@@ -55,7 +55,7 @@ SUITE = _models_of("dm_control", "suite/*.xml")
 # These MuJoCo itself refuses: parts of models, files that are missing, names that are there twice, errors on purpose.
 REFUSED = ("build_fruitfly/", "dog_v2/scene.xml", "mjcf/test_assets/", "mujoco/testing/", "mjcf/schema.xml")
 TWICE = ("fruitfly_v2/floor.xml",)  # includes another one of the models, and nothing else that moves
-MANY_PARTS = ("mujoco/testdata/model.xml",)  # a tendon along four bases; refused by name, see tree/test_transmissions.py
+MANY_PARTS = ("mujoco/testdata/model.xml",)  # a tendon along four bases; refused, see tree/test_transmissions.py
 MODELS = [
     name
     for name in [*_models_of("dm_control", "*.xml"), *_models_of("mujoco", "testdata/*.xml")]
