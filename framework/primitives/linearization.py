@@ -346,8 +346,8 @@ def _require_one_kind_of_state(system: System, context: Context) -> None:
         return
     if context.num_continuous_states():
         raise RuntimeError(
-            f"System '{path}' has continuous and discrete state and cannot be linearized as one; SampledLinearization "
-            "of merganser.analysis gives the discrete system of its samples."
+            f"System '{path}' has continuous and discrete state and cannot be linearized as one; LinearizeBetween of "
+            "merganser.analysis.frequency gives the discrete system of its samples."
         )
     if len(rates) != 1:
         raise RuntimeError(

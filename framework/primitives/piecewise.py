@@ -1,11 +1,11 @@
 """PiecewiseBlock: base of blocks whose law is another one on each side of a threshold.
 
-StepBlock: base of blocks that a simulator asks at both ends of each step.
-
 Its elements have *regions*, numbered 0.0, 1.0, -1.0, ...; within each the law is smooth. A simulator keeps the regions
 constant for the whole of a step, extends the law of each region beyond its border, and ends the step where a *margin*,
 the distance to the border, passes zero. So an integrator sees smooth functions only, and no step goes over a corner.
 Outside of steps, the regions follow from the present inputs.
+
+StepBlock: base of blocks that a simulator asks at both ends of each step, also of those with a memory alone.
 """
 
 from __future__ import annotations
