@@ -269,6 +269,15 @@ def test_ctrl_c_ends_a_large_solve_at_once(prog: MathematicalProgram) -> None:
         signal.signal(signal.SIGPROF, handler)
 
 
+def _solve_a_small_one(is_quadratic: bool) -> None:
+    prog = MathematicalProgram()
+    x = prog.NewBinaryVariables(2)
+    prog.AddLinearCost(-np.ones(2), 0.0, x)
+    if is_quadratic:
+        prog.AddQuadraticErrorCost(np.eye(2), np.full(2, 0.3), x)
+    assert Solve(prog).is_success()
+
+
 @pytest.mark.parametrize("is_quadratic", [False, True])
 def test_ctrl_c_ends_a_search_for_integers_at_once(prog: MathematicalProgram, is_quadratic: bool) -> None:
     rng = np.random.default_rng(0)
@@ -281,6 +290,7 @@ def test_ctrl_c_ends_a_search_for_integers_at_once(prog: MathematicalProgram, is
     options = SolverOptions()  # that a search which goes on in the background ends with the test
     options.SetOption(HighsSolver.id(), "time_limit", 1.0)
     options.SetOption(OuterApproximationSolver.id(), "time_limit", 1.0)
+    _solve_a_small_one(is_quadratic)  # imports libraries, some of which drop an interrupt that comes as they load
     handler = signal.signal(signal.SIGALRM, lambda *_: signal.default_int_handler(signal.SIGINT, None))
     try:
         started = time.monotonic()
