@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
-import math
 import threading
 import time as wall_clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -141,7 +140,7 @@ class BatchSimulator:
     def advance(
         self,
         contexts: Sequence[Context] | Worlds,
-        final_time: float,
+        final_time: ArrayLike,
         *,
         failures: dict[int, Exception] | None = None,
     ) -> list[SimulatorStatus]:
@@ -153,7 +152,7 @@ class BatchSimulator:
 
         Args:
             contexts: each has its own time, state, parameters, fixed inputs and logs.
-            final_time: up to which time [s].
+            final_time: up to which time [s]: one for all, or one for each.
             failures: gets the exceptions of simulations that fail, by their index. By default the first one is
                 raised when all others have ended.
 
@@ -161,7 +160,7 @@ class BatchSimulator:
             How each simulation has ended.
 
         Raises:
-            ValueError: a context is there twice, or belongs to another system.
+            ValueError: a context is there twice, or belongs to another system, or the number of times does not match.
         """
         if isinstance(contexts, Worlds):
             self._system.ValidateContext(contexts.template)
@@ -172,11 +171,16 @@ class BatchSimulator:
 
     # ------------------------------------------------------------------ one after the other
 
-    def _run(self, runs: Runs, final_time: float, failures: dict[int, Exception] | None) -> list[Any]:
-        end = checked_number(final_time, "Batch simulation: final time [s]")
+    def _run(self, runs: Runs, final_time: ArrayLike, failures: dict[int, Exception] | None) -> list[Any]:
+        if isinstance(final_time, (np.ndarray, list, tuple)) and np.ndim(final_time):
+            ends = np.array(final_time, dtype=np.float64)
+            if ends.shape != (len(runs),):
+                raise ValueError(f"Batch simulation: {len(runs)} simulations take as many final times, got {ends.shape}.")
+        else:
+            ends = np.full(len(runs), checked_number(final_time, "Batch simulation: final time [s]"))
         failed: dict[int, Exception] = {}
         progress = SimulationProgress(0.0, len(runs), _in_runs)
-        work = _Work(runs, end, failed, progress)
+        work = _Work(runs, ends, failed, progress)
         try:
             self._run_all(work)
         finally:
@@ -222,14 +226,14 @@ class BatchSimulator:
                 raise
 
     def _simulate_alone(self, work: _Work, index: int) -> None:
-        context = work.runs.context(index)
-        if work.runs.may_rest and context.get_time() == work.end:
+        context, end = work.runs.context(index), float(work.ends[index])
+        if work.runs.may_rest and context.get_time() == end:
             work.note(1)
             return
         simulator = self._make_simulator(context)
-        status = SimulatorStatus(work.end)
+        status = SimulatorStatus(end)
         try:
-            status = simulator.AdvanceTo(work.end)
+            status = simulator.AdvanceTo(end)
         except Exception as error:
             work.failed[index] = error
             reason = SimulatorStatus.ReturnReason.kEventHandlerFailed
@@ -297,7 +301,7 @@ class _Work:
 
     Args:
         runs: where simulations start, and where their results go.
-        end: up to which time [s].
+        ends: up to which time each is simulated [s], shape [n].
         failed: gets exceptions, by index.
         progress: shows how many are done.
 
@@ -306,8 +310,8 @@ class _Work:
         is_stopped: whether all threads are to stop as soon as they can.
     """
 
-    def __init__(self, runs: Runs, end: float, failed: dict[int, Exception], progress: SimulationProgress) -> None:
-        self.runs, self.end, self.failed = runs, end, failed
+    def __init__(self, runs: Runs, ends: Array, failed: dict[int, Exception], progress: SimulationProgress) -> None:
+        self.runs, self.ends, self.failed = runs, ends, failed
         self.left: list[int] = []
         self.is_stopped = False
         self.num_steps = _FIRST_STEPS
@@ -354,9 +358,10 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
     runs = work.runs
     indices, rows = runs.load(worker, start, end)
     work.left.extend(sorted(set(range(start, end)).difference(indices)))
-    if runs.may_rest and (rows[:, 0] == work.end).any():
-        moving = np.flatnonzero(rows[:, 0] != work.end)
-        indices, rows = [indices[n] for n in moving], rows[moving]
+    ends = work.ends[indices]
+    if runs.may_rest and (rows[:, 0] == ends).any():
+        moving = np.flatnonzero(rows[:, 0] != ends)
+        indices, rows, ends = [indices[n] for n in moving], rows[moving], ends[moving]
     singly = runs.wants_traces(worker, indices)
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:
@@ -367,7 +372,7 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
             runs.lend_traces(worker, mine[0])
         is_complete = False
         try:
-            skipped = _run_rows(work, worker, rows[part], results, counts)
+            skipped = _run_rows(work, worker, rows[part], ends[part], results, counts)
             is_complete = not (skipped or work.is_stopped)
         finally:
             if singly and not is_complete:
@@ -376,20 +381,21 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
             return
         work.left.extend(mine[n] for n in skipped)
         done = [n for n in range(len(mine)) if n not in skipped]
-        runs.put(worker, [mine[n] for n in done], results[done], counts[done], work.end)
+        runs.put(worker, [mine[n] for n in done], results[done], counts[done], ends[part][done])
         work.note(len(done))
 
 
-def _run_rows(work: _Work, worker: BatchWorker, rows: Array, results: Array, counts: Array) -> set[int]:
+def _run_rows(
+    work: _Work, worker: BatchWorker, rows: Array, ends: Array, results: Array, counts: Array
+) -> set[int]:
     """Runs rows to the end; returns those that Python has to simulate."""
     skipped: set[int] = set()
-    is_beyond = ~(rows[:, 0] <= work.end)  # a Simulator says what is wrong with that
-    if is_beyond.any() or math.isnan(work.end):
+    if not (rows[:, 0] <= ends).all():  # a Simulator says what is wrong with that, or with NaN
         return set(range(len(rows)))
     worker.begin()
     while not work.is_stopped:
         begin = wall_clock.perf_counter()
-        outcome = worker.run(rows, work.end, results, counts, work.num_steps)
+        outcome = worker.run(rows, ends, results, counts, work.num_steps)
         if outcome == 0:
             break
         if outcome is None:

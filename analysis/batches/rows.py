@@ -35,6 +35,7 @@ from merganser.framework.native.memory.records_of_arrays import (
     FLOAT,
     INTEGER,
     ArrayOf,
+    Floats,
     Integers,
     address_of_record,
     new_record,
@@ -62,7 +63,7 @@ class Rows(NamedTuple):
         row: the one in progress, or the next one.
         stage: of that row, see below.
         steps_left: until the loop returns.
-        boundary: up to which time [s].
+        boundaries: up to which time each is simulated [s], shape [n].
         offsets: in the flat array: time, then other values, shape [m].
         results_at: in the flat array, shape [k].
         rows: values at `offsets`, shape [n, m].
@@ -77,7 +78,7 @@ class Rows(NamedTuple):
     row: int
     stage: int
     steps_left: int
-    boundary: float
+    boundaries: Floats
     offsets: Integers
     results_at: Integers
     rows: Annotated[Array, ArrayOf(FLOAT, 2)]
@@ -135,7 +136,7 @@ def advance_rows(
             outcome = call_kernel(given.loop, (given.problem,))
             if outcome != codes.PAUSE:
                 return outcome
-            now.boundary = given.boundary
+            now.boundary = given.boundaries[n]
             given.stage = ADVANCE
         now.steps_left = given.steps_left
         outcome = call_kernel(given.loop, (given.problem,))
@@ -250,12 +251,12 @@ class BatchWorker:
         self._rows.row += 1
         self._rows.stage = LOAD
 
-    def run(self, rows: Array, boundary_time: float, results: Array, counts: Array, num_steps: int) -> int | None:
+    def run(self, rows: Array, ends: Array, results: Array, counts: Array, num_steps: int) -> int | None:
         """Goes on with rows, from where it was.
 
         Args:
             rows: values at `offsets`, shape [n, m].
-            boundary_time: up to which time [s].
+            ends: up to which time [s], shape [n].
             results: gets the values at `results_at`, shape [n, k].
             counts: gets the numbers of steps, unrestricted and discrete updates, and publish events, shape [n, 4].
             num_steps: after how many steps to return.
@@ -264,8 +265,8 @@ class BatchWorker:
             0 after the last row, 1 after `num_steps`; None if the row in progress is one that Python has to simulate.
         """
         plan = self._plan
-        self._rows.boundary, self._rows.steps_left = boundary_time, num_steps
-        place_arrays(self._rows, rows=rows, results=results, counts=counts)
+        self._rows.steps_left = num_steps
+        place_arrays(self._rows, rows=rows, boundaries=ends, results=results, counts=counts)
         plan._begin_slice()
         while True:
             outcome: int = advance_rows(self._address)

@@ -18,12 +18,14 @@ from merganser.analysis.batches.batch_contexts import (
     routing_of,
 )
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
-from merganser.framework import Context, InputPort, System
+from merganser.framework import Context, InputPort, OutputPort, PortDataType, System
+from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.store import FixedInputPortValue
 from merganser.framework.core.values.values import BasicVector
 
 if TYPE_CHECKING:
     from merganser.analysis.batches.rows import BatchWorker
+    from merganser.analysis.plan.model_tape import ModelTape
 
 Array = NDArray[Any]
 
@@ -159,10 +161,10 @@ class Runs:
         worker.use_logs([self._logs[n][index] for n in logs_at])
         worker.use_abstract_state(self._abstract_states.get(index) or abstract_state_of(self.template))
 
-    def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, end: float) -> None:
+    def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, ends: Array) -> None:
         """Stores the results of simulations that a worker has run."""
         self.num_steps[indices] = counts[:, 0]
-        for index in indices:
+        for index, end in zip(indices, ends.tolist()):
             self.statuses[index] = SimulatorStatus(end)
         if self._own:
             self._put_in_contexts(worker, indices, results, counts)
@@ -320,9 +322,13 @@ class Worlds(Runs):
         known = independent_offsets(self._origin)  # all but inputs that the first world alone has fixed
         self._start[known] = self._origin.store.flat[known]
         offsets = independent_offsets(template)
+        self._tapes: dict[OutputPort, ModelTape | None] = {}  # None where Python has to evaluate a port
         super().__init__(template, offsets, np.tile(template.store.flat[offsets], (num_worlds, 1)))
         if set_up is not None:
             self.renew(range(1, num_worlds))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_tapes": {}}
 
     def __copy__(self) -> Worlds:
         copied: Worlds = copy.deepcopy(self)  # of the same system
@@ -375,6 +381,40 @@ class Worlds(Runs):
     def states(self) -> Array:
         """Continuous state, then all groups of the discrete state, one world a column: [num_states, num_worlds]."""
         return self.results()[:, 1:].T
+
+    def eval_output(self, port: OutputPort) -> Array:
+        """Evaluates a vector output port in all worlds, compiled where its computation allows it.
+
+        Args:
+            port: of the system, or of a part of it.
+
+        Returns:
+            One world a column, shape [size of the port, num_worlds].
+
+        Raises:
+            ValueError: the port is not one of vectors.
+        """
+        if port.get_data_type() is not PortDataType.kVectorValued:
+            raise ValueError(f"Worlds.eval_output: {port.GetFullDescription()} does not give a vector.")
+        values = np.empty((len(self), port.size()))
+        tape = None if self._own or not len(self) else self._tape_of(port)
+        num_done = 0 if tape is None else tape.run_from(self._offsets, self._rows, values)
+        for index in range(num_done, len(self)):
+            values[index] = port.Eval(port.get_system().GetMyContextFromRoot(self.context(index)))
+        return values.T
+
+    def _tape_of(self, port: OutputPort) -> ModelTape | None:
+        """Compiled code for an output port; None if it is one that needs Python."""
+        tape = self._tapes.get(port)
+        if may_compile() and (port not in self._tapes or (tape is not None and not tape.is_current())):
+            from merganser.analysis.plan.model_tape import ModelTape  # loads numba
+
+            try:
+                tape = ModelTape(self.template.Clone(), None, False, port)
+            except LookupError:
+                tape = None
+            self._tapes[port] = tape
+        return tape
 
     def fix_values(self, port: InputPort, values: ArrayLike) -> None:
         """Gives each world a value of an input port, which it keeps until it gets another one.

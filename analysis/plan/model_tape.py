@@ -150,6 +150,29 @@ def run_rows(
 
 
 @kernel
+def run_from(
+    # Model:
+    address: int,  # of a Tape
+    # In:
+    offsets_in: Any,  # in the flat array, shape [m]
+    rows_in: Any,  # values at these offsets, shape [N, m]
+    # Out:
+    results_out: Any,  # shape [N, n]
+) -> int:
+    """Returns how many rows could be computed."""
+    tape = tape_at(address)
+    values = doubles_at(tape.values)
+    for row in range(rows_in.shape[0]):
+        for k in range(len(offsets_in)):
+            values[offsets_in[k]] = rows_in[row, k]
+        if not run_model(tape):
+            return row
+        take_results(tape, results_out[row])
+    num_rows: int = rows_in.shape[0]
+    return num_rows
+
+
+@kernel
 def run_slopes(
     # Model:
     address: int,  # of a ComplexTape
@@ -239,6 +262,19 @@ class ModelTape:
         """
         count: int = self._run_rows(self.address, times, float(period), int(num_steps), states, inputs, results)
         for write_back in self._assembly.write_backs:  # Python takes over, see NativeCode.on_stop
+            write_back()
+        return count
+
+    def run_from(self, offsets: Array, rows: Array, results: Array) -> int:
+        """The same from values at any offsets in the flat array.
+
+        Args:
+            offsets: of independent values, shape [m].
+            rows: shape [N, m].
+            results: gets the results, shape [N, n].
+        """
+        count: int = specialize(run_from, self.address, offsets, rows, results)(self.address, offsets, rows, results)
+        for write_back in self._assembly.write_backs:
             write_back()
         return count
 

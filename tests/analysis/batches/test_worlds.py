@@ -197,6 +197,46 @@ def test_inputs_are_given_to_all_worlds_at_once(scene: Scene) -> None:
         worlds.fix_values(force, np.zeros((6, NUM)))
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_each_world_may_have_a_final_time_of_its_own(
+    scene: Scene, threads: int, rows_run: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("merganser.analysis.batches.batch_simulation._WORTH_A_THREAD", 1e-9)
+    batch = BatchSimulator(scene.diagram, parallelize=threads)
+    worlds = batch.make_worlds(NUM, lambda context, index: set_up(scene, context, index))
+    ends = 0.02 * np.arange(NUM)
+    statuses = batch.advance(worlds, ends)
+    assert sum(rows_run) == NUM - 2  # the first one is there already, another has a Context of its own
+    np.testing.assert_array_equal(worlds.times, ends)
+    assert [status.return_time() for status in statuses[1:]] == ends[1:].tolist()
+    for index in range(NUM):
+        context = scene.diagram.CreateDefaultContext()
+        set_up(scene, context, index)
+        if index:
+            Simulator(scene.diagram, context).AdvanceTo(ends[index])
+        np.testing.assert_array_equal(worlds.states[:, index], numbers_of(context))
+    with pytest.raises(ValueError, match=r"7 simulations take as many final times, got \(2,\)"):
+        batch.advance(worlds, [1.0, 2.0])
+
+
+def test_outputs_are_evaluated_in_all_worlds(scene: Scene) -> None:
+    batch = BatchSimulator(scene.diagram)
+    worlds = batch.make_worlds(3, lambda context, index: set_up(scene, context, index))
+    ports = [scene.push.get_output_port(), scene.plant.get_body_spatial_velocities_output_port()]
+    with pytest.raises(ValueError, match="Output port 'body_spatial_velocities'.* does not give a vector"):
+        worlds.eval_output(ports[1])
+    ports[1] = scene.plant.get_state_output_port()
+    for time in (0.0, FIRST):
+        batch.advance(worlds, time)
+        for port in ports:
+            wanted = [port.Eval(port.get_system().GetMyContextFromRoot(worlds.make_context(n))) for n in range(3)]
+            values = worlds.eval_output(port)
+            np.testing.assert_array_equal(values.T, wanted)
+    assert all(worlds._tapes.values())  # compiled code has computed them
+    worlds = batch.make_worlds(NUM, lambda context, index: set_up(scene, context, index))  # one has its own Context
+    np.testing.assert_array_equal(worlds.eval_output(ports[1])[-2], 0.1 * np.arange(NUM))
+
+
 class Reader(LeafSystem):
     """xdot is what an abstract input says, in Python."""
 
