@@ -175,7 +175,7 @@ class BatchSimulator:
         if isinstance(final_time, (np.ndarray, list, tuple)) and np.ndim(final_time):
             ends = np.array(final_time, dtype=np.float64)
             if ends.shape != (len(runs),):
-                raise ValueError(f"Batch simulation: {len(runs)} simulations take as many final times, got {ends.shape}.")
+                raise ValueError(f"Batch: {len(runs)} simulations take as many final times, got {ends.shape}.")
         else:
             ends = np.full(len(runs), checked_number(final_time, "Batch simulation: final time [s]"))
         failed: dict[int, Exception] = {}

@@ -35,6 +35,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "examples.van_der_pol": ("examples",),
     "forwarddiff": ("framework.autodiff", "framework.math"),
     "geometry": ("geometry",),
+    "gym": ("analysis.gym",),
     "geometry.optimization": ("geometry.optimization", "multibody.planning"),
     "lcm": ("framework.lcm",),
     "manipulation": ("multibody.manipulation",),

@@ -223,7 +223,7 @@ def test_outputs_are_evaluated_in_all_worlds(scene: Scene) -> None:
     batch = BatchSimulator(scene.diagram)
     worlds = batch.make_worlds(3, lambda context, index: set_up(scene, context, index))
     ports = [scene.push.get_output_port(), scene.plant.get_body_spatial_velocities_output_port()]
-    with pytest.raises(ValueError, match="Output port 'body_spatial_velocities'.* does not give a vector"):
+    with pytest.raises(ValueError, match=r"Output port 'body_spatial_velocities'.* does not give a vector"):
         worlds.eval_output(ports[1])
     ports[1] = scene.plant.get_state_output_port()
     for time in (0.0, FIRST):
