@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework import Context, Diagram
+from merganser.framework import Context, Diagram, OutputPort, PortDataType
 from merganser.framework.core.inside import diagram_around
 from merganser.framework.primitives import AbstractLogSink, VectorLogSink
 from merganser.framework.trajectories import Trajectory
@@ -151,7 +151,13 @@ def log_labels(sink: VectorLogSink | AbstractLogSink) -> list[str]:
     port, size = _source(sink), 1 if isinstance(sink, AbstractLogSink) else sink.get_input_port().size()
     if port is None:
         return [f"data[{i}]" for i in range(size)] if size != 1 else ["data"]
-    origin = _origin(port)
+    return port_labels(port)
+
+
+def port_labels(port: OutputPort) -> list[str]:
+    """Names of the elements of a port, as `log_labels` gives them; one name for an abstract value."""
+    size = 1 if port.get_data_type() is PortDataType.kAbstractValued else port.size()
+    origin = origin_of(port)
     names = _names_of_plant(origin.get_system(), origin.get_name())
     if len(names) == size:
         return names
@@ -172,7 +178,7 @@ def _names_of_plant(system: Any, port: str) -> list[str]:
     return []
 
 
-def _origin(port: Any) -> Any:
+def origin_of(port: Any) -> Any:
     """The port of the leaf system from which a port's value comes."""
     while isinstance(port.get_system(), Diagram):
         system, index = port.get_system().get_output_port_locator(port.get_index())

@@ -1,0 +1,6 @@
+"""Recordings of ROS 2 messages: what ports give, written to MCAP files, and topics of files as output ports."""
+
+from merganser.multibody.recordings.mcap_logger import McapLogger
+from merganser.multibody.recordings.topic_sources import McapSource, ReadTopic, RosbagSource, Topic
+
+__all__ = ["McapLogger", "McapSource", "ReadTopic", "RosbagSource", "Topic"]
