@@ -29,7 +29,7 @@ def input_port_of(system: System, port_id: Any) -> InputPort:
             f"An environment gives its actions to an input port, and system '{system.GetSystemPathname()}' has none. "
             "Export one: builder.ExportInput(port, 'actions')."
         )
-    return _port_of(system, port_id, InputPort, InputPortIndex, system.get_input_port, system.GetInputPort)  # type: ignore[no-any-return]
+    return _port_of(system, port_id, InputPort, system.get_input_port, system.GetInputPort)
 
 
 def output_port_of(system: System, port_id: Any) -> OutputPort:
@@ -44,13 +44,13 @@ def output_port_of(system: System, port_id: Any) -> OutputPort:
             f"An environment observes an output port, and system '{system.GetSystemPathname()}' has none. "
             "Export one: builder.ExportOutput(port, 'observations')."
         )
-    return _port_of(system, port_id, OutputPort, OutputPortIndex, system.get_output_port, system.GetOutputPort)  # type: ignore[no-any-return]
+    return _port_of(system, port_id, OutputPort, system.get_output_port, system.GetOutputPort)
 
 
-def _port_of(system: System, port_id: Any, kind: type, index: type, by_index: Any, by_name: Any) -> Any:
+def _port_of(system: System, port_id: Any, kind: type, by_index: Any, by_name: Any) -> Any:
     if isinstance(port_id, kind):
         return port_id
-    if port_id is None or isinstance(port_id, (index, int)):
+    if port_id is None or isinstance(port_id, (InputPortIndex, OutputPortIndex, int)):
         return by_index(0 if port_id is None else int(port_id))
     if isinstance(port_id, str):
         return by_name(port_id)

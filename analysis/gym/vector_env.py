@@ -167,7 +167,7 @@ class DrakeVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         seeds = [seed + n for n in range(self.num_envs)] if isinstance(seed, (int, np.integer)) else seed
         if seeds is not None and len(seeds) != self.num_envs:
             raise ValueError(f"DrakeVectorEnv: {self.num_envs} environments take as many seeds, got {len(seeds)}.")
-        for n in np.flatnonzero(mask):
+        for n in np.flatnonzero(mask).tolist():
             if seeds is not None and seeds[n] is not None:
                 self._generators[n] = RandomGenerator(seeds[n])
         self._renew(mask)

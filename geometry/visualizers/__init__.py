@@ -26,6 +26,7 @@ MeshcatVisualizer_ = _SystemTemplate(MeshcatVisualizer, _numeric_scalars)
 
 if _TYPE_CHECKING:
     from merganser.geometry.visualizers.drake_visualizer import DrakeVisualizer, DrakeVisualizer_
+    from merganser.geometry.visualizers.rerun_and_viser import RerunVisualizer, ViserVisualizer
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 
@@ -48,6 +49,8 @@ __all__ = [
     "MeshcatVisualizer_",
     "PlanarSceneGraphVisualizer",
     "PyPlotVisualizer",
+    "RerunVisualizer",
     "Rgba",
     "StartMeshcat",
+    "ViserVisualizer",
 ]
