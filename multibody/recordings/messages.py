@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry.images import (
-    Image,
     ImageDepth16U,
     ImageDepth32F,
     ImageGrey8U,
@@ -139,7 +138,7 @@ _ENCODINGS = {
 }
 
 
-def _write_image(image: Image, time: float, source: Source) -> Any:
+def _write_image(image: Any, time: float, source: Source) -> Any:
     pixels = np.ascontiguousarray(image.data)
     return _make(
         "sensor_msgs/msg/Image",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,24 +89,14 @@ def _messages_of_mcap(path: Path) -> Iterator[tuple[str, int, str, Callable[[], 
         for schema, channel, message in required("mcap.reader").make_reader(file).iter_messages(log_time_order=False):
             if schema is None or schema.encoding != "ros2msg":
                 name, encoding = ("", "none") if schema is None else (schema.name, schema.encoding)
-                yield (
-                    channel.topic,
-                    message.log_time,
-                    name,
-                    lambda topic=channel.topic, e=encoding: _refuse(path, topic, e),
-                )
+                yield channel.topic, message.log_time, name, partial(_refuse, path, channel.topic, encoding)
                 continue
             if schema.id not in known:
                 known[schema.id] = schema.name if "/msg/" in schema.name else schema.name.replace("/", "/msg/", 1)
                 types = required("rosbags.typesys").get_types_from_msg(schema.data.decode(), known[schema.id])
                 store.register({key: value for key, value in types.items() if key not in store.types})
             name = known[schema.id]
-            yield (
-                channel.topic,
-                message.log_time,
-                name,
-                lambda data=message.data, n=name: store.deserialize_cdr(data, n),
-            )
+            yield channel.topic, message.log_time, name, partial(store.deserialize_cdr, message.data, name)
 
 
 def _refuse(path: Path, topic: str, encoding: str) -> Any:
@@ -118,7 +109,7 @@ def _messages_of_bag(path: Path) -> Iterator[tuple[str, int, str, Callable[[], A
     with required("rosbags.highlevel").AnyReader([path], default_typestore=type_store()) as reader:
         for connection, time, data in reader.messages():
             name = connection.msgtype
-            yield connection.topic, time, name, lambda d=data, n=name: reader.deserialize(d, n)
+            yield connection.topic, time, name, partial(reader.deserialize, data, name)
 
 
 class RosbagSource(TrajectorySource):
