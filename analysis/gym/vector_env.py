@@ -168,8 +168,8 @@ class DrakeVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         if seeds is not None and len(seeds) != self.num_envs:
             raise ValueError(f"DrakeVectorEnv: {self.num_envs} environments take as many seeds, got {len(seeds)}.")
         for n in np.flatnonzero(mask).tolist():
-            if seeds is not None and seeds[n] is not None:
-                self._generators[n] = RandomGenerator(seeds[n])
+            if seeds is not None and (chosen := seeds[n]) is not None:
+                self._generators[n] = RandomGenerator(chosen)
         self._renew(mask)
         return self._observations(), {}
 

@@ -16,6 +16,7 @@ from merganser.multibody.parsing.collision_filter_groups import CollisionFilterG
 from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation, located
 from merganser.multibody.parsing.kept_documents import Reading, keep, kept
+from merganser.multibody.parsing.named_robots import file_of_robot, is_name_of_robot
 from merganser.multibody.parsing.package_map import PackageMap, near_files
 from merganser.multibody.parsing.urdf_and_sdf.loops import open_loops
 from merganser.multibody.parsing.validate import check_document, group_members
@@ -156,7 +157,8 @@ class Parser:
         """Adds all models of a file, of an address, or of a string.
 
         Args:
-            file_name: path of a `.urdf`, `.sdf`, `.xml` or `.dmd.yaml` file, or of a mesh file.
+            file_name: path of a `.urdf`, `.sdf`, `.xml` or `.dmd.yaml` file, or of a mesh file; or the name of a robot
+                in the package robot_descriptions (extra `robots`), such as "panda_description".
             url: `package://`, `model://` or `file://` address of such a file.
             file_contents: the document itself.
             file_type: its format, `urdf`, `sdf`, `xml` (MJCF) or `dmd.yaml`.
@@ -179,7 +181,8 @@ class Parser:
             return self.AddModelsFromUrl(url)
         assert file_name is not None
         with self._all_or_nothing():
-            return self._add_file(Path(file_name))
+            path = Path(file_name)
+            return self._add_file(file_of_robot(path.name, self._package_map) if is_name_of_robot(path) else path)
 
     def AddModelsFromUrl(self, url: str) -> list[ModelInstanceIndex]:
         """Adds all models of the file behind an address; see AddModels()."""
