@@ -48,6 +48,7 @@ if _TYPE_CHECKING:
         plot_sublevelset_expression,
         plot_sublevelset_quadratic,
         plot_trajectory,
+        save_logs,
     )
     from merganser.analysis.region_of_attraction import RegionOfAttraction, RegionOfAttractionOptions
     from merganser.analysis.simulation.integration_schemes import GetIntegrationSchemes, ResetIntegratorFromFlags
@@ -120,4 +121,5 @@ __all__ = [
     "plot_sublevelset_expression",
     "plot_sublevelset_quadratic",
     "plot_trajectory",
+    "save_logs",
 ]

@@ -5,15 +5,18 @@ Sublevel sets of functions of two variables, filled by matplotlib: regions of at
 
 from __future__ import annotations
 
+import csv
 import importlib
 import math
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework import Context, Diagram, OutputPort, PortDataType
+from merganser.framework import Context, Diagram, OutputPort, PortDataType, System
 from merganser.framework.core.inside import diagram_around
 from merganser.framework.primitives import AbstractLogSink, VectorLogSink
 from merganser.framework.trajectories import Trajectory
@@ -139,6 +142,57 @@ def log_to_pandas(sink: VectorLogSink | AbstractLogSink, context: Context, names
     if isinstance(sink, AbstractLogSink):
         return pandas.DataFrame({columns[0]: pandas.Series(log.data(), index=index, dtype=object)})
     return pandas.DataFrame(log.data().T.copy(), index=index, columns=columns)
+
+
+def save_logs(system: System, context: Context, path: str | os.PathLike[str]) -> None:
+    """Writes all vectors that the sinks of a diagram have logged as one table, .csv or .parquet.
+
+    The first column is the time [s]; the others are named by the system, and by the element as `log_labels` does.
+    Where sinks have samples at other times, cells are empty.
+
+    Args:
+        system: a diagram, or a sink alone.
+        context: its root context.
+        path: of the file; its extension says which format.
+
+    Raises:
+        ValueError: the extension is another one, or the diagram has no VectorLogSink.
+        ImportError: the file is .parquet, and pyarrow is not installed (extra `logs`).
+    """
+    where = Path(path)
+    if where.suffix not in (".csv", ".parquet"):
+        raise ValueError(f"save_logs writes .csv and .parquet, not '{where.name}'.")
+    sinks = [each for each in _leaf_systems(system) if isinstance(each, VectorLogSink)]
+    if not sinks:
+        raise ValueError(f"save_logs: '{system.GetSystemPathname()}' has no VectorLogSink; add one before Build.")
+    logs = [sink.FindLog(context) for sink in sinks]
+    times = np.unique(np.concatenate([log.sample_times() for log in logs]))
+    table = {"time": times}
+    for sink, log in zip(sinks, logs):
+        rows = np.searchsorted(times, log.sample_times())  # of several samples at a time, the last one counts
+        for label, values in zip(log_labels(sink), log.data()):
+            name = f"{_source_name(sink).partition(': ')[0]}/{label}"
+            column = table[name if name not in table else f"{sink.get_name()}/{label}"] = np.full(len(times), np.nan)
+            column[rows] = values
+    if where.suffix == ".parquet":
+        try:
+            arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+        except ImportError as error:
+            raise ImportError("save_logs needs pyarrow for .parquet: pip install 'merganser[logs]'.") from error
+        nullable = {name: arrow.array(values, mask=np.isnan(values)) for name, values in table.items()}
+        parquet.write_table(arrow.table(nullable), where)
+        return
+    with where.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        for row in zip(*(values.tolist() for values in table.values())):
+            writer.writerow(["" if value != value else repr(value) for value in row])
+
+
+def _leaf_systems(system: System) -> list[System]:
+    if not isinstance(system, Diagram):
+        return [system]
+    return [leaf for part in system.GetSystems() for leaf in _leaf_systems(part)]
 
 
 def log_labels(sink: VectorLogSink | AbstractLogSink) -> list[str]:

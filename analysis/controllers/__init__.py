@@ -17,6 +17,7 @@ from merganser.analysis.controllers.linear_quadratic_regulator import (
     DiscreteTimeLinearQuadraticRegulator,
     LinearQuadraticRegulator,
 )
+from merganser.analysis.controllers.onnx_policy import OnnxPolicy
 from merganser.analysis.controllers.pid_controlled_system import PidControlledSystem
 from merganser.analysis.controllers.pid_controller import PidController
 
@@ -31,6 +32,7 @@ __all__ = [
     "LinearProgrammingApproximateDynamicProgramming",
     "LinearQuadraticRegulator",
     "MakeFiniteHorizonLinearQuadraticRegulator",
+    "OnnxPolicy",
     "PeriodicBoundaryCondition",
     "PidControlledSystem",
     "PidController",

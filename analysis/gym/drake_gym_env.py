@@ -43,7 +43,7 @@ class DrakeGymEnv(gymnasium.Env[Any, Any]):
     Attributes:
         simulator: in use; None before the first reset, where a function makes it.
         time_step: as given.
-        generator: of random Contexts; `reset(seed=...)` starts it anew.
+        generator: of random Contexts; `reset(seed=...)` restarts it.
 
     Raises:
         ValueError: sizes do not match, `time_step` is not positive, or there is no such rendering.
@@ -126,7 +126,7 @@ class DrakeGymEnv(gymnasium.Env[Any, Any]):
         """Begins an episode at time 0.
 
         Args:
-            seed: starts the generator of random Contexts anew; without it, the generator goes on.
+            seed: restarts the generator of random Contexts; without it, the generator goes on.
             options: none are known; None or an empty dict.
 
         Returns:

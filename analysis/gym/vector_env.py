@@ -56,7 +56,7 @@ def MakeVectorEnv(
         observation_port_id: vector output port, likewise.
         reset_handler: function (root context, generator) that changes the default state as an episode begins; by
             default the Context is set at random (`System.SetRandomContext`).
-        autoreset_mode: when an episode begins anew, see Gymnasium: at the next step, which does not look at its
+        autoreset_mode: when an environment restarts, see Gymnasium: at the next step, which does not look at its
             action; at the same step, with the last observation in the info "final_obs"; or when `reset` says so by
             `options={"reset_mask": ...}`.
         config: settings of the simulators.

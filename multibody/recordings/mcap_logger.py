@@ -30,7 +30,7 @@ class McapLogger:
 
     Args:
         builder: of the diagram, before it is built.
-        path: of the file, which is written anew.
+        path: of the file; an old one is replaced.
         frame_id: the name of the world frame in messages.
 
     Raises:

@@ -17,9 +17,10 @@ from merganser.analysis import (
     plot_sublevelset_expression,
     plot_sublevelset_quadratic,
     plot_trajectory,
+    save_logs,
 )
 from merganser.framework import DiagramBuilder, LeafSystem, Value
-from merganser.framework.primitives import ConstantValueSource, LogOutput, LogVectorOutput, VectorLogSink
+from merganser.framework.primitives import ConstantValueSource, LogOutput, LogVectorOutput, Sine, VectorLogSink
 from merganser.framework.trajectories import PiecewisePolynomial
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
@@ -176,3 +177,39 @@ def test_levels_of_expressions_are_followed_around_the_origin() -> None:
     for expression, text in ((x**3 + y, "not bounded"), (x**4 + y**2 + 2.0, "origin is not"), (x * x, "it has 1")):
         with pytest.raises(ValueError, match=text):
             plot_sublevelset_expression(ax, expression)
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_all_vectors_are_saved_as_one_table(format: str, tmp_path: Path) -> None:
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    builder = DiagramBuilder()
+    sine = builder.AddNamedSystem("sine", Sine([1.0, 2.0], [3.0, 3.0], [0.0, 0.0]))
+    fast = LogVectorOutput(sine.get_output_port(0), builder, 0.1)
+    slow = LogVectorOutput(sine.get_output_port(1), builder, 0.2)
+    diagram = builder.Build()
+    simulator = Simulator(diagram)
+    simulator.AdvanceTo(0.4)
+    path = tmp_path / f"run.{format}"
+    save_logs(diagram, simulator.get_context(), path)
+    if format == "csv":
+        header, *rows = [line.split(",") for line in path.read_text().splitlines()]
+        columns = {name: [float(cell) if cell else None for cell in cells] for name, *cells in zip(header, *rows)}
+    else:
+        import pyarrow.parquet
+
+        columns = pyarrow.parquet.read_table(path).to_pydict()
+    assert list(columns) == ["time", *(f"sine/{port}[{n}]" for port in ("y0", "y1") for n in range(2))]
+    log = fast.FindLog(simulator.get_context())
+    assert columns["time"] == log.sample_times().tolist() and columns["sine/y0[1]"] == log.data()[1].tolist()
+    rates = slow.FindLog(simulator.get_context()).data()[0].tolist()
+    assert columns["sine/y1[0]"][::2] == rates and columns["sine/y1[0]"][1::2] == [None] * (len(rates) - 1)
+
+
+def test_a_table_of_nothing_or_of_another_format_is_refused(tmp_path: Path) -> None:
+    source = ConstantValueSource(Value("words"))
+    context = source.CreateDefaultContext()
+    with pytest.raises(ValueError, match=r"writes \.csv and \.parquet, not 'run\.xlsx'"):
+        save_logs(source, context, tmp_path / "run.xlsx")
+    with pytest.raises(ValueError, match="has no VectorLogSink"):
+        save_logs(source, context, tmp_path / "run.csv")
