@@ -560,8 +560,11 @@ def worlds() -> None:
     from merganser.analysis import BatchSimulator
     from merganser.geometry import Box
 
-    batch = BatchSimulator(scene_of_two(Box(0.1, 0.1, 0.1), "lagged", TIME_STEP))
-    batch.advance(batch.make_worlds(2, lambda context, index: None), TIME_STEP)
+    system = scene_of_two(Box(0.1, 0.1, 0.1), "lagged", TIME_STEP)
+    batch = BatchSimulator(system)
+    worlds = batch.make_worlds(2, lambda context, index: None)
+    batch.advance(worlds, TIME_STEP)
+    worlds.eval_output(system.GetSubsystemByName("plant").GetOutputPort("state"))
 
 
 # ---------------------------------------------------------------------- optimization

@@ -37,6 +37,7 @@ _READERS = {
     "urdf": ("urdf_and_sdf.urdf", "read_urdf"), "sdf": ("urdf_and_sdf.sdf", "read_sdf"),
     _MJCF: ("mjcf.reader", "read_mjcf"),
 }  # fmt: skip
+_USD = ("usd", "usda", "usdc", "usdz")
 _MESHES = ("obj", "stl", "dae", "gltf", "glb", "vtk")
 _DIRECTIVES = "dmd.yaml"
 
@@ -157,7 +158,7 @@ class Parser:
         """Adds all models of a file, of an address, or of a string.
 
         Args:
-            file_name: path of a `.urdf`, `.sdf`, `.xml` or `.dmd.yaml` file, or of a mesh file; or the name of a robot
+            file_name: path of a `.urdf`, `.sdf`, `.xml`, `.dmd.yaml` or USD file, or of a mesh file; or the name of a robot
                 in the package robot_descriptions (extra `robots`), such as "panda_description".
             url: `package://`, `model://` or `file://` address of such a file.
             file_contents: the document itself.
@@ -270,6 +271,13 @@ class Parser:
             from merganser.multibody.parsing.mesh_model import read_mesh_model
 
             return read_mesh_model(path, name_of_mesh)
+        if file_type in _USD:
+            from merganser.multibody.parsing.usd import read_usd
+
+            document = read_usd(path, self._diagnostics)
+            open_loops(document, self._diagnostics)
+            check_document(document)
+            return document
         if file_type not in _READERS:
             raise ParsingError(location, _unsupported(path.suffix))
         with located(location):
