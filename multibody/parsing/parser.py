@@ -158,8 +158,8 @@ class Parser:
         """Adds all models of a file, of an address, or of a string.
 
         Args:
-            file_name: path of a `.urdf`, `.sdf`, `.xml`, `.dmd.yaml` or USD file, or of a mesh file; or the name of a robot
-                in the package robot_descriptions (extra `robots`), such as "panda_description".
+            file_name: path of a `.urdf`, `.sdf`, `.xml`, `.dmd.yaml` or USD file, or of a mesh file; or the name of a
+                robot in the package robot_descriptions (extra `robots`), such as "panda_description".
             url: `package://`, `model://` or `file://` address of such a file.
             file_contents: the document itself.
             file_type: its format, `urdf`, `sdf`, `xml` (MJCF) or `dmd.yaml`.
