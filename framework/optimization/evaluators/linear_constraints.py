@@ -128,7 +128,7 @@ class BoundingBoxConstraint(LinearConstraint):
         fresh = LinearConstraint(new_A, new_lb, new_ub)
         A = fresh.GetDenseA()
         slopes = np.diag(A)
-        if A.shape != (self._num_vars, self._num_vars) or not slopes.all() or (A != np.diag(slopes)).any():
+        if A.shape != (self._num_vars, self._num_vars) or not slopes.all() or (np.diag(slopes) != A).any():
             raise ValueError(
                 f"{self._where()}.UpdateCoefficients: expected a diagonal matrix of shape {(self._num_vars,) * 2} "
                 f"without 0 on its diagonal, got {A.tolist()}. Add a LinearConstraint for other matrices."

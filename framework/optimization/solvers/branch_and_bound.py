@@ -99,7 +99,9 @@ class MixedIntegerBranchAndBound:
         self.num_explored_nodes = 0
         cheaper: _Node | None = None
         left: list[_Node] = []
-        if not self._keep_integral(root):
+        if self._keep_integral(root):
+            self.num_explored_nodes = 1
+        else:
             left.append(_Node(root.get_optimal_cost(), next(number), np.zeros(count), np.ones(count), root))
         while cheaper or left:
             node, cheaper = cheaper or heapq.heappop(left), None
