@@ -214,7 +214,7 @@ def condition_of(formula: Any, where: str) -> Any:
     """The tree of a formula, a variable of type BOOLEAN, or a truth value.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: it is something else.
     """
     symbol = getattr(formula, "_node", None)
     if isinstance(formula, Formula) or (isinstance(symbol, n.Symbol) and symbol.is_truth()):

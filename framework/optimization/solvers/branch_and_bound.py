@@ -152,11 +152,11 @@ class MixedIntegerBranchAndBound:
 
     def GetOptimalCost(self) -> float:
         """The least cost."""
-        return self.GetSubOptimalCost(0, best=True)
+        return self._nth(0)[0]
 
-    def GetSubOptimalCost(self, nth_suboptimal_cost: int, *, best: bool = False) -> float:
-        """The cost of the solution after the n-th: 0 is the second best."""
-        return self._nth(0 if best else nth_suboptimal_cost + 1)[0]
+    def GetSubOptimalCost(self, nth_suboptimal_cost: int) -> float:
+        """The cost of the solution after the n-th: 0 is the second best of those that the search passed."""
+        return self._nth(nth_suboptimal_cost + 1)[0]
 
     def _nth(self, n: int) -> tuple[float, Array]:
         if n >= len(self._found):
