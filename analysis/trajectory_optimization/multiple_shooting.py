@@ -145,6 +145,9 @@ class MultipleShooting:
         Args:
             f: a formula of placeholders or an array of them; or a Constraint.
             vars: of the Constraint, placeholders among them.
+
+        Returns:
+            One binding for each formula and break point, those of the first formula first.
         """
         if isinstance(f, Constraint):
             given = objects(vars)
@@ -153,12 +156,13 @@ class MultipleShooting:
                 for k in range(self._num_samples)
             ]
             return bindings
-        formulas = [f] if isinstance(f, Formula) else np.ravel(np.asarray(f, dtype=object)).tolist()
-        if not any(self._has_time(each) for each in formulas):
-            parsed = parsed_formulas(formulas)
-            return [self._prog.AddConstraint(self._bound_at(parsed, k)) for k in range(self._num_samples)]
-        made = [[self._substituted(each, k) for each in formulas] for k in range(self._num_samples)]
-        return [self._prog.AddConstraint(each[0] if len(each) == 1 else np.array(each, dtype=object)) for each in made]
+        added = []
+        for formula in [f] if isinstance(f, Formula) else np.ravel(np.asarray(f, dtype=object)).tolist():
+            parsed = None if self._has_time(formula) else parsed_formulas([formula])
+            for k in range(self._num_samples):
+                at_k = self._substituted(formula, k) if parsed is None else self._bound_at(parsed, k)
+                added.append(self._prog.AddConstraint(at_k))
+        return added
 
     def AddEqualTimeIntervalsConstraints(self) -> list[Binding]:
         """Makes all time steps equal.

@@ -89,15 +89,16 @@ def namedview(name: str, fields: Sequence[str], *, sanitize_field_names: bool = 
     Args:
         name: of the class.
         fields: names of the elements, in their order.
-        sanitize_field_names: whether characters that names of Python may not have become underscores.
+        sanitize_field_names: whether characters that names of Python may not have become underscores. Other names are
+            attributes for getattr() and setattr().
 
     Raises:
-        ValueError: two elements have one name, or a name is none.
+        ValueError: two elements have one name, or one has none.
     """
     names = [_sanitized(field) for field in fields] if sanitize_field_names else list(fields)
     for field in names:
-        if not field.isidentifier():
-            raise ValueError(f"namedview '{name}': '{field}' is not a Python name.")
+        if not field:
+            raise ValueError(f"namedview '{name}' has a field with an empty name.")
         if names.count(field) > 1:
             raise ValueError(f"namedview '{name}' has two fields '{field}'.")
     attributes: dict[str, Any] = {field: _element(index) for index, field in enumerate(names)}

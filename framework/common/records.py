@@ -8,6 +8,8 @@ import inspect
 import warnings
 from typing import Any, TypeVar
 
+import numpy as np
+
 from merganser.framework.common.errors import nearest_names
 
 _Record = TypeVar("_Record")
@@ -17,7 +19,8 @@ def settings(cls: type[_Record]) -> type[_Record]:
     """Completes a dataclass of settings.
 
     What is no field cannot be assigned, so that mistyped names do not go unnoticed; the constructor leaves it out with
-    a warning, as Drake's takes any name. Fields are found at the class, too, also where they have no plain default. If
+    a warning, as Drake's takes any name. Arrays of integers become floats in fields of float64, so that what a program
+    writes into them later is not cut off. Fields are found at the class, too, also where they have no plain default. If
     records compare by their values, they have a hash all the same, so that they may be defaults of other dataclasses'
     fields: one for all of a type, as values may change.
     """
@@ -25,6 +28,7 @@ def settings(cls: type[_Record]) -> type[_Record]:
     for field in dataclasses.fields(record):
         if not hasattr(record, field.name):
             setattr(record, field.name, _Field(field.name))
+    record._float_arrays = frozenset(field.name for field in dataclasses.fields(record) if "float64" in str(field.type))
     if "__init__" in vars(record):
         record.__init__ = _leaving_out_unknown(record)
     if record.__hash__ is None:
@@ -108,4 +112,6 @@ def set_known(record: Any, name: str, value: Any) -> None:
     if name not in record.__dict__ and name[:1] != "_" and not hasattr(type(record), name):
         names = [field.name for field in dataclasses.fields(record)]
         raise AttributeError(f"{type(record).__name__} has no attribute '{name}'. {nearest_names(name, names)}")
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iub" and name in getattr(record, "_float_arrays", ()):
+        value = value.astype(np.float64)
     object.__setattr__(record, name, value)

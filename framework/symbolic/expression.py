@@ -180,7 +180,9 @@ class Expression(Term, Tree):
         """
         self._node = _required(constant if var is None else var, "Expression")
 
-    def Evaluate(self, env: Mapping[Any, float] | None = None, generator: RandomGenerator | None = None) -> float:
+    def Evaluate(
+        self, env: Mapping[Any, float] | RandomGenerator | None = None, generator: RandomGenerator | None = None
+    ) -> float:
         """Value for the values in `env`, {Variable: number}; a generator draws those of random variables not there.
 
         Raises:

@@ -124,9 +124,7 @@ class Formula(Tree):
 
     def EqualTo(self, other: Formula) -> bool:
         """Whether both formulas have the same structure."""
-        if not isinstance(other, Formula):
-            raise TypeError(f"Formula.EqualTo: expected a Formula, got {type(other).__name__}.")
-        return bool(self._node == other._node)
+        return bool(self._node == condition_of(other, "Formula.EqualTo"))
 
     def __eq__(self, other: object) -> bool:
         return self.EqualTo(other) if isinstance(other, Formula) else NotImplemented
@@ -149,12 +147,14 @@ class Formula(Tree):
 
 
 def values_of(
-    env: Mapping[Any, float] | None, generator: RandomGenerator | None = None, nodes: Iterable[Any] = ()
+    env: Mapping[Any, float] | RandomGenerator | None,
+    generator: RandomGenerator | None = None,
+    nodes: Iterable[Any] = (),
 ) -> dict[n.Symbol, float]:
     """Values by symbols, of an environment given by variables.
 
     Args:
-        env: {Variable: number}.
+        env: {Variable: number}; or only a generator.
         generator: what draws values of random variables that have none in `env`, if it is given.
         nodes: the trees that have such variables.
 
@@ -162,6 +162,8 @@ def values_of(
         TypeError: a key is no Variable, or a value no number.
         RuntimeError: a value is NaN.
     """
+    if isinstance(env, RandomGenerator):  # alone
+        env, generator = None, env
     values: dict[n.Symbol, float] = {}
     for variable, value in (env or {}).items():
         symbol = getattr(variable, "_node", None)
@@ -209,14 +211,17 @@ def replacements_of(var: Any, e: Any) -> dict[n.Symbol, Any]:
 
 
 def condition_of(formula: Any, where: str) -> Any:
-    """The tree of a formula or a truth value.
+    """The tree of a formula, a variable of type BOOLEAN, or a truth value.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: it is something else.
     """
-    if not isinstance(formula, (Formula, bool, np.bool_)):
+    symbol = getattr(formula, "_node", None)
+    if isinstance(formula, Formula) or (isinstance(symbol, n.Symbol) and symbol.is_truth()):
+        return symbol
+    if not isinstance(formula, (bool, np.bool_)):
         raise TypeError(f"{where}: expected formulas, got {type(formula).__name__}.")
-    return formula._node if isinstance(formula, Formula) else n.truth(formula)
+    return n.truth(formula)
 
 
 def _nodes(formulas: tuple[Any, ...], where: str) -> list[Any]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from merganser.framework.common.keywords import also_named
 from merganser.framework.symbolic.expression import Expression, node_of
-from merganser.framework.symbolic.formula import Formula
+from merganser.framework.symbolic.formula import Formula, condition_of
 from merganser.framework.symbolic.nodes import Bound, ForAll, PositiveSemidefinite, Uninterpreted
 from merganser.framework.symbolic.trees import chosen, substituted
 from merganser.framework.symbolic.variables import Variables
@@ -82,15 +82,15 @@ def uninterpreted_function(name: str, arguments: Sequence[Any]) -> Expression:
 
 
 def if_then_else(f_cond: Formula, e_then: Any, e_else: Any) -> Expression:
-    """The expression e_then where the formula f_cond holds, and e_else elsewhere.
+    """The expression e_then where the formula f_cond, or a variable of type BOOLEAN, holds, and e_else elsewhere.
 
     Raises:
-        TypeError: f_cond is no Formula, or another argument no expression.
+        TypeError: f_cond is no formula, or another argument no expression.
     """
-    then, otherwise = node_of(e_then), node_of(e_else)
-    if not isinstance(f_cond, Formula) or then is None or otherwise is None:
+    condition, then, otherwise = condition_of(f_cond, "if_then_else"), node_of(e_then), node_of(e_else)
+    if then is None or otherwise is None:
         raise TypeError(
-            "if_then_else: expected a Formula and two expressions, got "
-            f"{type(f_cond).__name__}, {type(e_then).__name__} and {type(e_else).__name__}."
+            f"if_then_else: expected a formula and two expressions, got {type(f_cond).__name__}, "
+            f"{type(e_then).__name__} and {type(e_else).__name__}."
         )
-    return Expression._of(chosen(f_cond._node, then, otherwise))
+    return Expression._of(chosen(condition, then, otherwise))

@@ -482,12 +482,14 @@ class PiecewisePolynomial(PiecewiseConstructors, PiecewiseTrajectory):
     def polynomials(self) -> Array:
         """Coefficients of rising powers, shape [n, rows, cols, degree + 1]."""
         if not self._breaks:
-            return np.zeros((0, 0, 0, 0))
+            return np.zeros((0, 0, 0, 1))
         return cast_entries(np.moveaxis(self._coefficients, 1, 3), float)
 
     @polynomials.setter
     def polynomials(self, values: Any) -> None:
         array = np.array(values, dtype=np.float64)
+        if not array.size:  # as in a file, of no segments
+            array = np.zeros((0, 0, 0, 1))
         if array.ndim != 4:
             raise ValueError(
                 "PiecewisePolynomial: polynomials must have shape [segments, rows, cols, degree + 1], got "

@@ -73,6 +73,10 @@ class PiecewiseQuaternionSlerp(PiecewiseTrajectory):
         self._set_breaks([*self._times, given["time"]])
         self._quaternions.append(quaternion)
 
+    def get_quaternion_samples(self) -> list[Quaternion]:
+        """Returns the orientations at the breaks; of q and -q, that which is nearer to the one before."""
+        return [quaternion(q) for q in self._quaternions]
+
     def orientation(self, time: Any) -> Quaternion:
         """Returns the orientation at a time."""
         index, t = self._locate(time)

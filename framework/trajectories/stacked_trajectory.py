@@ -44,6 +44,14 @@ class StackedTrajectory(Trajectory):
                 )
         self._children.append(traj.Clone())
 
+    def rowwise(self) -> bool:
+        """Whether trajectories are on top of each other, and not side by side."""
+        return self._rowwise
+
+    def children(self) -> list[Trajectory]:
+        """The trajectories that are stacked, in their order."""
+        return list(self._children)
+
     def do_rows(self) -> int:
         sizes = [child.rows() for child in self._children]
         return sum(sizes) if self._rowwise else max(sizes, default=0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.scalars.scalars import cast_array
 from merganser.framework.math import RigidTransform
 from merganser.geometry.registration.ids import FrameId, GeometryId, SourceId
 from merganser.geometry.registration.materials import HydroelasticContactRepresentation
@@ -298,14 +299,17 @@ class QueryObject:
         return queries.hydroelastic.contact_surfaces_with_fallback(self._source.state, poses, representation, query)
 
     def ComputeAabbInWorld(self, geometry_id: GeometryId) -> Aabb | None:
-        """Returns None, as pydrake does for all geometries that are not deformable; see `ComputeObbInWorld`.
+        """Returns the box of a deformable geometry's vertices, in W; None for a rigid one, see `ComputeObbInWorld`.
 
         Raises:
-            RuntimeError: the geometry is not registered.
+            RuntimeError: the geometry is not registered; or as for `GetConfigurationsInWorld`.
         """
         self._proximity("ComputeAabbInWorld")
-        self._state().geometry(geometry_id)
-        return None
+        if self._state().geometry(geometry_id).reference_mesh is None:
+            return None
+        p_WV = cast_array(self.GetConfigurationsInWorld(geometry_id), float).reshape(-1, 3)
+        lower, upper = p_WV.min(axis=0), p_WV.max(axis=0)
+        return Aabb(0.5 * (lower + upper), 0.5 * (upper - lower))
 
     def ComputeObbInWorld(self, geometry_id: GeometryId) -> Obb | None:
         """Returns a box around a geometry, in W; None for a half space.

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from merganser.analysis.controllers import PidController
 from merganser.framework import Context, Diagram, DiagramBuilder, InputPort, OutputPort
-from merganser.framework.primitives import Adder, ConstantVectorSource, MatrixGain
+from merganser.framework.primitives import Adder, ConstantVectorSource, SparseMatrixGain
 from merganser.multibody.controllers.arguments import checked_gains, require_fully_actuated
 from merganser.multibody.controllers.inverse_dynamics import InverseDynamics
 from merganser.multibody.plant import MultibodyPlant
@@ -58,7 +58,7 @@ class InverseDynamicsController(Diagram):
         )
         self._pid = builder.AddNamedSystem("pid", PidController(*gains))
         adder = builder.AddNamedSystem("+", Adder(2, n))
-        to_actuators = builder.AddNamedSystem("B⁻¹", MatrixGain(B_inverse))
+        to_actuators = builder.AddNamedSystem("B⁻¹", SparseMatrixGain(B_inverse))
         builder.ExportInput(self._pid.get_input_port_estimated_state(), "estimated_state")
         builder.ConnectInput("estimated_state", dynamics.get_input_port_estimated_state())
         builder.ExportInput(self._pid.get_input_port_desired_state(), "desired_state")

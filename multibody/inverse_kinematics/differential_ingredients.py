@@ -164,7 +164,7 @@ class LeastSquaresCost(_Configured):
         Attributes:
             cartesian_qp_weight: w.
             cartesian_axis_masks: which elements of V_TG count, by names of frames, each of shape [6]; by default all.
-            use_legacy_implementation: must be False.
+            use_legacy_implementation: whether the cost is w |J v - 2 Vd|^2 / 2, as in old programs: at most twice Vd.
         """
 
         cartesian_qp_weight: float = 1.0
@@ -174,14 +174,14 @@ class LeastSquaresCost(_Configured):
     def _check(self, config: LeastSquaresCost.Config) -> None:
         weight = config.cartesian_qp_weight
         _require(0.0 <= weight < np.inf, "cartesian_qp_weight must not be negative, and finite", config)
-        _require(not config.use_legacy_implementation, "use_legacy_implementation must be False", config)
         _require_masks(config.cartesian_axis_masks, config)
 
     def add_to(self, problem: Problem) -> None:
         """Adds its rows to a problem."""
         J, Vd = problem.masked_jacobian(self._config.cartesian_axis_masks)
-        root = np.sqrt(self._config.cartesian_qp_weight)
-        problem.costs.append((root * J, root * Vd))
+        times = 2.0 if self._config.use_legacy_implementation else 1.0
+        root = np.sqrt(self._config.cartesian_qp_weight / times)
+        problem.costs.append((root * J, root * times * Vd))
 
 
 class JointCenteringCost(_Configured):

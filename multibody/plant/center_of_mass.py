@@ -226,7 +226,7 @@ class CenterOfMass:
         mp_and_mass, I_SFo_W = np.empty(4, w.dtype), np.empty((3, 3), w.dtype)  # moments about Fo
         w.call(kernels.total_inertia, w.position, members, p_WoFo_W, w.scratch, mp_and_mass, I_SFo_W)
         mp_FoScm_W, mass = mp_and_mass[:3], mp_and_mass[3]
-        if w.is_numeric and not mass:
+        if not len(members) or (w.is_numeric and not mass):
             return SpatialInertia.Zero()
         G_SFo_F = R_WF.T @ (I_SFo_W / mass) @ R_WF
         p_FoScm_F = R_WF.T @ (mp_FoScm_W / mass)

@@ -22,7 +22,7 @@ from merganser.multibody.kernels.constraints.tendon import MOST_JOINTS, NO_LIMIT
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.tree import Frame, Joint, MultibodyConstraintId, RigidBody
+from merganser.multibody.tree import Frame, Joint, JointIndex, MultibodyConstraintId, RigidBody
 from merganser.multibody.tree.constraints import (
     BallConstraintSpec,
     ConstraintOfKind,
@@ -186,7 +186,7 @@ class Constraints:
 
     def add_tendon_constraint(
         self,
-        joints: Sequence[Joint],
+        joints: Sequence[Joint | JointIndex],
         a: Sequence[float],
         offset: float,
         lower_limit: float,
@@ -197,10 +197,9 @@ class Constraints:
         """Keeps the length a . q + offset within limits, of discrete plants; see FixedTendon for all that tendons can.
 
         Args:
-            joints: one to five, with one velocity each.
+            joints: one to five, or their indices, with one velocity each.
             a: as many coefficients [m/rad or 1].
-            offset, lower_limit, upper_limit: [m]; limits may be infinite, but not both.
-            stiffness, damping: of the limits [N/m, N s/m].
+            offset, lower_limit, upper_limit, stiffness, damping: [m, N/m, N s/m]; one limit may be infinite.
 
         Raises:
             RuntimeError: as above; or the plant is continuous.
@@ -213,10 +212,11 @@ class Constraints:
                 f"coefficients and limits {lower_limit}, {upper_limit}; it may have up to {MOST_JOINTS} joints, a "
                 "coefficient each, and limits in order, of which one is finite."
             )
-        bounds = max(lower_limit, -NO_LIMIT), min(upper_limit, NO_LIMIT)
         coefficients = (*a, 0.0) if len(a) == 1 else a  # of one joint, the second coordinate is the same
+        constants = (offset, max(lower_limit, -NO_LIMIT), min(upper_limit, NO_LIMIT), *coefficients)
+        each = (joint if isinstance(joint, Joint) else self._tree.get_joint(joint) for joint in joints)
         of_rows: dict[str, Any] = {"num_rows": len(limits), "stiffness": stiffness, "damping": damping, "lower": 0.0}
-        return self.add_constraint(TENDON, *joints, constants=(offset, *bounds, *coefficients), **of_rows)
+        return self.add_constraint(TENDON, *each, constants=constants, **of_rows)
 
     def add_constraint(
         self,

@@ -18,6 +18,7 @@ from merganser.framework.core.drawing.graphviz import GraphvizFragment, Graphviz
 from merganser.framework.core.system.system import System
 from merganser.framework.core.system.system_base import require_system
 from merganser.framework.core.system.visitor import SystemVisitor
+from merganser.framework.core.values.arguments import checked_index
 
 
 class Diagram(System):
@@ -86,13 +87,20 @@ class Diagram(System):
         """Returns the subsystems in the order in which they were added."""
         return list(self._sys_systems)
 
+    def get_system(self, index: int) -> System:
+        """Returns the subsystem that was added as number `index`, from 0 on."""
+        return self._sys_systems[checked_index(index, len(self._sys_systems), self._described(), "subsystem")]
+
     def HasSubsystemNamed(self, name: str) -> bool:
         """Whether there is a direct subsystem of that name."""
         return any(system._sys_name == name for system in self._sys_systems)
 
     def GetSubsystemByName(self, name: str) -> System:
         """Returns the direct subsystem of that name."""
-        return find_system(self._sys_systems, name, f"Diagram '{self.GetSystemPathname()}'")
+        return find_system(self._sys_systems, name, self._described())
+
+    def _described(self) -> str:
+        return f"Diagram '{self.GetSystemPathname()}'"
 
     def connection_map(self) -> dict[tuple[System, int], tuple[System, int]]:
         """Returns {(system, input port index): (system, output port index)} of all wires."""
@@ -102,7 +110,7 @@ class Diagram(System):
 
     def AreConnected(self, output: OutputPort, input: InputPort) -> bool:
         """Whether a wire leads from one subsystem's output to another's input."""
-        require_ports(output, input, f"Diagram '{self.GetSystemPathname()}', AreConnected")
+        require_ports(output, input, f"{self._described()}, AreConnected")
         return self._sys_connections.get((input._system, input._index)) == (output._system, output._index)
 
     def GetInputPortLocators(self, port_index: int) -> list[tuple[System, int]]:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.core.scalars.scalars import class_name
-from merganser.framework.math._scalars import Array, cos, owned_vector, sin
+from merganser.framework.math._comparisons import largest_difference
+from merganser.framework.math._scalars import Array, cos, expect_instance, owned_vector, sin
 from merganser.framework.math.rotations._rotation_formulas import matrix_from_rpy, rpy_from_matrix
 from merganser.framework.math.rotations.array_value import ArrayValue
 from merganser.framework.math.rotations.quaternion import Quaternion
@@ -124,6 +125,11 @@ class RollPitchYaw(ArrayValue):
                 ]
             )
         )
+
+    def IsNearlyEqualTo(self, other: RollPitchYaw, tolerance: float) -> bool:
+        """Whether no angle differs from that of `other` by more than `tolerance` [rad]."""
+        expect_instance(other, RollPitchYaw, "RollPitchYaw.IsNearlyEqualTo")
+        return largest_difference(self._rpy, other._rpy) <= tolerance
 
     def CalcRotationMatrixDt(self, rpyDt: Any) -> Array:
         """dR_AD/dt = [w_AD_A]x R_AD [1/s], shape [3, 3], from the angle rates [rad/s], shape [3]."""

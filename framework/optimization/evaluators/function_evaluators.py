@@ -131,13 +131,14 @@ def _as_function(expressions: Objects, variables: Objects) -> _Function:
         replacements = dict(zip(variables, map(Expression, places)))
         expressions = np.array([e.Substitute(replacements) for e in expressions], dtype=object)
     key = count, tuple(nodes_of(expressions, "functions of expressions").ravel().tolist())
-    if key not in _functions:
+    function = _functions.get(key)
+    if function is None:
         slopes = Jacobian(expressions, places).ravel() if count else np.empty(0, dtype=object)
         if len(_functions) >= _MOST_FUNCTIONS:
             _functions.clear()
         everything = np.array([Expression(e) for e in (*expressions, *slopes)], dtype=object)
-        _functions[key] = _Function(everything, places)
-    return _functions[key]
+        _functions[key] = function = _Function(everything, places)
+    return function
 
 
 _places: list[Any] = []  # placeholders for the first, second, ... variable

@@ -119,9 +119,22 @@ class BoundingBoxConstraint(LinearConstraint):
     def _A(self) -> Array:
         return np.eye(self._num_vars)
 
-    def UpdateCoefficients(self, *args: Any) -> None:
-        """Refuses: the matrix of a box is the identity."""
-        raise RuntimeError(f"{self._where()}: there are no coefficients to update. Use set_bounds.")
+    def UpdateCoefficients(self, new_A: Any, new_lb: Any, new_ub: Any) -> None:
+        """Sets the bounds of x to those of new_lb <= new_A x <= new_ub; the matrix of a box stays the identity.
+
+        Raises:
+            ValueError: new_A is not a diagonal matrix without 0 on its diagonal; sizes do not fit, or there are NaN.
+        """
+        fresh = LinearConstraint(new_A, new_lb, new_ub)
+        A = fresh.GetDenseA()
+        slopes = np.diag(A)
+        if A.shape != (self._num_vars, self._num_vars) or not slopes.all() or (np.diag(slopes) != A).any():
+            raise ValueError(
+                f"{self._where()}.UpdateCoefficients: expected a diagonal matrix of shape {(self._num_vars,) * 2} "
+                f"without 0 on its diagonal, got {A.tolist()}. Add a LinearConstraint for other matrices."
+            )
+        ends = fresh._lower / slopes, fresh._upper / slopes
+        self._lower, self._upper = np.where(slopes > 0.0, ends, ends[::-1])
 
     def RemoveTinyCoefficient(self, tol: float) -> None:
         """Does nothing: the matrix of a box is the identity."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from merganser.framework.optimization.arrays import Objects, number_of, objects
@@ -9,10 +10,26 @@ from merganser.framework.optimization.evaluators.evaluators import EvaluatorBase
 from merganser.framework.optimization.programs.texts import text_of
 
 
+class _BindingOfKind(type):
+    """`Binding[Cost]`: makes bindings of costs, and is the type of all bindings whose evaluator is a cost."""
+
+    _kind: type
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Binding:
+        binding = Binding(*args, **kwargs)
+        if not isinstance(binding, cls):
+            raise TypeError(f"{cls.__name__}: expected a {cls._kind.__name__}, got {binding._evaluator._where()}.")
+        return binding
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Binding) and isinstance(instance._evaluator, cls._kind)
+
+
 class Binding:
     """An evaluator and its variables, in the order of x.
 
-    `Binding[Cost](cost, variables)` is the same as `Binding(cost, variables)`.
+    `Binding[Cost](cost, variables)` is `Binding(cost, variables)` for costs only, and
+    `isinstance(binding, Binding[Cost])` says whether the evaluator is a cost.
     """
 
     __slots__ = ("_evaluator", "_hash", "_variables")
@@ -38,8 +55,10 @@ class Binding:
             )
         self._hash = 0
 
-    def __class_getitem__(cls, kind: Any) -> type[Binding]:
-        return cls
+    @staticmethod
+    @functools.cache
+    def __class_getitem__(kind: type) -> Any:
+        return _BindingOfKind(f"Binding[{kind.__name__}]", (), {"_kind": kind})
 
     def evaluator(self) -> Any:
         """The cost, constraint or callback; changes of it show in the program."""

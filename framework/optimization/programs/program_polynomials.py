@@ -149,8 +149,11 @@ class ProgramPolynomials(ProgramMatrices):
     def AddEqualityConstraintBetweenPolynomials(self, p1: Any, p2: Any) -> list[Binding]:
         """Adds that all coefficients of two polynomials are equal.
 
+        Coefficients that differ by a number, which no variable can change, are a constraint 0 = number, described by
+        their monomial: the program is infeasible.
+
         Raises:
-            RuntimeError: a coefficient that has no variables differs.
+            RuntimeError: a coefficient is not linear in the decision variables.
         """
         difference = p1 - p2
         self.Reparse(difference)
@@ -159,14 +162,11 @@ class ProgramPolynomials(ProgramMatrices):
             form = affine_form(node_of(coefficient))
             if form is None:
                 raise RuntimeError(f"AddEqualityConstraintBetweenPolynomials: not linear: {coefficient}.")
-            if form[1]:
-                A, variables = slopes_of([form])
+            if form[1] or abs(form[0]) > 1e-12:
+                A, variables = slopes_of([form]) if form[1] else (np.zeros((1, 0)), [])
                 result.append(self._add(Binding(LinearEqualityConstraint(A, -float(form[0])), variables)))
-            elif abs(form[0]) > 1e-12:
-                raise RuntimeError(
-                    f"AddEqualityConstraintBetweenPolynomials: the coefficients of {monomial} differ by "
-                    f"{coefficient}, which no decision variable can change."
-                )
+                if not form[1]:
+                    result[-1].evaluator().set_description(f"coefficients of {monomial}, which no variable changes")
         return result
 
     def AddSosConstraint(self, p: Any = None, *args: Any, e: Any = None, **kwargs: Any) -> Any:

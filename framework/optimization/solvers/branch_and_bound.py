@@ -95,10 +95,14 @@ class MixedIntegerBranchAndBound:
         root = self._solved(np.zeros(count), np.ones(count))
         if not root.is_success():
             return root.get_solution_result()
-        cheaper: _Node | None = _Node(root.get_optimal_cost(), next(number), np.zeros(count), np.ones(count), root)
-        left: list[_Node] = []
         self._found, is_sure = [], True
         self.num_explored_nodes = 0
+        cheaper: _Node | None = None
+        left: list[_Node] = []
+        if self._keep_integral(root):
+            self.num_explored_nodes = 1
+        else:
+            left.append(_Node(root.get_optimal_cost(), next(number), np.zeros(count), np.ones(count), root))
         while cheaper or left:
             node, cheaper = cheaper or heapq.heappop(left), None
             if self._found and node.cost >= self._found[0][0] - self._gap(self._found[0][0]):
@@ -106,19 +110,15 @@ class MixedIntegerBranchAndBound:
             if self.num_explored_nodes == self._options.max_explored_nodes:
                 return kinds.kIterationLimit
             self.num_explored_nodes += 1
-            values = node.result.get_x_val()[self._binary]
-            distance = np.abs(values - np.round(values))
-            if distance.max() <= _INTEGRAL:
-                self._keep(np.round(values))
-                continue
-            branch = int(distance.argmax())
+            branch = int(self._distance(node.result).argmax())
             children = []
             for value in (1.0, 0.0):
                 low, high = node.lower.copy(), node.upper.copy()
                 low[branch] = high[branch] = value
                 result = self._solved(low, high)
                 if result.is_success():
-                    children.append(_Node(result.get_optimal_cost(), next(number), low, high, result))
+                    if not self._keep_integral(result):
+                        children.append(_Node(result.get_optimal_cost(), next(number), low, high, result))
                 elif result.get_solution_result() is not kinds.kInfeasibleConstraints:
                     is_sure = False  # what is below this node is not known
             tied = node.cost + self._gap(node.cost)
@@ -134,20 +134,29 @@ class MixedIntegerBranchAndBound:
         costs = QuadraticCosts.of(self._relaxed)
         return _GAP * max(abs(cost), float(np.abs(costs.f).max()), float(np.abs(costs.hessian()).max()))
 
-    def _keep(self, values: Array) -> None:
-        """Keeps the solution with exactly integral values, if it has one."""
+    def _distance(self, result: MathematicalProgramResult) -> Array:
+        """Of the binary variables to 0 or 1, whichever is nearer."""
+        values = result.get_x_val()[self._binary]
+        return np.abs(values - np.round(values))
+
+    def _keep_integral(self, result: MathematicalProgramResult) -> bool:
+        """Whether a solution is integral; keeps that with exactly these integers, if there is one."""
+        if self._distance(result).max() > _INTEGRAL:
+            return False
+        values = np.round(result.get_x_val()[self._binary])
         exact = self._solved(values, values)
         if exact.is_success():
             self._found.append((exact.get_optimal_cost(), exact.get_x_val()))
             self._found.sort(key=lambda pair: pair[0])
+        return True
 
     def GetOptimalCost(self) -> float:
         """The least cost."""
-        return self.GetSubOptimalCost(0, best=True)
+        return self._nth(0)[0]
 
-    def GetSubOptimalCost(self, nth_suboptimal_cost: int, *, best: bool = False) -> float:
-        """The cost of the solution after the n-th: 0 is the second best."""
-        return self._nth(0 if best else nth_suboptimal_cost + 1)[0]
+    def GetSubOptimalCost(self, nth_suboptimal_cost: int) -> float:
+        """The cost of the solution after the n-th: 0 is the second best of those that the search passed."""
+        return self._nth(nth_suboptimal_cost + 1)[0]
 
     def _nth(self, n: int) -> tuple[float, Array]:
         if n >= len(self._found):

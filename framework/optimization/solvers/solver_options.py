@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from merganser.framework.optimization.kinds import CommonSolverOption, SolverId, SolverType
@@ -39,6 +40,8 @@ class SolverOptions:
                 self._set(solver, name, value)
 
     def _set(self, solver: str, name: str, value: Any) -> None:
+        if isinstance(value, Enum):
+            value = value.value
         if not isinstance(value, (int, float, str)):
             raise TypeError(f"SolverOptions: {solver} {name}: expected int, float or str, got {type(value).__name__}.")
         self.options.setdefault(solver, {})[name] = value

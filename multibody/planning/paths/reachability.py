@@ -93,7 +93,9 @@ class _Segments:
     upper: Array
 
 
-def find_passage(s: Array, rows: list[Rows], x_low: Array, x_high: Array, x_start: float, x_end: float) -> Passage:
+def find_passage(
+    s: Array, rows: list[Rows], x_low: Array, x_high: Array, x_start: float, x_end: float, relaxation: float = 0.0
+) -> Passage:
     """Runs the two passes.
 
     Args:
@@ -101,6 +103,7 @@ def find_passage(s: Array, rows: list[Rows], x_low: Array, x_high: Array, x_star
         rows: limits of x and u.
         x_low, x_high: limits of x alone, shape [num_points] each; finite.
         x_start, x_end: squared speeds at the first and the last grid point.
+        relaxation: by how much the second pass may exceed the limits in rows.
     """
     segments = _segments(s, rows)
     boxes, misfits = _eliminated(segments)
@@ -116,11 +119,11 @@ def find_passage(s: Array, rows: list[Rows], x_low: Array, x_high: Array, x_star
         return Passage(None, _at("no speed keeps to all limits up to the end", s, sets))
     if not _is_between(x_start, *sets[0]):
         return Passage(None, _outside("start", x_start, *sets[0]))
-    return Passage(_fastest(segments, sets, x_start))
+    return Passage(_fastest(_segments(s, rows, relaxation) if relaxation else segments, sets, x_start))
 
 
-def _segments(s: Array, rows: list[Rows]) -> _Segments:
-    """All limits as rows (2)."""
+def _segments(s: Array, rows: list[Rows], relaxation: float = 0.0) -> _Segments:
+    """All limits as rows (2), which may be exceeded by a relaxation."""
     inverse = (0.5 / np.diff(s))[:, np.newaxis]
     parts = [(np.zeros((len(s) - 1, 0)),) * 4]
     for each in rows:
@@ -131,6 +134,7 @@ def _segments(s: Array, rows: list[Rows]) -> _Segments:
             c = -each.b[there] * inverse
             parts.append((c, each.a[there] - c, each.lower[there], each.upper[there]))
     c, d, lower, upper = (np.concatenate(each, axis=1) for each in zip(*parts))
+    lower, upper = lower - relaxation, upper + relaxation
     scale = np.maximum(np.abs(c), np.abs(d))
     scale = np.where(scale > 0.0, scale, 1.0) * np.where(d < 0.0, -1.0, 1.0)
     c, d, lower, upper = c / scale, d / scale, lower / scale, upper / scale

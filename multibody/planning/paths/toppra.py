@@ -145,6 +145,7 @@ class Toppra:
         for name, values in (("path", self._path.q), ("path'", self._path.slope), ("path''", self._path.curvature)):
             finite(values, "Toppra", name)
         self._rows: list[Rows] = []
+        self._relaxation = 0.0
         self._x_low, self._x_high = np.zeros(len(self._s)), np.full(len(self._s), SPEED_LIMIT**2)
         self._x, self._u = _placeholders()
 
@@ -309,6 +310,18 @@ class Toppra:
         coefficients = self._path.frame_accelerations(constraint_frame)
         return self._limit_rows(*coefficients, lower, upper, discretization)
 
+    def set_constraint_relaxation(self, relaxation: float) -> None:
+        """Sets by how much limits of accelerations and forces may be exceeded, in their units; 0 at first.
+
+        Raises:
+            ValueError: it is negative or not finite.
+        """
+        self._relaxation = nonnegative_number(relaxation, "Toppra.set_constraint_relaxation(): relaxation")
+
+    def constraint_relaxation(self) -> float:
+        """By how much limits of accelerations and forces may be exceeded."""
+        return self._relaxation
+
     def SolvePathParameterization(self, s_dot_start: float = 0, s_dot_end: float = 0) -> PiecewisePolynomial | None:
         """Finds the fastest s(t) within all limits.
 
@@ -326,7 +339,7 @@ class Toppra:
         caller = "Toppra.SolvePathParameterization()"
         start = nonnegative_number(s_dot_start, f"{caller}: s_dot_start")
         end = nonnegative_number(s_dot_end, f"{caller}: s_dot_end")
-        found = find_passage(self._s, self._rows, self._x_low, self._x_high, start**2, end**2)
+        found = find_passage(self._s, self._rows, self._x_low, self._x_high, start**2, end**2, self._relaxation)
         if found.x is None:
             _logger.warning("%s: %s.", caller, found.reason)
             return None

@@ -212,6 +212,21 @@ def test_several_trajectories_share_a_program_and_its_variables() -> None:
     assert second.GetStateSamples(result)[0, 0] == pytest.approx(1.0, abs=1e-6)
 
 
+def test_formulas_at_all_break_points_are_a_constraint_each() -> None:
+    system = double_integrator()
+    trajopt = DirectCollocation(system, system.CreateDefaultContext(), 5, 0.1, 0.1)
+    prog, (q, v) = trajopt.prog(), trajopt.state()
+    before = len(prog.linear_equality_constraints())
+    added = trajopt.AddConstraintToAllKnotPoints(np.array([q - v == 2.0, q + v == 1.0]))
+    assert len(added) == len(prog.linear_equality_constraints()) - before == 10
+    assert {variable.get_id() for binding in added[:5] for variable in binding.variables()} == {
+        variable.get_id() for k in range(5) for variable in trajopt.state(k)
+    }
+    assert [binding.evaluator().lower_bound()[0] for binding in added] == [2.0] * 5 + [1.0] * 5
+    timed = trajopt.AddConstraintToAllKnotPoints(np.array([q >= trajopt.time()[0], v >= 0.0]))
+    assert len(timed) == 10
+
+
 def test_sequential_variables_exist_at_all_break_points_and_in_callbacks() -> None:
     system = double_integrator()
     trajopt = DirectCollocation(system, system.CreateDefaultContext(), 4, 0.5, 0.5)

@@ -43,6 +43,10 @@ def test_named_views_share_the_vector() -> None:
         view.d = 1.0
     with pytest.raises(ValueError, match="two fields 'a'"):
         namedview("Twice", ["a", "a"])
+    of_plant = namedview("OfPlant", ["$world_base_x", "a::b"], sanitize_field_names=False)([1.0, 2.0])
+    assert of_plant.get_fields() == ("$world_base_x", "a::b") and getattr(of_plant, "a::b") == 2.0
+    with pytest.raises(ValueError, match="a field with an empty name"):
+        namedview("Unnamed", ["a", ""])
 
 
 def test_parallelism() -> None:

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from merganser.framework import RandomGenerator
 from merganser.framework.math import Quaternion_, RigidTransform_, RotationMatrix_
 from merganser.framework.trajectories import PiecewisePose_, PiecewiseQuaternionSlerp_
 
@@ -88,8 +89,26 @@ def test_choice_evaluates_only_the_arm_that_counts(xy):
     assert safe_log.Differentiate(x).Evaluate({x: 2.0, y: 0.0}) == 0.5
     assert sym.if_then_else(x == x, x, y).EqualTo(x)
     assert safe_log.Substitute(x, -2.0).EqualTo(y)
-    with pytest.raises(TypeError, match="expected a Formula"):
-        sym.if_then_else(True, x, y)
+    with pytest.raises(TypeError, match="expected formulas, got str"):
+        sym.if_then_else("x > 0", x, y)
+
+
+def test_variables_of_type_boolean_are_formulas(xy):
+    x, y = xy
+    b = sym.Variable("b", sym.Variable.Type.BOOLEAN)
+    either = sym.if_then_else(b, x, y)
+    assert [either.Evaluate({x: 1.0, y: 2.0, b: value}) for value in (1.0, 0.0)] == [1.0, 2.0]
+    assert sym.logical_not(b).Evaluate({b: 0.0})
+    assert sym.logical_and(b, x > y).EqualTo(sym.Formula(b).logical_and(x > y))
+    assert sym.Formula(b).EqualTo(b) and sym.Formula(True).EqualTo(True) and not sym.Formula(True).EqualTo(False)
+    with pytest.raises(TypeError, match="expected formulas, got Variable"):
+        sym.logical_not(x)
+
+
+def test_a_generator_alone_draws_random_variables():
+    uniform = sym.Variable("u", sym.Variable.Type.RANDOM_UNIFORM)
+    drawn = [(uniform + 1.0).Evaluate(RandomGenerator(3)), (uniform + 1.0).Evaluate(generator=RandomGenerator(3))]
+    assert drawn[0] == drawn[1] and 1.0 <= drawn[0] < 2.0
 
 
 def test_sets_of_variables(xy):

@@ -122,6 +122,9 @@ def test_slerp_turns_at_a_constant_rate_by_the_shorter_way():
     assert turning.angular_velocity(2.0) == pytest.approx(1.4 * np.array([0.0, 0.6, 0.8]))
     R = turning.orientation(1.5).rotation()
     np.testing.assert_allclose(R, RotationMatrix(AngleAxis(1.9, [0.0, 0.6, 0.8])).matrix(), atol=1e-15)
+    assert len(turning.get_quaternion_samples()) == turning.get_number_of_segments() + 1
+    for time, q in zip(turning.get_segment_times(), turning.get_quaternion_samples()):
+        np.testing.assert_allclose(q.rotation(), turning.orientation(time).rotation(), atol=1e-15)
     turning.Append(time=3.5, angle_axis=AngleAxis(4.0, [0.0, 0.6, 0.8]))  # no rotation at all
     assert turning.angular_velocity(3.2) == pytest.approx(np.zeros(3), abs=1e-15)
     with pytest.raises(ValueError, match="must increase"):
@@ -193,6 +196,7 @@ def test_stacked_trajectories():
     for stack in (rows, columns):
         for _ in range(2):
             stack.Append(Spiral())
+    assert rows.rowwise() and not columns.rowwise() and [len(each.children()) for each in (rows, columns)] == [2, 2]
     assert rows.value(0.5).shape == (4, 1) and columns.value(0.5).shape == (2, 2)
     with pytest.raises(ValueError, match="there are 1 columns, but 2 were given"):
         rows.Append(columns)

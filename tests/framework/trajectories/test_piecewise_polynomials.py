@@ -12,6 +12,7 @@ from scipy.interpolate import BarycentricInterpolator, CubicHermiteSpline, Cubic
 
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.trajectories import PiecewisePolynomial, PiecewisePolynomial_, Polynomial, ToleranceType
+from merganser.framework.yaml import yaml_dump_typed, yaml_load_typed
 
 RANDOM = np.random.default_rng(5)
 BREAKS = [-0.5, 0.25, 1.0, 1.75, 3.0, 3.5]
@@ -23,6 +24,12 @@ SCIPY = {
     "CubicWithContinuousSecondDerivatives": lambda: CubicSpline(BREAKS, Y, axis=1),
     "LagrangeInterpolatingPolynomial": lambda: BarycentricInterpolator(BREAKS, Y, axis=1),
 }
+
+
+def test_a_trajectory_without_segments_is_read_from_a_file_and_written_to_it():
+    empty = yaml_load_typed(schema=PiecewisePolynomial, data="breaks: []\npolynomials: []\n")
+    assert empty.get_number_of_segments() == 0
+    assert yaml_dump_typed(empty) == yaml_dump_typed(PiecewisePolynomial())
 
 
 def spline():

@@ -71,6 +71,17 @@ def test_the_robot_follows_its_commands() -> None:
     np.testing.assert_allclose(q, q_d, atol=1e-4)
 
 
+def test_a_robot_without_joints_has_a_controller_without_commands() -> None:
+    plant = MultibodyPlant(0.0)
+    plant.Finalize()
+    controller = InverseDynamicsController(plant, [], [], [], has_reference_acceleration=False)
+    context = controller.CreateDefaultContext()
+    for port in (controller.get_input_port_estimated_state(), controller.get_input_port_desired_state()):
+        port.FixValue(context, [])
+    assert controller.get_output_port_control().Eval(context).shape == (0,)
+    assert controller.get_output_port_generalized_force().Eval(context).shape == (0,)
+
+
 def test_stiff_joints_are_springs_and_dampers() -> None:
     """M vdot + C v + kp (q - q_d) + kd (v - v_d) = 0."""
     plant = make_plant()

@@ -139,6 +139,9 @@ def test_vertices_go_to_the_scene_graph() -> None:
         scene.scene_graph.GetMyContextFromRoot(scene.simulator.get_context())
     )
     assert (query.GetConfigurationsInWorld(geometry) == q.T.ravel()).all()
+    box = query.ComputeAabbInWorld(geometry)
+    assert box is not None
+    np.testing.assert_allclose([box.lower(), box.upper()], [q.min(axis=1), q.max(axis=1)], atol=1e-15)
     kept = copy.copy(query)
     assert scene.vertices(0.1)[2].min() < q[2].min() - 1e-3
     assert (query.GetConfigurationsInWorld(geometry) != q.T.ravel()).any()

@@ -6,7 +6,7 @@ from explicit_products import as_pydrake
 from plants import arm_and_box, off_centre_inertia, pendulum, set_random_state
 
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.tree import JacobianWrtVariable, RevoluteJoint, SpatialInertia
+from merganser.multibody.tree import BodyIndex, JacobianWrtVariable, RevoluteJoint, SpatialInertia
 
 V, QDOT = JacobianWrtVariable.kV, JacobianWrtVariable.kQDot
 MASS = 1.5 + 0.7 + 1.5 + 1.5
@@ -97,6 +97,9 @@ def test_spatial_inertia_is_the_sum_of_those_of_the_bodies(plant, context):
         expected += M_BBo_F.Shift(-X_FB.translation()).CopyToFullMatrix6()
     np.testing.assert_allclose(M_SFo_F.CopyToFullMatrix6(), expected, rtol=0, atol=1e-13)
     assert plant.CalcSpatialInertia(context, F, []).get_mass() == 0.0
+    symbolic = plant.ToSymbolic()
+    of_world = symbolic.CalcSpatialInertia(symbolic.CreateDefaultContext(), symbolic.world_frame(), [BodyIndex(0)])
+    assert of_world.get_mass() == 0.0
     lower = bodies[1].index()
     with pytest.raises(RuntimeError, match=r"CalcSpatialInertia\(\).*'lower'.*more than once"):
         plant.CalcSpatialInertia(context, F, [lower, lower])

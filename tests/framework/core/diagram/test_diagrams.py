@@ -111,6 +111,9 @@ def test_subsystems_are_found_by_name():
     diagram = builder.Build()
     diagram.set_name("arm")
     assert diagram.GetSubsystemByName("elbow") is elbow and diagram.HasSubsystemNamed("shoulder")
+    assert [diagram.get_system(i) for i in range(2)] == diagram.GetSystems() and diagram.get_system(1) is elbow
+    with pytest.raises(IndexError, match=r"Diagram '::arm' has no subsystem 2: there are 2"):
+        diagram.get_system(2)
     with pytest.raises(
         RuntimeError, match=r"Diagram '::arm' has no subsystem named 'elbwo'. Did you mean 'elbow'"
     ):

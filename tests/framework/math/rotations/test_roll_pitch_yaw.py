@@ -135,3 +135,12 @@ def test_copies_pickles_and_repr_are_equal_and_independent():
     rpy.vector()[:] = 7
     for twin in [rpy, *twins]:
         np.testing.assert_array_equal(twin.vector(), [0.1, 0.2, 0.3])
+
+
+def test_angles_are_compared_one_by_one():
+    rpy = RollPitchYaw(0.1, 0.2, 0.3)
+    assert rpy.IsNearlyEqualTo(rpy, tolerance=0.0)
+    assert rpy.IsNearlyEqualTo(other=RollPitchYaw(0.1, 0.2, 0.31), tolerance=0.011)
+    assert not rpy.IsNearlyEqualTo(RollPitchYaw(0.1, 0.2, 0.31), 0.009)
+    with pytest.raises(TypeError, match=r"RollPitchYaw\.IsNearlyEqualTo"):
+        rpy.IsNearlyEqualTo([0.1, 0.2, 0.3], 0.1)

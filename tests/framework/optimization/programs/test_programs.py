@@ -14,6 +14,7 @@ from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
 from merganser.framework.optimization import (
     Binding,
     BoundingBoxConstraint,
+    Constraint,
     Cost,
     ExpressionCost,
     GetProgramType,
@@ -30,9 +31,10 @@ from merganser.framework.optimization import (
     QuadraticConstraint,
     QuadraticCost,
     RotatedLorentzConeConstraint,
+    SolutionResult,
     Solve,
 )
-from merganser.framework.symbolic import Expression, Variable, sin, sqrt
+from merganser.framework.symbolic import Expression, Monomial, Polynomial, Variable, sin, sqrt
 
 
 @pytest.fixture
@@ -122,6 +124,37 @@ def test_a_binding_is_equal_by_evaluator_and_variables(prog: MathematicalProgram
     assert Binding[Cost](cost, x[:1]) == Binding(cost, x[:1]) != Binding(cost, x[1:2])
     cost = LinearCost([1.0, 2.0], 0.0)
     assert len({Binding(cost, x[:2]), Binding(cost, x[:2]), Binding(cost, x[[0, 2]]), Binding(cost, x[1:])}) == 3
+
+
+def test_a_binding_is_of_the_kind_of_its_evaluator(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(2)
+    cost, bound = prog.AddCost(x[0] + x[1]), prog.AddConstraint(x[0] >= 1.0)
+    assert isinstance(cost, Binding[Cost]) and isinstance(cost, Binding[LinearCost]) and isinstance(cost, Binding)
+    assert not isinstance(cost, Binding[Constraint]) and isinstance(bound, Binding[Constraint])
+    assert not isinstance(cost.evaluator(), Binding[Cost]) and Binding[Cost] is Binding[Cost]
+    with pytest.raises(TypeError, match=r"Binding\[Constraint\]: expected a Constraint, got LinearCost"):
+        Binding[Constraint](cost.evaluator(), x)
+
+
+def test_coefficients_of_a_box_are_bounds_of_its_variables(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(2)
+    box = prog.AddBoundingBoxConstraint(-1.0, 1.0, x).evaluator()
+    prog.AddLinearCost([1.0, 1.0], x)
+    box.UpdateCoefficients(np.diag([2.0, -4.0]), [-6.0, -8.0], [6.0, np.inf])  # -3 <= x_0 <= 3, x_1 <= 2
+    np.testing.assert_allclose([box.lower_bound(), box.upper_bound()], [[-3.0, -np.inf], [3.0, 2.0]])
+    box.UpdateCoefficients(np.diag([2.0, -4.0]), [-6.0, -8.0], [6.0, 12.0])
+    np.testing.assert_allclose(Solve(prog).GetSolution(x), [-3.0, -3.0], atol=1e-7)
+    for A in (np.ones((2, 2)), np.diag([1.0, 0.0]), np.ones((1, 2))):
+        with pytest.raises(ValueError, match="expected a diagonal matrix of shape"):
+            box.UpdateCoefficients(A, np.zeros(len(A)), np.zeros(len(A)))
+
+
+def test_a_sum_of_squares_without_the_monomials_it_takes_is_infeasible(prog: MathematicalProgram) -> None:
+    (x,) = prog.NewIndeterminates(1, "x")
+    prog.AddSosConstraint(Polynomial(x**2 + 1), [Monomial(x)])  # x^2 alone has no constant
+    result = Solve(prog)
+    assert result.get_solution_result() is SolutionResult.kInfeasibleConstraints
+    assert any("coefficients of 1" in name for name in result.GetInfeasibleConstraintNames(prog))
 
 
 @pytest.mark.parametrize(

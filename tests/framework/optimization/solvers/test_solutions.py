@@ -16,13 +16,16 @@ from merganser.framework.optimization import (
     AddSos2Constraint,
     ChooseBestSolver,
     ClarabelSolver,
+    CsdpSolver,
     DaqpSolver,
     GurobiSolver,
     HighsSolver,
     IpoptSolver,
     MathematicalProgram,
     MixedIntegerBranchAndBound,
+    OsqpSolver,
     OuterApproximationSolver,
+    RemoveFreeVariableMethod,
     SnoptSolver,
     SolutionResult,
     Solve,
@@ -476,6 +479,28 @@ def test_a_search_by_branches_is_not_held_up_by_choices_of_equal_cost(kind: Any)
     search = MixedIntegerBranchAndBound(prog, kind.id())
     assert search.Solve() is SolutionResult.kSolutionFound and search.num_explored_nodes < 50
     assert search.GetOptimalCost() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_search_by_branches_keeps_the_second_best_solution_that_it_passes(prog: MathematicalProgram) -> None:
+    """x_0 = 1 in any case; b_0 = 1 takes x_1 = 0, and b_0 = 0 takes x_1 = 0.5, at the same cost."""
+    x, b = prog.NewContinuousVariables(2), prog.NewBinaryVariables(2)
+    prog.AddLinearConstraint(b[0] + x[0] + 2.0 * x[1] == 2.0)
+    prog.AddLinearConstraint(x[0] - 3.1 * b[1] >= 1.0)
+    prog.AddLinearConstraint(b[1] + 1.2 * x[1] - b[0] <= 5.0)
+    prog.AddQuadraticCost(x[0] ** 2)
+    search = MixedIntegerBranchAndBound(prog, OsqpSolver.id())
+    assert search.Solve() is SolutionResult.kSolutionFound
+    assert search.GetOptimalCost() == pytest.approx(1.0, abs=1e-5)
+    assert search.GetSubOptimalCost(0) == pytest.approx(1.0, abs=1e-5)
+    assert sorted(search.GetSolution(x[1], n) for n in range(2)) == pytest.approx([0.0, 0.5], abs=1e-5)
+
+
+def test_members_of_enumerations_are_options_by_their_numbers() -> None:
+    options = SolverOptions()
+    options.SetOption(CsdpSolver.id(), "drake::RemoveFreeVariableMethod", RemoveFreeVariableMethod.kNullspace)
+    assert options.options == {"CSDP": {"drake::RemoveFreeVariableMethod": 2}}
+    with pytest.raises(TypeError, match="expected int, float or str, got list"):
+        options.SetOption(CsdpSolver.id(), "maxiter", [1])
 
 
 def test_options_are_read_from_yaml_and_written_to_it() -> None:

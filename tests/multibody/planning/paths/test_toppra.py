@@ -70,6 +70,18 @@ def test_a_straight_line_takes_bang_bang_time(slider, kind):
     assert s.EvalDerivative(0.5 * s.end_time(), 1)[0, 0] == pytest.approx(np.sqrt(2.0), rel=1e-12)
 
 
+def test_limits_may_be_exceeded_by_a_relaxation(slider):
+    toppra = Toppra(line(), slider, np.linspace(0.0, 1.0, 101))
+    toppra.AddJointAccelerationLimit([-2.0], [2.0])
+    assert toppra.constraint_relaxation() == 0.0
+    toppra.set_constraint_relaxation(0.1)
+    s = toppra.SolvePathParameterization()
+    accelerations = [s.EvalDerivative(t, 2).item() for t in np.linspace(0.0, s.end_time(), 400)[1:-1]]
+    assert toppra.constraint_relaxation() == 0.1 and max(accelerations) == pytest.approx(2.1)
+    with pytest.raises(ValueError, match="relaxation"):
+        toppra.set_constraint_relaxation(-1e-3)
+
+
 def test_a_limit_of_velocity_makes_a_trapezoid(slider):
     def add(t: Toppra) -> None:
         t.AddJointAccelerationLimit([-2.0], [2.0])

@@ -218,7 +218,7 @@ def test_a_tendon_constraint_of_three_joints_keeps_its_limits(limits):
     body = plant.AddRigidBody("c", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
     third = plant.AddJoint(RevoluteJoint("j2", plant.GetBodyByName("b1").body_frame(), body.body_frame(), [0, 1, 0]))
     joints, a = [plant.GetJointByName("j0"), plant.GetJointByName("j1"), third], np.array([0.1, -0.2, 0.3])
-    plant.AddTendonConstraint(joints, a, 0.01, *limits, 1e6, 1e3)
+    plant.AddTendonConstraint([joints[0].index(), *joints[1:]], a, 0.01, *limits, 1e6, 1e3)
     with pytest.raises(ValueError, match="may have up to 5 joints"):
         plant.AddTendonConstraint(joints, a[:2], 0.0, *limits)
     plant.Finalize()
