@@ -562,8 +562,7 @@ def worlds() -> None:
 
     system = scene_of_two(Box(0.1, 0.1, 0.1), "lagged", TIME_STEP)
     batch = BatchSimulator(system)
-    worlds = batch.make_worlds(2, lambda context, index: None)
-    batch.advance(worlds, TIME_STEP)
+    batch.advance(worlds := batch.make_worlds(2), TIME_STEP)
     worlds.eval_output(system.GetSubsystemByName("plant").GetOutputPort("state"))
 
 
