@@ -51,7 +51,7 @@ class HeldRegions:
         self._regions = Evaluator(context, [slot for regions, _ in slots for slot in regions])
         self.margins = Evaluator(context, [slot for _, margins in slots for slot in margins])
         self.chattering: Any = None
-        self._without_end, self.has_changed_states = "", False
+        self._without_end, self.has_changed_states = "", False  # which transitions are without end
         self._deciding = [item for item in self.blocks if type(item[1]).decide is not StepBlock.decide]
         self._remembers = any(type(block).measure is not StepBlock.measure for _, block in self.blocks)
         self.with_regions = [leaf for leaf, block in self.blocks if type(block).regions is not StepBlock.regions]
@@ -62,7 +62,8 @@ class HeldRegions:
 
         In each round all of them see the values from before it.
         """
-        self.chattering, self._without_end, self.has_changed_states, decisions = None, "", False, []
+        self.chattering, self.has_changed_states = None, False
+        made: list[tuple[Any, str]] = []
         for number in range(_MOST_ROUNDS if self._deciding else 0):
             decided = [(context, block, block.decide(context, number == 0)) for context, block in self._deciding]
             decisions = [item for item in decided if item[2] is not None]
@@ -71,9 +72,11 @@ class HeldRegions:
             self.has_changed_states = True
             for context, block, decision in decisions:
                 block.carry_out(context, decision)
-        if decisions:
-            self.chattering = decisions[0][1]
-            self._without_end = self.chattering.describe(decisions[0][2])
+                if number >= _MOST_ROUNDS // 2:
+                    made.append((block, block.describe(decision)))
+        if made:
+            self.chattering = made[-1][0]
+            self._without_end = ", ".join(dict.fromkeys(text for block, text in made if block is self.chattering))
 
     def begin_step(self, watched: Sequence[WatchedWitness], target: float, longest: float) -> float:
         """Decides in which regions the next step begins, and keeps these constant.
@@ -87,7 +90,7 @@ class HeldRegions:
             When the step must end, as blocks say [s].
         """
         blocks, time = self.blocks, float(self._context.get_time().real)
-        self.chattering, self._shift = None, _SHARE * min(target - time, longest)
+        self.chattering, self._without_end, self._shift = None, "", _SHARE * min(target - time, longest)
         self._regions.update()
         self._record([block.measure(context, self.rate_of) for context, block in blocks])
         self._regions.update()
@@ -118,6 +121,8 @@ class HeldRegions:
 
         Then regions follow from the inputs.
         """
+        for context, block in self._deciding:
+            block.note_end(context)
         self._shift, now = -self._shift, float(self._context.get_time().real)
         if self._remembers:
             with self._watch.next_to(math.nextafter(now, -math.inf) - now):
@@ -157,7 +162,7 @@ class HeldRegions:
         """What has happened, for the status of the simulation."""
         name = self.chattering.GetSystemPathname()
         if self._without_end:
-            return f"system '{name}' {self._without_end} at the same time, without end; its guards are all true there"
+            return f"system '{name}' takes the transitions {self._without_end} without end, as their guards stay true"
         return (
             f"the inputs of system '{name}' would pass the same threshold to and fro "
             "without end, since the motion leads back to it from either side; use a block with hysteresis, or a smooth "

@@ -45,7 +45,7 @@ class StepBlock(LeafSystem):
 
     At the beginning, after all updates, it calls `decide` of all blocks, and then `carry_out`, until none of them changes
     anything. Then it calls `measure`, `record` with what that gives, `regions`, `hold` with these, and `end_of_step`;
-    at the end `measure`, just before what happens at that time, `record`, and `hold` with None.
+    at the end `note_end`, then `measure`, just before what happens at that time, `record`, and `hold` with None.
     """
 
     _keeps_derivatives = True
@@ -67,8 +67,11 @@ class StepBlock(LeafSystem):
         """Changes what `decide` gave."""
 
     def describe(self, decision: Any) -> str:
-        """What a decision does that is made again and again, for messages: "takes ... again and again"."""
+        """The transitions that a decision makes, for messages."""
         return ""
+
+    def note_end(self, context: Context) -> None:
+        """Notes in the memory what `decide` is to compare with."""
 
     def measure(self, context: Context, rate_of: Callable[[Any, Any], Array]) -> Any:
         """What the memory is to have of this moment; rate_of(signal, context) is the rate of signal(context) [1/s]."""

@@ -137,29 +137,53 @@ class Draft:
     def note_events(self) -> Iterator[int]:
         """The numbers of transitions whose events have happened since the last round; brings the memory up to date.
 
-        Passages through a level within a step have been noted by a simulation (`StateMachine._note_event`); jumps past
-        it are seen here, by the side on which the signal was before.
+        Passages through a level within a step have been noted by a simulation (`StateMachine._note_event`). Updates may
+        let a signal jump past it: then it is on another side than at the end of the last step.
         """
-        machine, memory, sides = self.machine, self.memory, _EVENTS + len(self.machine.chart.transitions)
-        for transition in machine.chart.transitions:
-            event, number = transition.event, transition.number
-            if event is None or not self.is_active(transition.source):
-                continue
-            noted, before = memory[_EVENTS + number].real > 0.5, memory[sides + number].real
+        for transition, event in self._waiting():
+            at = _EVENTS + transition.number
+            is_noted, before = self.memory[at].real > 0.5, self._side(transition)
+            self.memory[at] = 0.0
             if event.law is None:
-                value = np.array(machine.value_of(event.guard.signal, self._context, transition.source))
-                last = machine.last_values[number]
-                if before == 0.0 or not np.array_equal(memory[last], value):
-                    memory[last], memory[sides + number] = value, 1.0
-                    if before != 0.0:
-                        yield number
-                continue
-            side = np.sign(machine.signal(event, self._context) - event.guard.level)
-            is_new = before != 0.0 and side != before and event.sign * before <= 0.0
-            memory[_EVENTS + number] = 0.0
-            memory[sides + number] = side if side != 0.0 or not (noted or is_new) else -before
-            if noted or is_new:
-                yield number
+                has_happened = self._has_changed_port(transition, event)
+            else:
+                self.note_side(transition, event)
+                side = self._side(transition)
+                has_happened = is_noted or (before * side < 0.0 and event.sign * before <= 0.0)
+            if has_happened:
+                yield transition.number
+
+    def note_sides(self) -> None:
+        """Brings up to date on which side of their levels the signals of events are."""
+        for transition, event in self._waiting():
+            if event.law is not None:
+                self.note_side(transition, event)
+
+    def note_side(self, transition: Transition, event: BoundGuard) -> None:
+        """As note_sides, of one event; at the level itself nothing changes."""
+        side = np.sign(self.machine.signal(event, self._context) - event.guard.level)
+        if side != 0.0:
+            self.memory[self._side_offset(transition)] = side
+
+    def _waiting(self) -> Iterator[tuple[Transition, BoundGuard]]:
+        """The transitions from active states that wait for an event."""
+        for transition in self.machine.chart.transitions:
+            if transition.event is not None and self.is_active(transition.source):
+                yield transition, transition.event
+
+    def _has_changed_port(self, transition: Transition, event: BoundGuard) -> bool:
+        """Whether a port has another value than in the last round."""
+        value = np.array(self.machine.value_of(event.guard.signal, self._context, transition.source))
+        kept, was_known = self.machine.last_values[transition.number], self._side(transition) != 0.0
+        has_changed = was_known and not np.array_equal(self.memory[kept], value)
+        self.memory[kept], self.memory[self._side_offset(transition)] = value, 1.0
+        return has_changed
+
+    def _side_offset(self, transition: Transition) -> int:
+        return _EVENTS + len(self.machine.chart.transitions) + transition.number
+
+    def _side(self, transition: Transition) -> float:
+        return float(self.memory[self._side_offset(transition)].real)
 
     def take(self, transition: Transition) -> None:
         """Leaves states, runs the action, and enters states."""
@@ -185,11 +209,10 @@ class Draft:
 
     def enter(self, states: Iterable[State]) -> None:
         """Makes states active, and runs their entry actions."""
-        sides = _EVENTS + len(self.machine.chart.transitions)
         for state in states:
             self.active[state.number], self.entered[state.number] = 1.0, self.time
             for transition in self.machine.leaving(state):
-                self.memory[_EVENTS + transition.number] = self.memory[sides + transition.number] = 0.0
+                self.memory[_EVENTS + transition.number] = self.memory[self._side_offset(transition)] = 0.0
             self.assign(state.entry, state)
 
     def assign(self, laws: Laws, state: State) -> None:

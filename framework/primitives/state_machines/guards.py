@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -46,12 +47,12 @@ class Guard:
     @staticmethod
     def at_least(signal: Any, level: float) -> Guard:
         """True while signal >= level."""
-        return Guard("at_least", signal, checked_number(level, "Guard.at_least: level"))
+        return Guard("at_least", signal, _finite(level, "Guard.at_least"))
 
     @staticmethod
     def at_most(signal: Any, level: float) -> Guard:
         """True while signal <= level."""
-        return Guard("at_most", signal, checked_number(level, "Guard.at_most: level"))
+        return Guard("at_most", signal, _finite(level, "Guard.at_most"))
 
     @staticmethod
     def after(seconds: float) -> Guard:
@@ -61,17 +62,17 @@ class Guard:
     @staticmethod
     def rises_through(signal: Any, level: float = 0.0) -> Guard:
         """Happens when the signal comes from below to the level, or jumps to it or past it."""
-        return Guard("rises_through", signal, checked_number(level, "Guard.rises_through: level"))
+        return Guard("rises_through", signal, _finite(level, "Guard.rises_through"))
 
     @staticmethod
     def falls_through(signal: Any, level: float = 0.0) -> Guard:
         """Happens when the signal comes from above to the level, or jumps to it or past it."""
-        return Guard("falls_through", signal, checked_number(level, "Guard.falls_through: level"))
+        return Guard("falls_through", signal, _finite(level, "Guard.falls_through"))
 
     @staticmethod
     def crosses(signal: Any, level: float = 0.0) -> Guard:
         """Happens when the signal comes to the level from either side."""
-        return Guard("crosses", signal, checked_number(level, "Guard.crosses: level"))
+        return Guard("crosses", signal, _finite(level, "Guard.crosses"))
 
     @staticmethod
     def changes(port: str) -> Guard:
@@ -158,3 +159,9 @@ def guards_in(given: Any, what: str) -> Iterator[Guard]:
     else:
         raise TypeError(f"{what}: expected a Guard, a Formula or a function, got {given!r}.")
 
+
+def _finite(level: float, what: str) -> float:
+    number = checked_number(level, f"{what}: level")
+    if not math.isfinite(number):
+        raise ValueError(f"{what}: the level must be finite, got {number}.")
+    return number

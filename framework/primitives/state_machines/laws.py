@@ -13,6 +13,7 @@ Further names are `t`, the time [s], and `time_in_state`, the time since the sta
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -95,9 +96,7 @@ class Law:
 
     def _callback(self, machine: Any, state: Any) -> Any:
         """What computes the entry: a native function, or a function of context and output."""
-        return lambda context, output: output.SetFromVector(
-            self.value(lambda name: machine.value_of(name, context, state))
-        )
+        return functools.partial(_fill_in, self, machine, state)
 
     def _expected(self) -> str:
         return "one number" if self.size == 1 else f"{self.size} numbers"
@@ -251,6 +250,11 @@ def law_of(given: Any, size: int | None, sizes: Mapping[str, int], what: str) ->
     if callable(given):
         return _OfFunction(given, size, sizes, what)
     return _Constant(given, size, sizes, what)
+
+
+def _fill_in(law: Law, machine: Any, state: Any, context: Any, output: BasicVector) -> None:
+    """Computes a law in a context."""
+    output.SetFromVector(law.value(lambda name: machine.value_of(name, context, state)))
 
 
 def element_of(text: str, sizes: Mapping[str, int], what: str) -> tuple[str, int, int]:

@@ -333,17 +333,7 @@ class StateMachine(StepBlock):
         else:
             tickets |= {self.ticket_of(read, state) for state, law in laws for read in law.reads}
 
-        def calc(context: Any, output: BasicVector) -> None:
-            active = context.get_discrete_state(self._active).value()
-            chosen = [i for i, (state, _) in enumerate(laws) if number_of(active[state.number]) > 0.5]
-            if not chosen:
-                output.SetFromVector(np.zeros(size))
-            elif entries is not None:
-                output.SetFromVector(entries[chosen[-1]].Eval(context).value())
-            else:
-                state, law = laws[chosen[-1]]
-                output.SetFromVector(law.value(lambda read: self.value_of(read, context, state)))
-
+        calc = functools.partial(self._calc_choice, laws, entries)
         if entries is None:
             return calc, None, tickets
         owners = np.array([state.number for state, _ in laws])
@@ -405,7 +395,12 @@ class StateMachine(StepBlock):
         decision.put_into(context)
 
     def describe(self, decision: Draft) -> str:
-        return f"takes the transitions {', '.join(map(str, decision.taken))} again and again"
+        return ", ".join(map(str, decision.taken))
+
+    def note_end(self, context: Context) -> None:
+        draft = Draft(self, context)
+        draft.note_sides()
+        draft.put_into(context)
 
     def end_of_step(self, context: Context) -> float:
         """When the next time-out of an active state is over [s]."""
@@ -510,6 +505,20 @@ class StateMachine(StepBlock):
         if name in self._firsts:
             return self.xc_ticket()
         return self._ports[name].ticket() if name in self._ports else self.discrete_state_ticket(self._groups[name])
+
+    def _calc_choice(
+        self, laws: list[tuple[State, Law]], entries: list[CacheEntry] | None, context: Any, output: BasicVector
+    ) -> None:
+        """Computes what the innermost active state gives; see _choice."""
+        active = context.get_discrete_state(self._active).value()
+        chosen = [i for i, (state, _) in enumerate(laws) if number_of(active[state.number]) > 0.5]
+        if not chosen:
+            output.SetFromVector(np.zeros(output.size()))
+        elif entries is not None:
+            output.SetFromVector(entries[chosen[-1]].Eval(context).value())
+        else:
+            state, law = laws[chosen[-1]]
+            output.SetFromVector(law.value(lambda read: self.value_of(read, context, state)))
 
     def _elapsed_entry(self, state: State) -> CacheEntry:
         entry = self._elapsed.get(state.number)
