@@ -142,11 +142,8 @@ def _arranged(chart: Chart, state: State | None, boxes: dict[str, _Box]) -> _Box
     box.width, box.height = max(_SMALLEST[0], text_width), max(_SMALLEST[1], top)
     if not children:
         return box
-    is_parallel = state is not None and state.is_parallel
-    columns = [[child] for child in children] if is_parallel else _columns(chart, state, children)
+    columns = [children] if state is not None and state.is_parallel else _columns(chart, state, children)
     inner = dict(zip((child.name for child in children), box.inside))
-    if is_parallel:
-        columns = [children]
     tallest = max(sum(inner[c.name].height + _ROW_GAP for c in column) - _ROW_GAP for column in columns)
     x, bend = _MARGIN, _bend_height(columns)
     for number, column in enumerate(columns):
@@ -188,12 +185,11 @@ def _within(state: State | None, children: list[State]) -> State | None:
 
 def _gap(chart: Chart, left: set[State], right: set[State]) -> float:
     """The width of what is written between two columns."""
-    both = left | right
-    labels = [
-        _label(transition)
-        for transition in chart.transitions
-        if _within(transition.source, list(both)) is not _within(transition.target, list(both))
-    ]
+    labels = []
+    for transition in chart.transitions:
+        ends = [_within(state, [*left, *right]) for state in (transition.source, transition.target)]
+        if None not in ends and (ends[0] in left) != (ends[1] in left):
+            labels.append(_label(transition))
     return 0.5 + _CHARACTER * max((len(line) for label in labels for line in label.split("\n")), default=8)
 
 
@@ -241,16 +237,15 @@ def _draw_transition(axes: Any, transition: Transition, boxes: dict[str, _Box]) 
         x, y = source.x + 0.75 * source.width, source.y
         ends, bend, at = (np.array([x - 0.12, y]), np.array([x + 0.2, y])), -1.6, np.array([x + 0.1, y + 0.42])
     else:
-        ends, bend = _ends(source, target), _BEND
+        # To the left as one goes, so that arrows to and fro run apart.
+        ends, bend = _ends(source, target), -_BEND
         (dx, dy), middle = ends[1] - ends[0], 0.5 * (ends[0] + ends[1])
-        if abs(dx) > 2.5 * abs(dy):  # level arrows: those to the right run above, those to the left below
-            bend = -_BEND if dx > 0.0 else -_BEND
         at = middle + 0.5 * bend * np.array([dy, -dx])
     style = f"arc3,rad={bend}"
     line = "--" if transition.target is None else "-"
     axes.add_patch(
         FancyArrowPatch(
-            *ends, connectionstyle=style, arrowstyle="-|>", mutation_scale=11, shrinkA=0, shrinkB=0,
+            tuple(ends[0]), tuple(ends[1]), connectionstyle=style, arrowstyle="-|>", mutation_scale=11, shrinkA=0, shrinkB=0,
             color=_WIRE, linewidth=1.1, linestyle=line, zorder=3,
         )
     )  # fmt: skip

@@ -103,7 +103,8 @@ class Draft:
         self._before = [np.array(context.get_discrete_state(group).value()) for group in self._groups]
         self._values = [values.copy() for values in self._before]
         self.active, self.entered, self.last_child, self.memory = self._values[:4]
-        self._x = self._x_before = None
+        self._x: Array | None = None
+        self._x_before: Array | None = None
         self.taken: list[Transition] = []
 
     def has_started(self) -> bool:
@@ -223,7 +224,7 @@ class Draft:
 
     def has_changed(self) -> bool:
         """Whether anything differs from the context."""
-        has_moved = self._x is not None and not np.array_equal(self._x, self._x_before)
+        has_moved = self._x_before is not None and not np.array_equal(self._x, self._x_before)  # type: ignore[arg-type]
         return bool(self.taken) or has_moved or not all(map(np.array_equal, self._values, self._before))
 
     def put_into(self, target: Any) -> None:
@@ -248,7 +249,7 @@ class Draft:
             return self._values[4 + number]
         if self._x is None:
             self._x_before = np.array(self._context.get_continuous_state_vector().value())
-            self._x = self._x_before.copy()
+            self._x = np.array(self._x_before)
         first, size = self.machine.part(name)
         part: Array = self._x[first : first + size]
         return part

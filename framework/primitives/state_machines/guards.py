@@ -108,15 +108,15 @@ class BoundGuard:
     """
 
     def __init__(self, guard: Guard, sizes: Mapping[str, int], what: str, inputs: Mapping[str, int]) -> None:
-        self.guard, self.law = guard, None
-        self.sign = _SIGNS.get(guard.kind, 0)
+        self.guard, self.sign = guard, _SIGNS.get(guard.kind, 0)
+        self.law: Law | None = None
         if guard.kind == "changes":
             if guard.signal not in inputs:
                 raise ValueError(
                     f"{what}: '{guard.signal}' is no input port; these are {', '.join(inputs) or 'not declared'}."
                 )
         elif guard.kind != "after":
-            self.law: Law | None = law_of(guard.signal, 1, sizes, f"guard '{guard}' of {what}")
+            self.law = law_of(guard.signal, 1, sizes, f"guard '{guard}' of {what}")
 
     @property
     def is_event(self) -> bool:

@@ -224,7 +224,7 @@ class _ExpressionCode:
             group[number] = variable
         if len(groups) > _NUM_GROUPS:
             return None
-        nothing = [(CURRENT_TIME, [])] * (_NUM_GROUPS - len(groups))
+        nothing: list[tuple[Any, list[Any]]] = [(CURRENT_TIME, [])] * (_NUM_GROUPS - len(groups))
         return expression_code(self._expressions, [*groups.items(), *nothing], OUTPUT)
 
 

@@ -567,4 +567,4 @@ def _label(kind: str, given: Mapping[str, Any]) -> str:
         return ""
     signs = {"flow": "d{}/dt = {}"}
     texts = [signs.get(kind, "{} = {}").format(name, text_of(law)) for name, law in given.items()]
-    return f"{kind} " * (kind not in ("flow", "outputs")) + ", ".join(texts)
+    return f"{kind} " * (kind in ("entry", "during", "exit")) + ", ".join(texts)

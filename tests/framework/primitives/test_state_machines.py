@@ -151,7 +151,7 @@ def test_during_actions_run_once_a_step_where_no_transition_does() -> None:
     simulator, context = simulated(machine, 0.0)
     for k in range(8):
         simulator.AdvanceTo(0.01 * (k + 1))
-    # In the third step the action makes the condition true, and state b is entered; its first `during` comes after that.
+    # In the third step the action makes the condition true, and b is entered; its first `during` comes in the fourth.
     assert value_of(machine, "a", context) == [3.0] and value_of(machine, "b", context) == [5.0]
 
 
@@ -334,7 +334,8 @@ BAD = {
     ),
     "unknown quantity": (lambda: two_states().AddState("d", entry={"u": 1.0}), ValueError, r"'u', but.*\['x', 'n'\]"),
     "size of a constant": (
-        lambda: two_states().AddState("d", flow={"x": 1.0}), ValueError, "flow of 'x', state 'd': expected 2 numbers, got 1"
+        lambda: two_states().AddState("d", flow={"x": 1.0}), ValueError,
+        "flow of 'x', state 'd': expected 2 numbers, got 1",
     ),
     "size of a guard": (
         lambda: two_states().AddTransition("a", "b", when=Guard.at_least("u", 1.0)), ValueError,
