@@ -245,8 +245,8 @@ def _draw_transition(axes: Any, transition: Transition, boxes: dict[str, _Box]) 
     line = "--" if transition.target is None else "-"
     axes.add_patch(
         FancyArrowPatch(
-            tuple(ends[0]), tuple(ends[1]), connectionstyle=style, arrowstyle="-|>", mutation_scale=11, shrinkA=0, shrinkB=0,
-            color=_WIRE, linewidth=1.1, linestyle=line, zorder=3,
+            tuple(ends[0]), tuple(ends[1]), connectionstyle=style, arrowstyle="-|>", mutation_scale=11,
+            shrinkA=0, shrinkB=0, color=_WIRE, linewidth=1.1, linestyle=line, zorder=3,
         )
     )  # fmt: skip
     white = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.8}

@@ -43,8 +43,9 @@ def chosen(is_held: Array, held: Array, free: Array, region: Array) -> None:
 class StepBlock(LeafSystem):
     """Base of blocks that a simulator asks at the beginning and at the end of each step.
 
-    At the beginning, after all updates, it calls `decide` of all blocks, and then `carry_out`, until none of them changes
-    anything. Then it calls `measure`, `record` with what that gives, `regions`, `hold` with these, and `end_of_step`;
+    At the beginning, after all updates, it calls `decide` of all blocks, and then `carry_out`, until none of them
+    changes anything. Then it calls `measure`, `record` with what that gives, `regions`, `hold` with these, and
+    `end_of_step`;
     at the end `note_end`, then `measure`, just before what happens at that time, `record`, and `hold` with None.
     """
 

@@ -172,8 +172,8 @@ class Chart:
             if len(initial) != 1:
                 of = f"state '{state.name}'" if state is not None else "the machine"
                 raise ValueError(
-                    f"{where}: {of} needs one initial child, it has {initial or 'none'} of {[c.name for c in children]}; "
-                    "add that with AddState(..., initial=True)."
+                    f"{where}: {of} needs one initial child, it has {initial or 'none'} of "
+                    f"{[c.name for c in children]}; add that with AddState(..., initial=True)."
                 )
         self._check_reach(where)
         self._check_guards(where)
@@ -207,7 +207,7 @@ class Chart:
                 if other is not transition:
                     raise ValueError(
                         f"{where}: the transitions {other} and {transition} have the same guard, "
-                        f"'{transition.label or 'none'}', and the same priority; give them different ones by `priority`."
+                        f"'{transition.label or 'none'}', and the same priority; give them different ones."
                     )
 
     def _check_circles(self, where: str) -> None:

@@ -137,7 +137,7 @@ def guards_in(given: Any, what: str) -> Iterator[Guard]:
     """The guards in what a user gives for one: a Guard, a Formula, a function, or a list of such that are all to hold.
 
     Raises:
-        TypeError: it is none of these, or a formula is no inequality.
+        TypeError: it is something else, or a formula is no inequality.
     """
     if isinstance(given, Guard):
         yield given

@@ -30,7 +30,7 @@ from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.scalars.element_functions import is_finite
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_vector
-from merganser.framework.primitives.expression_vector import ExpressionVector
+from merganser.framework.symbolic.expression_vector import ExpressionVector
 
 Array = NDArray[Any]
 Lookup = Callable[[str], Any]  # the value of a name
@@ -61,8 +61,8 @@ class Law:
         for name in self.reads:
             if name not in known:
                 raise ValueError(
-                    f"{what}: '{name}' is neither an input nor a variable nor a part of the continuous state; these are "
-                    f"{', '.join(known)}."
+                    f"{what}: '{name}' is neither an input nor a variable nor a part of the continuous state; these "
+                    f"are {', '.join(known)}."
                 )
 
     def value(self, lookup: Lookup) -> Array:
@@ -154,11 +154,11 @@ class _OfFunction(Law):
 
 class _OfNative(Law):
     def __init__(self, given: NativeFunction, size: int | None, sizes: Mapping[str, int], what: str) -> None:
-        super().__init__(size or 1, sizes, what, [name for name in given.parameters[:-1] if name not in given._given])
+        super().__init__(size or 1, sizes, what, [name for name in given.parameters[:-1] if name not in given.explained])
         self._function = given
 
     def _calc(self, lookup: Lookup) -> Array:
-        given = self._function._given
+        given = self._function.explained
         arguments = [given[name] if name in given else lookup(name) for name in self._function.parameters[:-1]]
         result = np.zeros(self.size or 1, dtype=np.result_type(np.float64, *map(np.asarray, arguments)))
         self._function(*arguments, result)
@@ -184,7 +184,7 @@ class _OfExpressions(Law):
         self.size = self._checked_size(len(items))
         for variable, (_, _, count) in zip(self._variables, self._elements):
             if count != 1:
-                raise ValueError(f"{what}: the Variable '{variable}' has {count} elements; name one, as '{variable}[0]'.")
+                raise ValueError(f"{what}: '{variable}' has {count} elements; name one, as Variable('{variable}[0]').")
         self._values = ExpressionVector(self._expressions, self._variables)
 
     def _calc(self, lookup: Lookup) -> Array:
@@ -237,7 +237,7 @@ def law_of(given: Any, size: int | None, sizes: Mapping[str, int], what: str) ->
 
     Raises:
         ValueError: it depends on a name that does not exist, or has another size.
-        TypeError: it is none of the forms.
+        TypeError: it has another form.
     """
     if isinstance(given, Law):
         return given

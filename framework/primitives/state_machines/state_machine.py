@@ -92,11 +92,12 @@ class StateMachine(StepBlock):
     its name. Further outputs are given by the active states. The output port `active`, shape [number of states], is 1
     for active states and 0 for others, in the order in which they were added.
 
-    Wherever a value is asked for, a *law* may be given: a number or vector; a name such as "speed" or "x[1]"; a function
-    whose parameters are such names, which gets arrays (`lambda speed: -0.8 * speed`); a `@native` function, whose last
-    parameter is the array to fill in; or an Expression of Variables with such names. Names may also be `t`, the time
-    [s], and `time_in_state`, the time since the state was entered [s], shape [1]. Laws must not change anything. Machines
-    whose laws are all constants, names, native functions and Expressions are part of the compiled simulation.
+    Wherever a value is asked for, a *law* may be given: a number or vector; a name such as "speed" or "x[1]"; a
+    function whose parameters are such names, which gets arrays (`lambda speed: -0.8 * speed`); a `@native` function,
+    whose last parameter is the array to fill in; or an Expression of Variables with such names. Names may also be `t`,
+    the time [s], and `time_in_state`, the time since the state was entered [s], shape [1]. Laws must not change
+    anything. Outputs and derivatives whose laws are all constants, names, native functions and Expressions are part of
+    the compiled simulation.
 
     The file of this class says in which order things happen. A context that was saved goes on in its states.
 
@@ -142,7 +143,9 @@ class StateMachine(StepBlock):
         self._firsts, first = {}, 0
         for n, x in self._starts.items():
             self._firsts[n], first = first, first + x.size
-        self._x: Any = self.DeclareContinuousState(BasicVector(np.concatenate([x for _, x in starts]))) if first else None
+        self._x: Any = None
+        if first:
+            self._x = self.DeclareContinuousState(BasicVector(np.concatenate([x for _, x in starts])))
         self._elapsed: dict[int, CacheEntry] = {}
 
     # ------------------------------------------------------------------ construction
@@ -261,7 +264,7 @@ class StateMachine(StepBlock):
         chart.check_owners(self._where())
         for name in self._outputs:
             if not any(name in state.outputs for state in states):
-                raise ValueError(f"{self._where()}: no state gives the output '{name}'; add it to AddState(outputs=...).")
+                raise ValueError(f"{self._where()}: no state gives the output '{name}'; use AddState(outputs=...).")
         self._leaving = [chart.leaving(state) for state in states]
         self._children = [chart.children(state) for state in (*states, None)]
         is_initial = set(chart.entered(None, None))

@@ -71,7 +71,8 @@ def test_a_thermostat_has_the_period_of_its_exponentials(kind: str) -> None:
     state, expected = ("idle", rest) if rest <= down else ("heating", rest - down)
     assert machine.GetActiveStates(context) == [state]
     assert machine.GetTimeInState(context, state) == pytest.approx(expected, abs=1e-9)
-    T = COLD + (HIGH - COLD) * math.exp(-RATE * rest) if rest <= down else HOT - (HOT - LOW) * math.exp(-RATE * expected)
+    begin, towards = (HIGH, COLD) if rest <= down else (LOW, HOT)
+    T = towards + (begin - towards) * math.exp(-RATE * expected)
     assert machine.GetOutputPort("T").Eval(context)[0] == pytest.approx(T, abs=1e-9)
 
 
@@ -134,7 +135,7 @@ GRAVITY, LEG, MASS, STIFFNESS = 9.81, 1.0, 2.0, 4000.0
 
 
 def hopper(push: float = 0.0) -> StateMachine:
-    """A mass on a massless leg with a spring, which hops upright; `push` is added to its speed as it takes off [m/s]."""
+    """A mass on a massless leg with a spring, hopping upright; `push` is added to its speed as it takes off [m/s]."""
     machine = StateMachine("hopper", continuous={"y": 1.3, "v": 0.0}, variables={"hops": 0.0})
     stance_rate = STIFFNESS / MASS
     flight = machine.AddState("flight", initial=True, flow={"y": "v", "v": -GRAVITY})
