@@ -154,7 +154,8 @@ class _OfFunction(Law):
 
 class _OfNative(Law):
     def __init__(self, given: NativeFunction, size: int | None, sizes: Mapping[str, int], what: str) -> None:
-        super().__init__(size or 1, sizes, what, [name for name in given.parameters[:-1] if name not in given.explained])
+        reads = [name for name in given.parameters[:-1] if name not in given.explained]
+        super().__init__(size or 1, sizes, what, reads)
         self._function = given
 
     def _calc(self, lookup: Lookup) -> Array:

@@ -336,12 +336,12 @@ class StateMachine(StepBlock):
         else:
             tickets |= {self.ticket_of(read, state) for state, law in laws for read in law.reads}
 
-        calc = functools.partial(self._calc_choice, laws, entries)
         if entries is None:
-            return calc, None, tickets
+            return functools.partial(self._calc_choice, laws, None, None), None, tickets
         owners = np.array([state.number for state, _ in laws])
         choice = of_active.given(active=self._active, owners=owners, laws=entries) if entries else constant
-        return calc, choice.bind(self, f"choice of '{name}'", result_of(size)), tickets
+        bound = choice.bind(self, f"choice of '{name}'", result_of(size))
+        return functools.partial(self._calc_choice, laws, entries, bound), bound, tickets
 
     # ------------------------------------------------------------------ in a context
 
@@ -510,10 +510,13 @@ class StateMachine(StepBlock):
         return self._ports[name].ticket() if name in self._ports else self.discrete_state_ticket(self._groups[name])
 
     def _calc_choice(
-        self, laws: list[tuple[State, Law]], entries: list[CacheEntry] | None, context: Any, output: BasicVector
+        self, laws: list[tuple[State, Law]], entries: list[CacheEntry] | None, bound: Any, context: Any, output: Any
     ) -> None:
-        """Computes what the innermost active state gives; see _choice."""
+        """Computes what the innermost active state gives; see _choice. Of symbols it is an expression with conditions."""
         active = context.get_discrete_state(self._active).value()
+        if bound is not None and not hasattr(active[0], "real"):
+            bound(context, output)
+            return
         chosen = [i for i, (state, _) in enumerate(laws) if number_of(active[state.number]) > 0.5]
         if not chosen:
             output.SetFromVector(np.zeros(output.size()))
