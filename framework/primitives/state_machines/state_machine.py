@@ -287,6 +287,8 @@ class StateMachine(StepBlock):
     def _declare_guards(self) -> None:
         """Declares the signals of guards, and witness functions where a simulation is to find a passage."""
         self._signals: dict[BoundGuard, CacheEntry] = {}
+        events = [transition.event for transition in self.chart.transitions]
+        self._has_passages = any(event is not None and event.is_passage for event in events)
         self._witnesses: list[list[WitnessFunction]] = [[] for _ in self.chart.states]
         for transition in self.chart.transitions:
             for guard in transition.guards():
@@ -401,6 +403,8 @@ class StateMachine(StepBlock):
         return ", ".join(map(str, decision.taken))
 
     def note_end(self, context: Context) -> None:
+        if not self._has_passages:
+            return
         draft = Draft(self, context)
         draft.note_sides()
         draft.put_into(context)

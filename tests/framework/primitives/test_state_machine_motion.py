@@ -120,13 +120,13 @@ def test_gradients_go_through_a_transition_by_a_time_out() -> None:
     machine.AddTransition("a", "b", when=Guard.after(0.5), action={"x": lambda x: x * x})
     machine.Finalize()
     simulator = Simulator(machine.ToAutoDiffXd())
-    simulator.get_mutable_integrator().set_target_accuracy(1e-10)
+    simulator.get_mutable_integrator().set_target_accuracy(1e-7)
     simulator.get_mutable_context().SetContinuousState([AutoDiffXd(3.0, [1.0])])
     simulator.AdvanceTo(0.8)
     (x,) = simulator.get_context().get_continuous_state_vector().value()
     # x = (3 exp(-0.5))^2 exp(0.6), and dx/dx0 = 2 x / x0.
-    assert x.value() == pytest.approx(9.0 * math.exp(-0.4), rel=1e-8)
-    assert x.derivatives()[0] == pytest.approx(6.0 * math.exp(-0.4), rel=1e-8)
+    assert x.value() == pytest.approx(9.0 * math.exp(-0.4), rel=1e-6)
+    assert x.derivatives()[0] == pytest.approx(6.0 * math.exp(-0.4), rel=1e-6)
 
 
 # ---------------------------------------------------------------------- a hopper: flight and stance
@@ -174,11 +174,11 @@ def test_a_hopper_keeps_its_energy_and_has_the_period_of_its_parabola_and_its_si
 def test_a_push_at_take_off_is_the_work_that_the_energy_rises_by() -> None:
     machine = hopper(0.5)
     simulator = Simulator(machine)
-    simulator.get_mutable_integrator().set_target_accuracy(1e-10)
+    simulator.get_mutable_integrator().set_target_accuracy(1e-7)
     simulator.AdvanceTo(0.9)
     y, v = simulator.get_context().get_continuous_state_vector().value()
     speed = math.sqrt(2.0 * GRAVITY * 0.3)
-    assert energy(y, v) == pytest.approx(energy(1.0, speed + 0.5), rel=1e-7)
+    assert energy(y, v) == pytest.approx(energy(1.0, speed + 0.5), rel=1e-6)
 
 
 def bouncing_ball() -> StateMachine:
