@@ -80,7 +80,7 @@ def test_a_trace_shows_when_states_were_active() -> None:
     rows = [np.array([path.get_extents().intervalx for path in each.get_paths()]) for each in axes.collections]
     assert np.allclose(rows[2], [[0.0, 0.25], [0.75, 1.0]]) and np.allclose(rows[3], [[0.25, 0.75], [1.0, 1.1]])
     assert np.allclose(rows[0], [[0.0, 1.1]]) and len(rows[5]) == 0
-    with pytest.raises(ValueError, match="must log the output port 'active' of .*blinker', with 6 numbers; it logs 1"):
+    with pytest.raises(ValueError, match=r"must log the output port 'active' of .*blinker', with 6 numbers; it logs 1"):
         plot_state_trace(light, simulator.get_context(), machine)
     with pytest.raises(TypeError, match="takes a StateMachine, got a Gain"):
         plot_state_machine(gain)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@
 |---|---|
 | `2.0`, `[1.0, 0.0]` | a constant |
 | `"speed"`, `"x[1]"` | an input, a variable or a part of the continuous state; or one element |
-| `lambda x, u: ...` | a function whose parameters are such names; it gets arrays, and returns the value |
+| `lambda x, u: ...` | a function of such names, which gets arrays; parameters with a default keep that |
 | a `@native` function | the same, compiled; its last parameter is the array to fill in |
 | an Expression, or a list | of Variables with such names: `Variable("speed")`, `Variable("x[1]")` |
 
@@ -145,7 +145,8 @@ class _OfFunction(Law):
     is_native = False
 
     def __init__(self, given: Callable[..., Any], size: int | None, sizes: Mapping[str, int], what: str) -> None:
-        super().__init__(size, sizes, what, list(inspect.signature(given).parameters))
+        parameters = inspect.signature(given).parameters.values()
+        super().__init__(size, sizes, what, [each.name for each in parameters if each.default is each.empty])
         self._function = given
 
     def _calc(self, lookup: Lookup) -> Any:

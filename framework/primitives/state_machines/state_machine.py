@@ -93,7 +93,8 @@ class StateMachine(StepBlock):
     for active states and 0 for others, in the order in which they were added.
 
     Wherever a value is asked for, a *law* may be given: a number or vector; a name such as "speed" or "x[1]"; a
-    function whose parameters are such names, which gets arrays (`lambda speed: -0.8 * speed`); a `@native` function,
+    function whose parameters are such names, which gets arrays (`lambda speed: -0.8 * speed`; parameters with a default
+    keep that); a `@native` function,
     whose last parameter is the array to fill in; or an Expression of Variables with such names. Names may also be `t`,
     the time [s], and `time_in_state`, the time since the state was entered [s], shape [1]. Laws must not change
     anything. Outputs and derivatives whose laws are all constants, names, native functions and Expressions are part of
@@ -516,7 +517,7 @@ class StateMachine(StepBlock):
     def _calc_choice(
         self, laws: list[tuple[State, Law]], entries: list[CacheEntry] | None, bound: Any, context: Any, output: Any
     ) -> None:
-        """Computes what the innermost active state gives; see _choice. Of symbols it is an expression with conditions."""
+        """Computes what the innermost active state gives; see _choice. Of symbols it has conditions in it."""
         active = context.get_discrete_state(self._active).value()
         if bound is not None and not hasattr(active[0], "real"):
             bound(context, output)

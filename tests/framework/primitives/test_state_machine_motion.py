@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -12,7 +13,7 @@ from merganser.analysis import RungeKutta5Integrator, Simulator, SimulatorStatus
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.native import native
-from merganser.framework.primitives import Guard, LogVectorOutput, StateMachine, StateMachine_
+from merganser.framework.primitives import Guard, LogVectorOutput, Ramp, StateMachine, StateMachine_
 from merganser.framework.symbolic import Variable
 
 RATE, HOT, COLD, LOW, HIGH = 0.5, 40.0, 5.0, 19.0, 21.0
@@ -237,6 +238,25 @@ def test_inner_states_give_the_flow_and_outer_ones_the_rest() -> None:
     simulator.AdvanceTo(3.0)
     s, _, *given = seen()
     assert s == pytest.approx(1.0, abs=1e-12) and given == [0.0, 0.0] and machine.GetActiveStates(context) == ["stop"]
+
+
+def test_a_gearbox_shifts_where_a_ramp_of_speed_passes_its_levels() -> None:
+    machine = StateMachine("gearbox", inputs={"speed": 1}, variables={"gear": 0.0, "shifts": np.full(3, -1.0)})
+    gears = [machine.AddState(f"gear {n}", initial=n == 1, entry={"gear": float(n)}) for n in (1, 2, 3)]
+    for n, (low, high) in enumerate(itertools.pairwise(gears)):
+        note = {"shifts": lambda shifts, t, n=n: np.where(np.arange(3) == n, t, shifts)}
+        machine.AddTransition(low, high, when=Guard.at_least("speed", 10.0 * n + 12.0), action=note)
+        machine.AddTransition(high, low, when=Guard.at_most("speed", 10.0 * n + 8.0))
+    machine.Finalize()
+    builder = DiagramBuilder()
+    builder.AddSystem(machine)
+    builder.Connect(builder.AddSystem(Ramp(7.0, 0.5)).get_output_port(), machine.get_input_port())
+    simulator = Simulator(builder.Build())
+    simulator.AdvanceTo(5.0)
+    context = machine.GetMyContextFromRoot(simulator.get_context())
+    assert machine.GetOutputPort("gear").Eval(context)[0] == 3.0
+    shifts = machine.GetOutputPort("shifts").Eval(context)
+    assert shifts == pytest.approx([0.5 + 12.0 / 7.0, 0.5 + 22.0 / 7.0, -1.0], abs=1e-11)
 
 
 def test_direct_feedthrough_is_that_of_the_laws() -> None:
