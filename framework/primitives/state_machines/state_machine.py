@@ -94,10 +94,9 @@ class StateMachine(StepBlock):
 
     Wherever a value is asked for, a *law* may be given: a number or vector; a name such as "speed" or "x[1]"; a
     function whose parameters are such names, which gets arrays (`lambda speed: -0.8 * speed`; parameters with a default
-    keep that); a `@native` function,
-    whose last parameter is the array to fill in; or an Expression of Variables with such names. Names may also be `t`,
-    the time [s], and `time_in_state`, the time since the state was entered [s], shape [1]. Laws must not change
-    anything. Outputs and derivatives whose laws are all constants, names, native functions and Expressions are part of
+    keep that); a `@native` function, whose last parameter is the array to fill in; or an Expression of Variables with
+    such names. Names may also be `t`, the time [s], and `time_in_state`, the time since the state was entered [s],
+    shape [1]. Laws must not change anything. Outputs and derivatives whose laws are all constants, names, native functions and Expressions are part of
     the compiled simulation.
 
     The file of this class says in which order things happen. A context that was saved goes on in its states.
