@@ -96,8 +96,8 @@ class StateMachine(StepBlock):
     function whose parameters are such names, which gets arrays (`lambda speed: -0.8 * speed`; parameters with a default
     keep that); a `@native` function, whose last parameter is the array to fill in; or an Expression of Variables with
     such names. Names may also be `t`, the time [s], and `time_in_state`, the time since the state was entered [s],
-    shape [1]. Laws must not change anything. Outputs and derivatives whose laws are all constants, names, native functions and Expressions are part of
-    the compiled simulation.
+    shape [1]. Laws must not change anything. Outputs and derivatives whose laws are all constants, names, native
+    functions and Expressions are part of the compiled simulation.
 
     The file of this class says in which order things happen. A context that was saved goes on in its states.
 
