@@ -58,6 +58,7 @@ if _TYPE_CHECKING:
         SimulatorConfig,
     )
     from merganser.analysis.simulation.simulator_statistics import PrintSimulatorStatistics
+    from merganser.analysis.state_machine_plots import plot_state_machine, plot_state_trace
     from merganser.framework.core.scalars.scalars import numeric_scalars as _numeric_scalars
     from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
 
@@ -118,6 +119,8 @@ __all__ = [
     "log_labels",
     "log_to_pandas",
     "plot_log",
+    "plot_state_machine",
+    "plot_state_trace",
     "plot_sublevelset_expression",
     "plot_sublevelset_quadratic",
     "plot_trajectory",

@@ -170,6 +170,8 @@ class WatchedStep:
             self.watch.step_towards(now.time, min(now.next_time, now.boundary), now)
         finally:
             plan.note_what_is_known()
+            if self.watch.held.has_changed_states:
+                now.needs_all = 1
         note_end(now, plan.time(), self._schedule, self.watch)
         return SUCCEEDED if plan.note_callback(has_effect=False) else AGAIN
 

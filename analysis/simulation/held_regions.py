@@ -1,4 +1,4 @@
-"""Regions of blocks with corners, and memories of blocks that have one, at both ends of a step.
+"""Regions of blocks with corners, memories of blocks that have one, and transitions of state machines, between steps.
 
 Blocks whose law has corners (PiecewiseBlock of framework/primitives) keep their regions for a whole step. They are
 those of the inputs where the step begins; at a border, those of the point next to it along the derivatives that these
@@ -17,6 +17,7 @@ import numpy as np
 from merganser.framework import Context, LeafContext
 from merganser.framework.core.context.derivatives import Evaluator
 from merganser.framework.core.inside import piecewise_leaves
+from merganser.framework.primitives.piecewise import StepBlock
 
 if TYPE_CHECKING:
     from merganser.analysis.simulation.witness_isolation import WatchedWitness, WitnessWatch
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _SHARE = 2.0**-20  # of a step, over which one looks ahead
 _NOISE = 16.0 * 2.0**-52  # changes of a signal by this share of it are rounding
 _RESOLUTION = 1e-13  # times that differ by this share are one
+_MOST_ROUNDS = 100  # in which blocks change their state at one time
 
 
 class HeldRegions:
@@ -36,7 +38,10 @@ class HeldRegions:
     Attributes:
         blocks: those with regions or memories, each with its context.
         margins: brings the margins up to date.
-        chattering: the block whose regions lead back to their border, so that no step can begin; None without one.
+        has_changed_states: whether blocks have changed their state as the last step began.
+        with_regions: the contexts of those that have regions.
+        chattering: the block whose regions lead back to their border, or whose state changes without end, so that no
+            step can begin; None without one.
     """
 
     def __init__(self, watch: WitnessWatch, context: Context) -> None:
@@ -46,7 +51,32 @@ class HeldRegions:
         self._regions = Evaluator(context, [slot for regions, _ in slots for slot in regions])
         self.margins = Evaluator(context, [slot for _, margins in slots for slot in margins])
         self.chattering: Any = None
+        self._without_end, self.has_changed_states = "", False  # which transitions are without end
+        self._deciding = [item for item in self.blocks if type(item[1]).decide is not StepBlock.decide]
+        self._remembers = any(type(block).measure is not StepBlock.measure for _, block in self.blocks)
+        self.with_regions = [leaf for leaf, block in self.blocks if type(block).regions is not StepBlock.regions]
         self._shift = 0.0  # over which rates of change are measured [s]
+
+    def change_states(self) -> None:
+        """Lets blocks change their state as a step begins, until none does.
+
+        In each round all of them see the values from before it.
+        """
+        self.chattering, self.has_changed_states = None, False
+        made: list[tuple[Any, str]] = []
+        for number in range(_MOST_ROUNDS if self._deciding else 0):
+            decided = [(context, block, block.decide(context, number == 0)) for context, block in self._deciding]
+            decisions = [item for item in decided if item[2] is not None]
+            if not decisions:
+                return
+            self.has_changed_states = True
+            for context, block, decision in decisions:
+                block.carry_out(context, decision)
+                if number >= _MOST_ROUNDS // 2:
+                    made.append((block, block.describe(decision)))
+        if made:
+            self.chattering = made[-1][0]
+            self._without_end = ", ".join(dict.fromkeys(text for block, text in made if block is self.chattering))
 
     def begin_step(self, watched: Sequence[WatchedWitness], target: float, longest: float) -> float:
         """Decides in which regions the next step begins, and keeps these constant.
@@ -60,12 +90,12 @@ class HeldRegions:
             When the step must end, as blocks say [s].
         """
         blocks, time = self.blocks, float(self._context.get_time().real)
-        self.chattering, self._shift = None, _SHARE * min(target - time, longest)
+        self.chattering, self._without_end, self._shift = None, "", _SHARE * min(target - time, longest)
         self._regions.update()
         self._record([block.measure(context, self.rate_of) for context, block in blocks])
         self._regions.update()
         regions = [block.regions(context) for context, block in blocks]
-        margins = [w for w in watched if any(w.context is context for context, _ in blocks)]
+        margins = [w for w in watched if any(w.context is context for context in self.with_regions)]
         tried: list[list[np.ndarray]] = []
         while not any(_same(regions, before) for before in tried):
             tried.append(regions)
@@ -91,11 +121,14 @@ class HeldRegions:
 
         Then regions follow from the inputs.
         """
+        for context, block in self._deciding:
+            block.note_end(context)
         self._shift, now = -self._shift, float(self._context.get_time().real)
-        with self._watch.next_to(math.nextafter(now, -math.inf) - now):
-            self._regions.update()
-            measured = [block.measure(context, self.rate_of) for context, block in self.blocks]
-        self._record(measured)
+        if self._remembers:
+            with self._watch.next_to(math.nextafter(now, -math.inf) - now):
+                self._regions.update()
+                measured = [block.measure(context, self.rate_of) for context, block in self.blocks]
+            self._record(measured)
         self.release()
 
     def memories(self) -> list[list[np.ndarray]]:
@@ -127,8 +160,11 @@ class HeldRegions:
 
     def describe_chattering(self) -> str:
         """What has happened, for the status of the simulation."""
+        name = self.chattering.GetSystemPathname()
+        if self._without_end:
+            return f"system '{name}' takes the transitions {self._without_end} without end, as their guards stay true"
         return (
-            f"the inputs of system '{self.chattering.GetSystemPathname()}' would pass the same threshold to and fro "
+            f"the inputs of system '{name}' would pass the same threshold to and fro "
             "without end, since the motion leads back to it from either side; use a block with hysteresis, or a smooth "
             "one"
         )

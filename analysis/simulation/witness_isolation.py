@@ -211,18 +211,23 @@ class WitnessWatch:
         if not self.held.blocks:
             self._step(time, target)
             return
-        x, memories = self._x.copy(), self.held.memories()
+        x, memories, has_stepped = self._x.copy(), self.held.memories(), False
         try:
-            end = self.held.begin_step(self._active, target, self._integrator.get_maximum_step_size())
-            self._slopes_at_end = None  # functions are those of other regions
+            self.held.change_states()
+            if self.held.has_changed_states:
+                self._determine_active()
+            if self.held.chattering is None:
+                end = self.held.begin_step(self._active, target, self._integrator.get_maximum_step_size())
+                if self.held.with_regions:
+                    self._slopes_at_end = None  # functions are those of other regions
             if self.held.chattering is None:
                 self._step(time, end)
-            else:
-                self.held.release()
-        except BaseException:
-            self._return_to(time, x)
-            self.held.undo_step(memories)
-            raise
+                has_stepped = True
+        finally:
+            if not has_stepped:
+                self._return_to(time, x)
+                self.held.undo_step(memories)
+                self.is_stale = True
 
     def _step(self, time: float, target: float) -> None:
         """Takes the step of `step_towards`."""

@@ -79,6 +79,8 @@ if _TYPE_CHECKING:
         Step,
         TrajectorySource,
     )
+    from merganser.framework.primitives.state_machines.guards import Guard
+    from merganser.framework.primitives.state_machines.state_machine import StateMachine
     from merganser.framework.primitives.symbolic_vector_system import SymbolicVectorSystem
     from merganser.framework.primitives.trajectory_affine_system import (
         TrajectoryAffineSystem,
@@ -137,6 +139,7 @@ if _TYPE_CHECKING:
     Sine_ = _SystemTemplate(Sine)
     SparseMatrixGain_ = _SystemTemplate(SparseMatrixGain)
     StateInterpolatorWithDiscreteDerivative_ = _SystemTemplate(StateInterpolatorWithDiscreteDerivative)
+    StateMachine_ = _SystemTemplate(StateMachine)
     StateSpace_ = _SystemTemplate(StateSpace)
     Step_ = _SystemTemplate(Step)
     Switch_ = _SystemTemplate(Switch)
@@ -202,6 +205,7 @@ __all__ = [
     "FirstOrderTaylorApproximation",
     "Gain",
     "Gain_",
+    "Guard",
     "Hysteresis",
     "Hysteresis_",
     "Integrator",
@@ -275,6 +279,8 @@ __all__ = [
     "SparseMatrixGain_",
     "StateInterpolatorWithDiscreteDerivative",
     "StateInterpolatorWithDiscreteDerivative_",
+    "StateMachine",
+    "StateMachine_",
     "StateSpace",
     "StateSpace_",
     "Step",

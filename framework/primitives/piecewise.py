@@ -43,8 +43,10 @@ def chosen(is_held: Array, held: Array, free: Array, region: Array) -> None:
 class StepBlock(LeafSystem):
     """Base of blocks that a simulator asks at the beginning and at the end of each step.
 
-    At the beginning it calls `measure`, `record` with what that gives, `regions`, `hold` with these, and `end_of_step`;
-    at the end `measure`, just before what happens at that time, `record`, and `hold` with None.
+    At the beginning, after all updates, it calls `decide` of all blocks, and then `carry_out`, until none of them
+    changes anything. Then it calls `measure`, `record` with what that gives, `regions`, `hold` with these, and
+    `end_of_step`;
+    at the end `note_end`, then `measure`, just before what happens at that time, `record`, and `hold` with None.
     """
 
     _keeps_derivatives = True
@@ -54,6 +56,24 @@ class StepBlock(LeafSystem):
         """Where regions and memory are computed in a context, and where margins are."""
         return [], []
 
+    def decide(self, context: Context, is_first: bool) -> Any:
+        """What is to change before the step begins; None if nothing.
+
+        Args:
+            context: of the block; it is not changed yet.
+            is_first: whether nothing has changed for that reason before, at the beginning of this step.
+        """
+
+    def carry_out(self, context: Context, decision: Any) -> None:
+        """Changes what `decide` gave."""
+
+    def describe(self, decision: Any) -> str:
+        """The transitions that a decision makes, for messages."""
+        return ""
+
+    def note_end(self, context: Context) -> None:
+        """Notes in the memory what `decide` is to compare with."""
+
     def measure(self, context: Context, rate_of: Callable[[Any, Any], Array]) -> Any:
         """What the memory is to have of this moment; rate_of(signal, context) is the rate of signal(context) [1/s]."""
 
@@ -61,12 +81,11 @@ class StepBlock(LeafSystem):
         """Brings the memory up to date with what `measure` gave."""
 
     def regions(self, context: Context) -> Array:
-        """What the present inputs ask for."""
-        raise NotImplementedError
+        """What the present inputs ask for; empty for a block without regions."""
+        return np.zeros(0)
 
     def hold(self, context: Context, regions: Array | None) -> None:
         """Keeps the regions constant from now on; None lets them follow from the inputs."""
-        raise NotImplementedError
 
     def end_of_step(self, context: Context) -> float:
         """The time by which the step must end [s]."""

@@ -26,6 +26,7 @@ from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.core.values.state import ContinuousState, DiscreteValues
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_period
+from merganser.framework.symbolic.expression_vector import ExpressionVector
 
 Array = NDArray[Any]
 _DEFAULTS: dict[str, Any] = {
@@ -90,7 +91,10 @@ class SymbolicVectorSystem(LeafSystem):
         self._dynamics, self._output = (_expressions(given[name]) for name in ("dynamics", "output"))
         self._time_period = checked_period(given["time_period"], "SymbolicVectorSystem: time_period")
         self._check()
-        self._slopes: dict[str, Array] = {}
+        self._functions = {
+            "dynamics": ExpressionVector(self._dynamics, self._all()),
+            "output": ExpressionVector(self._output, self._all()),
+        }
         self._declare()
 
     def dynamics_for_variable(self, var: Any) -> Any:
@@ -164,29 +168,8 @@ class SymbolicVectorSystem(LeafSystem):
         output.SetFromVector(self._evaluate("output", context))
 
     def _evaluate(self, which: str, context: Context) -> Array:
-        expressions = self._dynamics if which == "dynamics" else self._output
-        needed = {variable.get_id() for e in expressions for variable in e.GetVariables()}
-        pairs = [(v, x) for v, x in zip(self._all(), self._values(context, needed)) if v.get_id() in needed]
-        if any(type(x).__name__ == "Expression" for _, x in pairs):
-            return np.array([e.Substitute(dict(pairs)) for e in expressions], dtype=object)
-        env = {v: x.value() if hasattr(x, "derivatives") else float(x) for v, x in pairs}
-        values = np.array([e.Evaluate(env) for e in expressions])
-        if not any(hasattr(x, "derivatives") for _, x in pairs):
-            return values
-        # The chain rule: f(x) + sum_j df/dx_j (x_j - value of x_j), in which only the derivatives of x_j are left.
-        places = {variable.get_id(): place for place, variable in enumerate(self._all())}
-        if which not in self._slopes:
-            # Partial derivatives, shape [number of expressions, number of variables]
-            variables = self._all()
-            rows = [[e.Differentiate(v) for v in variables] for e in expressions]
-            self._slopes[which] = np.array(rows, dtype=object).reshape(len(expressions), len(variables))
-        J = self._slopes[which]
-        total = values.astype(object)
-        for v, x in pairs:
-            if hasattr(x, "derivatives"):
-                slopes = np.array([e.Evaluate(env) for e in J[:, places[v.get_id()]]])
-                total = total + slopes * (x - x.value())
-        return total
+        function = self._functions[which]
+        return function.evaluate(self._values(context, function.occurring))
 
     def _values(self, context: Context, needed: set[Any]) -> list[Any]:
         """Time, state, input and parameters, in this order; zeros for an input that is not needed."""

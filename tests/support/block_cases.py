@@ -82,6 +82,23 @@ def along(b, *values):
     return [b.PiecewisePolynomial.FirstOrderHold([0.0, 0.5, 1.0], [-M, 0.0 * M, 2.0 * M]) for M in columns]
 
 
+def machine(b):
+    """Passes its input on in the first of two states, and is constant in the second."""
+    made = b.StateMachine("machine", inputs={"u": 2}, outputs={"y": 2})
+    made.AddState("a", initial=True, outputs={"y": "u"})
+    made.AddState("b", outputs={"y": [3.0, 4.0]})
+    made.AddTransition("a", "b", when=b.Guard.at_least("u[0]", 1e3))
+    made.Finalize()
+    return made
+
+
+def in_a_state(u, x):
+    """A state of that machine: one of its states is active, and it has started."""
+    x = np.array(x)
+    x[:2] = [1.0, 0.0] if x[0].real > 0.0 else [0.0, 1.0]
+    return u, x
+
+
 def segments(b):
     """A parabola, then a line from 2 upwards."""
     line = b.PiecewisePolynomial.FirstOrderHold([1.0, 2.0], [[2.0, 3.0]])
@@ -126,6 +143,11 @@ def symbolic_cases():
 
 
 CASES = {
+    "StateMachine": Case(
+        machine, {"u": 2}, {"active": 2, "y": 2}, [(0, 1)],
+        lambda u, x: [x[:2], u[0] if x[0].real > 0.5 else 0.0 * u[0] + [3.0, 4.0]],
+        num_discrete=9, admissible=in_a_state,
+    ),
     "ConstantVectorSource": Case(lambda b: b.ConstantVectorSource([1.0, -2.0]), *source([1.0, -2.0])),
     "ConstantVectorSource of a BasicVector": Case(
         lambda b: b.ConstantVectorSource(b.BasicVector([3.0])), *source([3.0])

@@ -35,9 +35,11 @@ from merganser.framework.math import RigidTransform
 from merganser.framework.primitives import (
     Backlash,
     Gain,
+    Guard,
     Integrator,
     LogVectorOutput,
     Relay,
+    StateMachine,
     TrajectorySource,
     TransportDelay,
     ZeroOrderHold,
@@ -181,6 +183,22 @@ def _corners() -> Run:
     return Run(Simulator(builder.Build()), [log], 0.249)
 
 
+def _modes() -> Run:
+    """A state machine that goes up and down between two levels, and resets, counts and waits as it turns."""
+    machine = StateMachine("modes", continuous={"x": 0.0}, variables={"n": 0.0})
+    machine.AddState("up", initial=True, flow={"x": 1.0}, entry={"n": lambda n: n + 1.0})
+    machine.AddState("down", flow={"x": lambda x: -1.0 - x}, during={"n": lambda n: n + 100.0})
+    machine.AddState("wait")
+    machine.AddTransition("up", "down", when=Guard.rises_through("x", 0.03), action={"x": lambda x: x + 0.01})
+    machine.AddTransition("down", "wait", when=Guard.at_most("x", 0.0))
+    machine.AddTransition("wait", "up", when=Guard.after(0.01))
+    machine.Finalize()
+    builder = DiagramBuilder()
+    builder.AddSystem(machine)
+    log = LogVectorOutput(machine.GetOutputPort("x"), builder, 0.02)
+    return Run(Simulator(builder.Build()), [log], 0.249)
+
+
 def _pulses() -> Run:
     """An integral of pulses, at whose ends steps have to end."""
     builder, times = DiagramBuilder(), np.linspace(0.0, 0.25, 18)
@@ -207,6 +225,7 @@ _KINDS: dict[str, Callable[[], Run]] = {
     "hydroelastic in continuous time": lambda: _plant(0.0, True),
     "hybrid": _hybrid,
     "corners": _corners,
+    "modes": _modes,
     "python": _python,
     "pulses": _pulses,
 }

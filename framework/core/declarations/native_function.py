@@ -110,6 +110,11 @@ class NativeFunction:
             )
         return self._with(_given={**self._given, **values})
 
+    @property
+    def explained(self) -> dict[str, Any]:
+        """What `given` has said of parameters, by name."""
+        return dict(self._given)
+
     def or_raise(self, explain: Callable[[Any], None]) -> NativeFunction:
         """The function as one that may fail: it returns True if its arguments do not allow a result, else False.
 
