@@ -12,6 +12,9 @@ What is read as it stands is a plain attribute, documented with its class: of a 
     _sys_breaks                                   of a leaf system: a function of the times [s], in any order, where
                                                   its outputs or their derivatives jump; integrators end a step there;
                                                   it returns the same object as long as they are the same
+    _sys_white_noise                              of a leaf system that gives white noise: the numbers of the groups of
+                                                  parameters with its seed and its values, which integrators set, and
+                                                  what Brownian motion is multiplied by, shape [n]; None of others
 
 The functions below do more than read an attribute.
 """
