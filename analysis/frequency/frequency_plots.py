@@ -11,15 +11,17 @@ from merganser.analysis.frequency.frequency_response import (
     FrequencyResponse,
     FrequencyResponseData,
     Zeros,
+    require_finite,
     require_single,
 )
+from merganser.analysis.frequency.linearize_between import LinearSystemWithDelays
 from merganser.framework.primitives import LinearSystem
 
 Array = NDArray[Any]
 _NUM_GAINS = 400
 
 
-def BodePlot(response: FrequencyResponseData | LinearSystem, axes: Any = None, label: str | None = None) -> Any:
+def BodePlot(response: FrequencyResponseData | LinearSystem | LinearSystemWithDelays, axes: Any = None, label: str | None = None) -> Any:
     """Draws amplitude [dB] and phase [deg] over the frequency [rad/s], one line for each pair of output and input.
 
     Args:
@@ -50,7 +52,7 @@ def BodePlot(response: FrequencyResponseData | LinearSystem, axes: Any = None, l
     return axes
 
 
-def NyquistPlot(response: FrequencyResponseData | LinearSystem, axes: Any = None, label: str | None = None) -> Any:
+def NyquistPlot(response: FrequencyResponseData | LinearSystem | LinearSystemWithDelays, axes: Any = None, label: str | None = None) -> Any:
     """Draws G(j omega) in the plane of complex numbers, for positive and (dashed) negative frequencies.
 
     Closed by negative feedback, a loop gain with P unstable poles is stable if the curve goes -P times clockwise around
@@ -84,7 +86,7 @@ def NyquistPlot(response: FrequencyResponseData | LinearSystem, axes: Any = None
     return axes
 
 
-def NicholsPlot(response: FrequencyResponseData | LinearSystem, axes: Any = None, label: str | None = None) -> Any:
+def NicholsPlot(response: FrequencyResponseData | LinearSystem | LinearSystemWithDelays, axes: Any = None, label: str | None = None) -> Any:
     """Draws the amplitude [dB] over the phase [deg], with lines of constant amplitude of the closed loop.
 
     Args:
@@ -133,6 +135,7 @@ def RootLocusPlot(loop: LinearSystem, gains: ArrayLike | None = None, axes: Any 
     Raises:
         ValueError: there is more than one input or output.
     """
+    require_finite(loop, "RootLocusPlot")
     require_single(loop, "RootLocusPlot")
     axes = _new_axes() if axes is None else axes
     k = np.geomspace(1e-3, 1e3, _NUM_GAINS) if gains is None else np.asarray(gains, dtype=np.float64)
@@ -165,7 +168,7 @@ def _in_order_of(before: Array, roots: Array) -> Array:
     return roots[order]
 
 
-def _data(response: FrequencyResponseData | LinearSystem) -> FrequencyResponseData:
+def _data(response: FrequencyResponseData | LinearSystem | LinearSystemWithDelays) -> FrequencyResponseData:
     return response if isinstance(response, FrequencyResponseData) else FrequencyResponse(response)
 
 

@@ -163,7 +163,8 @@ class _StochasticIntegrator(IntegratorBase):
         ValueError: the step size is not positive.
     """
 
-    takes_step_size = takes_white_noise = True
+    # Python draws an increment in 0.3 ms, compiled code in 2 us.
+    takes_step_size = takes_white_noise = is_compiled_at_once = True
 
     def __init__(self, system: System, max_step_size: float, context: Context | None = None) -> None:
         super().__init__(system, context)

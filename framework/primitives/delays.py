@@ -79,10 +79,10 @@ def past_value(
                 y[i] = u0 + s * slope0
 
 
-class _Delay(StepBlock):
+class ExactDelay(StepBlock):
     """Base of exact delays: the samples, and what is done with them at both ends of each step.
 
-    A derived class calls `_declare_delayed`, and says `_delay_at` and `end_of_step`.
+    A derived class calls `_declare_delayed`, and has `CalcDelay` and `end_of_step`.
 
     Args:
         initial, size, capacity: see TransportDelay.
@@ -116,7 +116,7 @@ class _Delay(StepBlock):
         )
         self.DeclareVectorOutputPort(kUseDefaultName, n, calc)
 
-    def _delay_at(self, context: Context) -> float:
+    def CalcDelay(self, context: Context) -> float:
         """The present delay [s]."""
         raise NotImplementedError
 
@@ -160,7 +160,7 @@ class _Delay(StepBlock):
 
     def _delayed_time(self, context: Context) -> float:
         """The time whose input is the present output [s]."""
-        return float(context.get_time().real) - self._delay_at(context)
+        return float(context.get_time().real) - self.CalcDelay(context)
 
     def _doubled(self, context: Context) -> Array:
         """The times of which there are two samples, as the input jumps or has a corner there; and of the first one."""
@@ -186,7 +186,7 @@ class _Delay(StepBlock):
         return _SAME_TIME * (abs(time) + 2.0 * self._longest)
 
 
-class TransportDelay(_Delay):
+class TransportDelay(ExactDelay):
     """y(t) = u(t - delay), and `initial` until that is in the simulation.
 
     The samples of the input are discrete state, as many as the steps within a delay. There is no direct feedthrough.
@@ -209,7 +209,7 @@ class TransportDelay(_Delay):
         """The delay [s]."""
         return self._longest
 
-    def _delay_at(self, context: Context) -> float:
+    def CalcDelay(self, context: Context) -> float:
         return self._longest
 
     def end_of_step(self, context: Context) -> float:
@@ -218,7 +218,7 @@ class TransportDelay(_Delay):
         return float(min(time + self._longest, later.min(initial=math.inf)))
 
 
-class VariableTransportDelay(_Delay):
+class VariableTransportDelay(ExactDelay):
     """y(t) = u(t - delay(t)), and `initial` until that is in the simulation; the delay is the second input.
 
     Outside of the limits the nearest one is the delay. Steps of a simulation are no longer than the shortest delay, so
@@ -260,7 +260,7 @@ class VariableTransportDelay(_Delay):
             for place, sign in (("ahead", 1.0), ("behind", -1.0))
         ]
 
-    def _delay_at(self, context: Context) -> float:
+    def CalcDelay(self, context: Context) -> float:
         return float(self._limited.Eval(context).GetAtIndex(0).real)
 
     def DoGetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
