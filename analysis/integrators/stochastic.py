@@ -41,6 +41,7 @@ class StochasticArrays(NamedTuple):
         rate_places, seed_places: where in these the values of the noises are, and their seeds, shape [m].
         channels: numbers of the noises in their blocks, shape [m].
         scale: square roots of the spectral densities, shape [m].
+        last: the end of the last step [s], the seed, and W_j there, shape [m, 3].
         dW: increments of the Brownian motions over the step, shape [m].
         weights: of the noises in a sum, shape [m].
         f: derivatives without noise, shape [n].
@@ -54,6 +55,7 @@ class StochasticArrays(NamedTuple):
     seed_places: Integers
     channels: Integers
     scale: Floats
+    last: FloatTable
     dW: Floats
     weights: Floats
     f: Floats
@@ -68,13 +70,17 @@ _arrays_of = arrays_of_method(StochasticArrays)
 
 @device
 def _draw_increments(p: Problem) -> None:
-    """dW_j = W_j(end of the step) - W_j(its start)."""
+    """dW_j = W_j(end of the step) - W_j(its start); most steps start where the last one has ended."""
     s, a = step_of(p), _arrays_of(p)
-    dW, numbers, seed_places, channels = a.dW, a.numbers, a.seed_places, a.channels
+    dW, numbers, seed_places, channels, last = a.dW, a.numbers, a.seed_places, a.channels, a.last
     end = s.target if s.is_last and s.h == s.room else s.start + s.h
     for j in range(len(dW)):
         seed = numbers[seed_places[j]].real
-        dW[j] = brownian_motion(seed, channels[j], end) - brownian_motion(seed, channels[j], s.start)
+        W = last[j, 2]
+        if last[j, 0] != s.start or last[j, 1] != seed:
+            W = brownian_motion(seed, channels[j], s.start)
+        last[j, 0], last[j, 1], last[j, 2] = end, seed, brownian_motion(seed, channels[j], end)
+        dW[j] = last[j, 2] - W
 
 
 @device
@@ -229,9 +235,11 @@ class _StochasticIntegrator(IntegratorBase):
         integers = (np.array(places, dtype=np.int64) for places in (rates, seeds, channels))
         m = len(scales)
         dW, weights = np.zeros((2, m))
+        self._memory = np.full(3 * m, math.nan)
+        last = self._memory.reshape(m, 3)
         f, k, k_j, change = np.zeros((4, n), dtype)
         g = np.zeros((m, n), dtype)
-        return StochasticArrays(self._store.flat, *integers, np.array(scales), dW, weights, f, k, k_j, g, change)
+        return StochasticArrays(self._store.flat, *integers, np.array(scales), last, dW, weights, f, k, k_j, g, change)
 
 
 class EulerMaruyamaIntegrator(_StochasticIntegrator):

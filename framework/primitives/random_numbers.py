@@ -251,7 +251,7 @@ class WhiteNoise(_Brownian):
 
     def __init__(self, spectral_density: ArrayLike = 1.0, size: int | None = None, seed: int | None = None) -> None:
         super().__init__(spectral_density, size, seed)
-        rate = self.DeclareNumericParameter(BasicVector(self._scale.size), name="rate")
+        rate = self.DeclareNumericParameter(BasicVector(0.0 * self._scale), name="rate")
         self.DeclareVectorOutputPort(kUseDefaultName, self._scale.size, noise_within_step)
         self._sys_white_noise = int(self._seed_index), int(rate), self._scale
 
