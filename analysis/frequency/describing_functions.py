@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.frequency.frequency_response import fine_frequencies, require_single, response_of
-from merganser.analysis.frequency.linearize_between import LinearSystemWithDelays
+from merganser.analysis.frequency.linearize_between import AnyLinearSystem
 from merganser.framework import System
 from merganser.framework.core.inside import piecewise_leaves
-from merganser.framework.primitives import LinearSystem, RateLimiter
+from merganser.framework.primitives import RateLimiter
 from merganser.framework.primitives.delays import ExactDelay
 
 Array = NDArray[Any]
@@ -54,7 +54,7 @@ def DescribingFunction(block: System, amplitudes: ArrayLike) -> Array:
         RuntimeError: the output depends on time, or on rates.
     """
     A = np.asarray(amplitudes, dtype=np.float64)
-    if not ((A > 0.0) & (A < math.inf)).all():
+    if not ((A > 0.0) & (math.inf > A)).all():
         raise ValueError(f"DescribingFunction: amplitudes must be positive and finite, got {amplitudes!r}.")
     context = block.CreateDefaultContext()
     parts = piecewise_leaves(context)
@@ -141,7 +141,7 @@ class LimitCycle(NamedTuple):
 
 
 def PredictLimitCycles(
-    loop: LinearSystem | LinearSystemWithDelays, block: System, amplitudes: ArrayLike, omega: ArrayLike | None = None
+    loop: AnyLinearSystem, block: System, amplitudes: ArrayLike, omega: ArrayLike | None = None
 ) -> list[LimitCycle]:
     """The oscillations of a loop of a linear system and a block, with negative feedback, by (2).
 
@@ -194,7 +194,7 @@ def _crossings(N: Array, L: Array) -> Array:
     return np.argwhere(passes[0] & passes[1] & np.isfinite(corners).all(axis=0))
 
 
-def _is_stable(loop: LinearSystem | LinearSystemWithDelays, block: System, A: float, w: float) -> bool:
+def _is_stable(loop: AnyLinearSystem, block: System, A: float, w: float) -> bool:
     """Whether a small change of the amplitude decays: with F = 1 + N(A) L(s), dF/dA dA + dF/ds ds = 0."""
     nearby = np.array([1.0 - _SHARE, 1.0, 1.0 + _SHARE])
     N, L = DescribingFunction(block, A * nearby), response_of(loop, w * nearby)[0, 0]

@@ -14,14 +14,14 @@ from merganser.analysis.frequency.frequency_response import (
     require_finite,
     require_single,
 )
-from merganser.analysis.frequency.linearize_between import LinearSystemWithDelays
+from merganser.analysis.frequency.linearize_between import AnyLinearSystem
 from merganser.framework.primitives import LinearSystem
 
 Array = NDArray[Any]
 _NUM_GAINS = 400
 
 
-def BodePlot(response: FrequencyResponseData | LinearSystem | LinearSystemWithDelays, axes: Any = None, label: str | None = None) -> Any:
+def BodePlot(response: FrequencyResponseData | AnyLinearSystem, axes: Any = None, label: str | None = None) -> Any:
     """Draws amplitude [dB] and phase [deg] over the frequency [rad/s], one line for each pair of output and input.
 
     Args:
@@ -52,7 +52,7 @@ def BodePlot(response: FrequencyResponseData | LinearSystem | LinearSystemWithDe
     return axes
 
 
-def NyquistPlot(response: FrequencyResponseData | LinearSystem | LinearSystemWithDelays, axes: Any = None, label: str | None = None) -> Any:
+def NyquistPlot(response: FrequencyResponseData | AnyLinearSystem, axes: Any = None, label: str | None = None) -> Any:
     """Draws G(j omega) in the plane of complex numbers, for positive and (dashed) negative frequencies.
 
     Closed by negative feedback, a loop gain with P unstable poles is stable if the curve goes -P times clockwise around
@@ -86,7 +86,7 @@ def NyquistPlot(response: FrequencyResponseData | LinearSystem | LinearSystemWit
     return axes
 
 
-def NicholsPlot(response: FrequencyResponseData | LinearSystem | LinearSystemWithDelays, axes: Any = None, label: str | None = None) -> Any:
+def NicholsPlot(response: FrequencyResponseData | AnyLinearSystem, axes: Any = None, label: str | None = None) -> Any:
     """Draws the amplitude [dB] over the phase [deg], with lines of constant amplitude of the closed loop.
 
     Args:
@@ -168,7 +168,7 @@ def _in_order_of(before: Array, roots: Array) -> Array:
     return roots[order]
 
 
-def _data(response: FrequencyResponseData | LinearSystem | LinearSystemWithDelays) -> FrequencyResponseData:
+def _data(response: FrequencyResponseData | AnyLinearSystem) -> FrequencyResponseData:
     return response if isinstance(response, FrequencyResponseData) else FrequencyResponse(response)
 
 

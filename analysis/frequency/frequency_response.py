@@ -17,7 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.analysis.frequency.linearize_between import LinearSystemWithDelays, linearize_exactly
+from merganser.analysis.frequency.linearize_between import (
+    AnyLinearSystem,
+    LinearSystemWithDelays,
+    linearize_exactly,
+)
 from merganser.framework import Context, InputPort, OutputPort, System
 from merganser.framework.primitives import LinearSystem
 
@@ -40,7 +44,7 @@ class FrequencyResponseData:
     omega: Array
     response: Array
     time_period: float
-    model: LinearSystem | LinearSystemWithDelays
+    model: AnyLinearSystem
 
     def magnitude(self) -> Array:
         """Amplitude of the outputs, shape [num_outputs, num_inputs, N]."""
@@ -78,7 +82,7 @@ def FrequencyResponse(
         TypeError: a system that is not a LinearSystem has no context.
         ValueError: a frequency is negative, not finite, or above pi / period, where a sampled signal has no meaning.
     """
-    model: LinearSystem | LinearSystemWithDelays
+    model: AnyLinearSystem
     if isinstance(system, LinearSystemWithDelays) or (context is None and isinstance(system, LinearSystem)):
         model = system
     elif context is not None:
@@ -100,7 +104,7 @@ def FrequencyResponse(
     return FrequencyResponseData(frequencies, response_of(model, frequencies), T, model)
 
 
-def response_of(model: LinearSystem | LinearSystemWithDelays, omega: Array) -> Array:
+def response_of(model: AnyLinearSystem, omega: Array) -> Array:
     """(1), or (2), at frequencies [rad/s], shape [num_outputs, num_inputs, N]; infinite at a pole."""
     if isinstance(model, LinearSystemWithDelays):
         p, m, G = model.num_outputs(), model.num_inputs(), response_of(model.model, omega).transpose(2, 0, 1)
@@ -118,7 +122,7 @@ def response_of(model: LinearSystem | LinearSystemWithDelays, omega: Array) -> A
     return result
 
 
-def _default_frequencies(model: LinearSystem | LinearSystemWithDelays) -> Array:
+def _default_frequencies(model: AnyLinearSystem) -> Array:
     """Frequencies [rad/s] around poles, and those of delays."""
     T, delays = model.time_period(), np.zeros(0)
     if isinstance(model, LinearSystemWithDelays):
@@ -205,7 +209,7 @@ class StabilityMargins(NamedTuple):
     gain_crossover: float
 
 
-def Margins(loop: LinearSystem | LinearSystemWithDelays) -> StabilityMargins:
+def Margins(loop: AnyLinearSystem) -> StabilityMargins:
     """Gain, phase, delay and modulus margins of a loop gain, of one input and one output (see `OpenLoopAt`).
 
     Crossings are located between frequencies of a grid, which is finer around poles and zeros. Those of exact delays
@@ -244,7 +248,7 @@ def Margins(loop: LinearSystem | LinearSystemWithDelays) -> StabilityMargins:
     return StabilityMargins(gain, phase, float(delay), modulus, at_phase, at_gain)
 
 
-def fine_frequencies(model: LinearSystem | LinearSystemWithDelays) -> Array:
+def fine_frequencies(model: AnyLinearSystem) -> Array:
     """The default frequencies, and more around lightly damped poles and zeros [rad/s]."""
     T, grid = model.time_period(), [_default_frequencies(model)]
     if isinstance(model, LinearSystemWithDelays):
@@ -329,16 +333,16 @@ def _control(function: str) -> Any:
         raise ImportError(f"{function} needs python-control: pip install merganser[control].") from error
 
 
-def require_finite(model: LinearSystem | LinearSystemWithDelays, function: str) -> None:
+def require_finite(model: AnyLinearSystem, function: str) -> None:
     """Refuses a system with exact delays."""
     if isinstance(model, LinearSystemWithDelays):
         raise TypeError(
-            f"{function}: a system with exact delays has no finite number of poles and zeros. Put PadeDelay in place of "
-            "TransportDelay."
+            f"{function}: a system with exact delays has no finite number of poles and zeros. Put PadeDelay in place "
+            "of TransportDelay."
         )
 
 
-def require_single(model: LinearSystem | LinearSystemWithDelays, function: str) -> None:
+def require_single(model: AnyLinearSystem, function: str) -> None:
     if (model.num_outputs(), model.num_inputs()) != (1, 1):
         raise ValueError(
             f"{function} takes a system of one input and one output; this one has {model.num_inputs()} and "

@@ -72,7 +72,7 @@ def LinearizeBetween(
     for block, delay in _delays(context):
         raise RuntimeError(
             f"System '{block.GetSystemPathname()}' is a delay, which no linear system with a finite state has. "
-            f"FrequencyResponse and OpenLoopAt take it as it is; for a LinearSystem, put PadeDelay({delay:g}) in its place."
+            f"FrequencyResponse and OpenLoopAt take it; for a LinearSystem, put PadeDelay({delay:g}) in its place."
         )
     found = linearize_exactly(system, context, input_port, output_port, open_loop_at)
     assert isinstance(found, LinearSystem)
@@ -106,6 +106,9 @@ class LinearSystemWithDelays:
         return 0.0
 
 
+AnyLinearSystem = LinearSystem | LinearSystemWithDelays
+
+
 def _delays(context: Context) -> list[tuple[ExactDelay, float]]:
     """The exact delays in a context, each with its present length [s]."""
     blocks = (leaf.system for leaf in context.layout.leaves() if isinstance(leaf.system, ExactDelay))
@@ -118,7 +121,7 @@ def linearize_exactly(
     input_port: InputPort | None,
     output_port: InputPort | OutputPort | None,
     open_loop_at: Iterable[InputPort],
-) -> LinearSystem | LinearSystemWithDelays:
+) -> AnyLinearSystem:
     """As LinearizeBetween, for systems with exact delays, too. The connections of their outputs are cut."""
     u = _checked(system.get_input_port(0) if input_port is None else input_port)
     y = _checked(system.get_output_port(0) if output_port is None else output_port)
@@ -182,7 +185,7 @@ def _columns_of_delays(
         start += size * len(ports)
 
 
-def OpenLoopAt(system: System, context: Context, port: InputPort) -> LinearSystem | LinearSystemWithDelays:
+def OpenLoopAt(system: System, context: Context, port: InputPort) -> AnyLinearSystem:
     """The loop gain L at an input port: the response that comes back around the loop, with its sign turned.
 
     The connection of the port is cut, a signal u is put in its place, and -L u arrives where the cut is. So the closed

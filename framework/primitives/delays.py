@@ -21,7 +21,6 @@ from merganser.framework.common.indices import kUseDefaultName
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.native_function import native
 from merganser.framework.core.declarations.native_wires import PartOf
-from merganser.framework.core.declarations.ports import InputPort
 from merganser.framework.core.declarations.witness import WitnessFunction, WitnessFunctionDirection
 from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.values.values import BasicVector
@@ -140,8 +139,8 @@ class ExactDelay(StepBlock):
             if first <= 0:
                 raise RuntimeError(
                     f"System '{self.GetSystemPathname()}': more than {self._capacity} ends of steps fall into the "
-                    f"delay of {self._longest} s before time {time} s. Make it with a larger `capacity`, or let steps be "
-                    "longer."
+                    f"delay of {self._longest} s before time {time} s. Make it with a larger `capacity`, or let steps "
+                    "be longer."
                 )
             samples[: count - first] = samples[first:count].copy()
             count -= first

@@ -240,8 +240,8 @@ class WhiteNoise(_Brownian):
     its mean. Others refuse it; BandLimitedWhiteNoise is for these, and for outputs.
 
     Args:
-        spectral_density: S, two-sided [units of w squared per Hz], so that E[w(t) w(t')] = S delta(t - t'); one number or
-            shape [n].
+        spectral_density: S, two-sided [units of w squared per Hz], so that E[w(t) w(t')] = S delta(t - t'); one number
+            or shape [n].
         size: n, where the density is one number.
         seed: see WienerProcess.
 

@@ -162,8 +162,8 @@ class DiagramBuilder:
         both ports have units, of one dimension, that are not the same.
 
         Raises:
-            RuntimeError: sizes, types or units differ, the input is taken, a port belongs to a system that was not added, or
-                no system has the name.
+            RuntimeError: sizes, types or units differ, the input is taken, a port belongs to a system that was not
+                added, or no system has the name.
             ValueError: the system has no port of the name.
         """
         self._require_not_built()
@@ -288,7 +288,9 @@ class DiagramBuilder:
             return True
         return False
 
-    def ExportOutput(self, output: OutputPort[Any] | str, name: str | UseDefaultName = kUseDefaultName) -> OutputPortIndex:
+    def ExportOutput(
+        self, output: OutputPort[Any] | str, name: str | UseDefaultName = kUseDefaultName
+    ) -> OutputPortIndex:
         """Makes an output port of a subsystem, or 'system.port', an output port of the diagram; returns its index."""
         self._require_not_built()
         output = self._port(output, "output") if isinstance(output, str) else output

@@ -11,7 +11,6 @@ import functools
 import importlib
 from typing import Any
 
-
 from merganser.framework.common.errors import DiagramError
 from merganser.framework.common.indices import kUseDefaultName
 from merganser.framework.core.declarations.native_function import native

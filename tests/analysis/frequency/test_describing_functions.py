@@ -34,7 +34,7 @@ def of_backlash(gap, A):
     """Gelb and Vander Velde (1968), appendix B, of a gap of width 2 b: with x = 1 - 2 b / A."""
     x = 1.0 - gap / A
     real = 0.5 + (np.arcsin(x) + x * np.sqrt(1.0 - x * x)) / np.pi
-    return np.where(A > 0.5 * gap, real - 1j * (1.0 - x * x) / np.pi, 0.0)
+    return np.where(0.5 * gap < A, real - 1j * (1.0 - x * x) / np.pi, 0.0)
 
 
 def of_steps(q, A):
@@ -129,7 +129,8 @@ def test_a_relay_with_hysteresis_oscillates_as_predicted():
     simulator.AdvanceTo(40.0)
     samples = log.FindLog(simulator.get_context())
     t, y = samples.sample_times(), samples.data()[0]
-    (cycle,) = PredictLimitCycles(TransferFunction(*THIRD_ORDER), Relay(0.1, -0.1, 1.0, -1.0), np.geomspace(0.11, 5, 15))
+    relay, amplitudes = Relay(0.1, -0.1, 1.0, -1.0), np.geomspace(0.11, 5.0, 15)
+    (cycle,) = PredictLimitCycles(TransferFunction(*THIRD_ORDER), relay, amplitudes)
     ups = np.flatnonzero((t[1:] > 25.0) & (y[:-1] < 0.0) & (y[1:] >= 0.0))
     times = t[ups] - y[ups] * (t[ups + 1] - t[ups]) / (y[ups + 1] - y[ups])
     assert cycle.is_stable

@@ -179,7 +179,7 @@ def test_other_integrators_refuse_white_noise_by_name(scheme):
     builder.AddNamedSystem("integral", Integrator(1))
     builder.Connect("gusts", "integral")
     simulator = Simulator(builder.Build())
-    with pytest.raises(RuntimeError, match="::gusts' gives: it is not smooth.*euler_maruyama"):
+    with pytest.raises(RuntimeError, match=r"::gusts' gives: it is not smooth.*euler_maruyama"):
         ResetIntegratorFromFlags(simulator, scheme, 0.1)
         simulator.Initialize()
 
@@ -194,7 +194,7 @@ def test_noise_that_enters_no_derivative_or_not_linearly_is_refused_by_name(make
     alone.set_name("alone")
     simulator = Simulator(alone)
     simulator.reset_integrator(make(alone, 0.1, simulator.get_mutable_context()))
-    with pytest.raises(RuntimeError, match="'::alone' gives white noise.*no continuous state"):
+    with pytest.raises(RuntimeError, match=r"'::alone' gives white noise.*no continuous state"):
         simulator.Initialize()
 
 

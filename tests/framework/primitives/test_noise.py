@@ -105,7 +105,11 @@ def test_white_noise_is_zero_outside_of_steps():
     np.testing.assert_allclose(Linearize(diagram, context).A(), [[-10.0]])
 
 
-@pytest.mark.parametrize("block", [WienerProcess, WhiteNoise, lambda *more, **named: BandLimitedWhiteNoise(*more, 0.1, **named)])
+def band_limited(density, **more):
+    return BandLimitedWhiteNoise(density, 0.1, **more)
+
+
+@pytest.mark.parametrize("block", [WienerProcess, WhiteNoise, band_limited])
 def test_wrong_arguments_are_refused_by_name(block):
     with pytest.raises(ValueError, match="spectral_density must be finite and not negative"):
         block(-1.0)

@@ -113,7 +113,7 @@ def test_other_dimensions_are_refused_with_both_ports_and_units(first, second):
 
 
 def test_other_units_of_the_same_dimension_are_converted_if_asked():
-    with pytest.raises(RuntimeError, match="0.10472 times.*convert_units=True"):
+    with pytest.raises(RuntimeError, match=r"0.10472 times.*convert_units=True"):
         two_motors("rpm", "rad/s")
     assert result_of(two_motors("rpm", "rad/s", convert_units=True)) == pytest.approx(12.0 * 2.0 * np.pi / 60.0)
     assert result_of(two_motors("degC", "K", convert_units=True)) == pytest.approx(2.0 * (6.0 + 273.15))
