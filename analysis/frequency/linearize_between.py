@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from merganser.analysis.simulation.exact_periods import exact_seconds
 from merganser.framework import Context, InputPort, OutputPort, PortDataType, System
-from merganser.framework.core.inside import diagram_around, input_ports
+from merganser.framework.core.inside import diagram_around, input_ports, system_behind
 from merganser.framework.primitives import LinearSystem
 from merganser.framework.primitives.delays import ExactDelay
 from merganser.framework.primitives.linearization import Approximation, approximate
@@ -147,7 +147,7 @@ def linearize_exactly(
     row = len(J) - sum(port.size() for port in outputs)
     for port in outputs[: 1 if back is None else 2]:
         for k, (block, _) in enumerate(delays):
-            if isinstance(port, OutputPort) and port._leaf_port.get_system() is block:
+            if isinstance(port, OutputPort) and system_behind(port) is block:
                 J[row : row + sizes[k]] = np.eye(sizes[k], J.shape[1], n + m + sum(sizes[:k]))
         row += port.size()
     if back is not None:
@@ -171,7 +171,7 @@ def _fed_by(system: System, context: Context, block: System) -> list[InputPort]:
     """The vector input ports of leaf systems that get the output of a block."""
     ports = [port for leaf in context.layout.leaves() for port in input_ports(leaf.system)]
     sources = {port: _source_of(system, port) for port in ports}
-    return [port for port, source in sources.items() if source and source._leaf_port.get_system() is block]
+    return [port for port, source in sources.items() if source and system_behind(source) is block]
 
 
 def _columns_of_delays(
@@ -181,7 +181,7 @@ def _columns_of_delays(
     start = n + sum(port.size() for port in cut)
     for ports, size in zip(fed, sizes):
         columns = np.split(jacobian[:, start : start + size * len(ports)], max(len(ports), 1), axis=1)
-        yield sum(columns) if ports else np.zeros((len(jacobian), size))
+        yield np.sum(columns, axis=0) if ports else np.zeros((len(jacobian), size))
         start += size * len(ports)
 
 

@@ -25,10 +25,10 @@ from merganser.analysis.integrators.problem import (
     step_of,
 )
 from merganser.framework import Context, System
-from merganser.framework.math.brownian_motion import brownian_motion
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.memory.tape import SUCCEEDED
+from merganser.framework.native.operations.brownian_motion import brownian_motion
 
 _LINEARITY, _ROUNDING = 1e-6, 1e-12  # derivatives linear in the noise are so to this share of it, and of themselves
 
@@ -225,7 +225,10 @@ class _StochasticIntegrator(IntegratorBase):
             self._store.invalid |= self._down["time"]
 
     def _make_arrays(self, n: int, dtype: Any) -> StochasticArrays:
-        rates, seeds, channels, scales = [], [], [], []
+        rates: list[int] = []
+        seeds: list[int] = []
+        channels: list[int] = []
+        scales: list[float] = []
         for leaf, (seed, rate, scale) in self._bound_context().layout.root.white_noises:
             m = len(scale)
             rates += [leaf.numeric_offsets[rate] + j for j in range(m)]

@@ -74,6 +74,12 @@ def state_node(system: LeafSystem, group: int) -> int:
     return system._sys_dependency_table.group_nodes["xd"][group]
 
 
+def system_behind(port: OutputPort) -> LeafSystem:
+    """The leaf system that computes the value of an output port, of a Diagram or its own."""
+    system: LeafSystem = port._leaf_port.get_system()
+    return system
+
+
 def suggest_name(system: System, name: str) -> None:
     """Names a system; in a diagram that has a system of that name it gets a number, too."""
     system._suggest_name(name)

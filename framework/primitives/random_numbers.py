@@ -1,7 +1,7 @@
 """RandomSource: gives random numbers, drawn again periodically; and the function that wires up all random inputs.
 
 WienerProcess, WhiteNoise, BandLimitedWhiteNoise: a path of Brownian motion and its rate of change, which are the same
-for all steps of a simulation (math/brownian_motion.py).
+for all steps of a simulation (native/operations/brownian_motion.py).
 
 LinearTransformDensity: a linear transformation of random numbers, with the probability density of the result.
 """
@@ -37,9 +37,9 @@ from merganser.framework.core.system.random_values import (
 )
 from merganser.framework.core.values.state import State
 from merganser.framework.core.values.values import BasicVector
-from merganser.framework.math.brownian_motion import brownian_motion
 from merganser.framework.math.element_functions import exp
 from merganser.framework.native.memory.addresses import address_of_array, twister_of, words_of_twister
+from merganser.framework.native.operations.brownian_motion import brownian_motion
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
 from merganser.framework.primitives.linear_system import affine
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from block_case import Case
 
-from merganser.framework.math.brownian_motion import brownian_motion
+from merganser.framework.native.operations.brownian_motion import brownian_motion
 
 
 def by_real(condition, a, b):

@@ -12,8 +12,8 @@ from merganser.analysis import (
     SimulatorConfig,
 )
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
-from merganser.framework.math.brownian_motion import brownian_motion
 from merganser.framework.native import elements, native
+from merganser.framework.native.operations.brownian_motion import brownian_motion
 from merganser.framework.primitives import (
     Adder,
     Gain,

@@ -5,7 +5,7 @@ import pytest
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, RandomGenerator
-from merganser.framework.math.brownian_motion import brownian_motion
+from merganser.framework.native.operations.brownian_motion import brownian_motion
 from merganser.framework.primitives import (
     BandLimitedWhiteNoise,
     Integrator,

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from merganser.framework.math.brownian_motion import FINEST, brownian_motion, philox
 from merganser.framework.native import kernel
+from merganser.framework.native.operations.brownian_motion import FINEST, brownian_motion, philox
 
 TIMES = np.array([0.25, 0.5, 0.731, 1.0, 1.7, 3.0, 3.5, 40.1])
 
@@ -72,3 +72,9 @@ def test_it_begins_at_zero_and_has_no_value_at_infinity():
     assert brownian_motion(3.0, 0, 0.0) == 0.0
     assert math.isnan(brownian_motion(3.0, 0, math.inf))
     assert math.isnan(brownian_motion(3.0, 0, math.nan))
+
+
+@pytest.mark.parametrize("seed", [math.nan, -1.0, 2.0**32, 1e300])
+def test_what_is_no_seed_gives_no_number(seed):
+    assert math.isnan(brownian_motion(seed, 0, 1.0))
+    assert np.isnan(many_paths(TIMES, 1, seed)).all()

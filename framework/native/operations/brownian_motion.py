@@ -47,9 +47,12 @@ def brownian_motion(seed: float, channel: int, time: float) -> float:
         seed: a whole number from 0 to 2^32 - 1.
         channel: another number, for an independent path.
         time: t [s]; before zero there is another, independent path.
+
+    Returns:
+        nan for a seed or time that is out of range.
     """
     distance = abs(time)
-    if not distance < math.inf:
+    if not (distance < math.inf and 0.0 <= seed <= _WORD):
         return math.nan
     a, b = philox(int(seed), int(channel), 1 if time < 0.0 else 0)
     left, length, w_left, w_right = 0.0, 1.0, 0.0, _normal(a, b)
