@@ -187,11 +187,15 @@ def PredictLimitCycles(
 
 
 def _crossings(N: Array, L: Array) -> Array:
-    """Between which amplitudes i, i + 1 and frequencies k, k + 1 both parts of 1 + N L have zeros, shape [any, 2]."""
+    """Between which amplitudes i, i + 1 and frequencies k, k + 1 1 + N L is zero, shape [any, 2].
+
+    There it goes once around zero, along the borders of this rectangle.
+    """
     F = 1.0 + N[:, np.newaxis] * L
-    corners = np.array([F[:-1, :-1], F[1:, :-1], F[:-1, 1:], F[1:, 1:]])
-    passes = [(part.min(axis=0) <= 0.0) & (part.max(axis=0) >= 0.0) for part in (corners.real, corners.imag)]
-    return np.argwhere(passes[0] & passes[1] & np.isfinite(corners).all(axis=0))
+    corners = np.array([F[:-1, :-1], F[1:, :-1], F[1:, 1:], F[:-1, 1:]])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turned = np.angle(np.roll(corners, -1, axis=0) / corners).sum(axis=0)
+    return np.argwhere(np.abs(turned) > math.pi)
 
 
 def _is_stable(loop: AnyLinearSystem, block: System, A: float, w: float) -> bool:

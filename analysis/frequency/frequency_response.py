@@ -126,7 +126,7 @@ def _default_frequencies(model: AnyLinearSystem) -> Array:
     """Frequencies [rad/s] around poles, and those of delays."""
     T, delays = model.time_period(), np.zeros(0)
     if isinstance(model, LinearSystemWithDelays):
-        model, delays = model.model, model.delays
+        delays, model = model.delays, model.model
     roots = np.linalg.eigvals(model.A()) if model.num_states() else np.zeros(0)
     if T:
         with np.errstate(divide="ignore"):

@@ -235,14 +235,17 @@ class _StochasticIntegrator(IntegratorBase):
             seeds += [leaf.numeric_offsets[seed]] * m
             channels += range(m)
             scales += scale.tolist()
-        integers = (np.array(places, dtype=np.int64) for places in (rates, seeds, channels))
+        rate_places, seed_places, numbers = (np.array(each, dtype=np.int64) for each in (rates, seeds, channels))
         m = len(scales)
         dW, weights = np.zeros((2, m))
         self._memory = np.full(3 * m, math.nan)
         last = self._memory.reshape(m, 3)
         f, k, k_j, change = np.zeros((4, n), dtype)
         g = np.zeros((m, n), dtype)
-        return StochasticArrays(self._store.flat, *integers, np.array(scales), last, dW, weights, f, k, k_j, g, change)
+        return StochasticArrays(
+            self._store.flat, rate_places, seed_places, numbers, np.array(scales), last, dW, weights,
+            f, k, k_j, g, change,
+        )  # fmt: skip
 
 
 class EulerMaruyamaIntegrator(_StochasticIntegrator):
