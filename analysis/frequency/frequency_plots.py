@@ -43,7 +43,7 @@ def BodePlot(response: FrequencyResponseData | AnyLinearSystem, axes: Any = None
         axes[1].semilogx(data.omega, phase[i, j], label=name)
     axes[0].set(ylabel="amplitude [dB]")
     axes[1].set(ylabel="phase [deg]", xlabel="frequency [rad/s]")
-    axes[1].yaxis.set_major_locator(_steps_of_45(phase))
+    axes[1].yaxis.set_major_locator(_steps_of_45(axes[1]))
     for ax in axes:
         if data.time_period:
             ax.axvline(np.pi / data.time_period, color="grey", linewidth=0.8, linestyle="--")
@@ -191,8 +191,8 @@ def _new_axes() -> Any:
     return Figure(layout="constrained").subplots()
 
 
-def _steps_of_45(phase: Array) -> Any:
+def _steps_of_45(axes: Any) -> Any:
     from matplotlib.ticker import MaxNLocator, MultipleLocator
 
-    span = np.ptp(phase[np.isfinite(phase)]) if phase.size else 0.0
+    span = axes.dataLim.height  # of all lines
     return MultipleLocator(45.0) if 45.0 <= span <= 450.0 else MaxNLocator(6)
