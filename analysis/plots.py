@@ -59,6 +59,8 @@ def plot_log(sink: VectorLogSink, context: Context, axes: Any = None, names: Seq
     for row, label in zip(log.data(), labels):
         axes.plot(log.sample_times(), row, label=label)
     axes.set(title=_source_name(sink), xlabel="time [s]")
+    if units := _units(sink):
+        axes.set_ylabel(f"[{units}]")
     axes.grid(alpha=0.3)
     if labels:
         axes.legend()
@@ -121,7 +123,8 @@ def _limits(kind: str, given: ArrayLike, size: int) -> Any:
 def log_to_pandas(sink: VectorLogSink | AbstractLogSink, context: Context, names: Sequence[str] | None = None) -> Any:
     """Returns what a sink has logged as a pandas.DataFrame, indexed by time [s]; a column for each element.
 
-    Each abstract value is one column.
+    Each abstract value is one column. Units of the port are in `attrs["units"]`, and in brackets after the names that
+    are given by default, so that a file of `to_csv` has them, too.
 
     Args:
         sink: in a diagram, or alone.
@@ -137,11 +140,16 @@ def log_to_pandas(sink: VectorLogSink | AbstractLogSink, context: Context, names
     except ImportError as error:
         raise ImportError("log_to_pandas needs pandas: pip install pandas.") from error
     log: Any = sink.FindLog(context)
-    columns = _checked_names(sink, names)
+    columns, units = _checked_names(sink, names), _units(sink)
+    if units and names is None:
+        columns = [f"{column} [{units}]" for column in columns]
     index = pandas.Index(log.sample_times().copy(), name="time")
     if isinstance(sink, AbstractLogSink):
         return pandas.DataFrame({columns[0]: pandas.Series(log.data(), index=index, dtype=object)})
-    return pandas.DataFrame(log.data().T.copy(), index=index, columns=columns)
+    frame = pandas.DataFrame(log.data().T.copy(), index=index, columns=columns)
+    if units:
+        frame.attrs["units"] = units
+    return frame
 
 
 def save_logs(system: System, context: Context, path: str | os.PathLike[str]) -> None:
@@ -253,6 +261,12 @@ def _source(sink: VectorLogSink | AbstractLogSink) -> Any:
     diagram = diagram_around(sink)
     wire = None if diagram is None else diagram.connection_map().get((sink, sink.get_input_port().get_index()))
     return None if wire is None else wire[0].get_output_port(wire[1])
+
+
+def _units(sink: VectorLogSink | AbstractLogSink) -> str | None:
+    """The units of what a sink logs, those of the port that feeds it if it has some."""
+    port, own = _source(sink), sink.get_input_port()
+    return (None if port is None else port.get_units()) or own.get_units()
 
 
 def _source_name(sink: VectorLogSink) -> str:

@@ -1,5 +1,6 @@
 """Frequency responses, margins and root loci of any diagram that can be linearized."""
 
+from merganser.analysis.frequency.describing_functions import DescribingFunction, LimitCycle, PredictLimitCycles
 from merganser.analysis.frequency.frequency_plots import BodePlot, NicholsPlot, NyquistPlot, RootLocusPlot
 from merganser.analysis.frequency.frequency_response import (
     Damp,
@@ -13,19 +14,23 @@ from merganser.analysis.frequency.frequency_response import (
     Zeros,
     to_control,
 )
-from merganser.analysis.frequency.linearize_between import LinearizeBetween, OpenLoopAt
+from merganser.analysis.frequency.linearize_between import LinearizeBetween, LinearSystemWithDelays, OpenLoopAt
 
 __all__ = [
     "BodePlot",
     "Damp",
+    "DescribingFunction",
     "FrequencyResponse",
     "FrequencyResponseData",
+    "LimitCycle",
+    "LinearSystemWithDelays",
     "LinearizeBetween",
     "Margins",
     "Mode",
     "NicholsPlot",
     "NyquistPlot",
     "OpenLoopAt",
+    "PredictLimitCycles",
     "RootLocusPlot",
     "StabilityMargins",
     "StepInfo",

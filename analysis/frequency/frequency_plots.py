@@ -11,15 +11,17 @@ from merganser.analysis.frequency.frequency_response import (
     FrequencyResponse,
     FrequencyResponseData,
     Zeros,
+    require_finite,
     require_single,
 )
+from merganser.analysis.frequency.linearize_between import AnyLinearSystem
 from merganser.framework.primitives import LinearSystem
 
 Array = NDArray[Any]
 _NUM_GAINS = 400
 
 
-def BodePlot(response: FrequencyResponseData | LinearSystem, axes: Any = None, label: str | None = None) -> Any:
+def BodePlot(response: FrequencyResponseData | AnyLinearSystem, axes: Any = None, label: str | None = None) -> Any:
     """Draws amplitude [dB] and phase [deg] over the frequency [rad/s], one line for each pair of output and input.
 
     Args:
@@ -41,7 +43,7 @@ def BodePlot(response: FrequencyResponseData | LinearSystem, axes: Any = None, l
         axes[1].semilogx(data.omega, phase[i, j], label=name)
     axes[0].set(ylabel="amplitude [dB]")
     axes[1].set(ylabel="phase [deg]", xlabel="frequency [rad/s]")
-    axes[1].yaxis.set_major_locator(_steps_of_45(phase))
+    axes[1].yaxis.set_major_locator(_steps_of_45(axes[1]))
     for ax in axes:
         if data.time_period:
             ax.axvline(np.pi / data.time_period, color="grey", linewidth=0.8, linestyle="--")
@@ -50,7 +52,7 @@ def BodePlot(response: FrequencyResponseData | LinearSystem, axes: Any = None, l
     return axes
 
 
-def NyquistPlot(response: FrequencyResponseData | LinearSystem, axes: Any = None, label: str | None = None) -> Any:
+def NyquistPlot(response: FrequencyResponseData | AnyLinearSystem, axes: Any = None, label: str | None = None) -> Any:
     """Draws G(j omega) in the plane of complex numbers, for positive and (dashed) negative frequencies.
 
     Closed by negative feedback, a loop gain with P unstable poles is stable if the curve goes -P times clockwise around
@@ -84,7 +86,7 @@ def NyquistPlot(response: FrequencyResponseData | LinearSystem, axes: Any = None
     return axes
 
 
-def NicholsPlot(response: FrequencyResponseData | LinearSystem, axes: Any = None, label: str | None = None) -> Any:
+def NicholsPlot(response: FrequencyResponseData | AnyLinearSystem, axes: Any = None, label: str | None = None) -> Any:
     """Draws the amplitude [dB] over the phase [deg], with lines of constant amplitude of the closed loop.
 
     Args:
@@ -133,6 +135,7 @@ def RootLocusPlot(loop: LinearSystem, gains: ArrayLike | None = None, axes: Any 
     Raises:
         ValueError: there is more than one input or output.
     """
+    require_finite(loop, "RootLocusPlot")
     require_single(loop, "RootLocusPlot")
     axes = _new_axes() if axes is None else axes
     k = np.geomspace(1e-3, 1e3, _NUM_GAINS) if gains is None else np.asarray(gains, dtype=np.float64)
@@ -165,7 +168,7 @@ def _in_order_of(before: Array, roots: Array) -> Array:
     return roots[order]
 
 
-def _data(response: FrequencyResponseData | LinearSystem) -> FrequencyResponseData:
+def _data(response: FrequencyResponseData | AnyLinearSystem) -> FrequencyResponseData:
     return response if isinstance(response, FrequencyResponseData) else FrequencyResponse(response)
 
 
@@ -188,8 +191,8 @@ def _new_axes() -> Any:
     return Figure(layout="constrained").subplots()
 
 
-def _steps_of_45(phase: Array) -> Any:
+def _steps_of_45(axes: Any) -> Any:
     from matplotlib.ticker import MaxNLocator, MultipleLocator
 
-    span = np.ptp(phase[np.isfinite(phase)]) if phase.size else 0.0
+    span = axes.dataLim.height  # of all lines
     return MultipleLocator(45.0) if 45.0 <= span <= 450.0 else MaxNLocator(6)

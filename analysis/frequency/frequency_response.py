@@ -1,6 +1,10 @@
 """The response of linear models to sine waves, and what follows from it: margins, damping, step responses.
 
     G(s) = C (s I - A)^-1 B + D,    s = j omega, or z = exp(j omega T) in discrete time      (1)
+
+Where outputs z come back as inputs w = E z after delays tau_i, E = diag(exp(-s tau_i)), the response from u to y is
+
+    G_yu + G_yw E (I - G_zw E)^-1 G_zu                                                       (2)
 """
 
 from __future__ import annotations
@@ -13,7 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.analysis.frequency.linearize_between import LinearizeBetween
+from merganser.analysis.frequency.linearize_between import (
+    AnyLinearSystem,
+    LinearSystemWithDelays,
+    linearize_exactly,
+)
 from merganser.framework import Context, InputPort, OutputPort, System
 from merganser.framework.primitives import LinearSystem
 
@@ -30,13 +38,13 @@ class FrequencyResponseData:
         omega: frequencies [rad/s], shape [N].
         response: complex amplitude of each output for each input of amplitude one, shape [num_outputs, num_inputs, N].
         time_period: of a discrete system [s]; 0 in continuous time.
-        model: the linear system.
+        model: the linear system, with exact delays if there are such blocks.
     """
 
     omega: Array
     response: Array
     time_period: float
-    model: LinearSystem
+    model: AnyLinearSystem
 
     def magnitude(self) -> Array:
         """Amplitude of the outputs, shape [num_outputs, num_inputs, N]."""
@@ -53,7 +61,7 @@ class FrequencyResponseData:
 
 
 def FrequencyResponse(
-    system: System,
+    system: System | LinearSystemWithDelays,
     context: Context | None = None,
     omega: ArrayLike | None = None,
     input_port: InputPort | None = None,
@@ -62,8 +70,10 @@ def FrequencyResponse(
 ) -> FrequencyResponseData:
     """The response of a system's output to small sine waves at its input, about an operating point.
 
+    Exact delays (TransportDelay) are exp(-s delay).
+
     Args:
-        system: a LinearSystem, or any system that `LinearizeBetween` takes.
+        system: a LinearSystem, what `OpenLoopAt` gives, or any system that `LinearizeBetween` takes.
         context: the operating point; a LinearSystem needs none.
         omega: frequencies [rad/s], shape [N]; by default some decades around the poles, up to pi / period.
         input_port, output_port, open_loop_at: see LinearizeBetween.
@@ -72,10 +82,11 @@ def FrequencyResponse(
         TypeError: a system that is not a LinearSystem has no context.
         ValueError: a frequency is negative, not finite, or above pi / period, where a sampled signal has no meaning.
     """
-    if context is not None:
-        model = LinearizeBetween(system, context, input_port, output_port, open_loop_at)
-    elif isinstance(system, LinearSystem):
+    model: AnyLinearSystem
+    if isinstance(system, LinearSystemWithDelays) or (context is None and isinstance(system, LinearSystem)):
         model = system
+    elif context is not None:
+        model = linearize_exactly(system, context, input_port, output_port, open_loop_at)
     else:
         raise TypeError(
             f"FrequencyResponse: system '{system.GetSystemPathname()}' is not linear; give the context of its "
@@ -93,8 +104,13 @@ def FrequencyResponse(
     return FrequencyResponseData(frequencies, response_of(model, frequencies), T, model)
 
 
-def response_of(model: LinearSystem, omega: Array) -> Array:
-    """G of (1) at frequencies [rad/s], shape [num_outputs, num_inputs, N]; infinite at a pole."""
+def response_of(model: AnyLinearSystem, omega: Array) -> Array:
+    """(1), or (2), at frequencies [rad/s], shape [num_outputs, num_inputs, N]; infinite at a pole."""
+    if isinstance(model, LinearSystemWithDelays):
+        p, m, G = model.num_outputs(), model.num_inputs(), response_of(model.model, omega).transpose(2, 0, 1)
+        E = np.exp(-1j * omega[:, np.newaxis] * model.delays)[:, np.newaxis]
+        came_back = np.linalg.solve(np.eye(len(model.delays)) - G[:, p:, m:] * E, G[:, p:, :m])
+        return (G[:, :p, :m] + (G[:, :p, m:] * E) @ came_back).transpose(1, 2, 0)  # (2)
     T, n = model.time_period(), model.num_states()
     A, B, C = model.A(), model.B(), model.C()
     result = np.repeat(model.D().astype(complex)[:, :, np.newaxis], len(omega), axis=2)
@@ -106,14 +122,16 @@ def response_of(model: LinearSystem, omega: Array) -> Array:
     return result
 
 
-def _default_frequencies(model: LinearSystem) -> Array:
-    """Frequencies [rad/s] around poles and transmission zeros."""
-    T = model.time_period()
+def _default_frequencies(model: AnyLinearSystem) -> Array:
+    """Frequencies [rad/s] around poles, and those of delays."""
+    T, delays = model.time_period(), np.zeros(0)
+    if isinstance(model, LinearSystemWithDelays):
+        delays, model = model.delays, model.model
     roots = np.linalg.eigvals(model.A()) if model.num_states() else np.zeros(0)
     if T:
         with np.errstate(divide="ignore"):
             roots = np.log(roots[np.abs(roots) > 1e-9].astype(complex)) / T
-    sizes = np.abs(roots)
+    sizes = np.concatenate([np.abs(roots), 1.0 / delays])
     sizes = sizes[sizes > 1e-9 * sizes.max(initial=0.0)]
     low, high = (sizes.min(), sizes.max()) if len(sizes) else (1.0, 1.0)
     high = high * 10.0**_DECADES_AROUND
@@ -138,6 +156,7 @@ class Mode(NamedTuple):
 
 def Damp(model: LinearSystem) -> list[Mode]:
     """The poles of a linear system with their natural frequencies and damping, slow ones first."""
+    require_finite(model, "Damp")
     T, poles = model.time_period(), np.linalg.eigvals(model.A()) if model.num_states() else np.zeros(0)
     found = []
     for pole in poles.astype(complex):
@@ -155,6 +174,7 @@ def Zeros(model: LinearSystem) -> Array:
     Raises:
         ValueError: the numbers of inputs and outputs differ.
     """
+    require_finite(model, "Zeros")
     from scipy.linalg import eigvals
 
     n, m = model.num_states(), model.num_inputs()
@@ -189,10 +209,11 @@ class StabilityMargins(NamedTuple):
     gain_crossover: float
 
 
-def Margins(loop: LinearSystem) -> StabilityMargins:
+def Margins(loop: AnyLinearSystem) -> StabilityMargins:
     """Gain, phase, delay and modulus margins of a loop gain, of one input and one output (see `OpenLoopAt`).
 
-    Crossings are located between frequencies of a grid, which is finer around poles and zeros.
+    Crossings are located between frequencies of a grid, which is finer around poles and zeros. Those of exact delays
+    have no end, so that a grid is as fine as they take it up to where the phase of the longest one is 300 rad.
 
     Raises:
         ValueError: there is more than one input or output.
@@ -204,7 +225,7 @@ def Margins(loop: LinearSystem) -> StabilityMargins:
     def L(omega: float) -> complex:
         return complex(response_of(loop, np.array([omega]))[0, 0, 0])
 
-    omega = _fine_frequencies(loop)
+    omega = fine_frequencies(loop)
     response = response_of(loop, omega)[0, 0]
 
     def crossings(of_response: Callable[[Any], Any]) -> list[float]:
@@ -227,9 +248,13 @@ def Margins(loop: LinearSystem) -> StabilityMargins:
     return StabilityMargins(gain, phase, float(delay), modulus, at_phase, at_gain)
 
 
-def _fine_frequencies(model: LinearSystem) -> Array:
+def fine_frequencies(model: AnyLinearSystem) -> Array:
     """The default frequencies, and more around lightly damped poles and zeros [rad/s]."""
     T, grid = model.time_period(), [_default_frequencies(model)]
+    if isinstance(model, LinearSystemWithDelays):
+        grid += [np.linspace(0.0, 300.0, 3001) / delay for delay in np.unique(model.delays)]
+        model, p, m = model.model, model.num_outputs(), model.num_inputs()
+        model = LinearSystem(model.A(), model.B()[:, :m], model.C()[:p], model.D()[:p, :m])
     with np.errstate(divide="ignore", invalid="ignore"):
         for root in (*np.linalg.eigvals(model.A()), *Zeros(model)):
             s = np.log(complex(root)) / T if T else complex(root)
@@ -296,6 +321,7 @@ def to_control(model: LinearSystem) -> Any:
     Raises:
         ImportError: python-control is not installed.
     """
+    require_finite(model, "to_control")
     T = model.time_period()
     return _control("to_control").StateSpace(model.A(), model.B(), model.C(), model.D(), T or 0)
 
@@ -307,7 +333,16 @@ def _control(function: str) -> Any:
         raise ImportError(f"{function} needs python-control: pip install merganser[control].") from error
 
 
-def require_single(model: LinearSystem, function: str) -> None:
+def require_finite(model: AnyLinearSystem, function: str) -> None:
+    """Refuses a system with exact delays."""
+    if isinstance(model, LinearSystemWithDelays):
+        raise TypeError(
+            f"{function}: a system with exact delays has no finite number of poles and zeros. Put PadeDelay in place "
+            "of TransportDelay."
+        )
+
+
+def require_single(model: AnyLinearSystem, function: str) -> None:
     if (model.num_outputs(), model.num_inputs()) != (1, 1):
         raise ValueError(
             f"{function} takes a system of one input and one output; this one has {model.num_inputs()} and "

@@ -19,8 +19,9 @@ Francis 1995, "Optimal Sampled-Data Control Systems", chapter 8).
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -29,8 +30,9 @@ from numpy.typing import NDArray
 
 from merganser.analysis.simulation.exact_periods import exact_seconds
 from merganser.framework import Context, InputPort, OutputPort, PortDataType, System
-from merganser.framework.core.inside import diagram_around
-from merganser.framework.primitives import LinearSystem, TransportDelay
+from merganser.framework.core.inside import diagram_around, input_ports, system_behind
+from merganser.framework.primitives import LinearSystem
+from merganser.framework.primitives.delays import ExactDelay
 from merganser.framework.primitives.linearization import Approximation, approximate
 
 Array = NDArray[Any]
@@ -67,12 +69,60 @@ def LinearizeBetween(
         ValueError: a port is not inside the system, is abstract, or has no connection to open.
         RuntimeError: the system cannot be linearized, or an algebraic loop has a gain of one.
     """
-    for leaf in context.layout.leaves():
-        if isinstance(leaf.system, TransportDelay):
-            raise RuntimeError(
-                f"System '{leaf.system.GetSystemPathname()}' is a delay, which no linear system with a finite state "
-                f"has. Put PadeDelay({leaf.system.get_delay():g}) in its place for linear analysis."
-            )
+    for block, delay in _delays(context):
+        raise RuntimeError(
+            f"System '{block.GetSystemPathname()}' is a delay, which no linear system with a finite state has. "
+            f"FrequencyResponse and OpenLoopAt take it; for a LinearSystem, put PadeDelay({delay:g}) in its place."
+        )
+    found = linearize_exactly(system, context, input_port, output_port, open_loop_at)
+    assert isinstance(found, LinearSystem)
+    return found
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LinearSystemWithDelays:
+    """A linear system in continuous time, some of whose outputs come back as inputs after a delay.
+
+    [y; z](s) = G(s) [u; w](s), w_i(t) = z_i(t - delays_i)
+
+    Attributes:
+        model: G, with the inputs [u; w] and the outputs [y; z].
+        delays: [s], shape [q], q = size of w and of z.
+    """
+
+    model: LinearSystem
+    delays: Array
+
+    def num_inputs(self) -> int:
+        """Size of u."""
+        return self.model.num_inputs() - len(self.delays)
+
+    def num_outputs(self) -> int:
+        """Size of y."""
+        return self.model.num_outputs() - len(self.delays)
+
+    def time_period(self) -> float:
+        """0, as it is in continuous time."""
+        return 0.0
+
+
+AnyLinearSystem = LinearSystem | LinearSystemWithDelays
+
+
+def _delays(context: Context) -> list[tuple[ExactDelay, float]]:
+    """The exact delays in a context, each with its present length [s]."""
+    blocks = (leaf.system for leaf in context.layout.leaves() if isinstance(leaf.system, ExactDelay))
+    return [(block, block.CalcDelay(context.part_of(block))) for block in blocks]
+
+
+def linearize_exactly(
+    system: System,
+    context: Context,
+    input_port: InputPort | None,
+    output_port: InputPort | OutputPort | None,
+    open_loop_at: Iterable[InputPort],
+) -> AnyLinearSystem:
+    """As LinearizeBetween, for systems with exact delays, too. The connections of their outputs are cut."""
     u = _checked(system.get_input_port(0) if input_port is None else input_port)
     y = _checked(system.get_output_port(0) if output_port is None else output_port)
     opened = [_checked(port) for port in open_loop_at]
@@ -82,23 +132,60 @@ def LinearizeBetween(
             raise ValueError(f"{port.GetFullDescription()} is not connected; there is no loop to open at it.")
     cut = [u, *(port for port in opened if port is not u)]
     back = sources[u] if u not in opened else None
-    found = approximate(system, context, cut, [y] if back is None else [y, back])
-    n, m = len(found.x), u.size()
-    J = found.jacobian[:, : n + m]
+    delays = _delays(context)
+    fed = [[port for port in _fed_by(system, context, block) if port not in cut] for block, _ in delays]
+    outputs = [y, *([] if back is None else [back]), *(block.get_input_port(0) for block, _ in delays)]
+    found = approximate(system, context, [*cut, *(port for ports in fed for port in ports)], outputs)
+    if delays and found.rates:
+        raise RuntimeError(
+            f"System '{delays[0][0].GetSystemPathname()}' is a delay in continuous time, and others update at samples; "
+            "together they have no linear system of samples. Put PadeDelay or DiscreteTimeDelay in its place."
+        )
+    n, m, sizes = len(found.x), u.size(), [block.get_input_port(0).size() for block, _ in delays]
+    J = np.hstack([found.jacobian[:, : n + m], *_columns_of_delays(found.jacobian, n, cut, fed, sizes)])
+    # An output port of a delay gives what comes out of it.
+    row = len(J) - sum(port.size() for port in outputs)
+    for port in outputs[: 1 if back is None else 2]:
+        for k, (block, _) in enumerate(delays):
+            if isinstance(port, OutputPort) and system_behind(port) is block:
+                J[row : row + sizes[k]] = np.eye(sizes[k], J.shape[1], n + m + sum(sizes[:k]))
+        row += port.size()
     if back is not None:
-        S = J[-m:]
-        J = J[:-m]
+        s = slice(len(J) - sum(sizes) - m, len(J) - sum(sizes))
+        S, J = J[s], np.delete(J, s, axis=0)
+        others = np.hstack([S[:, :n], np.eye(m), S[:, n + m :]])
         try:
-            v = np.linalg.solve(np.eye(m) - S[:, n:], np.hstack([S[:, :n], np.eye(m)]))  # (2)
+            v = np.linalg.solve(np.eye(m) - S[:, n : n + m], others)  # (2)
         except np.linalg.LinAlgError as error:
             raise RuntimeError(
                 f"The loop through {u.GetFullDescription()} has a direct gain of one; it has no solution."
             ) from error
-        J = np.hstack([J[:, :n], np.zeros((len(J), m))]) + J[:, n:] @ v
-    return _linear_system(found, J, n)
+        J_v = J[:, n : n + m].copy()
+        J[:, n : n + m] = 0.0
+        J = J + J_v @ v
+    model = _linear_system(found, J, n)
+    return LinearSystemWithDelays(model, np.repeat([delay for _, delay in delays], sizes)) if delays else model
 
 
-def OpenLoopAt(system: System, context: Context, port: InputPort) -> LinearSystem:
+def _fed_by(system: System, context: Context, block: System) -> list[InputPort]:
+    """The vector input ports of leaf systems that get the output of a block."""
+    ports = [port for leaf in context.layout.leaves() for port in input_ports(leaf.system)]
+    sources = {port: _source_of(system, port) for port in ports}
+    return [port for port, source in sources.items() if source and system_behind(source) is block]
+
+
+def _columns_of_delays(
+    jacobian: Array, n: int, cut: list[InputPort], fed: list[list[InputPort]], sizes: list[int]
+) -> Iterator[Array]:
+    """For each delay, the derivatives with respect to its output: the sum of those by the ports that it feeds."""
+    start = n + sum(port.size() for port in cut)
+    for ports, size in zip(fed, sizes):
+        columns = np.split(jacobian[:, start : start + size * len(ports)], max(len(ports), 1), axis=1)
+        yield np.sum(columns, axis=0) if ports else np.zeros((len(jacobian), size))
+        start += size * len(ports)
+
+
+def OpenLoopAt(system: System, context: Context, port: InputPort) -> AnyLinearSystem:
     """The loop gain L at an input port: the response that comes back around the loop, with its sign turned.
 
     The connection of the port is cut, a signal u is put in its place, and -L u arrives where the cut is. So the closed
@@ -116,8 +203,12 @@ def OpenLoopAt(system: System, context: Context, port: InputPort) -> LinearSyste
     source = _source_of(system, _checked(port))
     if source is None:
         raise ValueError(f"{port.GetFullDescription()} is not connected; there is no loop to open at it.")
-    loop = LinearizeBetween(system, context, port, source, open_loop_at=[port])
-    return LinearSystem(loop.A(), loop.B(), -loop.C(), -loop.D(), loop.time_period())
+    loop = linearize_exactly(system, context, port, source, open_loop_at=[port])
+    model = loop.model if isinstance(loop, LinearSystemWithDelays) else loop
+    signs = np.ones((model.num_outputs(), 1))
+    signs[: loop.num_outputs()] = -1.0
+    turned = LinearSystem(model.A(), model.B(), signs * model.C(), signs * model.D(), model.time_period())
+    return LinearSystemWithDelays(turned, loop.delays) if isinstance(loop, LinearSystemWithDelays) else turned
 
 
 def _checked(port: Any) -> Any:

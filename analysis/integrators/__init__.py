@@ -20,6 +20,7 @@ if _TYPE_CHECKING:
     from merganser.analysis.integrators.jacobian import JacobianComputationScheme
     from merganser.analysis.integrators.radau import Radau1Integrator, Radau3Integrator, RadauIntegrator
     from merganser.analysis.integrators.semi_explicit_euler import SemiExplicitEulerIntegrator
+    from merganser.analysis.integrators.stochastic import EulerMaruyamaIntegrator, MilsteinIntegrator
     from merganser.analysis.integrators.tableaus import ButcherTableau
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
@@ -28,12 +29,14 @@ __all__ = [
     "BogackiShampine3Integrator",
     "ButcherTableau",
     "DenseOutput",
+    "EulerMaruyamaIntegrator",
     "ExplicitEulerIntegrator",
     "ExplicitRungeKutta",
     "ImplicitEulerIntegrator",
     "ImplicitIntegrator",
     "IntegratorBase",
     "JacobianComputationScheme",
+    "MilsteinIntegrator",
     "Radau1Integrator",
     "Radau3Integrator",
     "RadauIntegrator",

@@ -99,6 +99,7 @@ class IntegratorBase(IntegratorSettings):
     scheme: ClassVar[str] = ""  # the name in configurations, see simulation/integration_schemes.py
     takes_step_size: ClassVar[bool] = False  # whether the size of all steps is its second argument
     most_compiled: ClassVar[float] = math.inf  # state variables of compiled steps
+    takes_white_noise: ClassVar[bool] = False  # whether it sets the values of WhiteNoise blocks
     takes_expressions: ClassVar[bool] = False  # as no step size depends on values
     is_compiled_at_once: ClassVar[bool] = False  # whether steps are compiled even if the derivatives are not
     # What attempts ask systems for by name (inside.declare_operation), and whether time derivatives take its place
@@ -225,8 +226,13 @@ class IntegratorBase(IntegratorSettings):
 
     def _prepare_all(self) -> None:
         """Allocates the arrays of steps."""
-        context, n, dtype = self._context, len(self._x), self._x.dtype
-        assert context is not None
+        context, n, dtype = self._bound_context(), len(self._x), self._x.dtype
+        for leaf, _ in () if self.takes_white_noise else context.layout.root.white_noises:
+            raise RuntimeError(
+                f"{type(self).__name__} cannot integrate white noise, which system '{leaf.system.GetSystemPathname()}' "
+                "gives: it is not smooth. Choose ResetIntegratorFromFlags(simulator, 'euler_maruyama', max_step_size) "
+                "or 'milstein'; or put BandLimitedWhiteNoise in its place."
+            )
         self._x_start, self._xdot_start, self._xdot_end = self._x.copy(), self._x.copy(), self._x.copy()
         # What the method keeps from step to step; the second is much, and changes in few steps only (`save_bulk`).
         self._memory: NDArray[Any] = np.zeros(0)

@@ -12,6 +12,9 @@ What is read as it stands is a plain attribute, documented with its class: of a 
     _sys_breaks                                   of a leaf system: a function of the times [s], in any order, where
                                                   its outputs or their derivatives jump; integrators end a step there;
                                                   it returns the same object as long as they are the same
+    _sys_white_noise                              of a leaf system that gives white noise: the numbers of the groups of
+                                                  parameters with its seed and its values, which integrators set, and
+                                                  what Brownian motion is multiplied by, shape [n]; None of others
 
 The functions below do more than read an attribute.
 """
@@ -69,6 +72,12 @@ def derivatives_entry(system: LeafSystem) -> CacheEntry | None:
 def state_node(system: LeafSystem, group: int) -> int:
     """The number of the node that stands for a group of the discrete state, see dependencies.py."""
     return system._sys_dependency_table.group_nodes["xd"][group]
+
+
+def system_behind(port: OutputPort) -> LeafSystem:
+    """The leaf system that computes the value of an output port, of a Diagram or its own."""
+    system: LeafSystem = port._leaf_port.get_system()
+    return system
 
 
 def suggest_name(system: System, name: str) -> None:

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
 if _TYPE_CHECKING:
+    from merganser.framework.core.diagram.units import UnitConversion
     from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
     from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
     from merganser.framework.primitives.arithmetic import Adder, Gain, Saturation, WrapToSystem
     from merganser.framework.primitives.barycentric_mesh_system import BarycentricMeshSystem
     from merganser.framework.primitives.bus import BusCreator, BusSelector
     from merganser.framework.primitives.continuous import FirstOrderLowPassFilter, Integrator
-    from merganser.framework.primitives.delays import PadeDelay, TransportDelay
+    from merganser.framework.primitives.delays import PadeDelay, TransportDelay, VariableTransportDelay
     from merganser.framework.primitives.discrete import (
         DiscreteDerivative,
         DiscreteTimeDelay,
@@ -56,7 +57,14 @@ if _TYPE_CHECKING:
         Sign,
         Switch,
     )
-    from merganser.framework.primitives.random_numbers import AddRandomInputs, LinearTransformDensity, RandomSource
+    from merganser.framework.primitives.random_numbers import (
+        AddRandomInputs,
+        BandLimitedWhiteNoise,
+        LinearTransformDensity,
+        RandomSource,
+        WhiteNoise,
+        WienerProcess,
+    )
     from merganser.framework.primitives.routing import (
         Demultiplexer,
         Multiplexer,
@@ -92,6 +100,7 @@ if _TYPE_CHECKING:
     Adder_ = _SystemTemplate(Adder)
     AffineSystem_ = _SystemTemplate(AffineSystem)
     Backlash_ = _SystemTemplate(Backlash)
+    BandLimitedWhiteNoise_ = _SystemTemplate(BandLimitedWhiteNoise)
     BeamModel_ = _SystemTemplate(BeamModel)
     BusCreator_ = _SystemTemplate(BusCreator)
     BusSelector_ = _SystemTemplate(BusSelector)
@@ -149,8 +158,12 @@ if _TYPE_CHECKING:
     TrajectorySource_ = _SystemTemplate(TrajectorySource)
     TransferFunction_ = _SystemTemplate(TransferFunction)
     TransportDelay_ = _SystemTemplate(TransportDelay)
+    UnitConversion_ = _SystemTemplate(UnitConversion)
+    VariableTransportDelay_ = _SystemTemplate(VariableTransportDelay)
     VectorLogSink_ = _SystemTemplate(VectorLogSink)
     VectorLog_ = _ValueTemplate(VectorLog)
+    WhiteNoise_ = _SystemTemplate(WhiteNoise)
+    WienerProcess_ = _SystemTemplate(WienerProcess)
     WrapToSystem_ = _SystemTemplate(WrapToSystem)
     ZeroOrderHold_ = _SystemTemplate(ZeroOrderHold)
     ZeroPole_ = _SystemTemplate(ZeroPole)
@@ -169,6 +182,8 @@ __all__ = [
     "AffineSystem_",
     "Backlash",
     "Backlash_",
+    "BandLimitedWhiteNoise",
+    "BandLimitedWhiteNoise_",
     "BarycentricMeshSystem",
     "BeamModel",
     "BeamModelParams",
@@ -299,10 +314,18 @@ __all__ = [
     "TransferFunction_",
     "TransportDelay",
     "TransportDelay_",
+    "UnitConversion",
+    "UnitConversion_",
+    "VariableTransportDelay",
+    "VariableTransportDelay_",
     "VectorLog",
     "VectorLogSink",
     "VectorLogSink_",
     "VectorLog_",
+    "WhiteNoise",
+    "WhiteNoise_",
+    "WienerProcess",
+    "WienerProcess_",
     "WrapToSystem",
     "WrapToSystem_",
     "ZeroOrderHold",

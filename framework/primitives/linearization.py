@@ -105,7 +105,8 @@ class Approximation(NamedTuple):
     """The first-order approximation of a system about an operating point, in continuous and sampled time.
 
     Attributes:
-        x: the state, continuous variables first, then all discrete groups, shape [n].
+        x: the state, continuous variables first, then the discrete groups, shape [n]; without memories of blocks such
+            as Backlash, which a simulator sets at both ends of its steps: here they are constants.
         u: values of the input ports, one after the other, shape [m].
         num_continuous: how many of the state variables are continuous.
         rates: period and offset [s] of each kind of periodic discrete updates.
@@ -306,22 +307,29 @@ def _detached(system: System, context: Context, dtype: Any, scalar: type[Any] | 
 
 
 def _state(context: Context) -> Array:
-    """The continuous state, then all discrete groups one after the other."""
+    """The continuous state, then the discrete groups that updates change one after the other."""
     continuous: Array = context.peek_state().get_continuous_state().get_vector().value()
     return np.concatenate([continuous, _discrete_state(context)])
 
 
 def _discrete_state(context: Context) -> Array:
-    groups = [group.value() for group in context.peek_state().get_discrete_state().get_data()]
-    return np.concatenate(groups) if groups else np.zeros(0, context.store.flat.dtype)
+    groups = context.peek_state().get_discrete_state().get_data()
+    values = [groups[number].value() for number in _groups_of_updates(context)]
+    return np.concatenate(values) if values else np.zeros(0, context.store.flat.dtype)
+
+
+def _groups_of_updates(context: Context) -> list[int]:
+    """The numbers of the discrete groups, without memories that a simulator sets at both ends of its steps."""
+    systems = [leaf.system for leaf in context.layout.leaves()]
+    owners = [system for system in systems for _ in system._sys_discrete_models]
+    return [number for number, owner in enumerate(owners) if not owner._sys_is_piecewise]
 
 
 def _scatter(context: Context, x: Array) -> None:
-    """Sets all discrete groups."""
-    if not context.num_discrete_state_groups():
-        return
-    start = 0
-    for group in context.get_mutable_discrete_state().get_data():
+    """Sets the discrete groups of `_discrete_state`."""
+    numbers, start = _groups_of_updates(context), 0
+    for number in numbers:
+        group = context.get_mutable_discrete_state().get_data()[number]
         group.get_mutable_value()[:] = x[start : start + group.size()]
         start += group.size()
 

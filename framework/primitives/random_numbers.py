@@ -1,5 +1,8 @@
 """RandomSource: gives random numbers, drawn again periodically; and the function that wires up all random inputs.
 
+WienerProcess, WhiteNoise, BandLimitedWhiteNoise: a path of Brownian motion and its rate of change, which are the same
+for all steps of a simulation (native/operations/brownian_motion.py).
+
 LinearTransformDensity: a linear transformation of random numbers, with the probability density of the result.
 """
 
@@ -13,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.common.enumeration import names_of
+from merganser.framework.common.indices import kUseDefaultName
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.context.native_code import NativeCode, NextDiscreteStateOf
 from merganser.framework.core.context.store import FixedInputPortValue
@@ -21,6 +25,7 @@ from merganser.framework.core.declarations.native_wires import InputOr, MatrixOf
 from merganser.framework.core.declarations.ports import InputPort, OutputPort
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
 from merganser.framework.core.inside import declare_vector_entry, use_native_event
+from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.random_values import (
     DEFAULT_SEED,
@@ -34,9 +39,11 @@ from merganser.framework.core.values.state import State
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.math.element_functions import exp
 from merganser.framework.native.memory.addresses import address_of_array, twister_of, words_of_twister
-from merganser.framework.primitives._arguments import checked_positive_period, checked_size
+from merganser.framework.native.operations.brownian_motion import brownian_motion
+from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
 from merganser.framework.primitives.linear_system import affine
 
+Array = NDArray[Any]
 _SEEDS = 2**32
 
 
@@ -159,6 +166,123 @@ class _Undoing:
                 generator.spare[:] = self.spare_before
 
 
+@native
+def brownian_path(seed: Array, scale: Array, t: float, y: Array) -> None:
+    """Brownian motion, an independent one for each element."""
+    for i in range(len(y)):
+        y[i] = scale[i] * brownian_motion(seed[0].real, i, t.real) + 0.0 * t
+
+
+@native
+def noise_within_step(rate: Array, t: float, y: Array) -> None:
+    """The mean rate of a Brownian motion over the step that an integrator takes; it depends on the time."""
+    for i in elements(y):
+        y[i] = rate[i] + 0.0 * t
+
+
+@native
+def mean_noise(seed: Array, scale: Array, period: float, t: float, y: Array) -> None:
+    """The mean of white noise from now on for a period: the increment of Brownian motion, divided by the period."""
+    for i in range(len(y)):
+        change = brownian_motion(seed[0].real, i, t.real + period) - brownian_motion(seed[0].real, i, t.real)
+        y[i] = scale[i] * change / period + 0.0 * t
+
+
+class _Brownian(LeafSystem):
+    """Base of blocks that are driven by Brownian motion: what they are of, and the seed, a parameter."""
+
+    def __init__(self, spectral_density: ArrayLike, size: int | None, seed: int | None) -> None:
+        super().__init__()
+        name = type(self).__name__
+        density = checked_vector(spectral_density, f"{name}: spectral_density")
+        n = density.size if size is None else checked_size(size, f"{name}: size", 1)
+        if density.size not in (1, n):
+            raise ValueError(f"{name}: spectral_density has {density.size} elements, expected {n} or one.")
+        if not ((density >= 0.0) & (density < math.inf)).all():
+            raise ValueError(f"{name}: spectral_density must be finite and not negative, got {density.tolist()}.")
+        if seed is not None:
+            RandomGenerator(seed)  # refuses what is no seed
+        self._scale, self._fixed_seed = np.broadcast_to(np.sqrt(density), n).copy(), seed
+        own = next(RandomSource._next_seed) % _SEEDS if seed is None else int(seed)
+        self._seed_index = self.DeclareNumericParameter(BasicVector([float(own)]), name="seed")
+
+    def SetRandomParameters(self, context: Context, parameters: Any, generator: RandomGenerator) -> None:
+        if self._fixed_seed is None:
+            parameters.get_mutable_numeric_parameter(self._seed_index).SetAtIndex(0, float(generator()))
+
+
+class WienerProcess(_Brownian):
+    """y(t) = sqrt(S) W(t): Brownian motion, the integral of white noise of the spectral density S; 0 at time 0.
+
+    The value is a function of seed and time alone. Its variance is S |t|.
+
+    Args:
+        spectral_density: S [units of y squared per second], one number or shape [n].
+        size: n, where the density is one number.
+        seed: of all contexts, from 0 to 2^32 - 1. Without it each block has another one in its default contexts, so
+            that simulations can be repeated, and SetRandomContext() draws one.
+
+    Raises:
+        ValueError: a density is negative, or the seed is none.
+    """
+
+    def __init__(self, spectral_density: ArrayLike = 1.0, size: int | None = None, seed: int | None = None) -> None:
+        super().__init__(spectral_density, size, seed)
+        calc = brownian_path.given(seed=self._seed_index, scale=self._scale)
+        self.DeclareVectorOutputPort(kUseDefaultName, self._scale.size, calc)
+
+
+class WhiteNoise(_Brownian):
+    """White noise w, for time derivatives xdot = f(x) + G(x) w: a stochastic differential equation, in Ito's sense.
+
+    Its integral is the path of a WienerProcess of the same density and seed. Only the integrators `euler_maruyama` and
+    `milstein` take it, as it has no values at single times: there, and in the time derivatives of a context, it is 0,
+    its mean. Others refuse it; BandLimitedWhiteNoise is for these, and for outputs.
+
+    Args:
+        spectral_density: S, two-sided [units of w squared per Hz], so that E[w(t) w(t')] = S delta(t - t'); one number
+            or shape [n].
+        size: n, where the density is one number.
+        seed: see WienerProcess.
+
+    Raises:
+        ValueError: a density is negative, or the seed is none.
+    """
+
+    def __init__(self, spectral_density: ArrayLike = 1.0, size: int | None = None, seed: int | None = None) -> None:
+        super().__init__(spectral_density, size, seed)
+        rate = self.DeclareNumericParameter(BasicVector(0.0 * self._scale), name="rate")
+        self.DeclareVectorOutputPort(kUseDefaultName, self._scale.size, noise_within_step)
+        self._sys_white_noise = int(self._seed_index), int(rate), self._scale
+
+
+class BandLimitedWhiteNoise(_Brownian):
+    """The means of white noise over periods, for any integrator: flat up to about half the sampling frequency.
+
+    At each multiple of the period it becomes the mean of the white noise of this density and seed until the next one;
+    its variance is S / period. So with shorter periods it comes to the same path.
+
+    Args:
+        spectral_density: S, two-sided [units of y squared per Hz], one number or shape [n].
+        period: for which a value stays the same [s].
+        size: n, where the density is one number.
+        seed: see WienerProcess.
+
+    Raises:
+        ValueError: a density is negative, the period not positive, or the seed is none.
+    """
+
+    def __init__(
+        self, spectral_density: ArrayLike, period: float, size: int | None = None, seed: int | None = None
+    ) -> None:
+        super().__init__(spectral_density, size, seed)
+        T = checked_positive_period(period, "BandLimitedWhiteNoise: period")
+        state = self.DeclareDiscreteState(self._scale.size)
+        calc = mean_noise.given(seed=self._seed_index, scale=self._scale, period=T)
+        self.DeclarePeriodicDiscreteUpdateEvent(T, 0.0, calc)
+        self.DeclareStateOutputPort(kUseDefaultName, state)
+
+
 def AddRandomInputs(sampling_interval_sec: float, builder: DiagramBuilder) -> int:
     """Adds a RandomSource for each random input port in a diagram that is neither connected nor exported.
 
@@ -188,7 +312,6 @@ def AddRandomInputs(sampling_interval_sec: float, builder: DiagramBuilder) -> in
     return len(open_ports)
 
 
-Array = NDArray[Any]
 _ROUNDING = 2.0**-52
 _ROOT_OF_TWO_PI = math.sqrt(2.0 * math.pi)
 _UNIFORM, _GAUSSIAN = RandomDistribution.kUniform.value, RandomDistribution.kGaussian.value

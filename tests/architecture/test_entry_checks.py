@@ -80,6 +80,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "analysis.batches.rows": (BATCHES, PLANS),
     "analysis.estimators.unscented_filter": (OBSERVERS, PORTS),
     "framework.core.declarations.native_function": (BLOCKS, VECTORS, PORTS, PLANS),
+    "framework.core.diagram.units": (BLOCKS, VECTORS, PORTS, PLANS),
     "framework.core.system.random_values": (GENERATORS,),
     "framework.native": (BLOCKS, VECTORS, PORTS, PLANS),
     "examples.plants": (VECTORS, PORTS, PLANS),

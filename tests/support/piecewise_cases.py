@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from block_case import Case
 
+from merganser.framework.native.operations.brownian_motion import brownian_motion
+
 
 def by_real(condition, a, b):
     """a where a condition on real parts holds, else b."""
@@ -156,6 +158,35 @@ def piecewise_cases():
             admissible=lambda u, x: (u, with_samples(x)),
             without=("Expression",),
         ),
+        "VariableTransportDelay": Case(
+            lambda b: b.VariableTransportDelay(0.2, 0.6, [1.0, 2.0], capacity=4),
+            {"u0": 2, "delay": 1},
+            {"y0": 2},
+            [(1, 0)],
+            lambda u, x: [past_of(x)],
+            num_discrete=21,
+            time=0.7,
+            admissible=lambda u, x: ([u[0], np.array([0.5])], with_samples(x)),
+            without=("Expression",),
+        ),
+        "WienerProcess": of_time(
+            lambda b: b.WienerProcess(4.0, 2, seed=3),
+            [2.0 * brownian_motion(3.0, channel, 0.7) for channel in range(2)],
+            2,
+            without=("Expression",),
+        ),
+        "WhiteNoise": of_time(lambda b: b.WhiteNoise(4.0, 2, seed=3), [0.0, 0.0], 2),
+        "BandLimitedWhiteNoise": Case(
+            lambda b: b.BandLimitedWhiteNoise(4.0, 0.5, 2, seed=3),
+            {},
+            {"y0": 2},
+            [],
+            lambda u, x: [x],
+            num_discrete=2,
+            defaults=[0.0, 0.0],
+            without=("Expression",),
+        ),
+        "UnitConversion": of_two(lambda b: b.UnitConversion("km/h", "m/s", 2), lambda u: u / 3.6),
         "PadeDelay": Case(  # (1 - s T / 2) / (1 + s T / 2)
             lambda b: b.PadeDelay(0.5, 1),
             {"u0": 1},

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.common.errors import AlgebraicLoopError
 from merganser.framework.core.context.dependencies import LEARNING, bits
@@ -149,6 +150,12 @@ class RootLayout:
     def sources_of_breaks(self) -> list[Callable[[], Sequence[float]]]:
         """What says when outputs of systems are not smooth, see inside.py."""
         return [leaf.system._sys_breaks for leaf in self.leaf_list if leaf.system._sys_breaks is not None]
+
+    @cached_property
+    def white_noises(self) -> list[tuple[LeafLayout, tuple[int, int, NDArray[Any]]]]:
+        """The leaf systems that give white noise, and what they say of it, see inside.py."""
+        noises = ((leaf, leaf.system._sys_white_noise) for leaf in self.leaf_list)
+        return [(leaf, noise) for leaf, noise in noises if noise is not None]
 
     def layout_of(self, system: SystemBase) -> SystemLayout | None:
         """The place of `system` in this tree, or None."""

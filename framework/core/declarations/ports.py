@@ -24,6 +24,7 @@ class _Port(PartOfSystem, Generic[ValueT]):
     """What input and output ports have in common."""
 
     _kind: str
+    _units: str | None = None
 
     def __init__(self, system: System, index: int, name: str, size: int | None) -> None:
         self._system = system
@@ -49,6 +50,24 @@ class _Port(PartOfSystem, Generic[ValueT]):
     def size(self) -> int:
         """Number of elements of a vector port; 0 for an abstract port."""
         return self._size or 0
+
+    def get_units(self) -> str | None:
+        """The units of the elements, such as "rad/s"; None where no units are given."""
+        return self._units
+
+    def set_units(self, units: str) -> None:
+        """Says in which units the elements are, in the syntax of pint: of a port of a ready-made block, say.
+
+        Wires between ports of different units are refused; plots and tables of logs show them.
+
+        Raises:
+            TypeError: the units are not text, or the port carries an abstract value.
+        """
+        if not isinstance(units, str):
+            raise TypeError(f"{self.GetFullDescription()}: units are text such as 'rad/s', got {units!r}.")
+        if self._size is None:
+            raise TypeError(f"{self.GetFullDescription()} carries an abstract value, which has no units.")
+        self._units = units
 
     def GetFullDescription(self) -> str:
         """Names the port, its index and its system, for messages."""
@@ -219,6 +238,10 @@ class OutputPort(_Port[ValueT]):
     def get_index(self) -> OutputPortIndex:
         """Position among the system's output ports."""
         return self._index
+
+    def get_units(self) -> str | None:
+        """The units of the elements; those of the port inside where a diagram's port has none of its own."""
+        return self._units or (None if self._leaf_port is self else self._leaf_port.get_units())
 
     def Allocate(self) -> AbstractValue:
         """Returns a box with a value of the port's type."""

@@ -73,6 +73,7 @@ class Diagram(System):
         numbers = {system: number for number, system in enumerate(systems)}
         for index, (name, targets) in enumerate(inputs.items()):
             entrance: InputPort[Any] = InputPort(self, index, name, targets[0]._model, targets[0]._size)
+            entrance._units = next((target._units for target in targets if target._units is not None), None)
             self._add_port(entrance, self._sys_input_ports, "input")
             self._sys_input_targets.append([(numbers[target._system], int(target._index)) for target in targets])
             for target in targets:

@@ -11,6 +11,7 @@ from merganser.framework.common.keywords import also_named
 from merganser.framework.core.declarations.ports import InputPort, OutputPort
 from merganser.framework.core.diagram.diagram import Diagram, find_system, require_ports
 from merganser.framework.core.diagram.feedthrough import refuse_algebraic_loops
+from merganser.framework.core.inside import in_scalar_of
 from merganser.framework.core.scalars.templates import generic_class, instantiate
 from merganser.framework.core.system.system import System
 from merganser.framework.core.values.arguments import checked_index
@@ -153,20 +154,26 @@ class DiagramBuilder:
 
     # ------------------------------------------------------------------ wires
 
-    def Connect(self, *args: Any) -> None:
-        """`Connect(output_port, input_port)`, or `Connect(system, system)` where each has only one port to offer.
+    def Connect(self, *args: Any, convert_units: bool = False) -> None:
+        """`Connect(output_port, input_port)`; for a port, also its name, or a system that has only this one.
+
+        `Connect("motor.speed", "pid.measured")` connects port `speed` of system `motor` to port `measured` of system
+        `pid`; `Connect("motor", "pid")` the only ports of both. With `convert_units`, a `UnitConversion` is added where
+        both ports have units, of one dimension, that are not the same.
 
         Raises:
-            RuntimeError: sizes or types differ, the input is taken, or a port belongs to a system that was not added.
+            RuntimeError: sizes, types or units differ, the input is taken, a port belongs to a system that was not
+                added, or no system has the name.
+            ValueError: the system has no port of the name.
         """
         self._require_not_built()
         if len(args) != 2:
             raise TypeError(f"Connect takes an output port and an input port, or two systems; got {len(args)} values.")
         output, input = args
-        if isinstance(output, System):
-            output = output.get_output_port()
-        if isinstance(input, System):
-            input = input.get_input_port()
+        if not isinstance(output, OutputPort):
+            output = self._port(output, "output")
+        if not isinstance(input, InputPort):
+            input = self._port(input, "input")
         require_ports(output, input, "Connect")
         self.require_member(output._system, output)
         self._require_free(input)
@@ -175,7 +182,39 @@ class DiagramBuilder:
                 f"Cannot connect {output.GetFullDescription()} ({_kind(output)}) to "
                 f"{input.GetFullDescription()} ({_kind(input)})."
             )
+        if input._units is not None and output.get_units() not in (None, input._units):
+            output = self._in_units(output, input, convert_units)
         self._connections[input._system, int(input._index)] = (output._system, int(output._index))
+
+    def _port(self, given: Any, kind: str) -> Any:
+        """The port of a system, of a system's name, or of 'system.port'; anything else as it is.
+
+        Names of systems and of ports may have dots: the longest name that a system has counts.
+        """
+        if isinstance(given, str):
+            system = given
+            while "." in system and not self.HasSubsystemNamed(system):
+                system = system.rpartition(".")[0]
+            found, port = self.GetSubsystemByName(system), given[len(system) + 1 :]
+            if system != given:
+                return found.GetOutputPort(port) if kind == "output" else found.GetInputPort(port)
+            given = found
+        if isinstance(given, System):
+            return given.get_output_port() if kind == "output" else given.get_input_port()
+        return given
+
+    def _in_units(self, output: OutputPort[Any], input: InputPort[Any], may_convert: bool) -> OutputPort[Any]:
+        """The port whose value, in the units of `input`, is that of `output`."""
+        from merganser.framework.core.diagram.units import UnitConversion, conversion, require_same_units
+
+        units, wanted = str(output.get_units()), str(input.get_units())
+        if not may_convert or conversion(units, wanted) in (None, (1.0, 0.0)):
+            require_same_units(output, input, "Connect them with convert_units=True, or a UnitConversion between.")
+            return output
+        block = self.AddSystem(in_scalar_of(self, UnitConversion(units, wanted, input.size())))
+        self.Connect(output, block.get_input_port())
+        found: OutputPort[Any] = block.get_output_port()
+        return found
 
     def Cascade(self, src: System, dest: System) -> None:
         """Connects the only output port of `src` to the only input port of `dest`."""
@@ -192,12 +231,14 @@ class DiagramBuilder:
             raise DiagramError(f"{source.GetFullDescription()} is not connected to {dest.GetFullDescription()}.")
         del self._connections[key]
 
-    def ExportInput(self, input: InputPort[Any], name: str | UseDefaultName = kUseDefaultName) -> InputPortIndex:
+    def ExportInput(self, input: InputPort[Any] | str, name: str | UseDefaultName = kUseDefaultName) -> InputPortIndex:
         """Makes an input port of a subsystem an input port of the diagram; returns its index.
 
-        By default it is named after the system and the port, '<system>_<port>'.
+        The port may be given by its name, 'system.port'. By default it is named after the system and the port,
+        '<system>_<port>'.
         """
         self._require_not_built()
+        input = self._port(input, "input") if isinstance(input, str) else input
         self._require_free(input)
         if name is kUseDefaultName:
             name = f"{input._system.GetSystemName()}_{input._name}"
@@ -225,6 +266,11 @@ class DiagramBuilder:
                 f"{input.GetFullDescription()} ({_kind(input)}) cannot share an input of the diagram with "
                 f"{targets[0].GetFullDescription()} ({_kind(targets[0])})."
             )
+        if input._units is not None:
+            from merganser.framework.core.diagram.units import require_same_units
+
+            for target in targets:
+                require_same_units(target, input, "Give the diagram an input port of its own for each.")
         targets.append(input)
         self._exported[input] = diagram_port
 
@@ -242,9 +288,12 @@ class DiagramBuilder:
             return True
         return False
 
-    def ExportOutput(self, output: OutputPort[Any], name: str | UseDefaultName = kUseDefaultName) -> OutputPortIndex:
-        """Makes an output port of a subsystem an output port of the diagram; returns its index."""
+    def ExportOutput(
+        self, output: OutputPort[Any] | str, name: str | UseDefaultName = kUseDefaultName
+    ) -> OutputPortIndex:
+        """Makes an output port of a subsystem, or 'system.port', an output port of the diagram; returns its index."""
         self._require_not_built()
+        output = self._port(output, "output") if isinstance(output, str) else output
         if not isinstance(output, OutputPort):
             raise TypeError(f"ExportOutput takes an output port, got {_what(output)}.")
         self.require_member(output._system, output)

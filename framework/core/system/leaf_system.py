@@ -81,6 +81,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     _sys_events: tuple[DeclaredEvent, ...] = ()
     _sys_is_piecewise = False  # whether it has regions, as a PiecewiseBlock of framework/primitives has
     _sys_breaks: Callable[[], Sequence[float]] | None = None  # see inside.py
+    _sys_white_noise: tuple[int, int, NDArray[Any]] | None = None
     _sys_constraints: tuple[SystemConstraint, ...] = ()
 
     def _sys_start(self) -> None:
@@ -122,6 +123,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         random_type: Any = None,
         *,
         model_vector: BasicVector | None = None,
+        units: str | None = None,
     ) -> InputPort[NDArray[Any]]:
         """Declares an input port that takes a vector.
 
@@ -129,14 +131,16 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             name: unique among the input ports, or kUseDefaultName.
             size: number of elements, or a model vector (also as `model_vector=`).
             random_type: distribution of random values for the port, if any.
+            units: of the elements, such as "rad/s"; see `set_units` of ports.
         """
         where = Where("System '{}': DeclareVectorInputPort", self)
         model = one_of(size, model_vector, where, "size or model_vector")
         if random_type is not None and not isinstance(random_type, RandomDistribution):
             raise TypeError(f"{where}: random_type must be None, {names_of(RandomDistribution)}, got {random_type!r}.")
         if isinstance(model, BasicVector):
-            return self._declare_input(name, model.Clone(), model.size(), random_type)
-        return self._declare_input(name, None, checked_size(model, Where(_SIZE, self, "Input", name)), random_type)
+            return self._declare_input(name, model.Clone(), model.size(), random_type, units)
+        size = checked_size(model, Where(_SIZE, self, "Input", name))
+        return self._declare_input(name, None, size, random_type, units)
 
     def DeclareInputPort(
         self, name: str | UseDefaultName, type: PortDataType, size: int, random_type: Any = None
@@ -161,10 +165,14 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         where = Where("Input port {1!r} of system '{0}'", self, name)
         return self._declare_input(name, checked_model_value(model_value, where), None, None)
 
-    def _declare_input(self, name: Any, model: Any, size: int | None, random_type: Any) -> InputPort:
+    def _declare_input(
+        self, name: Any, model: Any, size: int | None, random_type: Any, units: str | None = None
+    ) -> InputPort:
         name = self._sys_new_port_name(name, self._sys_input_ports, "u", "input")
         ticket, node = self._sys_dependency_table.add_node("u", f"input port '{name}'")
         port: InputPort[Any] = InputPort(self, len(self._sys_input_ports), name, model, size, ticket, node, random_type)
+        if units is not None:
+            port.set_units(units)
         self._add_port(port, self._sys_input_ports, "input")
         return port
 
@@ -178,6 +186,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         prerequisites_of_calc: Iterable[DependencyTicket] = _ALL_SOURCES,
         *,
         model_value: BasicVector | None = None,
+        units: str | None = None,
     ) -> LeafOutputPort[NDArray[Any]]:
         """Declares an output port that gives a vector.
 
@@ -186,6 +195,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             size: number of elements, or a model vector (also as `model_value=`).
             calc: called as calc(context, output); fills in `output`, a BasicVector. Or a native function.
             prerequisites_of_calc: tickets of what calc reads; by default that is found out by watching.
+            units: of the elements, such as "rad/s"; see `set_units` of ports.
         """
         where = Where("System '{}': DeclareVectorOutputPort", self)
         model = one_of(size, model_value, where, "size or model_value")
@@ -193,7 +203,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             vector = model.Clone()
         else:
             vector = BasicVector(np.zeros(checked_size(model, Where(_SIZE, self, "Output", name))))
-        return self._declare_output(name, vector, vector.size(), calc, prerequisites_of_calc)
+        return self._declare_output(name, vector, vector.size(), calc, prerequisites_of_calc, units)
 
     def DeclareAbstractOutputPort(
         self,
@@ -249,8 +259,9 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         )
 
     def _declare_output(
-        self, name: Any, model: Any, size: int | None, calc: Any, prerequisites: Iterable[DependencyTicket]
-    ) -> LeafOutputPort:
+        self, name: Any, model: Any, size: int | None, calc: Any, tickets: Iterable[DependencyTicket],
+        units: str | None = None,
+    ) -> LeafOutputPort:  # fmt: skip
         name = self._sys_new_port_name(name, self._sys_output_ports, "y", "output")
         if not callable(calc):
             raise TypeError(
@@ -262,8 +273,10 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
                 f"Output port '{name}' of system '{self.GetSystemPathname()}': alloc must be a function that returns a "
                 f"Value, such as lambda: Value(...); got {type(model).__name__}."
             )
-        entry = self._declare_entry(f"output port '{name}'", model, calc, prerequisites)
+        entry = self._declare_entry(f"output port '{name}'", model, calc, tickets)
         port: LeafOutputPort[Any] = LeafOutputPort(self, len(self._sys_output_ports), name, size, entry._index)
+        if units is not None:
+            port.set_units(units)
         self._add_port(port, self._sys_output_ports, "output")
         return port
 
