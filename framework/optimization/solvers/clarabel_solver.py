@@ -76,6 +76,7 @@ class ClarabelSolver(SolverInterface):
     """
 
     NAME = "Clarabel"
+    PRIORITY = 60
     TAKES = CONVEX
     REMEDY = "Install it: pip install clarabel."
 

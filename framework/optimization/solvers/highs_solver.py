@@ -60,6 +60,7 @@ class HighsSolver(SolverInterface):
     """Linear programs, with integer variables or without. Options: time_limit [s], mip_rel_gap, maxiter, presolve."""
 
     NAME = "HiGHS"
+    PRIORITY = 40
     TAKES = frozenset({_A.kLinearCost, _A.kLinearConstraint, _A.kLinearEqualityConstraint, _A.kBinaryVariable})
 
     def _crossed(self, prog: MathematicalProgram, guess: Array) -> Outcome:

@@ -63,6 +63,7 @@ class OuterApproximationSolver(SolverInterface):
     """
 
     NAME = "OuterApproximation"
+    PRIORITY = 70
     TAKES = CONVEX | {ProgramAttribute.kBinaryVariable}
     REMEDY = "Install Clarabel: pip install clarabel."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -33,6 +34,9 @@ def is_installed(module: str) -> bool:
     return True
 
 
+SOLVERS: dict[str, type[SolverInterface]] = {}  # all solvers by NAME; their classes register themselves
+
+
 @dataclass(slots=True)
 class Outcome:
     """The outcome of a solver: how it ended, values of all variables, and details."""
@@ -58,12 +62,27 @@ class SolverInterface:
     """A solver: which programs it takes, and how it solves them.
 
     A subclass sets NAME and TAKES and defines `_solve`; `_objection` refuses programs by what attributes do not
-    say, such as convexity.
+    say, such as convexity. From then on `MakeSolver` and `GetAvailableSolvers` know it by its NAME (unless it says
+    `is_known=False`); if it sets PRIORITY, `Solve` and `ChooseBestSolver` may choose it. A class that repeats the NAME
+    of its base takes that one's place.
+
+    Raises:
+        TypeError: another solver has this NAME.
     """
 
     NAME: ClassVar[str] = ""
     TAKES: ClassVar[frozenset[ProgramAttribute]] = frozenset()
+    PRIORITY: ClassVar[float] = math.inf  # lower is chosen earlier: the more special, the lower; inf is never chosen
     REMEDY: ClassVar[str] = ""  # how to get a solver that is not there
+
+    def __init_subclass__(cls, is_known: bool = True) -> None:
+        super().__init_subclass__()
+        if not is_known or "NAME" not in vars(cls):
+            return
+        other = SOLVERS.get(cls.NAME)
+        if other is not None and not issubclass(cls, other) and cls.__qualname__ != other.__qualname__:
+            raise TypeError(f"{cls.__name__}: {other.__name__} has the NAME {cls.NAME!r} already; choose another one.")
+        SOLVERS[cls.NAME] = cls
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         raise NotImplementedError
