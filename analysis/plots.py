@@ -55,7 +55,11 @@ def plot_log(sink: VectorLogSink, context: Context, axes: Any = None, names: Seq
         axes = Figure(layout="constrained").subplots()
     for row, label in zip(log.data(), labels):
         axes.plot(log.sample_times(), row, label=label)
-    axes.set(title=_source_name(sink), xlabel="time [s]")
+    port = _source(sink)
+    axes.set(
+        title=sink.get_name() if port is None else f"{port.get_system().get_name()}: {port.get_name()}",
+        xlabel="time [s]",
+    )
     axes.grid(alpha=0.3)
     if labels:
         axes.legend()
@@ -193,11 +197,6 @@ def _source(sink: VectorLogSink | AbstractLogSink) -> Any:
     diagram = diagram_around(sink)
     wire = None if diagram is None else diagram.connection_map().get((sink, sink.get_input_port().get_index()))
     return None if wire is None else wire[0].get_output_port(wire[1])
-
-
-def _source_name(sink: VectorLogSink) -> str:
-    port = _source(sink)
-    return sink.get_name() if port is None else f"{port.get_system().get_name()}: {port.get_name()}"
 
 
 Array = NDArray[np.float64]
