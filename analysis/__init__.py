@@ -50,10 +50,11 @@ if _TYPE_CHECKING:
         plot_trajectory,
     )
     from merganser.analysis.region_of_attraction import RegionOfAttraction, RegionOfAttractionOptions
-    from merganser.analysis.simulation.integration_schemes import GetIntegrationSchemes, ResetIntegratorFromFlags
     from merganser.analysis.simulation.simulator_config import (
         ApplySimulatorConfig,
         ExtractSimulatorConfig,
+        GetIntegrationSchemes,
+        ResetIntegratorFromFlags,
         SimulatorConfig,
     )
     from merganser.analysis.simulation.simulator_statistics import PrintSimulatorStatistics

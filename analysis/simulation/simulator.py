@@ -24,7 +24,7 @@ from merganser.analysis.simulation.witness_isolation import WitnessWatch
 from merganser.framework import Context, EventStatus, System
 from merganser.framework.common.errors import note_place
 from merganser.framework.common.running_time import running_time, sleep_until
-from merganser.framework.core.context.checkpoint import Checkpoint
+from merganser.framework.core.context.context_values import Checkpoint
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.store import must_repeat
 from merganser.framework.core.declarations.events import most_severe

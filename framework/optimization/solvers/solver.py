@@ -1,10 +1,12 @@
-"""Base of all solvers."""
+"""Base of all solvers, and how they are called so that Ctrl-C ends the wait."""
 
 from __future__ import annotations
 
 import functools
 import importlib
 import math
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -210,3 +212,32 @@ def _filled(
     else:
         result._cost = cost_at(prog, outcome.x) if outcome.cost is None else outcome.cost
     return result
+
+
+_BETWEEN_LOOKS = 0.05  # [s]
+
+
+def interruptible(function: Callable[[], Any]) -> Any:
+    """Calls a function that releases the GIL in a thread of its own, so that Ctrl-C ends the wait at once.
+
+    After that the function itself goes on to its end in the background, and its result is dropped.
+
+    Raises:
+        BaseException: whatever the function raises.
+    """
+    results: list[Any] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(function())
+        except BaseException as error:  # panics of Rust are no Exceptions
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_BETWEEN_LOOKS)
+    if errors:
+        raise errors[0]
+    return results[0]
