@@ -16,17 +16,12 @@ from merganser.framework.optimization.solvers.solver import SOLVERS, SolverInter
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 
-def _known() -> list[type[SolverInterface]]:
-    """All solvers in the order in which Solve considers them; those that it never chooses come last, by name."""
-    return sorted(SOLVERS.values(), key=lambda kind: (kind.PRIORITY, kind.NAME.lower()))
-
-
 def _best(prog: MathematicalProgram) -> SolverInterface:
     taking = prog._derived.get("solvers")
     if taking is None:
         has = prog.required_capabilities()
         taking = prog._derived["solvers"] = [
-            kind() for kind in _known() if has <= kind.TAKES and math.inf > kind.PRIORITY
+            kind() for kind in SOLVERS.values() if has <= kind.TAKES and math.inf > kind.PRIORITY
         ]
     for solver in taking:
         if solver.suits(prog) and solver.available() and not solver._objection(prog):
@@ -53,7 +48,7 @@ def MakeSolver(id: SolverId) -> SolverInterface:
         ValueError: no solver has this name.
     """
     if id.name() not in SOLVERS:
-        names = ", ".join(kind.NAME for kind in _known())
+        names = ", ".join(SOLVERS)
         raise ValueError(f"MakeSolver: expected the name of a solver, one of {names}; got {id.name()!r}.")
     return SOLVERS[id.name()]()
 
@@ -185,4 +180,4 @@ def GetAvailableSolvers(prog_type: ProgramType) -> list[SolverId]:
     needed[ProgramType.kLCP] = frozenset({_A.kLinearComplementarityConstraint})
     if prog_type is ProgramType.kUnknown or prog_type not in needed:
         return []
-    return [kind.id() for kind in _known() if kind().available() and needed[prog_type] <= kind.TAKES]
+    return [kind.id() for kind in SOLVERS.values() if kind().available() and needed[prog_type] <= kind.TAKES]

@@ -36,7 +36,9 @@ def is_installed(module: str) -> bool:
     return True
 
 
-SOLVERS: dict[str, type[SolverInterface]] = {}  # all solvers by NAME; their classes register themselves
+# All solvers by NAME; their classes register themselves. Solve considers them in this order; those that it never chooses
+# come last.
+SOLVERS: dict[str, type[SolverInterface]] = {}
 
 
 @dataclass(slots=True)
@@ -85,6 +87,9 @@ class SolverInterface:
         if other is not None and not issubclass(cls, other) and cls.__qualname__ != other.__qualname__:
             raise TypeError(f"{cls.__name__}: {other.__name__} has the NAME {cls.NAME!r} already; choose another one.")
         SOLVERS[cls.NAME] = cls
+        in_order = sorted(SOLVERS.items(), key=lambda item: (item[1].PRIORITY, item[0].lower()))
+        SOLVERS.clear()
+        SOLVERS.update(in_order)
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         raise NotImplementedError
