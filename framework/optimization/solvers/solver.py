@@ -36,8 +36,8 @@ def is_installed(module: str) -> bool:
     return True
 
 
-# All solvers by NAME; their classes register themselves. Solve considers them in this order; those that it never chooses
-# come last.
+# All solvers by NAME, in the order in which Solve considers them; those that it never chooses come last. Their classes
+# register themselves.
 SOLVERS: dict[str, type[SolverInterface]] = {}
 
 
