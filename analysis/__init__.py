@@ -53,10 +53,11 @@ if _TYPE_CHECKING:
         save_logs,
     )
     from merganser.analysis.region_of_attraction import RegionOfAttraction, RegionOfAttractionOptions
-    from merganser.analysis.simulation.integration_schemes import GetIntegrationSchemes, ResetIntegratorFromFlags
     from merganser.analysis.simulation.simulator_config import (
         ApplySimulatorConfig,
         ExtractSimulatorConfig,
+        GetIntegrationSchemes,
+        ResetIntegratorFromFlags,
         SimulatorConfig,
     )
     from merganser.analysis.simulation.simulator_statistics import PrintSimulatorStatistics

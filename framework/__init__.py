@@ -25,7 +25,6 @@ from merganser.framework.common.indices import (
 )
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.framework.common.parallelism import Parallelism
-from merganser.framework.common.pickling import PickleSystem
 from merganser.framework.compilation import NativeCompilation as _NativeCompilation
 from merganser.framework.core.context.compiler_hook import hand_in as _hand_in
 from merganser.framework.core.context.context import Context
@@ -48,9 +47,9 @@ from merganser.framework.core.declarations.ports import InputPort, LeafOutputPor
 from merganser.framework.core.declarations.witness import WitnessFunction, WitnessFunctionDirection
 from merganser.framework.core.diagram.diagram import Diagram
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
-from merganser.framework.core.drawing.diagram_graph import diagram_graph
-from merganser.framework.core.drawing.diagram_plot import plot_diagram
-from merganser.framework.core.drawing.graphviz_plot import plot_graphviz, plot_system_graphviz
+from merganser.framework.core.drawing.diagram_plot import diagram_graph, plot_diagram
+from merganser.framework.core.drawing.graphviz import plot_graphviz, plot_system_graphviz
+from merganser.framework.core.scalars.copying import PickleSystem
 from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
 from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
 from merganser.framework.core.system.constraints import SystemConstraint, SystemConstraintBounds
@@ -58,14 +57,12 @@ from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.outputs import SystemOutput
 from merganser.framework.core.system.random_values import CalcProbabilityDensity, RandomDistribution, RandomGenerator
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
-from merganser.framework.core.system.system import System
+from merganser.framework.core.system.system import System, SystemVisitor
 from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.system.vector_system import VectorSystem
-from merganser.framework.core.system.visitor import SystemVisitor
 from merganser.framework.core.values.bus_value import BusValue
 from merganser.framework.core.values.state import AbstractValues, ContinuousState, DiscreteValues, Parameters, State
-from merganser.framework.core.values.values import AbstractValue, BasicVector, Value, VectorBase
-from merganser.framework.core.values.vector_views import Subvector, Supervector
+from merganser.framework.core.values.values import AbstractValue, BasicVector, Subvector, Supervector, Value, VectorBase
 
 BasicVector_ = _ValueTemplate(BasicVector)
 Context_ = _ValueTemplate(Context)

@@ -50,8 +50,12 @@ from merganser.geometry.registration.query_results import (
 )
 from merganser.geometry.registration.registered import GeometryFrame, GeometryInstance
 from merganser.geometry.registration.roles import GeometryVersion, Role, RoleAssign
-from merganser.geometry.scene.collision_filter_manager import CollisionFilterManager
-from merganser.geometry.scene.collision_filters import CollisionFilterDeclaration, CollisionFilterScope, GeometrySet
+from merganser.geometry.scene.collision_filters import (
+    CollisionFilterDeclaration,
+    CollisionFilterManager,
+    CollisionFilterScope,
+    GeometrySet,
+)
 from merganser.geometry.scene.inspector import SceneGraphInspector
 from merganser.geometry.scene.query_object import QueryObject
 from merganser.geometry.scene.scene_graph import SceneGraph

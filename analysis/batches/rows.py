@@ -295,7 +295,7 @@ class BatchWorker:
         """Lets simulations write to other logs, given in their boxes in the order of cache entries."""
         slots = self.context.store.slots
         for n, box in zip(self.logs_at, boxes):
-            slots[n].value = box
+            slots[n].made = box
         self._logs = [(box.get_value(), box.get_value().num_samples()) for box in boxes]
         self._plan._place_logs()
         self._rows.progress.room_in_logs = self._plan.now.room_in_logs

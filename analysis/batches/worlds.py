@@ -95,7 +95,7 @@ class Runs:
             box.SetFrom(kept)
         for n, slot in enumerate(context.store.slots):
             if slot.entry.is_storage:
-                slot.value = self._logs_at(n)[index] or slot.entry.allocate_value()
+                slot.made = self._logs_at(n)[index] or slot.entry.allocate_value()
         return context
 
     def take(self, index: int, context: Context, status: SimulatorStatus, num_steps: int) -> None:

@@ -12,6 +12,7 @@ from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.collocation import CollocationMethod, radau_iia
 from merganser.analysis.integrators.implicit import ImplicitIntegrator, Shapes
 from merganser.analysis.integrators.newton import begin_attempt, linearize_at_start, solve
+from merganser.analysis.integrators.newton_algebra import factor_shifted, solve_factored
 from merganser.analysis.integrators.newton_arrays import NewtonArrays, SolverArrays, newton_of
 from merganser.analysis.integrators.problem import (
     Problem,
@@ -25,7 +26,6 @@ from merganser.analysis.integrators.problem import (
     state_of,
     step_of,
 )
-from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
 from merganser.framework import Context, System
 from merganser.framework.native import compiled_form, device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers

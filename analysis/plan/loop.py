@@ -16,8 +16,7 @@ from merganser.analysis.integrators.explicit_runge_kutta import try_runge_kutta_
 from merganser.analysis.integrators.problem import copy, step_of, step_problem_at
 from merganser.analysis.integrators.step_state import TOO_FINE
 from merganser.analysis.plan import loop_state as f
-from merganser.analysis.plan.loop_state import group_of, problem_at
-from merganser.analysis.plan.running import evaluate, look_now_and_then, note_move, run
+from merganser.analysis.plan.loop_state import group_of, patience_of, problem_at
 from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.clocks import strike_after
 from merganser.analysis.simulation.event_schedule import find_next_events
@@ -29,12 +28,72 @@ from merganser.framework.native.memory.tape import (
     FAILED,
     RAISED,
     SUCCEEDED,
+    call_clock,
     call_kernel,
     call_python,
     integers_at,
 )
-from merganser.framework.native.operations.operation_list import operations_at
+from merganser.framework.native.operations.operation_list import operations_at, run_part
 from merganser.framework.native.operations.operations import address_of
+
+
+@device
+def look_now_and_then(p: Any) -> int:
+    """Calls Python to check for signals when the loop has run for long enough."""
+    patience = patience_of(p)
+    patience.passes_left -= 1
+    if patience.passes_left > 0:
+        return SUCCEEDED
+    if patience.get_time == 0:
+        patience.passes_left = f.MOST_PASSES
+        return call_python(p.look, p.failure)
+    call_clock(patience.get_time, patience.which_clock, p.patience)
+    elapsed = 1_000_000_000 * patience.seconds + patience.nanoseconds
+    if patience.slice_end == 0:
+        patience.slice_end = elapsed + f.SLICE
+    elif elapsed - patience.last_look > f.SLICE // 100:
+        patience.passes = 1
+    else:
+        patience.passes = min(2 * patience.passes, f.MOST_PASSES)
+    patience.passes_left = patience.passes
+    patience.last_look = elapsed
+    if elapsed < patience.slice_end:
+        return SUCCEEDED
+    return call_python(p.look, p.failure)
+
+
+@device
+def run(p: Any, begin: int, end: int) -> int:
+    """Runs operations until one fails; returns its status."""
+    return run_part(p.operations, begin, end)
+
+
+@kernel
+def evaluate(problem: int, number: int) -> int:
+    """Computes what an attempt of the integrator asks for, by its number."""
+    p = problem_at(problem)
+    now = p.progress
+    status = look_now_and_then(p)
+    if status != SUCCEEDED:
+        return status
+    note_move(p, now)
+    if now.needs_all:
+        status = run(p, p.constants_begin, p.constants_end)
+    if status == SUCCEEDED:
+        status = run(p, p.ranges[number, 0], p.ranges[number, 1])
+    if status == SUCCEEDED:
+        now.needs_all = 0
+    return status
+
+
+@device
+def note_move(p: Any, now: Any) -> None:
+    """Notes for Python whether time or continuous state have changed."""
+    s = step_of(p.step)
+    if s.has_moved:
+        now.changed |= 1
+        s.has_moved = 0
+
 
 _SPREAD = 0x1E3779B97F4A7C15  # its product with small numbers has bits all over; beyond 64 bits they do not count
 

@@ -11,9 +11,8 @@ from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.integrators.step_state import WITH_STATE, WITH_TIME
 from merganser.analysis.plan import loop_state as f
 from merganser.analysis.plan.callbacks import DisturbanceError, Handler, WatchedStep
-from merganser.analysis.plan.loop import advance
+from merganser.analysis.plan.loop import advance, evaluate
 from merganser.analysis.plan.program import Program
-from merganser.analysis.plan.running import evaluate
 from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.clocks import forget_strikes
 from merganser.analysis.simulation.due_events import DueEvents

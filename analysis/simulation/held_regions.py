@@ -97,7 +97,7 @@ class HeldRegions:
         regions = [block.regions(context) for context, block in blocks]
         margins = [w for w in watched if any(w.context is context for context in self.with_regions)]
         tried: list[list[np.ndarray]] = []
-        while not any(_same(regions, before) for before in tried):
+        while not any(all(np.array_equal(a, b) for a, b in zip(regions, before, strict=True)) for before in tried):
             tried.append(regions)
             for (context, block), held in zip(blocks, regions):
                 block.hold(context, held)
@@ -172,7 +172,3 @@ class HeldRegions:
     def _record(self, measured: Sequence[Any]) -> None:
         for (context, block), values in zip(self.blocks, measured):
             block.record(context, values)
-
-
-def _same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))

@@ -15,8 +15,7 @@ from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.due_events import DueEvents
 from merganser.analysis.simulation.event_schedule import EventSchedule
-from merganser.analysis.simulation.initialize_params import InitializeParams
-from merganser.analysis.simulation.simulator_settings import SimulatorSettings
+from merganser.analysis.simulation.simulator_settings import InitializeParams, SimulatorSettings
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
 from merganser.analysis.simulation.step_parts import commit, note_end
 from merganser.analysis.simulation.steps import end_step, make_updates, take_step
@@ -24,7 +23,7 @@ from merganser.analysis.simulation.witness_isolation import WitnessWatch
 from merganser.framework import Context, EventStatus, System
 from merganser.framework.common.errors import note_place
 from merganser.framework.common.running_time import running_time, sleep_until
-from merganser.framework.core.context.checkpoint import Checkpoint
+from merganser.framework.core.context.context_values import Checkpoint
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.store import must_repeat
 from merganser.framework.core.declarations.events import most_severe

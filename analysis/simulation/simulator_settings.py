@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 
 from merganser.analysis.integrators.settings import OfSystem
 from merganser.framework import Context, EventStatus
 from merganser.framework.common.deprecation import deprecated_method
+from merganser.framework.common.records import settings
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.values.arguments import checked_number
+
+
+@settings
+@dataclasses.dataclass
+class InitializeParams:
+    """Options of `Simulator.Initialize`.
+
+    Attributes:
+        suppress_initialization_events: whether to leave out initialization events, because the state in the
+            context is already the one to start from.
+    """
+
+    suppress_initialization_events: bool = False
+
 
 _PUBLISH_FROM_SYSTEM = "Declare per-step or initialization publish events in the LeafSystem."
 

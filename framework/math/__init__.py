@@ -56,7 +56,13 @@ if _TYPE_CHECKING:
         NumericalGradientMethod,
         NumericalGradientOption,
     )
-    from merganser.framework.math.quadratic_forms import BalanceQuadraticForms, DecomposePositiveQuadraticForm
+    from merganser.framework.math.quadratic_forms import (
+        BalanceQuadraticForms,
+        DecomposePositiveQuadraticForm,
+        ExtractPrincipalSubmatrix,
+        ToLowerTriangularColumnsFromMatrix,
+        ToSymmetricMatrixFromLowerTriangularColumns,
+    )
     from merganser.framework.math.rotations.angle_axis import AngleAxis
     from merganser.framework.math.rotations.isometry3 import Isometry3
     from merganser.framework.math.rotations.quaternion import Quaternion
@@ -69,20 +75,13 @@ if _TYPE_CHECKING:
         IsBothQuaternionAndQuaternionDtOK,
         IsQuaternionValid,
         QuaternionToCanonicalForm,
-        is_quaternion_in_canonical_form,
-    )
-    from merganser.framework.math.rotations.random_rotations import (
         UniformlyRandomAngleAxis,
         UniformlyRandomQuaternion,
         UniformlyRandomRotationMatrix,
         UniformlyRandomRPY,
+        is_quaternion_in_canonical_form,
     )
     from merganser.framework.math.soft_min_max import SoftOverMax, SoftOverMin, SoftUnderMax, SoftUnderMin
-    from merganser.framework.math.symmetric_matrices import (
-        ExtractPrincipalSubmatrix,
-        ToLowerTriangularColumnsFromMatrix,
-        ToSymmetricMatrixFromLowerTriangularColumns,
-    )
 
     AngleAxis_ = _ValueTemplate(AngleAxis)
     BsplineBasis_ = _ValueTemplate(BsplineBasis)

@@ -119,17 +119,6 @@ def _real_part(scalar: Any) -> Any:
     return getattr(scalar, "real", None)
 
 
-def require_float(array: Array, what: str) -> Array:
-    """`array` itself, which must be float64 because `what` is not offered for other scalars.
-
-    Raises:
-        TypeError: the entries are complex, whose imaginary parts would be lost, or objects.
-    """
-    if array.dtype.kind != "f":
-        raise TypeError(f"{what} needs float64 entries, got {array.dtype}.")
-    return array
-
-
 def refuse_complex(array: Array, what: str) -> None:
     """Raises a TypeError if the entries are complex: `what` would lose their imaginary parts, or branch on them."""
     if array.dtype.kind == "c":

@@ -13,7 +13,7 @@ from merganser.framework.common.keywords import also_named
 from merganser.framework.common.records import copyable
 from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.math import AngleAxis, RollPitchYaw, RotationMatrix
-from merganser.framework.math.rotations.random_rotations import quaternion_of_numbers
+from merganser.framework.math.rotations.quaternion_functions import quaternion_of_numbers
 from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform, UniformDiscrete
 from merganser.framework.schema.functions import ToDistribution, ToDistributionVector
 from merganser.framework.schema.vectors import DeterministicVector, DistributionVector, GaussianVector, UniformVector

@@ -20,9 +20,8 @@ import numpy as np
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from merganser.framework.common.encoding import decode
 from merganser.framework.common.errors import nearest_names
-from merganser.framework.common.source_location import ParsingError, SourceLocation, located
+from merganser.framework.common.source_location import ParsingError, SourceLocation, decode, located
 from merganser.framework.yaml import schemas
 
 _NULL = "tag:yaml.org,2002:null"

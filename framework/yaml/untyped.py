@@ -8,8 +8,8 @@ from typing import IO, Any
 
 import yaml
 
-from merganser.framework.common.encoding import decode
 from merganser.framework.common.saving import save_text
+from merganser.framework.common.source_location import decode
 
 
 class _Loader(yaml.SafeLoader):

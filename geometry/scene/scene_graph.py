@@ -27,7 +27,7 @@ from merganser.geometry.registration.ids import WORLD_FRAME_ID, FrameId, Geometr
 from merganser.geometry.registration.properties import GeometryProperties
 from merganser.geometry.registration.registered import GeometryFrame, GeometryInstance
 from merganser.geometry.registration.roles import Role, RoleAssign
-from merganser.geometry.scene.collision_filter_manager import CollisionFilterManager
+from merganser.geometry.scene.collision_filters import CollisionFilterManager
 from merganser.geometry.scene.geometry_state import GeometryState
 from merganser.geometry.scene.inspector import SceneGraphInspector
 from merganser.geometry.scene.plain_state import GeometryBox

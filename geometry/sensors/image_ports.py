@@ -1,4 +1,4 @@
-"""ImagePorts: the ports that all camera sensors have."""
+"""ImagePorts: the ports that all camera sensors have, and a Sample of what they gave at one time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework import InputPort, OutputPort, System
+from merganser.framework.core.values.plain_values import declare_plain
 from merganser.framework.math import RigidTransform
 from merganser.geometry.images import ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U
 
@@ -41,3 +42,25 @@ class ImagePorts(System):
     def image_time_output_port(self) -> OutputPort[NDArray[Any]]:
         """Returns the port that gives the time when the images were taken [s]."""
         return self.GetOutputPort("image_time")
+
+
+class Sample:
+    """Values by name, which do not change any more: copies share them.
+
+    Args:
+        values: images, a pose, a time.
+    """
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values = dict(values)
+
+    def __copy__(self) -> Sample:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Sample:
+        return self
+
+
+declare_plain(Sample, lambda sample: [sample.values])

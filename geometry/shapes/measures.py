@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry.meshes import PolygonSurfaceMesh, convex_hull
-from merganser.geometry.shapes.directions import unit_sphere
 from merganser.geometry.shapes.from_file import FromFile
 from merganser.geometry.shapes.kind import ShapeKind
+from merganser.geometry.shapes.points import unit_sphere
 from merganser.geometry.shapes.shape import Shape
 from merganser.geometry.shapes.surfaces import DrawnSurface
 

@@ -17,7 +17,7 @@ from typing import Any
 from xml.parsers import expat
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.common.encoding import decode
+from merganser.framework.common.source_location import decode
 from merganser.geometry import Role, SceneGraphInspector
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 from merganser.multibody.parsing.inertia import central_moments

@@ -17,8 +17,8 @@ from html import escape
 import numpy as np
 from lxml import etree
 
-from merganser.framework.common.encoding import decode
 from merganser.framework.common.errors import nearest_names
+from merganser.framework.common.source_location import decode
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 
 _DECLARED_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")

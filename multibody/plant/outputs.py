@@ -346,7 +346,7 @@ class OutputPorts:
 
 def _calc_part(whole: int, indices: Any, context: LeafContext, output: BasicVector) -> None:
     """The elements of a model instance in a vector of the whole plant, by the number of its cache entry."""
-    vector: Any = context.read_entry(whole).value
+    vector: Any = context.read_entry(whole)
     output.get_mutable_value()[:] = vector.value()[indices]
 
 

@@ -305,7 +305,8 @@ class Context(StateAndParameters):
             return None
         if source.store.invalid & source.bit:
             source.compute()
-        return source.value
+        value = source.made
+        return source.value if value is None else value
 
     def has_input(self, index: int) -> bool:
         """Whether input port `index` has a value."""

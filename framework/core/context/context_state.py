@@ -1,4 +1,4 @@
-"""State but the continuous one, and parameters, as a Context shows them."""
+"""What a Context shows besides its continuous state: other state and parameters, and how its cache is controlled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.context.cache_control import CacheControl
 from merganser.framework.core.context.dependencies import Q, V, Z
 from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.core.values.state import AbstractValues, ContinuousState, DiscreteValues, Parameters, State
@@ -18,6 +17,68 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.layout import SystemLayout
     from merganser.framework.core.context.store import Store
     from merganser.framework.core.system.system import System
+
+
+class CacheControl:
+    """What every Context can do with its cache and those of its subcontexts."""
+
+    store: Store
+    _is_frozen = False
+
+    def parts(self) -> list[Any]:
+        """This context and all below it, depth first."""
+        raise NotImplementedError
+
+    def FreezeCache(self) -> None:
+        """From now on nothing is computed: asking for what is out of date raises an error.
+
+        What is current can still be read, and values can still be changed.
+        """
+        mask = 0
+        for slot in self._cache_slots():
+            if not slot.entry.is_storage:
+                mask |= slot.bit
+        self.store.computing |= mask
+        for context in self.parts():
+            context._is_frozen = True
+
+    def UnfreezeCache(self) -> None:
+        """Allows computations again."""
+        mask = 0
+        for slot in self._cache_slots():
+            mask |= slot.bit
+        self.store.computing &= ~mask
+        for context in self.parts():
+            context._is_frozen = False
+
+    def is_cache_frozen(self) -> bool:
+        """Whether computing is forbidden, by `FreezeCache`."""
+        return self._is_frozen
+
+    def SetAllCacheEntriesOutOfDate(self) -> None:
+        """Makes everything be computed again when next asked for."""
+        mask = 0
+        for slot in self._cache_slots():
+            mask |= slot.bit
+        self.store.change(mask, self)
+
+    def DisableCaching(self) -> None:
+        """From now on everything is computed each time that it is asked for; meant for debugging."""
+        self.SetAllCacheEntriesOutOfDate()
+        for slot in self._cache_slots():
+            slot.clearing = -1
+        self.store.routing += 1
+
+    def EnableCaching(self) -> None:
+        """Keeps results again, those of entries disabled by default too."""
+        for slot in self._cache_slots():
+            slot.clearing = ~slot.bit
+        self.store.routing += 1
+
+    def _cache_slots(self) -> list[Any]:
+        """The cache slots of this context and all below it."""
+        return [slot for context in self.parts() for slot in getattr(context, "slots", ())]
+
 
 Array = NDArray[Any]
 XC_NODES = 1 << Q | 1 << V | 1 << Z

@@ -1,4 +1,7 @@
-"""All values of a Context that do not follow from others, taken out of it and put back; how Contexts are pickled."""
+"""All values of a Context that do not follow from others, taken out of it and put back; how Contexts are pickled.
+
+A Checkpoint has those that events may change, where a call that fails returns to.
+"""
 
 from __future__ import annotations
 
@@ -96,3 +99,34 @@ def _abstract_boxes(context: Context) -> list[AbstractValue]:
 def kept_boxes(context: Context) -> list[Any]:
     """What is stored with a root context, such as logs."""
     return [slot.value for slot in context.store.slots if slot.entry.is_storage]
+
+
+class Checkpoint:
+    """What events may change in a root context: its numbers, its abstract state, and the samples in its logs.
+
+    Args:
+        context: as it is now.
+        with_abstract_state: whether the abstract state may change.
+    """
+
+    __slots__ = ("_abstract_state", "_context", "_log_lengths", "_numbers")
+
+    def __init__(self, context: Context, with_abstract_state: bool) -> None:
+        self._context = context
+        self._numbers = context.store.flat.copy()
+        self._abstract_state = context._abstract_state.Clone() if with_abstract_state else None
+        self._log_lengths: list[tuple[Any, int]] = []
+        for box in kept_boxes(context):
+            log = box.get_value()
+            if hasattr(log, "keep_first"):
+                self._log_lengths.append((log, log.num_samples()))
+
+    def restore(self) -> None:
+        """Makes the context what it was; samples that were added are taken out of the logs."""
+        store = self._context.store
+        store.flat[:] = self._numbers
+        if self._abstract_state is not None:
+            self._context._abstract_state.SetFrom(self._abstract_state)
+        for log, length in self._log_lengths:
+            log.keep_first(length)
+        store.change((1 << store.layout.num_entries) - 1, self._context)

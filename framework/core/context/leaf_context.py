@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.context.dependencies import ELSEWHERE
 from merganser.framework.core.context.layout import LeafLayout
-from merganser.framework.core.context.store import CacheSlot, Store, new_slot
+from merganser.framework.core.context.store import CacheSlot, Store
 from merganser.framework.core.values.state import AbstractValues, DiscreteValues, Parameters, State
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 
@@ -66,7 +66,7 @@ class LeafContext(Context):
                 ],
                 [model.Clone() for model in system._sys_abstract_parameter_models],
             )
-        self.slots = [new_slot(store, self, entry, number) for number, entry in enumerate(system._sys_cache_entries)]
+        self.slots = [CacheSlot(store, self, entry, number) for number, entry in enumerate(system._sys_cache_entries)]
         if system._sys_xcdot_entry is not None:
             self.derivative_slots = (self.slots[system._sys_xcdot_entry],)
         store.slots.extend(self.slots)
@@ -131,17 +131,19 @@ class LeafContext(Context):
             return None
         if store.invalid & source.bit:
             source.compute()
-        return source.value
+        value = source.made
+        return source.value if value is None else value
 
-    def read_entry(self, number: int) -> CacheSlot:
-        """The slot of cache entry `number`, brought up to date."""
+    def read_entry(self, number: int) -> Any:
+        """The value of cache entry `number`, brought up to date: a BasicVector or an AbstractValue."""
         slot = self.slots[number]
         store = self.store
         reader = store.reader
         store.reads |= 1 << slot.entry.node if reader is self or reader is None else _ELSEWHERE_NODE
         if store.invalid & slot.bit:
             slot.compute()
-        return slot
+        value = slot.made
+        return slot.value if value is None else value
 
     def has_input(self, index: int) -> bool:
         self.store.note_read(self, self.layout.input_bits[index])

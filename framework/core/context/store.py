@@ -186,12 +186,11 @@ class CacheSlot:
         bit: the entry's bit in the masks of the Store.
         clearing: what remains of the mask of what is out of date once the entry has been computed; all of it where
             caching is disabled.
-        value: a BasicVector that is a view into the flat array, or an AbstractValue.
+        made: the value: a BasicVector that is a view into the flat array, or an AbstractValue. None until it is first
+            asked for: making the views of all vectors with the Context would take a third of its time.
     """
 
-    __slots__ = ("bit", "clearing", "context", "entry", "number", "store", "value")
-
-    value: BasicVector | AbstractValue
+    __slots__ = ("bit", "clearing", "context", "entry", "made", "number", "store")
 
     def __init__(self, store: Store, context: LeafContext, entry: CacheEntry, number: int) -> None:
         layout = context.layout
@@ -202,6 +201,21 @@ class CacheSlot:
         self.number = number
         self.bit = layout.root.entry_bits[index]
         self.clearing = -1 if entry.is_disabled else layout.root.entry_clearings[index]
+        is_made_late = entry.vector_size is not None or entry.makes_room_late
+        self.made: BasicVector | AbstractValue | None = None if is_made_late else entry.allocate_value()
+
+    @property
+    def value(self) -> BasicVector | AbstractValue:
+        """The value, made if this is the first time that it is asked for. What is read often looks at `made` first."""
+        if self.made is None:
+            model: Any = self.entry.model
+            if self.entry.vector_size is None:
+                self.made = self.entry.allocate_value()
+            else:
+                offset = self.context.layout.entry_offsets[self.number]
+                self.made = model._view_of(self.store.flat[offset : offset + model.size()])
+        assert self.made is not None
+        return self.made
 
     def note_failure(self, error: Exception) -> None:
         """Adds to an exception that it came while this value was being computed."""
@@ -222,7 +236,7 @@ class CacheSlot:
                 store.reader = self.context
                 store.computing = outer_computing | bit
                 store.stack.append(self)
-                result = entry.calc(self.context, self.value)
+                result = entry.calc(self.context, self.value if self.made is None else self.made)
                 if result is not None:
                     refuse_result(entry.describe(), entry.calc, result, self.value)
             except Exception as error:
@@ -267,49 +281,22 @@ def must_repeat(error: Exception) -> bool:
     return isinstance(error, (UnconnectedInputError, MemoryError)) or any(frame.f_code is compute for frame in frames)
 
 
-class _SlotWithoutValue(CacheSlot):
-    """A slot whose value is made when it is first asked for; then it becomes a plain one, which is faster to read.
-
-    Making the views of all vectors with the Context would take a third of its time.
-    """
-
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "value":
-            raise AttributeError(f"'CacheSlot' object has no attribute '{name}'")
-        entry: CacheEntry = self.entry
-        if entry.vector_size is None:
-            value: Any = entry.allocate_value()
-        else:
-            offset = self.context.layout.entry_offsets[self.number]
-            model: Any = entry.model
-            value = model._view_of(self.store.flat[offset : offset + model.size()])
-        self.value = value
-        self.__class__ = CacheSlot  # type: ignore[assignment]
-        return value
-
-
-def new_slot(store: Store, context: LeafContext, entry: CacheEntry, number: int) -> CacheSlot:
-    """The slot of cache entry `number` in a Context."""
-    if entry.vector_size is not None or entry.makes_room_late:
-        return _SlotWithoutValue(store, context, entry, number)
-    slot = CacheSlot(store, context, entry, number)
-    slot.value = entry.allocate_value()
-    return slot
-
-
 class FixedInputPortValue:
-    """A value given to an input port by `FixValue`."""
+    """A value given to an input port by `FixValue`; it is read like a CacheSlot that is never out of date."""
 
-    __slots__ = ("bit", "context", "index", "store", "value")
+    __slots__ = ("bit", "context", "index", "made", "store")
 
     def __init__(self, context: Any, index: int, value: BasicVector | AbstractValue) -> None:
         self.context = context
         self.index = index
         self.store: Store = context.store
-        self.bit = 0  # never out of date
-        self.value = value
+        self.bit = 0
+        self.made = value
+
+    @property
+    def value(self) -> BasicVector | AbstractValue:
+        """The value, as that of a CacheSlot."""
+        return self.made
 
     def has_place_of(self, other: FixedInputPortValue) -> bool:
         """Whether another value was given to the same port of the same context, so that it stands at the same place."""
@@ -320,16 +307,16 @@ class FixedInputPortValue:
 
     def get_value(self) -> AbstractValue:
         """Returns the value in a box; that of a vector port holds a BasicVector."""
-        return Value(self.value) if isinstance(self.value, BasicVector) else self.value
+        return Value(self.made) if isinstance(self.made, BasicVector) else self.made
 
     def get_vector_value(self) -> BasicVector:
         """Returns the value of a vector port."""
-        return self.value  # type: ignore[return-value]
+        return self.made  # type: ignore[return-value]
 
     def GetMutableVectorData(self) -> BasicVector:
         """Returns the vector for changing it; what depends on the port will be computed again."""
         self._note_change()
-        return self.value  # type: ignore[return-value]
+        return self.made  # type: ignore[return-value]
 
     def GetMutableData(self) -> AbstractValue:
         """Returns the value for changing it; what depends on the port will be computed again.

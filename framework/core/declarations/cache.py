@@ -264,7 +264,7 @@ class CacheEntry(PartOfSystem):
 
     def EvalAbstract(self, context: Context) -> AbstractValue:
         """Returns the value in a box, computing it if it is out of date; that of a vector port holds a BasicVector."""
-        value = self.system._my_context(context, self._description).read_entry(self._index).value
+        value = self.system._my_context(context, self._description).read_entry(self._index)
         return Value(value) if isinstance(value, BasicVector) else value
 
     def Eval(self, context: Context) -> Any:

@@ -192,7 +192,7 @@ class _Entry(Wire):
     """The value of a cache entry."""
 
     def value(self, context: Any) -> Any:
-        return context.read_entry(self.place.index).value._values
+        return context.read_entry(self.place.index)._values
 
     def tickets(self, system: Any) -> list[DependencyTicket]:
         return [system.cache_entry_ticket(self.place.index)]

@@ -261,7 +261,8 @@ class OutputPort(_Port[ValueT]):
         slot = store.slots[layout.first_bit + leaf_port._entry_number]  # type: ignore[attr-defined]
         if store.invalid & slot.bit:
             slot.compute()
-        return slot.value
+        value = slot.made
+        return slot.value if value is None else value
 
 
 class LeafOutputPort(OutputPort[ValueT]):
@@ -286,7 +287,7 @@ class LeafOutputPort(OutputPort[ValueT]):
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         if getattr(context, "system", None) is not self._system:
             raise _foreign_context(self, context)
-        return context.read_entry(self._entry_number).value  # type: ignore[attr-defined]
+        return context.read_entry(self._entry_number)  # type: ignore[attr-defined, no-any-return]
 
 
 def _foreign_context(port: _Port, context: Any) -> Exception:

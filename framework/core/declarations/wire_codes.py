@@ -49,7 +49,7 @@ WIRE_CODES = {
     "n": WireCode("a vector of integers", "size list_at", "vector_at(further(integers, {list_at}), {size})"),
     "i": WireCode("an integer", "itself", "{itself}"),
     "g": WireCode(  # no wire, for operations made by hand
-        "a generator of random numbers, see native/operations/generators.py",
+        "a generator of random numbers, see native/operations/native_operations.py",
         "a b c d e f",
         "generator_at({a}, {b}, {c}, {d}, {e}, {f})",
     ),

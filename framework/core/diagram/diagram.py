@@ -15,9 +15,8 @@ from merganser.framework.core.declarations.ports import InputPort, OutputPort
 from merganser.framework.core.declarations.witness import ActiveWitness
 from merganser.framework.core.diagram.feedthrough import inputs_reaching
 from merganser.framework.core.drawing.graphviz import GraphvizFragment, GraphvizFragmentParams, diagram_fragment
-from merganser.framework.core.system.system import System
+from merganser.framework.core.system.system import System, SystemVisitor
 from merganser.framework.core.system.system_base import require_system
-from merganser.framework.core.system.visitor import SystemVisitor
 from merganser.framework.core.values.arguments import checked_index
 
 

@@ -1,4 +1,4 @@
-"""Systems in Graphviz's language: fragments that can be merged into other graphs, and whole graphs made of them.
+"""Systems in Graphviz's language: fragments that merge into other graphs, whole graphs, and their pictures.
 
 A leaf system is a table with its input ports on the left and its output ports on the right. A Diagram is a box around
 its subsystems, with nodes for its own input and output ports.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import importlib
+import io
 import itertools
+import shutil
 import sys
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -197,3 +200,69 @@ def _port_nodes(node: str, title: str, cells: Sequence[str], color: str) -> Iter
     rows = "".join(f"<TR>{cell}</TR>" for cell in cells)
     yield f'{node} [shape=plain, label=<<TABLE COLOR="{color}" CELLSPACING="3" STYLE="rounded">'
     yield f'<TR><TD BORDER="0">{title}</TD></TR>{rows}</TABLE>>]\n'
+
+
+_SECONDS = 60.0  # that a layout may take
+
+
+def plot_graphviz(dot_text: str) -> Any:
+    """Draws a graph in Graphviz's language.
+
+    Args:
+        dot_text: the description.
+
+    Returns:
+        What is drawn, as matplotlib has it; None in a notebook, which shows the picture.
+
+    Raises:
+        RuntimeError: Graphviz is not installed, or does not understand the description.
+    """
+    if _is_notebook():
+        notebook: Any = importlib.import_module("IPython.display")
+        return notebook.display(notebook.SVG(_laid_out(dot_text, "svg")))
+    import matplotlib.pyplot as plt
+
+    picture = plt.imread(io.BytesIO(_laid_out(dot_text, "png")), format="png")
+    plt.axis("off")
+    return plt.imshow(picture, aspect="equal")
+
+
+def plot_system_graphviz(system: System, **kwargs: Any) -> Any:
+    """Draws a System: its blocks, ports and wires. Without Graphviz, `plot_diagram` makes such pictures, too.
+
+    Args:
+        system: a Diagram, say.
+        kwargs: as of `System.GetGraphvizString`, such as `max_depth=1`.
+
+    Returns:
+        As `plot_graphviz`.
+
+    Raises:
+        RuntimeError: Graphviz is not installed.
+    """
+    return plot_graphviz(system.GetGraphvizString(**kwargs))
+
+
+def _laid_out(dot_text: str, kind: str) -> bytes:
+    """The graph as a picture of a format of Graphviz."""
+    import subprocess
+
+    dot = shutil.which("dot")
+    if dot is None:
+        raise RuntimeError(
+            "plot_graphviz() needs the program 'dot' of Graphviz, which is not in the PATH. Install it ('sudo apt "
+            "install graphviz', 'brew install graphviz', 'conda install graphviz'), or draw by "
+            "merganser.framework.plot_diagram(system), which needs matplotlib only."
+        )
+    done = subprocess.run([dot, f"-T{kind}"], input=dot_text.encode(), capture_output=True, timeout=_SECONDS)
+    if done.returncode:
+        problem = done.stderr.decode(errors="replace").strip()
+        raise RuntimeError(f"plot_graphviz(): Graphviz does not understand the description: {problem}")
+    return done.stdout
+
+
+def _is_notebook() -> bool:
+    """Whether this runs in the kernel of a notebook."""
+    if "IPython" not in sys.modules:
+        return False
+    return hasattr(importlib.import_module("IPython").get_ipython(), "kernel")

@@ -115,7 +115,7 @@ class Template(Generic[ClassT]):
             parameter = parameter[0]
         T = self._first() if parameter is None else checked_scalar(parameter, self.name)
         if T not in self._made:
-            if not self._has(T):
+            if not (T is float or self._scalars is supported_scalars or T in self._scalars()):
                 names = ", ".join(scalar.__name__ for scalar in self._scalars())
                 raise RuntimeError(f"{self.name}: there is no instantiation for {T.__name__}, only for {names}.")
             self._made[T] = self._instantiate(T)
@@ -141,9 +141,6 @@ class Template(Generic[ClassT]):
 
     def _first(self) -> type[Any]:
         return float if self._scalars is supported_scalars else self._scalars()[0]
-
-    def _has(self, T: type[Any]) -> bool:
-        return T is float or self._scalars is supported_scalars or T in self._scalars()
 
     def _instantiate(self, T: type[Any]) -> Any:
         raise NotImplementedError

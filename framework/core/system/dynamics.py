@@ -239,7 +239,7 @@ class LeafDynamics(DynamicsMethods):
         entry = self._sys_energy_entries.get(name)
         if entry is None:
             return getattr(self, f"Calc{name}")(context)
-        return context.read_entry(entry).value._values.item(0)
+        return context.read_entry(entry)._values.item(0)
 
 
 def declare_energy_entries(system: Any) -> dict[str, int]:

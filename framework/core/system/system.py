@@ -27,12 +27,12 @@ from merganser.framework.core.system.dynamics import DynamicsMethods
 from merganser.framework.core.system.outputs import OutputMethods
 from merganser.framework.core.system.random_values import RandomContextMethods
 from merganser.framework.core.system.scalar_conversion import ScalarConversionMethods
-from merganser.framework.core.system.visitor import SystemVisitor
 from merganser.framework.core.values.state import ContinuousState, DiscreteValues, State, _window
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 
 if TYPE_CHECKING:
     from merganser.framework.core.declarations.witness import ActiveWitness, WitnessFunction
+    from merganser.framework.core.diagram.diagram import Diagram
 
 
 class System(
@@ -250,3 +250,16 @@ def new_system(origin: type[Any] | Template, T: type[Any]) -> Any:
     for floats."""
     cls: Any = origin[T] if isinstance(origin, Template) else instantiate(origin, T)
     return object.__new__(cls)
+
+
+class SystemVisitor:
+    """Override both methods and pass the visitor to `system.Accept`.
+
+    A Diagram calls only `VisitDiagram`; to go on, that calls `Accept` of the subsystems it wants to visit.
+    """
+
+    def VisitSystem(self, system: System) -> None:
+        """Called for a leaf system."""
+
+    def VisitDiagram(self, diagram: Diagram) -> None:
+        """Called for a Diagram."""

@@ -5,26 +5,26 @@ from __future__ import annotations
 import abc
 import logging
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.common.errors import log_once, name_owner, nearest_names
 from merganser.framework.common.garbage import garbage_waits
-from merganser.framework.common.indices import UseDefaultName, kUseDefaultName
+from merganser.framework.common.indices import DependencyTicket, PortDataType, UseDefaultName, kUseDefaultName
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.context.dependencies import TicketMethods
 from merganser.framework.core.context.diagram_context import make_context
 from merganser.framework.core.context.layout import RootLayout
 from merganser.framework.core.context.leaf_context import LeafContext
+from merganser.framework.core.declarations.cache import CacheEntry, ValueProducer
 from merganser.framework.core.declarations.events import DeclaredEvent, TriggerType
 from merganser.framework.core.declarations.ports import InputPort, OutputPort
 from merganser.framework.core.drawing.graphviz import GraphvizMethods
 from merganser.framework.core.scalars.scalars import dtype_of
 from merganser.framework.core.scalars.templates import generic_class
-from merganser.framework.core.system.leaf_only import LeafOnlyDeclarations
 from merganser.framework.core.values.arguments import bind_overload
 
 if TYPE_CHECKING:
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
     from merganser.framework.core.system.system import System
 
+_ALL_SOURCES = frozenset({TicketMethods.all_sources_ticket()})
 
-class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
+
+class SystemBase(GraphvizMethods, TicketMethods, abc.ABC):
     """Something with a name, ports, tickets, and Contexts that have its values.
 
     Abstract, and the base of the classes that `System` is put together from, each of which says what a System can do
@@ -364,6 +366,60 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
 
     def _events_with(self, context: Context, trigger: TriggerType) -> list[tuple[LeafContext, DeclaredEvent]]:
         return [(leaf, event) for leaf, event in self._declared_events(context) if event.trigger is trigger]
+
+    # ------------------------------------------------------------------ what only leaf systems can declare
+    #
+    # A Diagram consists of what its subsystems declare: it has no computations, and so no tickets, of its own.
+
+    def DeclareInputPort(
+        self,
+        name: str | UseDefaultName,
+        type: PortDataType,
+        size: int,
+        random_type: Any = None,
+    ) -> InputPort:
+        """For leaf systems: declares an input port.
+
+        Raises:
+            RuntimeError: this is no leaf system.
+        """
+        self._sys_refuse("declare input ports", "Export those of its subsystems, with DiagramBuilder.ExportInput.")
+
+    def DeclareCacheEntry(
+        self,
+        description: str,
+        value_producer: ValueProducer,
+        prerequisites_of_calc: Iterable[DependencyTicket] = _ALL_SOURCES,
+    ) -> CacheEntry:
+        """For leaf systems: declares a computation.
+
+        Raises:
+            RuntimeError: this is no leaf system.
+        """
+        self._sys_refuse("declare cache entries", "Declare them in a leaf system that is connected to what they need.")
+
+    def get_cache_entry(self, index: int) -> CacheEntry:
+        """For leaf systems: returns a cache entry by its index.
+
+        Raises:
+            RuntimeError: this is no leaf system.
+        """
+        self._sys_refuse("have cache entries", "Ask the leaf system that has declared them.")
+
+    def input_port_ticket(self, index: int) -> DependencyTicket:
+        """For leaf systems: depends on what is declared under this index."""
+        self._sys_refuse(
+            "have dependency tickets of its own", "Ask the leaf system whose computation needs the ticket."
+        )
+
+    output_port_ticket = cache_entry_ticket = discrete_state_ticket = abstract_state_ticket = input_port_ticket
+    numeric_parameter_ticket = abstract_parameter_ticket = input_port_ticket
+
+    def _sys_refuse(self, what: str, remedy: str) -> NoReturn:
+        raise RuntimeError(
+            f"Diagram '{self.GetSystemPathname()}' cannot {what}: what it holds and computes is that of its "
+            f"subsystems. {remedy}"
+        )
 
 
 def require_system(subsystem: Any, around: SystemBase) -> None:

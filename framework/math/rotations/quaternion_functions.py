@@ -1,4 +1,4 @@
-"""Comparisons of quaternions, and their rates.
+"""Comparisons of quaternions, their rates, and random rotations.
 
 Notation: q_AB = [w, x, y, z] is the orientation of B in A, q̇_AB its time derivative [1/s] and w_AB_B the
 angular velocity of B in A expressed in B [rad/s]. With the product of quaternions,
@@ -6,16 +6,24 @@ angular velocity of B in A expressed in B [rad/s]. With the product of quaternio
     q̇_AB = q_AB [0, w_AB_B] / 2    (1)
 
 (Kane, Likins and Levinson, 1983, "Spacecraft Dynamics", section 1.13.)
+
+Random rotations are distributed uniformly: every orientation of a body is equally likely (K. Shoemake, 1992, "Uniform
+Random Rotations", Graphics Gems III, pages 124-132).
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from merganser.framework.core.system.random_values import RandomGenerator
+from merganser.framework.math import elementwise
 from merganser.framework.math._scalars import Array, owned_vector, real_part, sqrt
+from merganser.framework.math.rotations.angle_axis import AngleAxis
 from merganser.framework.math.rotations.quaternion import Quaternion, quaternion_product
+from merganser.framework.math.rotations.rotation_matrix import RotationMatrix
 
 
 def ClosestQuaternion(quat1: Quaternion, quat2: Quaternion) -> Quaternion:
@@ -76,3 +84,31 @@ def CalculateAngularVelocityExpressedInBFromQuaternionDt(quat_AB: Quaternion, qu
     """w_AB_B [rad/s], shape [3], from q̇_AB [1/s], shape [4]: equation (1) times the conjugate of q_AB."""
     quatDt = owned_vector(quatDt, 4, "quatDt")
     return 2 * quaternion_product(quat_AB.conjugate()._wxyz, quatDt)[1:]
+
+
+def UniformlyRandomQuaternion(generator: RandomGenerator) -> Quaternion:
+    """A random unit quaternion [w, x, y, z], of three random numbers."""
+    return quaternion_of_numbers(generator.uniform(), generator.uniform(), generator.uniform())
+
+
+def quaternion_of_numbers(split: Any, first: Any, second: Any) -> Quaternion:
+    """The unit quaternion of three numbers in [0, 1), of any scalar type."""
+    a, b = elementwise.sqrt(1.0 - split), elementwise.sqrt(split)
+    first, second = 2.0 * math.pi * first, 2.0 * math.pi * second
+    sin, cos = elementwise.sin, elementwise.cos
+    return Quaternion(w=a * sin(first), x=a * cos(first), y=b * sin(second), z=b * cos(second))
+
+
+def UniformlyRandomAngleAxis(generator: RandomGenerator) -> AngleAxis:
+    """A random rotation as an angle [rad] and an axis."""
+    return AngleAxis(quaternion=UniformlyRandomQuaternion(generator))
+
+
+def UniformlyRandomRotationMatrix(generator: RandomGenerator) -> RotationMatrix:
+    """A random rotation matrix."""
+    return RotationMatrix(quaternion=UniformlyRandomQuaternion(generator))
+
+
+def UniformlyRandomRPY(generator: RandomGenerator) -> Array:
+    """A random rotation as roll, pitch and yaw angles [rad], shape [3]."""
+    return UniformlyRandomRotationMatrix(generator).ToRollPitchYaw().vector()

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import importlib
+import pickle
 import struct
 import sys
 from collections.abc import Callable
@@ -25,9 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native.compiler.argument_types import text_of_types, type_key
-from merganser.framework.native.compiler.extending import import_whole
-from merganser.framework.native.compiler.kept_functions import kept_function
+from merganser.framework.native.compiler.code_files import SUFFIX, cache_directory
+from merganser.framework.native.compiler.extending import import_whole, interrupts_wait
+from merganser.framework.native.compiler.kept_files import keep, read_kept
 from merganser.framework.native.compiler.kernels import Code, Kernel, compiler_lock
+from merganser.framework.native.compiler.machine_code import MachineCode, describe_machine, load
 
 Array = NDArray[Any]
 
@@ -275,3 +279,33 @@ def _is_layout_known() -> bool:
         and read(id(sample), DTYPE) == id(FLOAT64)
         and read(id(record), RECORD) == record.__array_interface__["data"][0]
     )
+
+
+def kept_function(what: Any, write: Callable[[str], Any]) -> int:
+    """The code of a function, from the disk or as it is written now.
+
+    Args:
+        what: all that the function depends on; it must have the same text in every process.
+        write: called with the function's name; gives its code, and what to keep of it, in which there are no addresses:
+            these are others in the next process.
+
+    Returns:
+        The function's address.
+    """
+    text = repr((what, describe_machine()))
+    name = f"entry_point_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+    if name not in _places:
+        path = cache_directory("framework") / f"{name}{SUFFIX}"
+        data = read_kept(path, text)
+        loaded = None if data is None else load(MachineCode(*pickle.loads(data)))
+        if loaded is None:
+            with interrupts_wait():
+                code, made = write(name)
+                if made is not None:
+                    keep(path, text, pickle.dumps(tuple(made)))
+            loaded = code.address, code.owner
+        _places[name] = loaded
+    return _places[name][0]
+
+
+_places: dict[str, tuple[int, Any]] = {}  # and what stays with them, by the names of the functions

@@ -74,13 +74,10 @@ class Tape:
                 num_disturbances = store.num_disturbances
                 compute_for(segment, self._needed_by)
                 if store.num_disturbances != num_disturbances:  # what ran before may be out of date again
-                    self._finish_in_python()
+                    for slot in self._targets:
+                        if self._store.invalid & slot.bit:
+                            compute_for(slot, self._needed_by)
                     return
-
-    def _finish_in_python(self) -> None:
-        for slot in self._targets:
-            if self._store.invalid & slot.bit:
-                compute_for(slot, self._needed_by)
 
     def _explain(self, mask: int) -> None:
         """Computes in Python what an operation could not, for an exception that says why."""

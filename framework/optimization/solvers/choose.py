@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,53 +10,19 @@ from merganser.framework.common.parallelism import Parallelism
 from merganser.framework.optimization.kinds import ProgramAttribute, ProgramType, SolverId
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.result import MathematicalProgramResult
-from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver
-from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver
-from merganser.framework.optimization.solvers.equality_solvers import EqualityConstrainedQPSolver, LinearSystemSolver
-from merganser.framework.optimization.solvers.first_order_solvers import OsqpSolver, ScsSolver
-from merganser.framework.optimization.solvers.highs_solver import HighsSolver
-from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
-from merganser.framework.optimization.solvers.lemke_solver import MobyLcpSolver, UnrevisedLemkeSolver
-from merganser.framework.optimization.solvers.other_solvers import (
-    ClpSolver,
-    CsdpSolver,
-    GurobiSolver,
-    IpoptSolver,
-    MosekSolver,
-    NloptSolver,
-    SnoptSolver,
-)
 from merganser.framework.optimization.solvers.outer_approximation_solver import OuterApproximationSolver
 from merganser.framework.optimization.solvers.slsqp_solver import LocalSearch
-from merganser.framework.optimization.solvers.solver import SolverInterface
+from merganser.framework.optimization.solvers.solver import SOLVERS, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
-
-# The one list of solvers. A program gets the first of those before the line that takes it and suits it: the more
-# special, the earlier. Those after it are used when they are asked for.
-_CHOSEN: tuple[type[SolverInterface], ...] = (
-    LinearSystemSolver,
-    EqualityConstrainedQPSolver,
-    DaqpSolver,
-    HighsSolver,
-    MobyLcpSolver,
-    ClarabelSolver,
-    OuterApproximationSolver,
-    InteriorPointSolver,
-    LocalSearch,
-)
-SOLVERS: tuple[type[SolverInterface], ...] = (
-    *_CHOSEN,
-    # ----
-    UnrevisedLemkeSolver, ClpSolver, CsdpSolver, GurobiSolver, IpoptSolver, MosekSolver, NloptSolver, OsqpSolver,
-    ScsSolver, SnoptSolver,
-)  # fmt: skip
 
 
 def _best(prog: MathematicalProgram) -> SolverInterface:
     taking = prog._derived.get("solvers")
     if taking is None:
         has = prog.required_capabilities()
-        taking = prog._derived["solvers"] = [kind() for kind in _CHOSEN if has <= kind.TAKES]
+        taking = prog._derived["solvers"] = [
+            kind() for kind in SOLVERS.values() if has <= kind.TAKES and math.inf > kind.PRIORITY
+        ]
     for solver in taking:
         if solver.suits(prog) and solver.available() and not solver._objection(prog):
             return solver
@@ -80,10 +47,10 @@ def MakeSolver(id: SolverId) -> SolverInterface:
     Raises:
         ValueError: no solver has this name.
     """
-    for kind in SOLVERS:
-        if id.name() == kind.NAME:
-            return kind()
-    raise ValueError(f"MakeSolver: there is no solver {id.name()!r}; there are {', '.join(k.NAME for k in SOLVERS)}.")
+    if id.name() not in SOLVERS:
+        names = ", ".join(SOLVERS)
+        raise ValueError(f"MakeSolver: expected the name of a solver, one of {names}; got {id.name()!r}.")
+    return SOLVERS[id.name()]()
 
 
 def MakeFirstAvailableSolver(solver_ids: Iterable[SolverId]) -> SolverInterface:
@@ -213,4 +180,4 @@ def GetAvailableSolvers(prog_type: ProgramType) -> list[SolverId]:
     needed[ProgramType.kLCP] = frozenset({_A.kLinearComplementarityConstraint})
     if prog_type is ProgramType.kUnknown or prog_type not in needed:
         return []
-    return [kind.id() for kind in SOLVERS if kind().available() and needed[prog_type] <= kind.TAKES]
+    return [kind.id() for kind in SOLVERS.values() if kind().available() and needed[prog_type] <= kind.TAKES]

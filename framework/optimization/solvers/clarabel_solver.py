@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.common.interruptible import interruptible
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.forms.conic_form import ConicForm, Scaled
 from merganser.framework.optimization.kinds import CommonSolverOption, ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.judgement import KEPT, box_of, keeps_constraints, units
-from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_installed
+from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, interruptible, is_installed
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 _A = ProgramAttribute
@@ -76,6 +75,7 @@ class ClarabelSolver(SolverInterface):
     """
 
     NAME = "Clarabel"
+    PRIORITY = 60
     TAKES = CONVEX
     REMEDY = "Install it: pip install clarabel."
 

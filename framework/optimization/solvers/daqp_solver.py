@@ -67,6 +67,7 @@ class DaqpSolver(SolverInterface):
     """
 
     NAME = "DAQP"
+    PRIORITY = 30
     TAKES = frozenset({_A.kLinearCost, _A.kQuadraticCost, _A.kLinearConstraint, _A.kLinearEqualityConstraint})
     REMEDY = "Install it: pip install daqp."
 

@@ -37,6 +37,7 @@ class LinearSystemSolver(SolverInterface):
     """Linear equations: the shortest solution; if inconsistent, the shortest with the least sum of squared errors."""
 
     NAME = "Linear system"
+    PRIORITY = 10
     TAKES = frozenset({_A.kLinearEqualityConstraint})
 
     def suits(self, prog: MathematicalProgram) -> bool:
@@ -56,6 +57,7 @@ class EqualityConstrainedQPSolver(SolverInterface):
     """Quadratic costs with linear equations, by the null space of these (Nocedal and Wright 2006, section 16.2)."""
 
     NAME = "EqConstrainedQP"
+    PRIORITY = 20
     TAKES = frozenset({_A.kLinearCost, _A.kQuadraticCost, _A.kLinearEqualityConstraint})
 
     def _objection(self, prog: MathematicalProgram) -> str:

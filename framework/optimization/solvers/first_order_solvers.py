@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.common.interruptible import interruptible
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.forms.conic_form import ConicForm, lower_triangle
 from merganser.framework.optimization.forms.quadratic_form import LINEAR, LinearRows, QuadraticCosts
@@ -21,7 +20,7 @@ from merganser.framework.optimization.programs.program import MathematicalProgra
 from merganser.framework.optimization.solvers.clarabel_solver import CONVEX, ClarabelSolver, with_inexact_equations
 from merganser.framework.optimization.solvers.judgement import KEPT, keeps_constraints
 from merganser.framework.optimization.solvers.other_solvers import StandIn
-from merganser.framework.optimization.solvers.solver import Outcome, is_installed
+from merganser.framework.optimization.solvers.solver import Outcome, interruptible, is_installed
 from merganser.framework.optimization.solvers.solver_details import OsqpSolverDetails, ScsSolverDetails
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.common.interruptible import interruptible
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.forms import scales
 from merganser.framework.optimization.forms.quadratic_form import (
@@ -22,7 +21,7 @@ from merganser.framework.optimization.kinds import CommonSolverOption, ProgramAt
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.judgement import box_of, is_solution, keeps_constraints
-from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
+from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, interruptible
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 _A = ProgramAttribute
@@ -60,6 +59,7 @@ class HighsSolver(SolverInterface):
     """Linear programs, with integer variables or without. Options: time_limit [s], mip_rel_gap, maxiter, presolve."""
 
     NAME = "HiGHS"
+    PRIORITY = 40
     TAKES = frozenset({_A.kLinearCost, _A.kLinearConstraint, _A.kLinearEqualityConstraint, _A.kBinaryVariable})
 
     def _crossed(self, prog: MathematicalProgram, guess: Array) -> Outcome:

@@ -48,6 +48,7 @@ class InteriorPointSolver(SolverInterface):
     """
 
     NAME = "InteriorPoint"
+    PRIORITY = 80
     TAKES = frozenset(ProgramAttribute) - {ProgramAttribute.kBinaryVariable}
 
     def suits(self, prog: MathematicalProgram) -> bool:

@@ -76,3 +76,4 @@ class MobyLcpSolver(UnrevisedLemkeSolver):
     """Linear complementarity problems, by the same pivots."""
 
     NAME = "Moby LCP"
+    PRIORITY = 50

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.common.interruptible import interruptible
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.forms.conic_form import ConicForm
 from merganser.framework.optimization.forms.scales import unit_of_cost
@@ -39,7 +38,7 @@ from merganser.framework.optimization.solvers.clarabel_solver import (
 )
 from merganser.framework.optimization.solvers.daqp_solver import DaqpSolver
 from merganser.framework.optimization.solvers.judgement import box_of, is_solution
-from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
+from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, interruptible
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 _FEASIBLE = 1e-7  # by how much a length may exceed its bound
@@ -63,6 +62,7 @@ class OuterApproximationSolver(SolverInterface):
     """
 
     NAME = "OuterApproximation"
+    PRIORITY = 70
     TAKES = CONVEX | {ProgramAttribute.kBinaryVariable}
     REMEDY = "Install Clarabel: pip install clarabel."
 

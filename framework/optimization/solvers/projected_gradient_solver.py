@@ -23,7 +23,7 @@ from merganser.framework.optimization.solvers.solver_options import SolverOption
 _MOST_HALVINGS = 100
 
 
-class ProjectedGradientDescentSolver(SolverInterface):
+class ProjectedGradientDescentSolver(SolverInterface, is_known=False):
     """Programs with costs that have gradients, over a set on which points are projected easily.
 
     Options: ConvergenceTol (1e-12), by how much x moves in the last step; MaxIterations (1000); and of the search along

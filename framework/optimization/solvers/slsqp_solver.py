@@ -93,8 +93,12 @@ class SlsqpSolver(SolverInterface):
 class LocalSearch(SlsqpSolver):
     """SlsqpSolver; InteriorPointSolver where that has no step to take, or a cost but no optimum to end at.
 
-    Of the problems of Hock and Schittkowski, 13 is found by the second alone.
+    It is what programs get under the name SLSQP. Of the problems of Hock and Schittkowski, 13 is found by the second
+    alone.
     """
+
+    NAME = SlsqpSolver.NAME
+    PRIORITY = 90
 
     def SolverName(self) -> str:
         """The name of the class that its id belongs to."""

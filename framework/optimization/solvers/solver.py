@@ -1,9 +1,12 @@
-"""Base of all solvers."""
+"""Base of all solvers, and how they are called so that Ctrl-C ends the wait."""
 
 from __future__ import annotations
 
 import functools
 import importlib
+import math
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -33,6 +36,11 @@ def is_installed(module: str) -> bool:
     return True
 
 
+# All solvers by NAME, in the order in which Solve considers them; those that it never chooses come last. Their classes
+# register themselves.
+SOLVERS: dict[str, type[SolverInterface]] = {}
+
+
 @dataclass(slots=True)
 class Outcome:
     """The outcome of a solver: how it ended, values of all variables, and details."""
@@ -58,12 +66,30 @@ class SolverInterface:
     """A solver: which programs it takes, and how it solves them.
 
     A subclass sets NAME and TAKES and defines `_solve`; `_objection` refuses programs by what attributes do not
-    say, such as convexity.
+    say, such as convexity. From then on `MakeSolver` and `GetAvailableSolvers` know it by its NAME (unless it says
+    `is_known=False`); if it sets PRIORITY, `Solve` and `ChooseBestSolver` may choose it. A class that repeats the NAME
+    of its base takes that one's place.
+
+    Raises:
+        TypeError: another solver has this NAME.
     """
 
     NAME: ClassVar[str] = ""
     TAKES: ClassVar[frozenset[ProgramAttribute]] = frozenset()
+    PRIORITY: ClassVar[float] = math.inf  # lower is chosen earlier: the more special, the lower; inf is never chosen
     REMEDY: ClassVar[str] = ""  # how to get a solver that is not there
+
+    def __init_subclass__(cls, is_known: bool = True) -> None:
+        super().__init_subclass__()
+        if not is_known or "NAME" not in vars(cls):
+            return
+        other = SOLVERS.get(cls.NAME)
+        if other is not None and not issubclass(cls, other) and cls.__qualname__ != other.__qualname__:
+            raise TypeError(f"{cls.__name__}: {other.__name__} has the NAME {cls.NAME!r} already; choose another one.")
+        SOLVERS[cls.NAME] = cls
+        in_order = sorted(SOLVERS.items(), key=lambda item: (item[1].PRIORITY, item[0].lower()))
+        SOLVERS.clear()
+        SOLVERS.update(in_order)
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         raise NotImplementedError
@@ -191,3 +217,32 @@ def _filled(
     else:
         result._cost = cost_at(prog, outcome.x) if outcome.cost is None else outcome.cost
     return result
+
+
+_BETWEEN_LOOKS = 0.05  # [s]
+
+
+def interruptible(function: Callable[[], Any]) -> Any:
+    """Calls a function that releases the GIL in a thread of its own, so that Ctrl-C ends the wait at once.
+
+    After that the function itself goes on to its end in the background, and its result is dropped.
+
+    Raises:
+        BaseException: whatever the function raises.
+    """
+    results: list[Any] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(function())
+        except BaseException as error:  # panics of Rust are no Exceptions
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_BETWEEN_LOOKS)
+    if errors:
+        raise errors[0]
+    return results[0]

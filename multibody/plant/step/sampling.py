@@ -324,4 +324,4 @@ class Sampling:
 def _value_of(entry: CacheEntry, context: Context) -> Any:
     """What a cache entry of a plant holds in a Context, brought up to date."""
     own: Any = context  # that of a leaf system
-    return own.read_entry(entry.cache_index()).value.get_value()
+    return own.read_entry(entry.cache_index()).get_value()

@@ -20,7 +20,7 @@ from merganser.analysis import (
     RadauIntegrator,
     Simulator,
 )
-from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
+from merganser.analysis.integrators.newton_algebra import factor_shifted, solve_factored
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, System
 from merganser.framework.native import native
 from merganser.framework.primitives import LinearSystem, LogVectorOutput, Sine, ZeroOrderHold

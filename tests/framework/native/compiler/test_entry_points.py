@@ -264,10 +264,10 @@ import sys
 from pathlib import Path
 import numpy as np
 from merganser.framework.native import Given, bind
-from merganser.framework.native.compiler import kept_functions
+from merganser.framework.native.compiler import entry_points
 from merganser.multibody.kernels.checked_arrays import is_finite
 
-kept_functions.cache_directory = lambda _package: Path(sys.argv[1])
+entry_points.cache_directory = lambda _package: Path(sys.argv[1])
 if sys.argv[2:]:
     sys.modules["merganser.framework.native.compiler.entry_point_writer"] = None
 call = bind(is_finite, Given(np.zeros(3)))
