@@ -26,7 +26,6 @@ from merganser.multibody.fem.layout import (
     report_dtype,
 )
 from merganser.multibody.fem.materials import table
-from merganser.multibody.fem.materials.kind import MaterialKind
 from merganser.multibody.fem.newton import free_motion
 from merganser.multibody.fem.patches import make_patches
 from merganser.multibody.fem.pattern import make_pattern
@@ -225,7 +224,7 @@ def _make_elements(mesh: VolumeMesh, name: str) -> Elements:
 def _make_material(config: DeformableBodyConfig, is_averaged: bool, name: str) -> Any:
     """The record of a material that is stable at rest."""
     model = config.material_model()
-    kind = model if isinstance(model, MaterialKind) else table.material_kind_of(int(model))
+    kind = table.kind_of(config)
     material = np.zeros(1, material_dtype)[0]
     table.set_material_kind(material, kind)
     material["mu"], material["lambda"] = lame_parameters(config)
