@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -86,17 +85,6 @@ class FemBody:
     def num_unknowns(self) -> int:
         """How many unknowns there are, those of missing nodes included, see pattern.py."""
         return int(self.arrays.trees["num_v"].sum())
-
-    def with_material(self, config: DeformableBodyConfig) -> FemBody:
-        """Returns the same body of another material; both share arrays. Whether it averages volumes stays as it is.
-
-        Raises:
-            RuntimeError: the material is not stable at rest, or has no growth of volume to average.
-        """
-        material = _make_material(config, bool(self.arrays.material["is_averaged"]), self.name)
-        body = copy.copy(self)
-        body.config, body.arrays = config, self.arrays._replace(material=material)
-        return body
 
     def node_masses(self) -> Array:
         """What each node has of the mass [kg], shape [num_nodes]."""
