@@ -314,12 +314,6 @@ class SimulationBar:
         """Simulated time per time of the clock that is wanted; 0 for as fast as possible."""
         return self._rate
 
-    def set_paused(self, is_paused: bool) -> None:
-        """Pauses or continues."""
-        with self._lock:
-            self._is_paused = is_paused
-            self._send_state()
-
     def take(self, what: str) -> bool:
         """Whether 'step', 'reset' or 'stop' has been asked for; it counts once."""
         with self._lock:

@@ -8,6 +8,8 @@ out of A and J, as the reduced problem of the others does not know them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.layout import (
@@ -54,20 +56,26 @@ def contact_velocities(given: StepProblem, room: SolverWork, solution: Solution)
     Returns:
         A status of layout.py. Of a negative one but NOT_CONVERGED, the results are not to be used.
     """
-    status: int = _solve(given, room, solution, None)
+    status: int = _solve(given, room, solution, _minimize, 1)
     return status
 
 
 @kernel
 def tamsi_contact_velocities(given: StepProblem, room: SolverWork, solution: Solution) -> int:
     """Does the same by TAMSI; FELL_BACK if some island was solved by the Lagged approximation."""
-    status: int = _solve(given, room, solution, True)
+    status: int = _solve(given, room, solution, solve_by_tamsi, 2)
     return status
 
 
 @device
-def _solve(given: StepProblem, room: SolverWork, solution: Solution, by_tamsi: bool | None) -> int:
-    """The same; what is about TAMSI is left out of compiled code where `by_tamsi` is None."""
+def _solve(
+    given: StepProblem,
+    room: SolverWork,
+    solution: Solution,
+    search: Callable[..., int],  # of an island; compiled code has no other one
+    num_copies: int,  # how many sets of panels it takes
+) -> int:
+    """All that does not depend on the search."""
     nv, nr, nc, nt = given.v.shape[0], given.rows.shape[0], given.constraints.shape[0], given.trees.shape[0]
     size, jacobian_size = given.matrix.shape[0], given.jacobian.shape[0]
     has_room = room.numbers.shape[0] >= workspace_size(nv, nr, size, jacobian_size, 0) and room.laws.shape[0] >= nr
@@ -80,7 +88,7 @@ def _solve(given: StepProblem, room: SolverWork, solution: Solution, by_tamsi: b
     problem = Problem(given.settings, given.trees, given.matrix, given.constraints, given.jacobian)
     if has_locked(given.is_locked):
         problem = Problem(given.settings, given.trees, reduction.matrix, given.constraints, reduction.jacobian)
-    v, impulses, result = solution
+    v, _, result = solution
     status = _prepare_step(given, problem, islands, reduction, views, v, result)
     for i in range(result["num_islands"]):
         island_trees = islands.tree_order[islands.tree_start[i] : islands.tree_start[i + 1]]
@@ -90,21 +98,27 @@ def _solve(given: StepProblem, room: SolverWork, solution: Solution, by_tamsi: b
             continue
         capacity, outcome = views.factor.shape[0], CONVERGED
         if result["num_islands"] > 1 or not given.is_again:  # the pattern of the last island is still there
-            num_copies = 1 if by_tamsi is None else 2
             outcome = _lay_out_island(problem, islands, island_trees, chosen, num_copies, capacity, pattern, result)
         # Once one island lacks room, others are only laid out, to learn how much they need.
         if outcome == CONVERGED and status > NO_CAPACITY:
-            if by_tamsi is None:
-                outcome = minimize_island(
-                    problem, island_trees, chosen, pattern, energy, given.is_again, given.v_star, views, v, impulses,
-                    result,
-                )  # fmt: skip
-            else:
-                outcome = solve_by_tamsi(
-                    given, problem, island_trees, chosen, pattern, reduction.velocity_guess, views, solution
-                )
+            outcome = search(
+                given, problem, island_trees, chosen, pattern, energy, reduction.velocity_guess, views, solution
+            )
         status = min(status, outcome)
     return FELL_BACK if status == CONVERGED and result["num_fallbacks"] > 0 else status
+
+
+@device
+def _minimize(
+    given: StepProblem, problem: Problem, trees: Integers, constraints: Integers, pattern: Pattern, energy: float,
+    _velocity_guess: Floats, work: Workspace, solution: Solution,
+) -> int:  # fmt: skip
+    """The search of convex laws, see newton.py."""
+    v, impulses, result = solution
+    status: int = minimize_island(
+        problem, trees, constraints, pattern, energy, given.is_again, given.v_star, work, v, impulses, result
+    )
+    return status
 
 
 @device

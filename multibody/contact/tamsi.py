@@ -71,6 +71,7 @@ def solve_by_tamsi(
     trees: Integers,  # of the island
     constraints: Integers,  # of the island
     pattern: Pattern,
+    _energy: float,  # which has no meaning here
     velocity_guess: Floats,  # work, shape [num_rows]
     work: Workspace,
     solution: Solution,

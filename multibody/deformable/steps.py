@@ -42,7 +42,7 @@ from merganser.multibody.dynamics.records import (
     StepResults,
 )
 from merganser.multibody.fem.layout import StepWork
-from merganser.multibody.fem.materials.table import material_kind_of
+from merganser.multibody.fem.materials.table import kind_of
 from merganser.multibody.kernels.layout import position_dtype, velocity_dtype
 from merganser.multibody.tree import RigidBody
 
@@ -245,7 +245,7 @@ class DeformableBuffers:
     def _body(self, i: int, body: DeformableBody, is_enabled: bool) -> SoftBody:
         fem, (holders, p_held) = body.fem_body(), self._held[i]
         state = self._context.peek_state().get_discrete_state(body.discrete_state_index()).value()
-        is_linear = material_kind_of(fem.arrays.material["kind"]).is_linear
+        is_linear = kind_of(fem.config).is_linear
         return SoftBody(
             int(is_enabled), int(is_linear), int(self._first_vertices[i]), fem.num_nodes, fem.num_unknowns(),
             fem.arrays, self.works[i], holders, p_held, state, self._next_states[i],

@@ -71,9 +71,9 @@ def calc_residual(
     for i in range(force_in.shape[0]):
         work.residual[i] = -force_in[i]
     if beta > 0.0:
-        _set_state(body, work.damping_positions, work)
+        set_state(body, work.damping_positions, work)
         _add_damping(body, beta, v_next, work)
-    _set_state(body, q_next, work)
+    set_state(body, q_next, work)
     for e in range(body.elements.shape[0]):
         element, point = body.elements[e], work.points[e]
         set_stress(material, point)
@@ -83,7 +83,7 @@ def calc_residual(
 
 
 @device
-def _set_state(body: BodyArrays, q_in: NodeValues, work: StepWork) -> None:
+def set_state(body: BodyArrays, q_in: NodeValues, work: StepWork) -> None:
     """F of all elements, and what follows from it, with equation (4)."""
     for e in range(body.elements.shape[0]):
         point = work.points[e]
@@ -193,9 +193,9 @@ def assemble_tangent(
         work.panels[body.padding[k]] = 1.0
     share = 1.0 / time_step + material["mass_damping"]
     if is_damping_kept != 0 and beta > 0.0:
-        _set_state(body, work.damping_positions, work)
+        set_state(body, work.damping_positions, work)
         _add_stiffness(body, 1, beta, 0.0, work)
-        _set_state(body, q_next, work)
+        set_state(body, q_next, work)
         _add_stiffness(body, is_convex, half, share, work)
     else:
         _add_stiffness(body, is_convex, half + beta, share, work)
@@ -243,7 +243,7 @@ def _add_stiffness_of_patches(body: BodyArrays, scale: float, work: StepWork) ->
 @device
 def calc_elastic_energy(body: BodyArrays, q_in: NodeValues, work: StepWork, energy_out: Floats) -> None:
     """Adds the energy of all elements [J], as seen from the state of the last start_step()."""
-    _set_state(body, q_in, work)
+    set_state(body, q_in, work)
     for e in range(body.elements.shape[0]):
         energy = energy_out[1:2]
         energy[0] = 0.0
@@ -258,7 +258,7 @@ elastic_energy = kernel(calc_elastic_energy)
 def elastic_forces(body: BodyArrays, q_in: NodeValues, work: StepWork, force_out: NodeValues) -> None:
     """f(q), shape [3 num_nodes], with rotations of linear corotated elements at q."""
     start_step(body, q_in, work)
-    _set_state(body, q_in, work)
+    set_state(body, q_in, work)
     for i in range(force_out.shape[0]):
         work.residual[i] = 0.0
     for e in range(body.elements.shape[0]):

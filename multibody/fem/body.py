@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from merganser.multibody.fem.layout import (
     report_dtype,
 )
 from merganser.multibody.fem.materials import table
-from merganser.multibody.fem.materials.kind import MaterialKind
 from merganser.multibody.fem.newton import free_motion
 from merganser.multibody.fem.patches import make_patches
 from merganser.multibody.fem.pattern import make_pattern
@@ -87,17 +85,6 @@ class FemBody:
     def num_unknowns(self) -> int:
         """How many unknowns there are, those of missing nodes included, see pattern.py."""
         return int(self.arrays.trees["num_v"].sum())
-
-    def with_material(self, config: DeformableBodyConfig) -> FemBody:
-        """Returns the same body of another material; both share arrays. Whether it averages volumes stays as it is.
-
-        Raises:
-            RuntimeError: the material is not stable at rest, or has no growth of volume to average.
-        """
-        material = _make_material(config, bool(self.arrays.material["is_averaged"]), self.name)
-        body = copy.copy(self)
-        body.config, body.arrays = config, self.arrays._replace(material=material)
-        return body
 
     def node_masses(self) -> Array:
         """What each node has of the mass [kg], shape [num_nodes]."""
@@ -225,7 +212,7 @@ def _make_elements(mesh: VolumeMesh, name: str) -> Elements:
 def _make_material(config: DeformableBodyConfig, is_averaged: bool, name: str) -> Any:
     """The record of a material that is stable at rest."""
     model = config.material_model()
-    kind = model if isinstance(model, MaterialKind) else table.material_kind_of(int(model))
+    kind = table.kind_of(config)
     material = np.zeros(1, material_dtype)[0]
     table.set_material_kind(material, kind)
     material["mu"], material["lambda"] = lame_parameters(config)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
-from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf, RecordOf
+from merganser.framework.native.memory.records_of_arrays import FLOAT, ONE_VALUE, ArrayOf, RecordOf
 from merganser.multibody.fem.materials.kind import MOST_CONSTANTS
 from merganser.multibody.linear.ordering import Pattern
 
@@ -108,6 +108,7 @@ def point_dtype(scalar: Any) -> np.dtype[Any]:
 Element = Annotated[Any, RecordOf(element_dtype)]
 Elements = Annotated[NDArray[Any], ArrayOf(element_dtype)]
 Material = Annotated[Any, RecordOf(material_dtype)]
+FloatBlocks = Annotated[NDArray[Any], ArrayOf(FLOAT, 3)]
 NodeTrees = Annotated[NDArray[Any], ArrayOf(tree_dtype)]
 NodeValues = Floats  # of all nodes, shape [3 num_nodes]
 Patches = Annotated[NDArray[Any], ArrayOf(patch_dtype)]

@@ -1,44 +1,47 @@
 """Derivatives of where a deformable body is, by what it is made of.
 
-A step is r(x, v+; p) = 0 in the velocities v+ after it, with the state x = (q, v) before it and the numbers p of the
-material (assembly.py, equation (2)); rest is r(q; p) = -f(q; p) - f_ext(q; p) = 0. By the implicit function theorem
+A step is r(q, v, v+; p) = 0 in the velocities v+ after it, with the state q, v before it and the numbers p of the
+material (assembly.py, equation (2)); rest is r(q; p) = 0 without mass and damping. By the implicit function theorem
 
-    dr/dv+ v+_p = -(dr/dx x_p + dr/dp)                                                    (1)
+    dr/dv+ v+_p = -(dr/dq q_p + dr/dv v_p + dr/dp)                                        (1)
     dr/dq  q_p  = -dr/dp                                                                  (2)
 
-from step to step, and q+_p = q_p + h/2 (v_p + v+_p). Everything that r hangs on is in (1) and (2): rotations of linear
-corotated elements, damping, forces that follow from positions. They are solved by GMRES, which the factor of the
-tangent matrix leads to the solution in a few iterations, with products dr . d by central differences of r along d, of
-fourth order, so that steps can be long and digits are kept. r is linear in all numbers but Poisson's ratio.
+from step to step, and q+_p = q_p + h/2 (v_p + v+_p). Derivatives of r are closed forms (linearization.py), with
+rotations of linear corotated elements, damping, and forces that follow from positions. As damping leaves out negative
+stiffness, the matrix of (1) is not symmetric.
 
-Sources: S. Krantz, H. Parks, The Implicit Function Theorem (2002), chapter 1; D. Knoll, D. Keyes, Jacobian-free
-Newton-Krylov Methods (2004), section 2.
+Source: S. Krantz, H. Parks, The Implicit Function Theorem (2002), chapter 1.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import splu
 
+from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
+from merganser.geometry.meshes.volume_mesh import tetrahedron_volumes
+from merganser.multibody.fem.body import FemBody
 from merganser.multibody.fem.config import DeformableBodyConfig
+from merganser.multibody.fem.force_density_field import ForceDensityType, GravityForceField
+from merganser.multibody.fem.linearization import Linearization, block_diagonal
+from merganser.multibody.fem.materials.third import second_of_volume
 
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.deformable.body import DeformableBody
-    from merganser.multibody.fem.body import FemBody
 
 Array = NDArray[np.float64]
 
 _AT_REST = 1e6  # a step so long that inertia and damping are nothing [s]
 _MOST_STEPS = 500
 _STILL = 1e-13  # a change of positions, by the size of the body, that counts as zero
-_RELATIVE_STEP = 1e-4  # of differences: by the length of an edge, or by how far Poisson's ratio is from its limits
-_TOLERANCE = 1e-8  # of GMRES
-_MOST_ITERATIONS = 200
+_SINGULAR = 1e-12  # pivots of a matrix, relative to the largest one, that count as zero
 
 
 class MaterialDerivatives(NamedTuple):
@@ -73,7 +76,7 @@ def differentiate_equilibrium(
     Raises:
         ValueError: there is no such parameter.
         RuntimeError: the body touches things or is fixed to a rigid body that moves; it finds no rest; or rest hangs
-            by nothing, as that of a body that is not held.
+            by nothing, as that of a body that is not held; or an external force takes no AutoDiffXd.
     """
     equations = _Equations(body, context, parameters, config)
     q = equations.settle()
@@ -101,7 +104,8 @@ def differentiate_motion(
 
     Raises:
         ValueError: there is no such parameter, or the number of steps is negative.
-        RuntimeError: the body touches things or is fixed to a rigid body that moves; or a step has no solution.
+        RuntimeError: the body touches things or is fixed to a rigid body that moves; a step has no solution; its
+            kind of material does not say enough, see MaterialKind; or an external force takes no AutoDiffXd.
     """
     if num_steps < 0:
         raise ValueError(f"differentiate_motion(): num_steps must not be negative; given {num_steps}.")
@@ -109,9 +113,7 @@ def differentiate_motion(
     q, v = equations.q, equations.v
     changes = [(np.zeros_like(q), np.zeros_like(v)) for _ in parameters]
     for _ in range(num_steps):
-        q_next, v_next = equations.step(q, v)
-        changes = equations.derivatives_of_step(q, v, v_next, changes)
-        q, v = q_next, v_next
+        q, v, changes = equations.step(q, v, changes)
     return equations.result(q, v, changes)
 
 
@@ -120,14 +122,8 @@ _NUMBERS = (
 )  # fmt: skip
 
 
-def _slope(function: Callable[[float], Array], step: float) -> Array:
-    """The derivative of a function at zero, to fourth order."""
-    near, far = (function(s) - function(-s) for s in (step, 2.0 * step))
-    return (8.0 * near - far) / (12.0 * step)
-
-
 class _Equations:
-    """The equations of a body in a Context, of one material and of those a little beside it.
+    """The equations of a body in a Context, of one material.
 
     Attributes:
         q, v: where the body is, and how fast [m], [m/s], shape [3 num_vertices].
@@ -136,162 +132,117 @@ class _Equations:
     def __init__(
         self, body: DeformableBody, context: Context, parameters: Sequence[str], config: DeformableBodyConfig | None
     ) -> None:
-        from merganser.multibody.fem.body import FemBody
-
-        body.check_alone(context, "Derivatives by the material")
-        self._body, self._context, self._parameters = body, context, list(parameters)
-        self._config = copy.copy(body.config() if config is None else config)
-        own = body.fem_body()
-        self._fem = FemBody(own.mesh, self._config, own.is_held, own.name)
-        self._work, self._h = self._fem.make_work(), body.GetParentPlant().time_step()
-        self._is_kept = 0  # of the last step
-        self.q = body.place_held(context).ravel()
-        self._moves = np.repeat(~own.is_held, 3)
-        self.v = np.where(self._moves, body.GetVelocities(context).T.ravel(), 0.0)
-        edges = np.ptp(own.mesh.vertex_array()[own.arrays.elements["nodes"]], axis=1)
-        self._length, self._size = float(edges.max(axis=1).min()), float(np.ptp(own.mesh.vertex_array()))
         for name in parameters:
             if name not in _NUMBERS:
                 raise ValueError(f"A material has no parameter {name!r}; there are {', '.join(_NUMBERS)}.")
+        body.check_alone(context, "Derivatives by the material")
+        self._body, self._context, self._parameters = body, context, list(parameters)
+        own = body.fem_body()
+        self._fem = FemBody(own.mesh, copy.copy(body.config() if config is None else config), own.is_held, own.name)
+        self._work, self._h = self._fem.make_work(), body.GetParentPlant().time_step()
+        self.q = body.place_held(context).ravel()
+        self._moves = np.repeat(~own.is_held, 3)
+        self.v = np.where(self._moves, body.GetVelocities(context).T.ravel(), 0.0)
 
-    def _force(self, fem: FemBody, q: Array) -> Array:
-        """External forces [N], shape [3 num_vertices]."""
-        density = float(fem.config.mass_density())
+    def _force(self, q: Array, density: float | None = None) -> Array:
+        """External forces [N], shape [3 num_vertices]; by default of the material's density."""
+        density = float(self._fem.config.mass_density()) if density is None else density
         return self._body.calc_force(self._context, q.reshape(-1, 3), density).ravel()
-
-    # ------------------------------------------------------------------ the state
 
     def settle(self) -> Array:
         """Where the body is at rest."""
         q, v = self.q, np.zeros_like(self.q)
         for _ in range(_MOST_STEPS):
-            q_next, _ = self._fem.step(_AT_REST, q, v, self._force(self._fem, q), self._work)
+            q_next, _ = self._fem.step(_AT_REST, q, v, self._force(q), self._work)
             change = float(abs(q_next - q).max())
             q = q_next
-            if change <= _STILL * max(self._size, float(abs(q).max())):
+            if change <= _STILL * max(float(np.ptp(self._fem.mesh.vertex_array())), float(abs(q).max())):
                 return q
         raise RuntimeError(
             f"Deformable body '{self._fem.name}' finds no rest: after {_MOST_STEPS} steps of Newton's method it still "
             f"moves by {change:.3g} m. Start from a Context in which it is nearly at rest."
         )
 
-    def step(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Positions and velocities after a step of the plant."""
-        force = self._force(self._fem, q + self._h * v)
-        after = self._fem.step(self._h, q, v, force, self._work, self._context.get_time())
-        self._is_kept = int(self._work.report["is_damping_kept"])
-        return after
-
-    # ------------------------------------------------------------------ the equations
-
-    def _residual(self, fem: FemBody, h: float, q: Array, v: Array, v_next: Array) -> Array:
-        """r, of what moves [N]."""
-        from merganser.multibody.fem.derivative_kernels import step_residual
-
-        step_residual(fem.arrays, h, q, v, self._force(fem, q + h * v), v_next, self._is_kept, self._work)
-        return self._work.residual[self._moves]
-
-    def _along(self, residual: Callable[[float], Array], reach: float) -> Array:
-        """The derivative of residual(s) at 0, where s = 1 moves vertices by some reach [m]."""
-        if reach == 0.0:
-            return np.zeros(int(self._moves.sum()))
-        return _slope(residual, _RELATIVE_STEP * self._length / reach)
-
-    def _by_number(self, k: int, h: float, q: Array, v: Array, v_next: Array) -> Array:
-        """dr/dp of the k-th number."""
-        name = self._parameters[k]
-        value = getattr(self._config, name)()
-
-        def residual(change: float) -> Array:
-            config = copy.copy(self._config)
-            getattr(config, f"set_{name}")(value + change)
-            return self._residual(self._fem.with_material(config), h, q, v, v_next)
-
-        if name == "poissons_ratio":
-            return _slope(residual, _RELATIVE_STEP * min(value + 1.0, 0.5 - value))
-        change = 1.0 / self._h if name == "mass_damping_coefficient" else self._h
-        if name in ("youngs_modulus", "mass_density"):
-            change = value
-        return (residual(change) - residual(0.0)) / change
-
     def derivatives_at_rest(self, q: Array) -> list[Array]:
         """Equation (2)."""
         v = np.zeros_like(q)
-        solve = self._make_solver(_AT_REST, q, v, v)
+        of = Linearization(self._fem, None, q, v, v)
+        solve = self._factored(of.by_q - self._force_by_position(of, q))
+        return [solve(-self._by_number(of, name, q)) for name in self._parameters]
 
-        def product(d: Array) -> Array:
-            dq = self._of_all(d)
-            return self._along(lambda s: self._residual(self._fem, _AT_REST, q + s * dq, v, v), float(abs(dq).max()))
-
-        def guess(r: Array) -> Array:
-            return 0.5 * _AT_REST * solve(r)  # A = h/2 K
-
+    def step(
+        self, q: Array, v: Array, changes: list[tuple[Array, Array]]
+    ) -> tuple[Array, Array, list[tuple[Array, Array]]]:
+        """Positions and velocities after a step of the plant, and their changes: equation (1)."""
+        h, at = self._h, q + self._h * v  # where external forces are
+        q_next, v_next = self._fem.step(h, q, v, self._force(at), self._work, self._context.get_time())
+        if not changes:
+            return q_next, v_next, []
+        of = Linearization(self._fem, h, q, v, v_next, bool(self._work.report["is_damping_kept"]))
+        force, solve = self._force_by_position(of, at), self._factored(of.by_v_next)
         found = []
-        for k in range(len(self._parameters)):
-            found.append(self._of_all(self._solved(product, guess, -self._by_number(k, _AT_REST, q, v, v))))
-        return found
-
-    def derivatives_of_step(
-        self, q: Array, v: Array, v_next: Array, changes: list[tuple[Array, Array]]
-    ) -> list[tuple[Array, Array]]:
-        """Equation (1), and positions from it."""
-        h, solve = self._h, self._make_solver(self._h, q, v, v_next)
-
-        def product(d: Array) -> Array:
-            dv = self._of_all(d)
-            reach = 0.5 * h * float(abs(dv).max())
-            return self._along(lambda s: self._residual(self._fem, h, q, v, v_next + s * dv), reach)
-
-        found = []
-        for k, (dq, dv) in enumerate(changes):
-            right = -self._by_state(q, v, v_next, dq, dv) - self._by_number(k, h, q, v, v_next)
-            dv_next = self._of_all(self._solved(product, solve, right))
+        for name, (dq, dv) in zip(self._parameters, changes, strict=True):
+            by_state = of.by_q @ dq + of.by_v @ dv - force @ (dq + h * dv)
+            dv_next = solve(-by_state - self._by_number(of, name, at))
             found.append((dq + 0.5 * h * (dv + dv_next), dv_next))
-        return found
+        return q_next, v_next, found
 
-    def _by_state(self, q: Array, v: Array, v_next: Array, dq: Array, dv: Array) -> Array:
-        """dr/dx x_p, of a change of the state before a step."""
-        reach = float((abs(dq) + self._h * abs(dv)).max())
-        return self._along(lambda s: self._residual(self._fem, self._h, q + s * dq, v + s * dv, v_next), reach)
+    def _by_number(self, of: Linearization, name: str, q: Array) -> Array:
+        """dr/dp, with external forces: those of gravity are as the density."""
+        found = of.by_number(name)
+        return found - (self._force(q, 1.0) - self._force(q, 0.0)) if name == "mass_density" else found
 
-    def _of_all(self, values: Array) -> Array:
-        """Values of all vertices, from those of what moves."""
-        found = np.zeros_like(self.q)
-        found[self._moves] = values
-        return found
+    def _force_by_position(self, of: Linearization, q: Array) -> Any:
+        """The derivative of external forces by positions [N/m], sparse, shape [3 num_vertices, 3 num_vertices]."""
+        elements, n = self._fem.arrays.elements, self._fem.mesh.num_elements()
+        total = csr_matrix((len(q), len(q)))
+        F = (of.G @ q).reshape(n, 3, 3)
+        growth = 0.5 * (second_of_volume(F) @ F.reshape(n, 9, 1))[..., 0]  # dJ/dF
+        for field in self._body.external_forces():
+            if type(field) is GravityForceField:
+                continue
+            density, slope = np.empty((n, 3, 1)), np.empty((n, 3, 3))
+            for e, p_WQ in enumerate((of.centers @ q).reshape(n, 3)):
+                try:
+                    value = np.asarray(field.DoEvaluateAt(self._context, InitializeAutoDiff(p_WQ).ravel()))
+                except TypeError as error:
+                    raise RuntimeError(
+                        f"{type(field).__name__}.DoEvaluateAt() must take a point of AutoDiffXd, so that positions of "
+                        f"deformable body '{self._fem.name}' have derivatives by its material; it raised {error}. Use "
+                        "functions of merganser.math in place of those of math, and no float()."
+                    ) from error
+                density[e, :, 0] = field.EvaluateAt(self._context, p_WQ)
+                slope[e] = ExtractGradient(value.reshape(3)) if value.dtype == object else 0.0
+            volumes = elements["volume"]
+            if field.density_type() == ForceDensityType.kPerCurrentVolume:
+                volumes = tetrahedron_volumes(q.reshape(-1, 3), elements["nodes"])
+                by_F = density * (elements["volume"][:, np.newaxis] * growth)[:, np.newaxis]
+                total = total + of.centers.T @ block_diagonal(by_F) @ of.G
+            total = total + of.centers.T @ block_diagonal(volumes[:, np.newaxis, np.newaxis] * slope) @ of.centers
+        return total
 
-    def _make_solver(self, h: float, q: Array, v: Array, v_next: Array) -> Callable[[Array], Array]:
-        """What solves with the tangent matrix at the end of a step."""
-        from merganser.multibody.fem.derivative_kernels import factor_step, solve_step
-
-        given = h, q, v, self._force(self._fem, q + h * v), v_next, self._is_kept
-        if not factor_step(self._fem.arrays, *given, self._work):
-            raise RuntimeError(self._not_determined())
+    def _factored(self, matrix: Any) -> Callable[[Array], Array]:
+        """What solves for the vertices that move, with a matrix of all; others do not."""
+        moves = np.flatnonzero(self._moves)
+        try:
+            factor = splu(matrix.tocsc()[moves][:, moves]) if len(moves) else None
+            pivots = np.ones(1) if factor is None else abs(factor.U.diagonal())
+        except RuntimeError:
+            pivots = np.zeros(1)
+        if not pivots.min() > _SINGULAR * pivots.max():
+            raise RuntimeError(
+                f"Deformable body '{self._fem.name}': its state does not determine how it changes with the material; "
+                "it may be about to buckle, or be held by nothing. Hold more of its vertices, or change what pulls at "
+                "it."
+            )
 
         def solve(right: Array) -> Array:
-            values = self._of_all(right)
-            solve_step(self._fem.arrays, self._work, values)
-            return values[self._moves]
+            found = np.zeros(len(right))
+            if factor is not None:
+                found[moves] = factor.solve(right[moves])
+            return found
 
         return solve
-
-    def _not_determined(self) -> str:
-        return (
-            f"Deformable body '{self._fem.name}': its state does not determine how it changes with the material; it "
-            "may be about to buckle, or be held by nothing. Hold more of its vertices, or change what pulls at it."
-        )
-
-    def _solved(self, product: Callable[[Array], Array], guess: Callable[[Array], Array], right: Array) -> Array:
-        from scipy.sparse.linalg import LinearOperator, gmres
-
-        n = len(right)
-        if not n or not right.any():
-            return np.zeros(n)
-        A, M = (LinearOperator((n, n), f, dtype=np.float64) for f in (product, guess))
-        d, status = gmres(A, right, rtol=_TOLERANCE, atol=0.0, maxiter=_MOST_ITERATIONS, M=M)
-        if status != 0 or not np.isfinite(d).all():
-            raise RuntimeError(self._not_determined())
-        return np.asarray(d)
 
     def result(self, q: Array, v: Array, changes: list[tuple[Array, Array]]) -> MaterialDerivatives:
         """All in the shapes of GetPositions()."""

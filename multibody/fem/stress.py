@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.multibody.fem.body import FemBody
-from merganser.multibody.fem.materials.table import material_kind_of
+from merganser.multibody.fem.materials.table import kind_of
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ def cauchy_stresses(body: FemBody, q: Array) -> Array:
     """
     points = body.deformed_points(q)
     P, F = points["P"], points["F"]
-    if material_kind_of(body.arrays.material["kind"]).is_linear:
+    if kind_of(body.config).is_linear:
         return np.asarray(P @ points["rotation"].transpose(0, 2, 1))
     with np.errstate(divide="ignore", invalid="ignore"):  # of elements that are flat it is not finite
         return np.asarray(P @ F.transpose(0, 2, 1) / np.linalg.det(F)[:, np.newaxis, np.newaxis])

@@ -20,6 +20,12 @@ from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.fem.layout import Material, Point
 from merganser.multibody.fem.materials.kind import MaterialKind
 from merganser.multibody.fem.materials.principal import set_principal_derivative, set_volume_growth
+from merganser.multibody.fem.materials.third import (
+    Array,
+    rotation_derivatives,
+    second_of_volume,
+    third_of_volume,
+)
 from merganser.multibody.fem.small_matrices import set_rotation
 
 _LEAST_SUM = 1e-8  # of two stretches, where (6) is taken to be at its lowest
@@ -76,6 +82,14 @@ def _twist(mu: float, total: float) -> float:
     return 2.0 * mu * (1.0 - 2.0 / max(total, _LEAST_SUM))
 
 
+def calc_third(material: Material, F: Array, growth: Array) -> tuple[Array, Array]:
+    """Of (2): the derivative of dP/dF = 2 mu (1 - dR/dF) + lambda (theta d^2 J/dF^2 + dJ/dF dJ/dF)."""
+    share = material["lambda"] if material["is_averaged"] == 0 else 0.0
+    third = third_of_volume(F, share, material["lambda"] * growth)
+    return third - 2.0 * material["mu"] * rotation_derivatives(F)[1], second_of_volume(F)
+
+
 KIND = MaterialKind(
-    "corotated", add_energy, set_stress, set_derivative, prepare=prepare, set_growth=set_volume_growth
-)
+    "corotated", add_energy, set_stress, set_derivative, prepare=prepare, set_growth=set_volume_growth,
+    calc_third=calc_third,
+)  # fmt: skip

@@ -14,7 +14,7 @@ from merganser.multibody.fem.materials.linear_corotated import add_energy, set_d
 
 
 @device
-def start(material: Material, point: Point) -> None:
+def prepare(material: Material, point: Point) -> None:
     """R = 1."""
     for i in range(3):
         for j in range(3):
@@ -22,5 +22,5 @@ def start(material: Material, point: Point) -> None:
 
 
 KIND = MaterialKind(
-    "linear", add_energy, set_stress, set_derivative, start=start, set_growth=set_growth, is_linear=True
+    "linear", add_energy, set_stress, set_derivative, prepare=prepare, set_growth=set_growth, is_linear=True
 )

@@ -25,6 +25,7 @@ from merganser.multibody.fem.materials.principal import (
     set_principal_derivative,
     set_volume_growth,
 )
+from merganser.multibody.fem.materials.third import Array, second_of_volume, third_of_volume
 from merganser.multibody.fem.small_matrices import determinant
 
 
@@ -66,7 +67,13 @@ def set_derivative(material: Material, point: Point, derivative_out: FloatTable)
     set_principal_derivative(point, second, flip, twist, derivative_out)
 
 
+def calc_third(material: Material, F: Array, growth: Array) -> tuple[Array, Array]:
+    """Of (2): the derivative of dP/dF = mu 1 + p d^2 J/dF^2 + lambda dJ/dF dJ/dF."""
+    share = material["lambda"] if material["is_averaged"] == 0 else 0.0
+    return third_of_volume(F, share, material["lambda"] * growth - material["mu"]), second_of_volume(F)
+
+
 KIND = MaterialKind(
     "neohookean", add_energy, set_stress, set_derivative, prepare=prepare_principal, set_growth=set_volume_growth,
-    stable_for="a Poisson's ratio above 1/8",
+    calc_third=calc_third, stable_for="a Poisson's ratio above 1/8",
 )  # fmt: skip

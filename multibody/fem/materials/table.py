@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device
+from merganser.multibody.fem.config import DeformableBodyConfig
 from merganser.multibody.fem.layout import material_dtype, point_dtype
 from merganser.multibody.fem.materials import corotated, linear, linear_corotated, neo_hookean
 from merganser.multibody.fem.materials.kind import MaterialKind
@@ -33,7 +34,7 @@ def _make_examples(scalar: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# Derivatives by numbers of a material are differences: no kernel calls these functions with complex numbers.
+# No kernel calls these functions with complex numbers: what a material has for derivatives is calc_third.
 _TABLE = KindTable("material", MaterialKind, MATERIALS, _ROLES, _make_examples, scalars=(np.float64,))
 material_kind_of = _TABLE.kind_of
 set_material_kind = _TABLE.set_kind
@@ -43,3 +44,9 @@ set_growth = device(_TABLE.branches("set_growth"))
 add_energy = device(_TABLE.branches("add_energy"))
 set_stress = device(_TABLE.branches("set_stress"))
 set_derivative = device(_TABLE.branches("set_derivative"))
+
+
+def kind_of(config: DeformableBodyConfig) -> MaterialKind:
+    """Returns the kind of a material."""
+    model = config.material_model()
+    return model if isinstance(model, MaterialKind) else material_kind_of(int(model))

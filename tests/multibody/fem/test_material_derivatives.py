@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
 from soft_bodies import config
+from soft_materials import SAINT_VENANT_KIRCHHOFF
 from soft_scenes import SoftScene
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
 from merganser.geometry import Box, GeometryInstance
 from merganser.multibody.fem import MaterialModel, differentiate_equilibrium, differentiate_motion
+from merganser.multibody.fem.materials import neo_hookean
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 from merganser.multibody.tree import ForceDensityField, PrismaticJoint, SpatialInertia
 
@@ -50,12 +53,17 @@ class Bar:
         self.context = self.plant.GetMyMutableContextFromRoot(self.root)
 
 
-def moved(material: Any, name: str, share: float) -> Any:
-    """A material of which one number differs."""
-    other = copy.copy(material)
-    value = getattr(material, name)()
-    getattr(other, f"set_{name}")(value * (1.0 + share))
-    return other, share * value
+def slope_of(results: Any, material: Any, name: str) -> Any:
+    """The derivative of results(material) by a number of it: a difference of fourth order."""
+
+    def at(share: float) -> Any:
+        other = copy.copy(material)
+        getattr(other, f"set_{name}")(value * (1.0 + share))
+        return results(other)
+
+    value, step = getattr(material, name)(), 1e-3
+    near, far = (at(share) - at(-share) for share in (step, 2.0 * step))
+    return (8.0 * near - far) / (12.0 * step * value)
 
 
 def test_the_tip_of_a_bar_that_hangs_by_its_end_follows_the_closed_form() -> None:
@@ -74,31 +82,70 @@ def test_the_tip_of_a_bar_that_hangs_by_its_end_follows_the_closed_form() -> Non
 @EACH
 def test_rest_changes_as_differences_of_it_do(model: MaterialModel) -> None:
     bar = Bar((3.0, 1.0, -G), model=model, E=3e5, field=Spring(), averages_volume=model == MaterialModel.kCorotated)
+    bar.body.config().set_relative_tolerance(1e-14)
     found = differentiate_equilibrium(bar.body, bar.context, NUMBERS)
     for name in NUMBERS[:3]:
-        (more, step), (less, _) = (moved(bar.body.config(), name, share) for share in (1e-3, -1e-3))
-        ends = [differentiate_equilibrium(bar.body, bar.context, [], config=other).p_WV for other in (more, less)]
-        slope = (ends[0] - ends[1]) / (2.0 * step)
-        assert found.dp_WV[name] == pytest.approx(slope, abs=1e-5 * abs(slope).max())
+        slope = slope_of(
+            lambda other: differentiate_equilibrium(bar.body, bar.context, [], other).p_WV, bar.body.config(), name
+        )
+        assert found.dp_WV[name] == pytest.approx(slope, abs=1e-8 * abs(slope).max())
     assert not found.dp_WV["mass_damping_coefficient"].any()
     assert not found.dp_WV["stiffness_damping_coefficient"].any()
 
 
+@pytest.mark.parametrize("averages_volume", [False, True], ids=["elements", "patches"])
+@pytest.mark.parametrize("start", ["undeformed", "swinging", "squeezed"])
 @EACH
-def test_motion_changes_as_differences_of_it_do(model: MaterialModel) -> None:
-    material = config(model, 1e5, mass_damping=2.0, damping=0.02, averages_volume=model == MaterialModel.kNeoHookean)
-    bar = Bar((3.0, 1.0, -G), field=Spring(), E=5e5)
-    n = bar.body.num_dofs() // 3
-    bar.body.SetVelocities(bar.context, np.random.default_rng(1).normal(size=(3, n)))
+def test_motion_changes_as_differences_of_it_do(model: MaterialModel, start: str, averages_volume: bool) -> None:
+    """From equal stretches, in swing, and where the damping leaves out negative stiffness."""
+    material = config(model, 1e5, mass_damping=2.0, damping=0.02, averages_volume=averages_volume)
+    material.set_relative_tolerance(1e-14)
+    bar = Bar((3.0, 1.0, -G), (0.1, 0.1, 0.2), field=Spring(), E=5e5)
+    n, random = bar.body.num_dofs() // 3, np.random.default_rng(1)
+    if start != "undeformed":
+        bar.body.SetVelocities(bar.context, random.normal(size=(3, n)))
+    if start == "squeezed":
+        q = bar.body.GetPositions(bar.context) * [[1.0], [1.0], [0.45]]
+        bar.body.SetPositions(bar.context, q + 0.02 * random.normal(size=(3, n)))
     before = bar.body.GetPositionsAndVelocities(bar.context)
-    found = differentiate_motion(bar.body, bar.context, 4, NUMBERS, material)
+
+    def after(other: Any) -> Any:
+        found = differentiate_motion(bar.body, bar.context, num_steps, [], other)
+        return np.vstack([found.p_WV, found.v_WV])
+
+    num_steps = 1 if start == "undeformed" else 2
+    found = differentiate_motion(bar.body, bar.context, num_steps, NUMBERS, material)
     for name in NUMBERS:
-        (more, step), (less, _) = (moved(material, name, share) for share in (1e-3, -1e-3))
-        ends = [differentiate_motion(bar.body, bar.context, 4, [], other) for other in (more, less)]
-        for of, mine in ((0, found.dp_WV), (1, found.dv_WV)):
-            slope = (ends[0][of] - ends[1][of]) / (2.0 * step)
-            assert mine[name] == pytest.approx(slope, abs=1e-5 * abs(slope).max())
+        slope = slope_of(after, material, name)
+        assert np.vstack([found.dp_WV[name], found.dv_WV[name]]) == pytest.approx(slope, abs=1e-8 * abs(slope).max())
     assert (bar.body.GetPositionsAndVelocities(bar.context) == before).all()
+
+
+def test_a_programs_own_kind_says_what_derivatives_of_damped_motion_need() -> None:
+    own = dataclasses.replace(neo_hookean.KIND, name="own")
+    bar, found = Bar(), []
+    for kind in (own, MaterialModel.kNeoHookean):
+        found.append(differentiate_motion(bar.body, bar.context, 2, NUMBERS, config(kind, damping=0.02)))
+    for name in NUMBERS:
+        scale = abs(found[1].dv_WV[name]).max()
+        assert found[0].dv_WV[name] == pytest.approx(found[1].dv_WV[name], abs=1e-12 * scale)
+    without = dataclasses.replace(own, name="without", calc_third=None)
+    other = dataclasses.replace(SAINT_VENANT_KIRCHHOFF, calc_third=own.calc_third)
+    bar.body.SetVelocities(bar.context, np.full((3, bar.body.num_dofs() // 3), -3.0))
+    for kind, message in ((without, "'without', has no calc_third"), (other, "leaves out something else than the")):
+        differentiate_motion(bar.body, bar.context, 1, NUMBERS, config(kind))  # which is not damped
+        with pytest.raises(RuntimeError, match=f"'bar': its kind of material, .*{message}"):
+            differentiate_motion(bar.body, bar.context, 2, ["mass_density"], config(kind, damping=0.02))
+
+
+def test_an_external_force_without_derivatives_is_refused_by_name() -> None:
+    class Rounded(ForceDensityField):
+        def DoEvaluateAt(self, context: Any, p_WQ: Any) -> Any:
+            return np.array([0.0, 0.0, 10.0 * float(p_WQ[2])])
+
+    bar = Bar(field=Rounded())
+    with pytest.raises(RuntimeError, match=r"Rounded.DoEvaluateAt\(\) must take a point of AutoDiffXd"):
+        differentiate_motion(bar.body, bar.context, 1, ["youngs_modulus"])
 
 
 def test_the_motion_is_that_of_the_plant() -> None:

@@ -8,9 +8,10 @@ from merganser.geometry import Ellipsoid, VolumeMesh
 from merganser.geometry.deformable.reference_mesh import make_reference_mesh
 from merganser.multibody.fem import MaterialModel
 from merganser.multibody.fem.body import FemBody
-from merganser.multibody.fem.derivative_kernels import factor_step, solve_step
 from merganser.multibody.fem.layout import MOST_PATCH_NODES, report_dtype
-from merganser.multibody.fem.newton import free_motion
+from merganser.multibody.fem.linearization import Linearization, stress_derivatives
+from merganser.multibody.fem.newton import factor_tangent, free_motion
+from merganser.multibody.linear.factorization import solve
 
 EACH = pytest.mark.parametrize("model", list(MaterialModel), ids=lambda model: model.name)
 STATIC = 1e9  # a step so long that inertia is nothing [s]
@@ -59,16 +60,17 @@ def test_forces_are_derivatives_of_the_energy_and_the_tangent_is_theirs(model: M
     dq = np.where(moves, 1e-6 * random.normal(size=q.size), 0.0)
     slope = (body.elastic_energy(q + dq) - body.elastic_energy(q - dq)) / 2.0
     assert body.elastic_forces(q) @ dq == pytest.approx(-slope, rel=1e-6)
-    still, columns = np.zeros_like(q), []
-    assert factor_step(body.arrays, h, q, still, still, still, 0, work)
-    for unit in np.eye(q.size)[moves]:
-        solve_step(body.arrays, work, unit)
-        columns.append(unit[moves])
-    K = np.linalg.inv(np.array(columns)) / (0.5 * h)  # A = M / h + h/2 K
-    assert pytest.approx(K.T, abs=1e-8 * abs(K).max()) == K
-    if model != MaterialModel.kLinearCorotated:  # whose rotations are those before the step
-        change = body.elastic_forces(q + dq) - body.elastic_forces(q - dq)
-        assert K @ dq[moves] == pytest.approx(-0.5 * change[moves], abs=1e-5 * abs(change).max())
+    still, n = np.zeros_like(q), body.mesh.num_elements()
+    of_step, at_rest = (Linearization(body, time_step, q, still, still) for time_step in (h, None))
+    change = body.elastic_forces(q + dq) - body.elastic_forces(q - dq)
+    assert at_rest.by_q @ dq == pytest.approx(-0.5 * change, abs=1e-5 * abs(change).max())
+    # The factor of Newton's method is of the same matrix.
+    stress_derivatives(body.arrays, q, q, 0, work, np.empty((n, 3, 3)), np.empty((n, 9, 9)))
+    assert factor_tangent(body.arrays, h, 0, 0, q, work) == 0
+    unknowns = (body.arrays.unknown[~body.is_held, np.newaxis] + np.arange(3)).ravel()
+    work.direction[unknowns] = (of_step.by_v_next @ dq)[moves]
+    solve(body.arrays.trees, body.arrays.pattern, len(body.arrays.trees), work.panels, work.direction)
+    assert work.direction[unknowns] == pytest.approx(dq[moves], abs=1e-8 * abs(dq).max())
 
 
 @EACH
