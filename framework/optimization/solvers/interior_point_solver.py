@@ -50,7 +50,7 @@ class InteriorPointSolver(SolverInterface):
 
     Options: those of `interior_point.Settings`, which have IPOPT's names, and num_starts (1), up to 3: the best of so
     many searches. The first one has a small weight of the barrier and ends near the guess; the second a large one, and
-    goes to the middle between the bounds first; the third goes there from the better end of the two.
+    stays far from bounds at first; the third begins at the better end of the two, with one between.
     """
 
     NAME = "InteriorPoint"
