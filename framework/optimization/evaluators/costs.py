@@ -10,6 +10,7 @@ from merganser.framework.optimization.arrays import Array, Objects, finite, is_s
 from merganser.framework.optimization.evaluators.evaluators import Cost
 
 _TINY = float(np.finfo(float).tiny)
+_ROUNDING = 1e-5  # of lengths
 
 
 class LinearCost(Cost):
@@ -233,39 +234,36 @@ class L1NormCost(_CostOfDense):
 
 
 class L2NormCost(_CostOfAffine):
-    """The Euclidean length of Ax + b.
+    """The Euclidean length of z = Ax + b.
 
-    Args:
-        A, b: shapes [m, n] and [m].
-        rounding: d of the derivatives, and the values beside them, of sqrt(|Ax + b|^2 + d^2) - d, which solvers of
-            nonlinear programs see. Solvers may stall where a norm is zero at the optimum and d = 0.
-            Solvers of convex programs take the length as it is.
+    Solvers of convex programs take it as it is. Those of nonlinear programs see the derivatives of
+
+        sqrt(|z|^2 + d^2) - d,   d = 1e-5 max |A|                                                      (1)
+
+    as they stall where a length is zero at the optimum, which rounding gives any direction.
     """
 
-    def __init__(self, A: Any, b: Any, *, rounding: float = 0.0) -> None:
-        super().__init__(A, b)
-        self._rounding = rounding
+    def _stack_key(self) -> Any:
+        return L2NormCost, self._A.shape, self._A.tobytes(), self._b.tobytes()
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         values, jacobians = self._stacked(x[np.newaxis])
         return values[0], jacobians[0]
 
-    def _stack_key(self) -> Any:
-        return L2NormCost, self._A.shape, self._A.tobytes(), self._b.tobytes(), self._rounding
-
     def _stacked(self, x: Array) -> tuple[Array, Array]:
-        z, length = self._lengths(x)
-        return length - self._rounding, (z / np.where(length > 0.0, length, 1.0) @ self._A)[:, np.newaxis]
+        z, length, d = self._lengths(x)
+        return length - d, (z / length @ self._A)[:, np.newaxis]
 
-    def _lengths(self, x: Array) -> tuple[Array, Array]:
-        z = x @ self._A.T + self._b
-        return z, np.sqrt((z * z).sum(axis=1, keepdims=True) + self._rounding**2)
+    def _lengths(self, x: Array) -> tuple[Array, Array, float]:
+        """z, and the root and d of (1)."""
+        z, d = x @ self._A.T + self._b, _ROUNDING * max(float(np.abs(self._A).max(initial=0.0)), 1e-300)
+        return z, np.sqrt((z * z).sum(axis=1, keepdims=True) + d * d), d
 
     def _has_curvature(self) -> bool:
-        return self._rounding > 0.0
+        return True
 
     def _curvature(self, x: Array, weights: Array) -> Array:
-        z, length = self._lengths(x)
+        z, length, _ = self._lengths(x)
         u = (z / length @ self._A)[:, np.newaxis]
         return (weights / length)[:, np.newaxis] * (self._A.T @ self._A - u.swapaxes(1, 2) @ u)
 
@@ -281,10 +279,6 @@ class L2NormCost(_CostOfAffine):
 
     def _of(self, z: Objects) -> Any:
         return np.sqrt(z @ z)
-
-    def _slope(self, z: Array) -> Array:
-        length = float(np.sqrt(z @ z))
-        return z / length if length else np.zeros_like(z)
 
 
 class LInfNormCost(_CostOfDense):

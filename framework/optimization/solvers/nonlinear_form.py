@@ -149,6 +149,13 @@ def _grouped(placed: list[Any], keys: list[Any]) -> tuple[list[Any], list[_Funct
     return ordered, functions
 
 
+def is_curved_without_equations(prog: MathematicalProgram) -> bool:
+    """Whether second derivatives of all costs and constraints are known, and only linear constraints are equations."""
+    rows = [constraint for _, constraint, _ in prog._placed(*_OTHER_CONSTRAINTS)]
+    functions = [*(cost for _, cost, _ in prog._placed(*_OTHER_COSTS)), *rows]
+    return not any((each._lower == each._upper).any() for each in rows) and all(e._has_curvature() for e in functions)
+
+
 class NonlinearForm:
     """A program as functions of x, the scaled variables: variable i is scale[i] x[i].
 

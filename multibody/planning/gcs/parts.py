@@ -21,6 +21,7 @@ from merganser.framework.optimization import (
     LinearConstraint,
     LinearEqualityConstraint,
 )
+from merganser.framework.optimization.evaluators.closed_form import StackedEvaluator
 from merganser.framework.optimization.programs.parsing import parsed_cost, parsed_formulas
 from merganser.framework.trajectories import BezierCurve, CompositeTrajectory
 from merganser.geometry.optimization import GraphOfConvexSets
@@ -77,7 +78,7 @@ class Layout:
         return rows, low, np.where(np.isinf(low), 0.0, np.inf)
 
 
-class TimeContinuity(Constraint):
+class TimeContinuity(StackedEvaluator, Constraint):
     """The k-th time derivatives of two segments are equal where they meet: r_u^(k)(1) h_v^k = r_v^(k)(0) h_u^k.
 
     The variables are x of the first vertex and x of the second one.
@@ -89,19 +90,26 @@ class TimeContinuity(Constraint):
 
     def __init__(self, end: Array, start: Array, order: int) -> None:
         n = end.shape[0]
-        super().__init__(end.shape[1] + start.shape[1], np.zeros(n), np.zeros(n), f"continuity of order {order}")
+        size, name = end.shape[1] + start.shape[1], f"continuity of order {order}"
+        Constraint.__init__(self, size, np.zeros(n), np.zeros(n), name)
         self._end, self._start, self._order = end, start, order
 
-    def _eval(self, x: Any) -> Any:
-        u, v = x[: self._end.shape[1]], x[self._end.shape[1] :]
-        return (self._end @ u) * v[-1] ** self._order - (self._start @ v) * u[-1] ** self._order
+    def _stack_key(self) -> Any:
+        return TimeContinuity, self._order, self._end.shape, self._end.tobytes(), self._start.tobytes()
 
-    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        u, v, k = x[: self._end.shape[1]], x[self._end.shape[1] :], self._order
-        by_u, by_v = self._end * v[-1] ** k, -self._start * u[-1] ** k
-        by_u[:, -1] -= k * u[-1] ** (k - 1) * (self._start @ v)
-        by_v[:, -1] += k * v[-1] ** (k - 1) * (self._end @ u)
-        return self._eval(x), np.hstack((by_u, by_v))
+    def _stacked(self, x: Array) -> tuple[Array, Array]:
+        u, v = np.split(x, [self._end.shape[1]], axis=1)
+        k, h_u, h_v = self._order, u[:, -1:], v[:, -1:]
+        r_u, r_v = u @ self._end.T, v @ self._start.T
+        by_u = self._end * h_v[..., np.newaxis] ** k
+        by_v = -self._start * h_u[..., np.newaxis] ** k
+        by_u[..., -1] -= k * h_u ** (k - 1) * r_v
+        by_v[..., -1] += k * h_v ** (k - 1) * r_u
+        return r_u * h_v**k - r_v * h_u**k, np.concatenate((by_u, by_v), axis=2)
+
+    def is_thread_safe(self) -> bool:
+        """Yes."""
+        return True
 
 
 def matched(given: Any, placeholders: Objects, where: str, is_cost: bool) -> Binding:

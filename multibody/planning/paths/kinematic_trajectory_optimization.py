@@ -24,7 +24,6 @@ Array = NDArray[np.float64]
 Objects = NDArray[Any]
 
 _BOUNDS = ("lb", "ub")
-_ROUNDING = 1e-5  # of lengths: control points at the ends of a path that begins and ends at rest are equal
 
 
 class KinematicTrajectoryOptimization(SplineProgram):
@@ -251,7 +250,7 @@ class KinematicTrajectoryOptimization(SplineProgram):
             if use_conic_constraint:
                 cost = self._prog.AddL2NormCostUsingConicConstraint(A, zeros, pair)[1]
             else:
-                cost = self._prog.AddCost(L2NormCost(A, zeros, rounding=_ROUNDING * factor), pair)
+                cost = self._prog.AddCost(L2NormCost(A, zeros), pair)
             bindings.append(self._described(cost, f"path length cost {i}"))
         return bindings
 

@@ -17,6 +17,7 @@ from merganser.framework.optimization import (
     Solve,
     SolverOptions,
 )
+from merganser.framework.symbolic import cos
 
 
 def chain(num_links: int) -> tuple[MathematicalProgram, Any]:
@@ -116,3 +117,37 @@ def test_a_function_that_raises_ends_the_solve_with_its_exception() -> None:
         Solve(prog)
     calls[0] = -(10**9)
     assert Solve(prog).is_success()
+
+
+def test_further_searches_may_find_a_better_optimum() -> None:
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(2)
+    for each, k in zip(x, (2.0, 3.0)):
+        prog.AddCost(0.5 * each**2 - 3.0 * cos(k * each))
+    prog.AddBoundingBoxConstraint(-5.0, 5.0, x)
+    prog.AddConstraint(x[0] * x[1] >= -9.0)
+    costs = []
+    for num_starts in (1, 2, 3):
+        options = SolverOptions(options={"InteriorPoint": {"num_starts": num_starts}})
+        result = InteriorPointSolver().Solve(prog, np.array([4.0, 4.0]), options)
+        assert result.is_success()
+        costs.append(result.get_optimal_cost())
+    assert costs[0] > costs[1] + 1.0
+    assert costs[1] >= costs[2]
+
+
+def test_lengths_that_equations_make_zero_do_not_keep_searches_from_their_end() -> None:
+    prog = MathematicalProgram()
+    p = prog.NewContinuousVariables(6, 2, "p")
+    for k in range(5):
+        prog.AddL2NormCost(np.hstack((np.eye(2), -np.eye(2))), np.zeros(2), p[k : k + 2].ravel())
+    for first, second, place in ((0, 1, [0.0, 0.0]), (4, 5, [4.0, 1.0])):
+        prog.AddBoundingBoxConstraint(place, place, p[first if first == 0 else second])
+        prog.AddLinearConstraint(np.hstack((np.eye(2), -np.eye(2))), [0, 0], [0, 0], p[[first, second]].ravel())
+    for point in p[2:4]:  # outside of a disk that is between the ends
+        prog.AddConstraint((point[0] - 2.0) ** 2 + (point[1] - 0.2) ** 2 >= 1.0)
+    guess = np.array([[0, 0], [0, 0], [1, 1.5], [3, 1.5], [4, 1], [4, 1]], float)
+    result = InteriorPointSolver().Solve(prog, guess.ravel())
+    assert result.is_success() and result.get_solver_details().iterations < 60
+    assert result.get_optimal_cost() >= np.hypot(4.0, 1.0) - 1e-6
+    np.testing.assert_allclose(result.GetSolution(p[1]), 0.0, atol=1e-6)

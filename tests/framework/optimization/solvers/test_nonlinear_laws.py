@@ -105,7 +105,7 @@ def evaluators(rng: np.random.Generator) -> list[Any]:
     return [
         ExpressionConstraint([sin(x[0]) * x[1], exp(x[2]) / (2.0 + cos(x[1]))], [0.0, 0.0], [1.0, 1.0]),
         QuadraticConstraint(Q @ Q.T, rng.normal(size=3), 0.0, 1.0),
-        L2NormCost(rng.normal(size=(2, 3)), rng.normal(size=2), rounding=1e-3),
+        L2NormCost(rng.normal(size=(2, 3)), rng.normal(size=2)),
     ]
 
 
@@ -132,7 +132,7 @@ def test_many_points_at_once_are_as_each_alone(count: int) -> None:
 def test_lengths_that_were_alike_are_solved_with_the_numbers_that_they_have() -> None:
     prog = MathematicalProgram()
     x = prog.NewContinuousVariables(4)
-    costs = [prog.AddCost(L2NormCost(np.eye(2), [1.0, 2.0], rounding=1e-3), part) for part in (x[:2], x[2:])]
+    costs = [prog.AddCost(L2NormCost(np.eye(2), [1.0, 2.0]), part) for part in (x[:2], x[2:])]
     prog.AddConstraint(x @ x <= 100.0)
     for wanted in ([1.0, 2.0], [3.0, -1.0]):
         costs[1].evaluator().UpdateCoefficients(np.eye(2), wanted)

@@ -78,6 +78,29 @@ def test_time_derivatives_are_continuous_and_bounded():
             assert np.abs(segment.EvalDerivative(t, 2)).max() <= 2.0 + 1e-3
 
 
+def test_accelerations_are_bounded_from_rest_to_rest_through_many_boxes():
+    gcs, n = GcsTrajectoryOptimization(2), 5
+    places = [[2.0 * i, 1.2 * (i % 2)] for i in range(n)]
+    beside = [(i, j) for i in range(n) for j in range(n) if abs(i - j) == 1]
+    main = gcs.AddRegions([box(p, np.add(p, [2.4, 2.0])) for p in places], beside, 6, 0.0, 20.0)
+    start = gcs.AddRegions([Point([0.2, 0.2])], 0, 0.0, 0.0)
+    goal = gcs.AddRegions([Point(np.add(places[-1], [1.8, 1.0]))], 0, 0.0, 0.0)
+    for edges in (gcs.AddEdges(start, main), gcs.AddEdges(main, goal)):
+        edges.AddVelocityBounds([0.0, 0.0], [0.0, 0.0])
+        edges.AddNonlinearDerivativeBounds([0.0, 0.0], [0.0, 0.0], 2)
+    for order in (1, 2):
+        gcs.AddContinuityConstraints(order)
+    gcs.AddVelocityBounds([-3.0, -3.0], [3.0, 3.0])
+    gcs.AddNonlinearDerivativeBounds([-10.0, -10.0], [10.0, 10.0], 2)
+    gcs.AddTimeCost()
+    gcs.AddPathLengthCost()
+    options = GraphOfConvexSetsOptions(max_rounding_trials=10, max_rounded_paths=5)
+    _, result = gcs.SolvePath(start, goal, options)
+    assert result.is_success()
+    assert result.get_optimal_cost() == pytest.approx(13.81497, rel=1e-4)  # that of pydrake with SNOPT
+    assert result.get_solver_details().iterations < 100
+
+
 def test_derivatives_of_time_continuity_are_those_of_differences():
     r = np.random.default_rng(0)
     constraint = TimeContinuity(r.normal(size=(2, 7)), r.normal(size=(2, 5)), 2)

@@ -106,6 +106,17 @@ def test_lengths_of_paths_from_rest_to_rest_have_an_optimum_that_is_found(seed):
     assert Solve(program.prog()).is_success()
 
 
+def test_bounds_of_jerks_are_kept_after_few_iterations():
+    rng = np.random.default_rng(4)
+    program = from_rest_to_rest(rng.uniform(-1.5, 1.5, 7), rng.uniform(-1.5, 1.5, 7), 10)
+    program.AddPathLengthCost()
+    program.AddDurationCost()
+    program.AddJerkBounds(-20.0 * ONE, 20.0 * ONE)
+    result = Solve(program.prog())
+    assert result.is_success() and result.get_solver_details().iterations < 40
+    assert np.abs(along(program.ReconstructTrajectory(result), 3)).max() <= 20.0 + 1e-5
+
+
 # What is added.
 
 
