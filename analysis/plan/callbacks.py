@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from merganser.analysis.plan.plan import Plan
     from merganser.analysis.simulation.event_schedule import EventList, EventSchedule
-    from merganser.analysis.simulation.witness_isolation import WitnessWatch
+    from merganser.analysis.simulation.witness_watch import WitnessWatch
     from merganser.framework.core.context.store import CacheSlot
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from merganser.analysis.integrators import IntegratorBase
     from merganser.analysis.progress import SimulationProgress
     from merganser.analysis.simulation.event_schedule import EventSchedule
-    from merganser.analysis.simulation.witness_isolation import WitnessWatch
+    from merganser.analysis.simulation.witness_watch import WitnessWatch
     from merganser.framework import Context
 
 _PLENTY = 1 << 62

@@ -20,7 +20,7 @@ from merganser.analysis.simulation.simulator_settings import SimulatorSettings
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
 from merganser.analysis.simulation.step_parts import commit, note_end
 from merganser.analysis.simulation.steps import end_step, make_updates, take_step
-from merganser.analysis.simulation.witness_isolation import WitnessWatch
+from merganser.analysis.simulation.witness_watch import WitnessWatch
 from merganser.framework import Context, EventStatus, System
 from merganser.framework.common.errors import note_place
 from merganser.framework.common.running_time import running_time, sleep_until
@@ -352,7 +352,7 @@ class Simulator(SimulatorSettings):
             raise ValueError(f"Cannot advance to time {boundary_time} s: the context is at time {time} s.")
         self._integrator.begin_advance()
         if self._watch is not None:
-            self._watch.is_stale = True
+            self._watch.now.is_stale = 1
         status, progress = SimulatorStatus(boundary_time), SimulationProgress(time, boundary_time)
         due.begin_advance(status)
         mark, num_steps, self._store.is_advancing = self._store.mark(), due.num_steps, True

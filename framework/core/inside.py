@@ -151,6 +151,20 @@ def declare_vector_entry(
     return system._declare_entry(description, model, calc, tickets)
 
 
+def bind_in_place(system: LeafSystem, what: str, function: NativeFunction, group: DiscreteStateIndex) -> Any:
+    """A native function whose last parameter is a group of the discrete state of a system, which it changes in place.
+
+    Args:
+        system: with its ports, state and parameters declared.
+        what: what it computes, for messages.
+        function: the function.
+        group: the index of the group.
+    """
+    from merganser.framework.core.declarations.native_function import result_of
+
+    return function.bind(system, what, result_of(system._sys_discrete_models[group].size()))
+
+
 def declare_operation(
     system: LeafSystem,
     name: str,

@@ -9,8 +9,6 @@ again: so jumps and corners are handed on from one delay to the next without bei
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,8 @@ from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.native_function import native
 from merganser.framework.core.declarations.native_wires import PartOf
 from merganser.framework.core.declarations.witness import WitnessFunction
-from merganser.framework.core.values.values import BasicVector
+from merganser.framework.core.inside import bind_in_place
+from merganser.framework.native.compiler.kernels import device
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
 from merganser.framework.primitives.linear_system import LinearSystem
 from merganser.framework.primitives.piecewise import StepBlock
@@ -31,25 +30,45 @@ _SAME_TIME = 1024.0 * 2.0**-52  # times that differ by this share of their size 
 _SAME_SLOPE = 1e-5  # slopes that differ by this share of the larger one are those of a smooth signal
 
 
+@device
+def num_until(samples: Any, count: Any, stride: int, limit: float) -> int:
+    """How many of the samples are at a time [s] or before it."""
+    low, high = 0, int(count[0].real)
+    while low < high:
+        middle = (low + high) // 2
+        if samples[middle * stride].real <= limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@native
+def sample_before(samples: Array, count: Array, delay: float, size: int, t: float, region: Array) -> None:
+    """The number of the sample, counted from 1, after which the delayed time lies."""
+    wanted = t.real - delay
+    region[0] = float(num_until(samples, count, 1 + 2 * size, wanted + _SAME_TIME * (abs(wanted) + 2.0 * delay)))
+
+
 @native
 def past_value(
-    samples: Array, count: Array, first: Array, initial: Array, delay: float, size: int, t: float, y: Array
+    samples: Array, count: Array, held: Array, initial: Array, delay: float, size: int, t: float, y: Array
 ) -> None:
     """The input of a moment ago, between two samples; before the first one, `initial`.
 
-    first[0] is the number of the sample, counted from 1, after which a step begins, 0 before all; -1 outside of steps.
+    Within steps, held[0] is 1 and held[1] the number of the sample, counted from 1, after which the step begins.
     """
     stride, wanted, n = 1 + 2 * size, t - delay, int(count[0].real)
     tolerance = _SAME_TIME * (abs(t.real) + delay)
-    at, last = 0, n - 1
-    if first[0].real > 0.5:  # the interval that the step begins in, or a later one
-        at = int(first[0].real) - 1
-        while at < last - 1 and samples[(at + 1) * stride].real < wanted.real - tolerance:
+    at, last, is_held, first = 0, n - 1, held[0].real > 0.5, int(held[1].real)
+    if is_held:  # the interval that the step begins in, or a later one
+        at = max(first - 1, 0)
+        while first > 0 and at < last - 1 and samples[(at + 1) * stride].real < wanted.real - tolerance:
             at += 1
-    elif first[0].real < -0.5:
+    else:
         while at < last and samples[(at + 1) * stride].real <= wanted.real + tolerance:
             at += 1
-    before = n == 0 or abs(first[0].real) < 0.5 or (at == 0 and wanted.real < samples[0].real - tolerance)
+    before = n == 0 or (is_held and first == 0) or (at == 0 and wanted.real < samples[0].real - tolerance)
     begin, end = at * stride, min(at + 1, max(last, 0)) * stride
     for i in range(size):
         if before:
@@ -63,6 +82,53 @@ def past_value(
                 y[i] = u0 + s * slope0 + x * x * (a + (x - 1.0) * (b - a))
             else:
                 y[i] = u0 + s * slope0
+
+
+@native
+def sample_added(now: Array, rate: Array, delay: float, size: int, t: float, memory: Array) -> bool:
+    """Adds a sample, unless the last one is the same; returns whether there is no room for it.
+
+    memory[0] is the number of samples, which follow: time, values, slopes.
+    """
+    stride, n = 1 + 2 * size, int(memory[0].real)
+    capacity = (len(memory) - 1) // stride
+    last = 1 + (n - 1) * stride
+    is_known = n > 0 and memory[last].real == t.real
+    for i in range(size):
+        if is_known:
+            slope = memory[last + 1 + size + i].real
+            near = _SAME_SLOPE * max(abs(rate[i].real), abs(slope))
+            is_known = memory[last + 1 + i] == now[i] and abs(rate[i].real - slope) <= near
+    if is_known:
+        return False
+    if n == capacity:
+        wanted = t.real - delay
+        limit = wanted + _SAME_TIME * (abs(wanted) + 2.0 * delay)
+        first = num_until(memory[1:], memory, stride, limit) - 2
+        if first <= 0:
+            return True
+        for k in range(1, 1 + (n - first) * stride):
+            memory[k] = memory[k + first * stride]
+        n -= first
+    new = 1 + n * stride
+    memory[new] = t
+    for i in range(size):
+        memory[new + 1 + i], memory[new + 1 + size + i] = now[i], rate[i]
+    memory[0] = n + 1.0
+    return False
+
+
+@native
+def next_pair(samples: Array, count: Array, delay: float, size: int, t: float, end: Array) -> None:
+    """When the first sample, or two samples of one time, come out again; the time after the delay if that is before."""
+    stride, now, n = 1 + 2 * size, t.real, int(count[0].real)
+    tolerance = _SAME_TIME * (abs(now) + 2.0 * delay)
+    end[0] = now + delay
+    for i in range(num_until(samples, count, stride, now - delay - tolerance), n):
+        time = samples[i * stride].real
+        if (i == 0 or samples[(i - 1) * stride].real == time) and time + delay > now + tolerance:
+            end[0] = min(now + delay, time + delay)
+            break
 
 
 class TransportDelay(StepBlock):
@@ -89,17 +155,15 @@ class TransportDelay(StepBlock):
             raise ValueError(f"TransportDelay: initial has {start.size} elements, expected {n} or one.")
         self._capacity, self._stride = checked_size(capacity, "TransportDelay: capacity", 4), 1 + 2 * n
         self._u = self.DeclareVectorInputPort(kUseDefaultName, n)
-        self._memory = self.DeclareDiscreteState(1 + self._stride * self._capacity)
-        self._held_index = self.DeclareNumericParameter(BasicVector(np.full(1, -1.0)))
-        calc = past_value.given(
-            samples=PartOf(self._memory, 1, self._stride * self._capacity),
-            count=PartOf(self._memory, 0, 1),
-            first=self._held_index,
-            initial=np.broadcast_to(start, n).copy(),
-            delay=self._delay,
-            size=n,
-        )
-        self.DeclareVectorOutputPort(kUseDefaultName, n, calc)
+        memory = self.DeclareDiscreteState(1 + self._stride * self._capacity)
+        samples, count = PartOf(memory, 1, self._stride * self._capacity), PartOf(memory, 0, 1)
+        wires: dict[str, Any] = {"samples": samples, "count": count, "delay": self._delay, "size": n}
+        self._declare_step(1, sample_before.given(**wires))
+        self._sys_end_entry = self._entry("end of the step", 1, next_pair.given(**wires), {})
+        moving, law = self._declare_rate(self._u), past_value.given(**wires, held=self._sys_held_index)
+        added = sample_added.given(**moving, delay=self._delay, size=n).or_raise(self._refuse_sample)
+        self._sys_memory = [(memory, bind_in_place(self, "memory", added, memory))]
+        self.DeclareVectorOutputPort(kUseDefaultName, n, law.given(initial=np.broadcast_to(start, n).copy()))
 
     def get_delay(self) -> float:
         """The delay [s]."""
@@ -108,65 +172,12 @@ class TransportDelay(StepBlock):
     def DoGetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
         return []
 
-    def measure(self, context: Context, rate_of: Callable[[Any, Any], Array]) -> tuple[Array, Array]:
-        return np.array(self._u.Eval(context)), rate_of(self._u.Eval, context)
-
-    def record(self, context: Context, measured: tuple[Array, Array]) -> None:
-        (u, rate), time = measured, context.get_time()
-        count, samples = self._samples(context)
-        if count:
-            last = samples[count - 1]
-            known, slope = last[1 : 1 + len(u)], last[1 + len(u) :]
-            near = _SAME_SLOPE * np.maximum(np.abs(rate), np.abs(slope))
-            if last[0] == time and np.array_equal(known, u) and (np.abs(rate - slope) <= near).all():
-                return
-        if count == self._capacity:
-            first = self._num_until(samples, count, time - self._delay) - 2
-            if first <= 0:
-                raise RuntimeError(
-                    f"System '{self.GetSystemPathname()}': more than {self._capacity} ends of steps fall into the "
-                    f"delay of {self._delay} s before time {time} s. Make it with a larger `capacity`, or let steps be "
-                    "longer."
-                )
-            samples[: count - first] = samples[first:count].copy()
-            count -= first
-        samples[count] = np.concatenate([[time], u, rate])
-        memory = context.get_mutable_discrete_state(self._memory).get_mutable_value()
-        memory[0] = count + 1.0
-
-    def regions(self, context: Context) -> Array:
-        """The number of the sample, counted from 1, after which the delayed time lies."""
-        count, samples = self._samples(context)
-        return np.array([float(self._num_until(samples, count, context.get_time() - self._delay))])
-
-    def hold(self, context: Context, regions: Array | None) -> None:
-        held = np.full(1, -1.0) if regions is None else regions
-        context.get_mutable_numeric_parameter(self._held_index).SetFromVector(held)
-
-    def end_of_step(self, context: Context) -> float:
-        time, times = float(context.get_time().real), self._times(*self._samples(context))
-        doubled = times[1:][np.diff(times) == 0.0]
-        again = np.concatenate([times[:1], doubled]) + self._delay
-        later = again[again > time + self._tolerance(time)]
-        return float(min(time + self._delay, later.min(initial=math.inf)))
-
-    def _samples(self, context: Context) -> tuple[int, Array]:
-        """How many samples there are, and all of them: time, values, slopes; shape [capacity, 1 + 2 n]."""
-        memory = context.get_discrete_state(self._memory).value()
-        return int(memory[0].real), memory[1:].reshape(self._capacity, self._stride)
-
-    def _num_until(self, samples: Array, count: int, time: Any) -> int:
-        """How many samples there are at a time [s] or before it."""
-        limit = float(time.real) + self._tolerance(float(time.real))
-        return int(np.searchsorted(self._times(count, samples), limit, side="right"))
-
-    def _times(self, count: int, samples: Array) -> Array:
-        """Times of the samples [s], as floats."""
-        times = samples[:count, 0]
-        return times if times.dtype == np.float64 else np.array([time.real for time in times], dtype=np.float64)
-
-    def _tolerance(self, time: float) -> float:
-        return _SAME_TIME * (abs(time) + 2.0 * self._delay)
+    def _refuse_sample(self, context: Context) -> None:
+        raise RuntimeError(
+            f"System '{self.GetSystemPathname()}': more than {self._capacity} ends of steps fall into the delay of "
+            f"{self._delay} s before time {context.get_time()} s. Make it with a larger `capacity`, or let steps be "
+            "longer."
+        )
 
 
 class PadeDelay(LinearSystem):

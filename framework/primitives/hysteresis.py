@@ -127,6 +127,13 @@ def pushed(u: Array, half: float, memory: Array, new: Array) -> None:
         new[i] = clamp(memory[i], u[i] - half, u[i] + half)
 
 
+@native
+def pushing_margin(region: Array, rate: Array, margin: Array) -> None:
+    """How fast the side that pushes moves on, until it turns; 1 while none pushes."""
+    for i in elements(margin):
+        margin[i] = if_at_most(magnitude(region[i]), 0.5, 1.0, region[i] * rate[i] + _SMALLEST)
+
+
 class Backlash(PiecewiseBlock):
     """Play between two parts: y follows u at half the width of the gap, and rests while u crosses the gap.
 
@@ -145,10 +152,7 @@ class Backlash(PiecewiseBlock):
         u, memory = self.DeclareVectorInputPort(kUseDefaultName, start.size), self.DeclareDiscreteState(start)
         wires: dict[str, Any] = {"u": u, "half": 0.5 * gap, "memory": memory}
         region, margin, law = (part.given(**wires) for part in (play_side, play_margin, play_output))
-        self._declare_law(start.size, region, margin, law, [(memory, pushed.given(**wires))])
-
-    def _rate_margins(self, region: Array, rate: Array) -> Array:
-        return np.where(region == 0.0, 1.0, region * rate + _SMALLEST)
+        self._declare_law(start.size, region, margin, law, [(memory, pushed.given(**wires))], pushing_margin)
 
 
 @native
@@ -181,6 +185,14 @@ def limiter_margin(
         margin[i] = region[i] * (u[i] - (start[i] + rate * (t - since[i])))
 
 
+@native
+def following_margin(rising: Array, falling: Array, region: Array, rate: Array, margin: Array) -> None:
+    """How far the rate of u is from the limits while y follows it; 1 elsewhere."""
+    for i in elements(margin):
+        up, down = rising[i] - rate[i], rate[i] + falling[i]
+        margin[i] = if_at_most(magnitude(region[i]), 0.5, if_at_most(up, down, up, down), 1.0)
+
+
 class RateLimiter(PiecewiseBlock):
     """y follows u, but rises by no more than `rising` and falls by no more than `falling` in a second.
 
@@ -205,8 +217,5 @@ class RateLimiter(PiecewiseBlock):
             limiter_margin.given(**wires),
             law,
             memory=[(y0, law), (t0, present)],
+            turning=following_margin.given(rising=up, falling=down),
         )
-        self._rising, self._falling = up, down
-
-    def _rate_margins(self, region: Array, rate: Array) -> Array:
-        return np.where(region == 0.0, np.minimum(self._rising - rate, rate + self._falling), 1.0)
