@@ -43,6 +43,7 @@ _MAX_STEP_SIZE = 0.1  # [s]
 _INTERVAL = 0.03  # between looks whether the compiled loop is to be used by now [s]
 _LONGEST_REST = 64  # steps in Python before the plan is asked again
 _LOOP = OptionalCode("merganser.analysis.plan.loop", "LOOP", "advance")
+_WATCH = OptionalCode("merganser.analysis.plan.watching", "WATCH", "advance_watched")
 
 _ENDS = codes.DONE, codes.STOPPED
 
@@ -438,14 +439,15 @@ class Simulator(SimulatorSettings):
             from merganser.analysis.plan.plan import make_plan
 
             is_patient = self._when_to_plan != "always"
-            self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch is not None, is_patient)
+            self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch, is_patient)
             self._may_have_plan = self._plan is not None
         return self._plan if may_have_one else None
 
     def _may_load_plan(self) -> bool:
         if self._when_to_plan in ("always", "never"):
             return self._when_to_plan == "always"
-        return are_usable(_LOOP, *self._integrator._optional_code)
+        watched = () if self._watch is None else (_WATCH,)
+        return are_usable(_LOOP, *self._integrator._optional_code, *watched)
 
     def _advance_by_plan(self, plan: Plan, status: SimulatorStatus, progress: SimulationProgress) -> int:
         """Advances as far as the plan gets; returns why it ends, see step_codes.py."""

@@ -45,7 +45,6 @@ class WatchNow(NamedTuple):
         is_armed, comes_back: results of searches.
         dip_time, dip_value: where a function dips below zero [s]; nan without a dip.
         time_start: where the simulation began [s].
-        was_current: whether the derivatives were current when the step began.
         was_recorded: whether dense output was.
     """
 
@@ -68,7 +67,6 @@ class WatchNow(NamedTuple):
     dip_time: float
     dip_value: float
     time_start: float
-    was_current: int
     was_recorded: int
 
 
@@ -94,7 +92,7 @@ class Watch(NamedTuple):
         is_candidate, is_chosen, has_start: marks for searches.
         has_slope, end_slopes, start_slopes: slopes [1/s].
         had_slope, slopes_before, bands_before, slopes_of_triggers_before, x_slopes_before: the same when the step began.
-        x_start, x_end, x_right, x_slopes, x_kept, xdot_kept: states, and derivatives.
+        x_start, x_end, x_right, x_slopes, xdot_kept: states, and derivatives.
         x_near, xdot_near: where one was before going next to a place, shape [NUM_PLACES, n].
         time_near, is_near: when, and whether one has gone.
         regions, regions_ahead, tried: of all blocks, one after the other.
@@ -105,6 +103,7 @@ class Watch(NamedTuple):
         places_of_values, places_of_regions, places_held, places_of_locks, places_of_signals, places_moving,
             places_of_rates, places_of_ends: offsets in `flat`.
         memory_places, memory_sizes, memory_kept: the discrete state of the blocks, and what it was.
+        method_kept, bulk_kept: what the method of the integrator had kept.
         changes_derivatives: whether derivatives depend on regions or memory.
     """
 
@@ -144,7 +143,6 @@ class Watch(NamedTuple):
     x_end: Floats
     x_right: Floats
     x_slopes: Floats
-    x_kept: Floats
     xdot_kept: Floats
     x_near: Floats2D
     xdot_near: Floats2D
@@ -170,6 +168,8 @@ class Watch(NamedTuple):
     memory_places: Integers
     memory_sizes: Integers
     memory_kept: Floats
+    method_kept: Floats
+    bulk_kept: Floats
     changes_derivatives: int
 
 

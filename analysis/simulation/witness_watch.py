@@ -48,7 +48,8 @@ _OF_WITNESSES = (
     "is_chosen", "has_start", "has_slope", "end_slopes", "start_slopes", "had_slope", "slopes_before", "bands_before",
     "slopes_of_triggers_before", "direction", "updates", "block",
 )  # fmt: skip
-_OF_STATE = "x_start", "x_end", "x_right", "x_slopes", "x_slopes_before", "x_kept", "xdot_kept"
+_BLOCKS = "merganser.framework.primitives."  # whose witness functions are always the same
+_OF_STATE = "x_start", "x_end", "x_right", "x_slopes", "x_slopes_before", "xdot_kept"
 
 
 class WitnessWatch:
@@ -69,6 +70,8 @@ class WitnessWatch:
         region_evaluator: brings regions and memories up to date.
         margins: brings the margins up to date.
         places: where one was before going next to a place.
+        has_fixed_witnesses: whether the same witness functions always count.
+        version: how often others have come into effect.
     """
 
     def __init__(self, system: System, context: Context, integrator: IntegratorBase) -> None:
@@ -83,6 +86,9 @@ class WitnessWatch:
         self.moving = [(leaf, block) for leaf, block in self.blocks if block._sys_signal_index is not None]
         self.region_evaluator = Evaluator(context, self._slots(lambda block: [block._sys_region_entry, *_new(block)]))
         self.margins = Evaluator(context, self._slots(lambda block: block._sys_margin_entries))
+        watched = [type(leaf.system) for leaf in context.layout.leaves() if leaf.system._sys_may_have_witnesses()]
+        self.has_fixed_witnesses = all(kind.__module__.startswith(_BLOCKS) for kind in watched)
+        self.version = 0
         self._make_arrays()
         self._make_arrays_of_witnesses()
 
@@ -120,6 +126,7 @@ class WitnessWatch:
             for name, values in zip(_LASTING, self._lasting.get(witness, [])):
                 getattr(self, name)[i] = values
         self.now.num_witnesses = n
+        self.version += 1
 
     def _time(self) -> float:
         return float(self.context.store.flat.item(0).real)
