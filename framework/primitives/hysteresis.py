@@ -1,4 +1,4 @@
-"""Blocks whose output depends on where their input has been: relay, hysteresis, backlash, rate limiter.
+"""Blocks whose output depends on where their input has been: relay, hysteresis, backlash, rate limiter, crossings.
 
 The memory is discrete state, brought up to date at both ends of each step of a simulation.
 """
@@ -11,8 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.common.indices import kUseDefaultName
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.events import DiscreteUpdateEvent
 from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.declarations.witness import WitnessFunction, WitnessFunctionDirection
 from merganser.framework.core.scalars.element_functions import elements
+from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.primitives._arguments import checked_vector, vectors_of_one_size
 from merganser.framework.primitives.native_parts import if_at_most, magnitude
@@ -219,3 +223,46 @@ class RateLimiter(PiecewiseBlock):
             memory=[(y0, law), (t0, present)],
             turning=following_margin.given(rising=up, falling=down),
         )
+
+
+_DIRECTIONS = {
+    "rising": WitnessFunctionDirection.kNegativeThenNonNegative,
+    "falling": WitnessFunctionDirection.kPositiveThenNonPositive,
+    "either": WitnessFunctionDirection.kCrossesZero,
+}
+
+
+@native
+def beyond(u: Array, level: Array, margin: Array) -> None:
+    """How far a signal is above a level."""
+    margin[0] = u[0] - level[0]
+
+
+class DetectCrossing(LeafSystem):
+    """y is how often its input has passed a level during a simulation; a step of the simulation ends at each passage.
+
+    The count is a discrete state, which one may set back. Outside of simulations nothing is counted.
+
+    Args:
+        direction: of the passages that count: "rising", "falling" or "either".
+        level: the level.
+    """
+
+    def __init__(self, direction: str = "either", level: float = 0.0) -> None:
+        super().__init__()
+        if direction not in _DIRECTIONS:
+            raise ValueError(f"DetectCrossing: direction must be one of {list(_DIRECTIONS)}, got {direction!r}.")
+        threshold = checked_vector(level, "DetectCrossing: level")
+        if threshold.size != 1:
+            raise ValueError(f"DetectCrossing: level must be one number, got {threshold.tolist()}.")
+        u = self.DeclareVectorInputPort(kUseDefaultName, 1)
+        self.DeclareStateOutputPort(kUseDefaultName, self.DeclareDiscreteState(1))
+        calc, event = beyond.given(u=u, level=threshold), DiscreteUpdateEvent(system_callback=_count)
+        self._crossing = self.MakeWitnessFunction("crossing", _DIRECTIONS[direction], calc, event)
+
+    def DoGetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
+        return [self._crossing]
+
+
+def _count(system: DetectCrossing, context: Context, event: DiscreteUpdateEvent, state: Any) -> None:
+    state.set_value(0, context.get_discrete_state(0).value() + 1.0)
