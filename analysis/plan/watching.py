@@ -242,22 +242,30 @@ def _keep(w: Any) -> None:
     copy(w.xdot_kept, problem.xdot)
     copy(w.method_kept, problem.memory)
     copy(w.bulk_kept, problem.bulk)
-    flat, k = w.flat, 0
+    flat, kept, k = w.flat, w.memory_kept, 0
     for n in range(len(w.memory_places)):
-        for j in range(w.memory_sizes[n]):
-            w.memory_kept[k] = flat[w.memory_places[n] + j]
-            k += 1
+        at, size, row = w.memory_places[n], w.memory_sizes[n], w.memory_rows[n]
+        w.kept_first[n], w.kept_size[n] = at, size
+        if row:  # two rows are added in a step: at its beginning and at its end
+            end = 1 + int(flat[at]) * row
+            if end + 2 * row <= size:
+                w.kept_first[n], w.kept_size[n] = at + end, 2 * row
+        kept[k] = flat[at]
+        for j in range(w.kept_size[n]):
+            kept[k + 1 + j] = flat[w.kept_first[n] + j]
+        k += 1 + w.kept_size[n]
 
 
 @compiled_form(watch_parts.undo)
 @device
 def _undo(w: Any) -> None:
     problem = step_problem_at(w.step)
-    flat, k = w.flat, 0
+    flat, kept, k = w.flat, w.memory_kept, 0
     for n in range(len(w.memory_places)):
-        for j in range(w.memory_sizes[n]):
-            flat[w.memory_places[n] + j] = w.memory_kept[k]
-            k += 1
+        flat[w.memory_places[n]] = kept[k]
+        for j in range(w.kept_size[n]):
+            flat[w.kept_first[n] + j] = kept[k + 1 + j]
+        k += 1 + w.kept_size[n]
     _release(w)
     problem.step = w.kept  # with what was counted: the step is taken again
     copy(problem.xdot, w.xdot_kept)
@@ -351,7 +359,8 @@ class CompiledWatch:
         moving = [(leaf.layout.numeric_offsets[b._sys_moving_index], b.get_input_port(b._sys_signal_index).size())
                   for leaf, b in watch.moving]  # fmt: skip
         sizes = [leaf.get_discrete_state(index).size() for leaf, index, _ in self._memories()]
-        watch.flat, watch.memory_kept = watch.context.store.flat, np.zeros(sum(sizes))
+        watch.flat, watch.memory_kept = watch.context.store.flat, np.zeros(sum(sizes) + len(sizes))
+        watch.kept_first, watch.kept_size = np.zeros((2, len(sizes)), np.int64)
         watch.method_kept, watch.bulk_kept = np.zeros(len(step._memory)), np.zeros(len(step._bulk))
         places = {
             "places_of_values": [
@@ -375,6 +384,7 @@ class CompiledWatch:
             ],
             "memory_places": [leaf.layout.discrete_offsets[index] for leaf, index, _ in self._memories()],
             "memory_sizes": sizes,
+            "memory_rows": [block._sys_row for _, block in watch.blocks for _ in block._sys_memory],
         }
         for name, numbers in places.items():
             setattr(watch, name, np.array(numbers, dtype=np.int64))

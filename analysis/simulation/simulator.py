@@ -167,6 +167,7 @@ class Simulator(SimulatorSettings):
         self._is_initialized = False
         self._due = DueEvents(math.nan, {})
         self._schedule = None
+        self._watch: WitnessWatch | None = None
         self._drop_plan()
 
     def _drop_plan(self) -> None:

@@ -103,6 +103,8 @@ class Watch(NamedTuple):
         places_of_values, places_of_regions, places_held, places_of_locks, places_of_signals, places_moving,
             places_of_rates, places_of_ends: offsets in `flat`.
         memory_places, memory_sizes, memory_kept: the discrete state of the blocks, and what it was.
+        memory_rows: how many numbers are added to it at once, if it grows (StepBlock); 0 of others.
+        kept_first, kept_size: which part of it was kept beside its first number.
         method_kept, bulk_kept: what the method of the integrator had kept.
         changes_derivatives: whether derivatives depend on regions or memory.
     """
@@ -168,6 +170,9 @@ class Watch(NamedTuple):
     memory_places: Integers
     memory_sizes: Integers
     memory_kept: Floats
+    memory_rows: Integers
+    kept_first: Integers
+    kept_size: Integers
     method_kept: Floats
     bulk_kept: Floats
     changes_derivatives: int

@@ -90,7 +90,7 @@ class WitnessWatch:
         self.has_fixed_witnesses = all(kind.__module__.startswith(_BLOCKS) for kind in watched)
         self.version = 0
         self._make_arrays()
-        self._make_arrays_of_witnesses()
+        self._make_arrays_of_witnesses([])
 
     def _slots(self, entries: Any) -> list[Any]:
         return [leaf.slots[entry.cache_index()] for leaf, block in self.blocks for entry in entries(block)]
@@ -111,22 +111,22 @@ class WitnessWatch:
         self.signals, self.signals_ahead, self.rates = np.zeros((3, num_signals))
         now.num_blocks, now.num_signals = len(sizes), num_signals
 
-    def _make_arrays_of_witnesses(self) -> None:
+    def _make_arrays_of_witnesses(self, active: list[ActiveWitness]) -> None:
         """Arrays for the active witness functions; what lasts from step to step is kept for each function."""
-        n, fields = len(self.active), fields_of(Watch)
-        for name in (*_LASTING, *_OF_WITNESSES):
-            shape = (n, NUM_TIMES_KEPT) if name == "times" else (n,)
-            setattr(self, name, np.zeros(shape, fields[name].kind.dtype))
+        n, fields = len(active), fields_of(Watch)
+        made = {name: np.zeros(n, fields[name].kind.dtype) for name in (*_LASTING, *_OF_WITNESSES)}
+        made["times"] = np.zeros((n, NUM_TIMES_KEPT))
         number = {id(leaf): b for b, (leaf, _) in enumerate(self.blocks)}
-        for i, (context, witness) in enumerate(self.active):
-            self.block[i] = number.get(id(context), -1)
-            self.direction[i] = FROM_POSITIVE * witness.should_trigger(1.0, 0.0)
-            self.direction[i] |= FROM_NEGATIVE * witness.should_trigger(-1.0, 0.0)
-            self.updates[i] = witness.declared is not None and witness.declared.kind.changes_state
+        for i, (context, witness) in enumerate(active):
+            made["block"][i] = number.get(id(context), -1)
+            made["direction"][i] = FROM_POSITIVE * witness.should_trigger(1.0, 0.0)
+            made["direction"][i] |= FROM_NEGATIVE * witness.should_trigger(-1.0, 0.0)
+            made["updates"][i] = witness.declared is not None and witness.declared.kind.changes_state
             for name, values in zip(_LASTING, self._lasting.get(witness, [])):
-                getattr(self, name)[i] = values
+                made[name][i] = values
+        # One statement, which signals cannot interrupt. Sizes come before it: they are checked where all is asked again.
         self.now.num_witnesses = n
-        self.version += 1
+        self.__dict__.update(made, active=active, version=self.version + 1)
 
     def _time(self) -> float:
         return float(self.context.store.flat.item(0).real)
@@ -136,11 +136,10 @@ class WitnessWatch:
     def determine_active(self) -> bool:
         """Asks which witness functions count now; returns whether these are others than before."""
         active = self.system._sys_active_witnesses(self.context)
-        has_changed = active != self.active
+        has_changed = active != self.active or len(active) != self.now.num_witnesses
         if has_changed:
             self._note_lasting()
-            self.active = active
-            self._make_arrays_of_witnesses()
+            self._make_arrays_of_witnesses(active)
         self.now.knows_slopes = self.now.is_stale = self.now.num_triggered = 0
         return has_changed
 

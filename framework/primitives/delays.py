@@ -162,6 +162,7 @@ class TransportDelay(StepBlock):
         self._sys_end_entry = self._entry("end of the step", 1, next_pair.given(**wires), {})
         moving, law = self._declare_rate(self._u), past_value.given(**wires, held=self._sys_held_index)
         added = sample_added.given(**moving, delay=self._delay, size=n).or_raise(self._refuse_sample)
+        self._sys_row = self._stride
         self._sys_memory = [(memory, bind_in_place(self, "memory", added, memory))]
         self.DeclareVectorOutputPort(kUseDefaultName, n, law.given(initial=np.broadcast_to(start, n).copy()))
 

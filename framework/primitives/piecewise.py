@@ -52,6 +52,8 @@ class StepBlock(LeafSystem):
         _sys_held_index: parameters: whether regions are kept constant (1.0), and those regions.
         _sys_memory: groups of discrete state, each with the computation of its new value, or with a bound native function
             that changes it in place.
+        _sys_row: how many numbers a call of such a function adds at the end of the group, whose first one says how many
+            such rows there are, as long as there is room; 0 where others change.
         _sys_signal_index: the number of the input port whose rate of change is wanted; None without one.
         _sys_moving_index: parameters that take that input and its rate [1/s], when these have been measured.
         _sys_margin_entries: distances to the borders of regions.
@@ -62,6 +64,7 @@ class StepBlock(LeafSystem):
     _sys_is_piecewise = True
     _sys_margin_entries: Sequence[CacheEntry] = ()
     _sys_end_entry: CacheEntry | None = None
+    _sys_row = 0
     _sys_signal_index: int | None = None
     _sys_moving_index: int | None = None
 
