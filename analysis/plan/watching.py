@@ -309,7 +309,7 @@ class CompiledWatch:
         return (
             all(witness.element is not None for _, witness in watch.active)
             and all(offset_of_input(source) is not None for source in inputs)
-            and all([assembly.can_add(new, leaf) for new, leaf in changes])
+            and all(assembly.can_add(new, leaf) for new, leaf in changes)
         )
 
     def slots(self) -> list[list[CacheSlot]]:

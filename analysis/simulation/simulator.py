@@ -147,7 +147,7 @@ class Simulator(SimulatorSettings):
             due.pending = self._schedule.step_events(number)
             for name, value in counts.items():
                 setattr(due, name, value)
-            witnesses, self._watch = state["witnesses"], None
+            witnesses = state["witnesses"]
             if witnesses is not None:
                 self._watch = WitnessWatch(self._system, self._context, self._integrator)
                 self._watch.remember(witnesses)

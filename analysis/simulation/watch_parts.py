@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.analysis.integrators.problem import time_of
 from merganser.framework.native.memory.tape import SUCCEEDED
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.witness_watch import WitnessWatch
     from merganser.framework import Context, System
 
-Array = Any
+Array = NDArray[Any]
 
 
 def values_of(w: WitnessWatch, out: Array) -> int:

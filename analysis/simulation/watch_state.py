@@ -79,8 +79,8 @@ class Watch(NamedTuple):
         step: the integrator; its address in compiled code.
         progress: address of the Problem of the loop.
         first: number of the first computation of the watch among those of the loop.
-        direction, updates, block: of each active witness function: bits; whether its event changes the state; the number
-            of its block, -1 of others.
+        direction, updates, block: of each active witness function: bits; whether its event changes the state; the
+            number of its block, -1 of others.
         zero_band: values as small as this count as zero, because it has just triggered.
         slope_before: its slope [1/s] when it last triggered an update, before that.
         times, num_times: when it triggered lately [s].
@@ -91,7 +91,8 @@ class Watch(NamedTuple):
         is_triggered: whether it has triggered where the last step ended.
         is_candidate, is_chosen, has_start: marks for searches.
         has_slope, end_slopes, start_slopes: slopes [1/s].
-        had_slope, slopes_before, bands_before, slopes_of_triggers_before, x_slopes_before: the same when the step began.
+        had_slope, slopes_before, bands_before, slopes_of_triggers_before, x_slopes_before: what was known when the step
+            began.
         x_start, x_end, x_right, x_slopes, xdot_kept: states, and derivatives.
         x_near, xdot_near: where one was before going next to a place, shape [NUM_PLACES, n].
         time_near, is_near: when, and whether one has gone.

@@ -179,10 +179,10 @@ def _has_triggered(w: Any, i: int, time: float, value: float) -> bool:
 
 @device
 def _any_has_triggered(w: Any, time: float, values: Any) -> bool:
+    is_any = False
     for i in range(w.now.num_witnesses):
-        if _has_triggered(w, i, time, values[i]):
-            return True
-    return False
+        is_any = is_any or _has_triggered(w, i, time, values[i])
+    return is_any
 
 
 # ---------------------------------------------------------------------- after a trigger

@@ -6,8 +6,10 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.analysis.integrators import IntegratorBase
+from merganser.analysis.simulation.watch_parts import PlaceNearby
 from merganser.analysis.simulation.watch_state import (
     FROM_NEGATIVE,
     FROM_POSITIVE,
@@ -16,7 +18,6 @@ from merganser.analysis.simulation.watch_state import (
     NUM_TIMES_KEPT,
     Watch,
 )
-from merganser.analysis.simulation.watch_parts import PlaceNearby
 from merganser.analysis.simulation.witness_isolation import (
     accumulation_time,
     keep_step,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.simulator_status import SimulatorStatus
     from merganser.framework.core.declarations.witness import ActiveWitness
 
+Array = NDArray[Any]
 _NO_GRADIENT_OF_TIME = (
     "The {} has triggered an update in a simulation with AutoDiffXd. The time where that happens is found as a plain "
     "number, so that derivatives of the state leave out how that time changes."
@@ -73,6 +75,15 @@ class WitnessWatch:
         has_fixed_witnesses: whether the same witness functions always count.
         version: how often others have come into effect.
     """
+
+    is_triggered: Array
+    is_chosen: Array
+    level: Array
+    updates: Array
+    inputs: list[Array]
+    measured: list[list[Array]]
+    memories: list[list[Array]]
+    kept: Any
 
     def __init__(self, system: System, context: Context, integrator: IntegratorBase) -> None:
         self.system, self.context, self.step = system, context, integrator
@@ -124,8 +135,8 @@ class WitnessWatch:
             made["updates"][i] = witness.declared is not None and witness.declared.kind.changes_state
             for name, values in zip(_LASTING, self._lasting.get(witness, [])):
                 made[name][i] = values
-        # One statement, which signals cannot interrupt. Sizes come before it: they are checked where all is asked again.
         self.now.num_witnesses = n
+        # One statement, which signals cannot interrupt: what comes before is done again.
         self.__dict__.update(made, active=active, version=self.version + 1)
 
     def _time(self) -> float:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from merganser.framework.common.indices import DependencyTicket
+    from merganser.framework.common.indices import DependencyTicket, DiscreteStateIndex
     from merganser.framework.core.context.context import Context
     from merganser.framework.core.context.leaf_context import LeafContext
     from merganser.framework.core.context.native_code import ContextualCode, NativeCode

@@ -50,8 +50,8 @@ class StepBlock(LeafSystem):
     Attributes:
         _sys_region_entry: the regions that the present inputs ask for.
         _sys_held_index: parameters: whether regions are kept constant (1.0), and those regions.
-        _sys_memory: groups of discrete state, each with the computation of its new value, or with a bound native function
-            that changes it in place.
+        _sys_memory: groups of discrete state, each with the computation of its new value, or with a bound native
+            function that changes it in place.
         _sys_row: how many numbers a call of such a function adds at the end of the group, whose first one says how many
             such rows there are, as long as there is room; 0 where others change.
         _sys_signal_index: the number of the input port whose rate of change is wanted; None without one.
@@ -121,6 +121,7 @@ class StepBlock(LeafSystem):
 
     def note_rate(self, context: Context, now: Array, rate: Array) -> None:
         """Takes the input `_sys_signal_index` and its rate of change [1/s]."""
+        assert self._sys_moving_index is not None
         context.get_mutable_numeric_parameter(self._sys_moving_index).SetFromVector(np.concatenate([now, rate]))
 
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from libraries import Library, Row
+from libraries import Library, Row, merganser_library
 
 from merganser.framework.native import native
 
@@ -115,7 +116,8 @@ def our_motor(library: Library) -> Any:
     p = library.primitives
     command, table, speed = p.Sine(0.5, 2.0, 0.0, 1), p.LookupTable1D(SPEEDS, TORQUES), p.Integrator(1)
     drag, total = p.Gain(-0.2, 1), p.Adder(3, 1)
-    return connected(library, [(command,), (table, speed), (drag, speed), (total, command, table, drag), (speed, total)])
+    links = [(command,), (table, speed), (drag, speed), (total, command, table, drag), (speed, total)]
+    return connected(library, links)
 
 
 def our_ball(library: Library) -> Any:
@@ -125,7 +127,8 @@ def our_ball(library: Library) -> Any:
     class Ball(framework.LeafSystem):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
-            self.DeclareStateOutputPort("height", self.DeclareContinuousState(framework.BasicVector([1.0, 0.0]), 1, 1, 0))
+            state = self.DeclareContinuousState(framework.BasicVector([1.0, 0.0]), 1, 1, 0)
+            self.DeclareStateOutputPort("height", state)
             self.DeclareTimeDerivatives(fall)
             falls = framework.WitnessFunctionDirection.kPositiveThenNonPositive
             event = framework.UnrestrictedUpdateEvent(system_callback=Ball._bounce)
@@ -279,3 +282,91 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
             calls=1,
             tolerance=diagram.tolerance,
         )
+
+
+# ---------------------------------------------------------------------- jaxonomy
+
+
+def jaxonomy_simulation(name: str) -> tuple[Any, list[Any]]:
+    """A diagram, and the blocks whose outputs are compared; its delays, backlash and rate limiters are sampled."""
+    import jaxonomy
+    from jaxonomy import library as b
+
+    builder = jaxonomy.DiagramBuilder()
+    if name == "relay oscillator":
+        plant, lag = b.Integrator(0.0, name="plant"), b.TransferFunction([1.0], [0.5, 1.0], name="lag")
+        relay = b.Relay(0.1, -0.1, -1.0, 1.0, 1.0, name="relay")
+        links, found = [(relay, plant), (lag, relay), (plant, lag)], [plant]
+    elif name == "thermostat":
+        switch, room = b.Relay(21.0, 19.0, 0.0, 6.0, 6.0, name="switch"), b.Integrator(15.0, name="room")
+        outside, loss, total = b.Constant(2.0, name="outside"), b.Gain(-0.2, name="loss"), b.Adder(3, name="total")
+        links, found = [(outside,), (switch, room), (loss, room), (total, switch, loss, outside), (room, total)], [room]
+    else:
+        command, speed = b.Sine(0.5, 2.0, name="command"), b.Integrator(0.0, name="speed")
+        table = b.LookupTable1d(np.array(SPEEDS), np.array(TORQUES), "linear", name="table")
+        drag, total = b.Gain(-0.2, name="drag"), b.Adder(3, name="total")
+        links = [(command,), (table, speed), (drag, speed), (total, command, table, drag), (speed, total)]
+        found = [speed]
+    for block, *_ in links:
+        builder.add(block)
+    for block, *sources in links:
+        for number, source in enumerate(sources):
+            builder.connect(source.output_ports[0], block.input_ports[number])
+    return builder.build(), found
+
+
+def advance_jaxonomy(name: str, duration: float) -> Callable[[], Any]:
+    """A call simulates from the beginning; the first one compiles."""
+    import jaxonomy
+
+    diagram, blocks = jaxonomy_simulation(name)
+    context = diagram.create_context()
+    options = jaxonomy.SimulatorOptions(
+        rtol=TOLERANCE, atol=TOLERANCE, max_minor_step_size=LONGEST_STEP, max_major_step_length=duration
+    )
+
+    def advance() -> Any:
+        end = jaxonomy.simulate(diagram, context, (0.0, duration), options=options).context
+        return np.array([float(block.output_ports[0].eval(end)) for block in blocks])
+
+    return advance
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", metavar="PATTERN", help="diagrams whose name this expression finds")
+    pattern = parser.parse_args().only
+    logging.disable(logging.WARNING)
+    ours = merganser_library()
+    others: dict[str, Callable[[str, float], Callable[[], Any]]] = {"PathSim": advance_theirs}
+    if importlib.util.find_spec("jaxonomy") is not None:
+        others["jaxonomy"] = advance_jaxonomy
+    print(f"{'diagram':26s} {'merganser':>12s}   others: first call, later calls, ratio, largest difference")
+    for name, diagram in DIAGRAMS.items():
+        if not re.search(pattern, name):
+            continue
+        first, _, expected = timed(advance_ours(ours, diagram))
+        line = f"{name:26s} {1e3 * first:9.3f} ms"
+        for other, make in others.items():
+            if other == "jaxonomy" and name not in ("relay oscillator", "thermostat", "map of a motor"):
+                continue
+            later, once, found = timed(make(name, diagram.duration))
+            difference = float(np.abs(found - expected[list(diagram.states)]).max())
+            line += f"   {other} {once:.2f} s, {1e3 * later:.1f} ms, {later / first:.1f}, {difference:.1e}"
+        print(line, flush=True)
+
+
+def timed(advance: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Least processor time of later calls, and that of the first one [s], with its result."""
+    start = time.process_time()
+    result = advance()
+    once, later = time.process_time() - start, []
+    while len(later) < 3 or (sum(later) < 1.0 and len(later) < 30):
+        start = time.process_time()
+        advance()
+        later.append(time.process_time() - start)
+    return min(later), once, result
+
+
+if __name__ == "__main__":
+    main()

@@ -12,8 +12,8 @@ from merganser.framework.common.errors import note_place
 from merganser.framework.core.declarations.events import DeclaredEvent, Event, TriggerType
 
 if TYPE_CHECKING:
-    from merganser.framework.core.declarations.cache import CacheEntry
     from merganser.framework.core.context.leaf_context import LeafContext
+    from merganser.framework.core.declarations.cache import CacheEntry
     from merganser.framework.core.system.leaf_system import LeafSystem
 
 # A witness function together with the context of the leaf system that it belongs to.

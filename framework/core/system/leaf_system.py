@@ -28,7 +28,12 @@ from merganser.framework.core.declarations.cache import CacheEntry, ValueProduce
 from merganser.framework.core.declarations.events import DeclaredEvent, Event
 from merganser.framework.core.declarations.native_function import NativeFunction
 from merganser.framework.core.declarations.ports import InputPort, LeafOutputPort
-from merganser.framework.core.declarations.witness import ActiveWitness, ElementOf, WitnessFunction, WitnessFunctionDirection
+from merganser.framework.core.declarations.witness import (
+    ActiveWitness,
+    ElementOf,
+    WitnessFunction,
+    WitnessFunctionDirection,
+)
 from merganser.framework.core.system.constraints import LeafConstraintMethods, SystemConstraint
 from merganser.framework.core.system.dynamics import LeafDynamics, declare_energy_entries
 from merganser.framework.core.system.event_declarations import EventDeclarations

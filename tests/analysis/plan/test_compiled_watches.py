@@ -1,4 +1,4 @@
-"""Steps with regions, margins and native witness functions are taken in compiled code, with the same bits as in Python."""
+"""Steps with regions, margins and native witness functions are compiled, with the same bits as in Python."""
 
 from __future__ import annotations
 
