@@ -197,7 +197,7 @@ class Plan:
         return CompiledWatch(watch, self.address) if self._watch_version == watch.version else None
 
     def _point_to_watch(self) -> None:
-        """Tells the loop who watches witness functions."""
+        """Notes for the loop what watches witness functions."""
         problem, compiled = self.problem, self._program.watch
         problem.watch = 0
         if compiled is not None and self._watch is not None:
