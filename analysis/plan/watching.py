@@ -315,11 +315,14 @@ class CompiledWatch:
     def slots(self) -> list[list[CacheSlot]]:
         """What is computed for each number in watch_state.py, but for RECORDS."""
         watch = self.watch
-        values = [leaf.slots[witness.element.entry.cache_index()] for leaf, witness in watch.active]
+        values = [leaf.slots[element.entry.cache_index()] for leaf, element in self._elements()]
         inputs = [leaf.sources[block._sys_signal_index] for leaf, block in watch.moving]
         ends = [leaf.slots[block._sys_end_entry.cache_index()] for leaf, block in self._with_end()]
         computed = [source for source in inputs if hasattr(source, "entry")]
         return [list(dict.fromkeys(slots)) for slots in (watch.region_evaluator.slots, values, computed, ends)]
+
+    def _elements(self) -> list[tuple[Any, Any]]:
+        return [(leaf, witness.element) for leaf, witness in self.watch.active]
 
     def _with_end(self) -> list[tuple[Any, Any]]:
         return [(leaf, block) for leaf, block in self.watch.blocks if block._sys_end_entry is not None]
@@ -364,8 +367,8 @@ class CompiledWatch:
         watch.method_kept, watch.bulk_kept = np.zeros(len(step._memory)), np.zeros(len(step._bulk))
         places = {
             "places_of_values": [
-                leaf.layout.entry_offsets[witness.element.entry.cache_index()] + witness.element.index
-                for leaf, witness in watch.active
+                leaf.layout.entry_offsets[element.entry.cache_index()] + element.index
+                for leaf, element in self._elements()
             ],
             "places_of_regions": _spread(
                 (leaf.layout.entry_offsets[block._sys_region_entry.cache_index()], block._sys_region_entry.model.size())

@@ -92,6 +92,7 @@ class Simulator(SimulatorSettings):
     """
 
     _schedule: Any  # of the events, made by Initialize
+    _watch: WitnessWatch | None  # over witness functions, made by it, too
 
     def __init__(self, system: System, context: Context | None = None) -> None:
         if not isinstance(system, System):
@@ -167,7 +168,7 @@ class Simulator(SimulatorSettings):
         self._is_initialized = False
         self._due = DueEvents(math.nan, {})
         self._schedule = None
-        self._watch: WitnessWatch | None = None
+        self._watch = None
         self._drop_plan()
 
     def _drop_plan(self) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.integrators import IntegratorBase
-from merganser.analysis.simulation.watch_parts import PlaceNearby
 from merganser.analysis.simulation.watch_state import (
     FROM_NEGATIVE,
     FROM_POSITIVE,
@@ -84,6 +83,12 @@ class WitnessWatch:
     measured: list[list[Array]]
     memories: list[list[Array]]
     kept: Any
+    flat: Array
+    memory_kept: Array
+    kept_first: Array
+    kept_size: Array
+    method_kept: Array
+    bulk_kept: Array
 
     def __init__(self, system: System, context: Context, integrator: IntegratorBase) -> None:
         self.system, self.context, self.step = system, context, integrator
@@ -92,7 +97,7 @@ class WitnessWatch:
         self.now.time_start, self.now.is_stale = self._time(), 1
         self.active: list[ActiveWitness] = []
         self._lasting: dict[WitnessFunction, list[Any]] = {}
-        self.places: list[PlaceNearby | None] = [None] * NUM_PLACES
+        self.places: list[Any] = [None] * NUM_PLACES
         self.blocks: list[tuple[Any, Any]] = piecewise_leaves(context)
         self.moving = [(leaf, block) for leaf, block in self.blocks if block._sys_signal_index is not None]
         self.region_evaluator = Evaluator(context, self._slots(lambda block: [block._sys_region_entry, *_new(block)]))
@@ -229,7 +234,7 @@ class WitnessWatch:
         if not self.now.num_triggered:
             return []
         scale = self._scale()
-        ends = [(self.active[i][1], accumulation_time(self, i, scale)) for i in np.flatnonzero(self.is_triggered)]
+        ends = [(self.active[i][1], accumulation_time(self, i, scale)) for i in np.flatnonzero(self.is_triggered).tolist()]
         return [(witness, end) for witness, end in ends if end is not None]
 
     def _scale(self) -> float:
