@@ -234,7 +234,8 @@ class WitnessWatch:
         if not self.now.num_triggered:
             return []
         scale = self._scale()
-        ends = [(self.active[i][1], accumulation_time(self, i, scale)) for i in np.flatnonzero(self.is_triggered).tolist()]
+        numbers = np.flatnonzero(self.is_triggered).tolist()
+        ends = [(self.active[i][1], accumulation_time(self, i, scale)) for i in numbers]
         return [(witness, end) for witness, end in ends if end is not None]
 
     def _scale(self) -> float:
