@@ -86,7 +86,7 @@ def _first_harmonic(block: System, context: Any, parts: list[Any], A: float) -> 
         output(theta)
         for _ in parts:  # what passes through several of them
             for own, part in parts:
-                part.record(own, part.measure(own, _no_rate))
+                part.record(own, part.measure(own))
 
     result, right = 0.0j, 0.5 * math.pi
     for start in (right, -right):  # so that memories are those of a wave that has been there for long
@@ -102,9 +102,6 @@ def _first_harmonic(block: System, context: Any, parts: list[Any], A: float) -> 
         result += half
     return complex(result) / (math.pi * A)
 
-
-def _no_rate(signal: Callable[[Any], Array], context: Any) -> Array:
-    return np.zeros_like(signal(context))
 
 
 def _changes(regions: Callable[[float], Array], grid: Array) -> list[float]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from merganser.analysis.plan.plan import Plan
     from merganser.analysis.simulation.event_schedule import EventList, EventSchedule
-    from merganser.analysis.simulation.witness_isolation import WitnessWatch
+    from merganser.analysis.simulation.witness_watch import WitnessWatch
     from merganser.framework.core.context.store import CacheSlot
 
 
@@ -170,7 +170,7 @@ class WatchedStep:
             self.watch.step_towards(now.time, min(now.next_time, now.boundary), now)
         finally:
             plan.note_what_is_known()
-            if self.watch.held.has_changed_states:
+            if self.watch.has_changed_states:
                 now.needs_all = 1
         note_end(now, plan.time(), self._schedule, self.watch)
         return SUCCEEDED if plan.note_callback(has_effect=False) else AGAIN

@@ -22,6 +22,7 @@ from merganser.analysis.simulation.clocks import strike_after
 from merganser.analysis.simulation.event_schedule import find_next_events
 from merganser.analysis.simulation.step_parts import commit, compute, publish, step_towards
 from merganser.analysis.simulation.steps import take_step
+from merganser.analysis.simulation.watch_state import watch_at
 from merganser.framework.native import PreparedKernel, compiled_form, device, kernel
 from merganser.framework.native.memory.tape import (
     AGAIN,
@@ -248,6 +249,8 @@ def _step_towards(p: Any, now: Any, target: float) -> int:
     values, outcome = p.values, SUCCEEDED
     if target == now.time:
         pass
+    elif p.watch and not step_problem_at(p.step).step.is_recorded:
+        return _take_watched_step(p, now, target)
     elif p.take_watched_step:
         return call_python(p.take_watched_step, p.failure)
     elif len(step_problem_at(p.step).state) == 0:
@@ -262,6 +265,29 @@ def _step_towards(p: Any, now: Any, target: float) -> int:
             outcome = codes.PYTHON_STEP
     if outcome == SUCCEEDED:
         now.time, now.stage = values[0], codes.ENDING
+    return outcome
+
+
+@device
+def _take_watched_step(p: Any, now: Any, target: float) -> int:
+    """Advances to `target` [s], or by one step, or until witness functions trigger; notes its end."""
+    watched, outcome = watch_at(p.watch).now, SUCCEEDED
+    watched.num_triggered = watched.chattering = 0
+    if now.has_updated or watched.is_stale:
+        if p.has_fixed_witnesses:
+            now.has_updated = watched.is_stale = watched.knows_slopes = 0
+        else:
+            outcome = call_python(p.determine_witnesses, p.failure)
+    if outcome == SUCCEEDED:
+        outcome = call_kernel(p.watched_step, (p.watch, target))
+        note_move(p, now)
+        if outcome not in (SUCCEEDED, RAISED, AGAIN):
+            outcome = codes.PYTHON_STEP
+    if outcome == SUCCEEDED and (watched.num_triggered or watched.chattering):
+        now.stage = codes.WATCHING
+        return call_python(p.note_triggers, p.failure)
+    if outcome == SUCCEEDED:
+        now.time, now.stage = p.values[0], codes.ENDING
     return outcome
 
 

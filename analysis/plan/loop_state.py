@@ -90,6 +90,11 @@ class Problem(NamedTuple):
         make_room: grows the capacity of logs.
         update_in_python: makes the updates of a group that is left to Python.
         take_watched_step: takes a step and watches witness functions; 0 without witness functions.
+        watch: address of the Watch of steps that are compiled; 0 if Python takes them.
+        watched_step: kernel that takes such a step.
+        has_fixed_witnesses: whether the same witness functions always count.
+        determine_witnesses: asks which of them count.
+        note_triggers: notes what is due where they have triggered.
     """
 
     progress: Progress
@@ -112,6 +117,11 @@ class Problem(NamedTuple):
     make_room: int
     update_in_python: int
     take_watched_step: int
+    watch: int
+    watched_step: int
+    has_fixed_witnesses: int
+    determine_witnesses: int
+    note_triggers: int
 
 
 class Patience(NamedTuple):

@@ -17,6 +17,7 @@ from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.clocks import forget_strikes
 from merganser.analysis.simulation.due_events import DueEvents
 from merganser.analysis.simulation.event_schedule import NOTHING, EventList
+from merganser.analysis.simulation.step_parts import note_end
 from merganser.analysis.simulation.steps import make_updates
 from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, Event, EventStatus, most_severe
 from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Begun
@@ -33,9 +34,10 @@ from merganser.framework.primitives import VectorLog
 
 if TYPE_CHECKING:
     from merganser.analysis.integrators import IntegratorBase
+    from merganser.analysis.plan.watching import CompiledWatch
     from merganser.analysis.progress import SimulationProgress
     from merganser.analysis.simulation.event_schedule import EventSchedule
-    from merganser.analysis.simulation.witness_isolation import WitnessWatch
+    from merganser.analysis.simulation.witness_watch import WitnessWatch
     from merganser.framework import Context
 
 _PLENTY = 1 << 62
@@ -50,7 +52,7 @@ def make_plan(
     context: Context,
     schedule: EventSchedule,
     integrator: IntegratorBase,
-    is_watched: bool = False,
+    watch: WitnessWatch | None = None,
     is_patient: bool = False,
 ) -> Plan | None:
     """A plan for a Context of floats, if the integrator's steps can be compiled.
@@ -59,15 +61,15 @@ def make_plan(
         context: the root context.
         schedule: of its events.
         integrator: advances it.
-        is_watched: whether there may be witness functions.
+        watch: watches witness functions; None without them.
         is_patient: whether Python may do for a while what would have to be compiled.
     """
-    most_clocks = _MOST_WATCHED_CLOCKS if is_watched or schedule.arrivals is not None else _MOST_CLOCKS
+    most_clocks = _MOST_WATCHED_CLOCKS if watch is not None or schedule.arrivals is not None else _MOST_CLOCKS
     if context.store.flat.dtype != np.float64 or schedule.num_clocks() > most_clocks:
         return None
     if context.num_continuous_states() and integrator._compiled_steps() is None:
         return None
-    return Plan(context, schedule, integrator, is_patient)
+    return Plan(context, schedule, integrator, watch, is_patient)
 
 
 class Plan:
@@ -83,6 +85,7 @@ class Plan:
         context: the root context.
         schedule: of its events.
         integrator: whose steps are compiled, unless there is no continuous state.
+        watch: watches witness functions; None without them.
         is_patient: see Assembly.
 
     Attributes:
@@ -93,7 +96,12 @@ class Plan:
     """
 
     def __init__(
-        self, context: Context, schedule: EventSchedule, integrator: IntegratorBase, is_patient: bool = False
+        self,
+        context: Context,
+        schedule: EventSchedule,
+        integrator: IntegratorBase,
+        watch: WitnessWatch | None = None,
+        is_patient: bool = False,
     ) -> None:
         self._context, self._is_patient = context, is_patient
         self._store = context.store
@@ -112,11 +120,16 @@ class Plan:
         self._outcome = SUCCEEDED  # of the loop
         self._has_new_reads = False  # whether it has become known that event handlers read more
         self._show: Callable[[float], None] = _show_nothing
-        self._callbacks = self._look, self._add_group_in_loop, self._make_room, self._update_in_python
-        look, add_group, make_room, update = map(id, self._callbacks)  # they are kept, as the loop has their addresses
+        # They are kept, as the loop has their addresses.
+        self._callbacks = (
+            self._look, self._add_group_in_loop, self._make_room, self._update_in_python, self._determine_witnesses,
+            self._note_triggers,
+        )  # fmt: skip
+        look, add_group, make_room, update, determine, note = map(id, self._callbacks)
         self.problem.look, self.problem.add_group, self.problem.make_room = look, add_group, make_room
         self.problem.update_in_python = update
-        self._watched_step: WatchedStep | None = None
+        self.problem.determine_witnesses, self.problem.note_triggers = determine, note
+        self._set_watch(watch)
         self._due = DueEvents(self.time(), schedule.events)  # of the advance
         self.left_out: EventList = []
         self.statuses: list[EventStatus] = []
@@ -134,6 +147,7 @@ class Plan:
         place_arrays(problem, values=self._store.flat, clocks=self._clocks)
         if self._schedule.arrivals is not None:
             place_arrays(problem, notifications=self._schedule.arrivals.notifications)
+        place_arrays(self._integrator._problem, time=self._store.flat[:1])
         problem.step = address_of_record(self._integrator._problem)
         problem.take_step = STEPS.address()
         self._evaluate = kernel_address(evaluate, self.address, 0)
@@ -150,14 +164,47 @@ class Plan:
             self._note_left_out()
         computed = [evaluator.slots for evaluator in self._integrator._evaluators]
         self._program = Program(
-            self, self._context, self._schedule, computed, known_groups, self._reads, self._is_patient
-        )
+            self, self._context, self._schedule, computed, known_groups, self._reads, self._is_patient,
+            self._compiled_watch(),
+        )  # fmt: skip
+        if self._program.watch is not None:
+            self._program.watch.place(len(computed), self._program.derivatives)
         # Making it may have changed the arrays that operations made before work on: then it must not run.
         self._is_allowed = all(slot.clearing != -1 for slot in self._store.slots) and self._program.is_current()
         self.now.needs_all, self.now.is_out_of_date = 1, 0
         self._routing = routing
         self._point_to_program(version)
         self._place_logs()
+
+    def _set_watch(self, watch: WitnessWatch | None) -> None:
+        """Notes what watches witness functions, and whether the same ones always count."""
+        self._watch = watch
+        self._watched_step = None if watch is None else WatchedStep(self, self._schedule, watch)
+        self._watch_version: int | None = None  # of the watch that is compiled
+
+    def _compiled_watch(self) -> CompiledWatch | None:
+        """The compiled form of the watch; None without one, or where the functions that count change with the state."""
+        watch = self._watch
+        if watch is None:
+            return None
+        from merganser.analysis.plan.watching import CompiledWatch
+
+        if watch.now.is_stale:
+            watch.determine_active()
+        if self._watch_version is None:
+            self._watch_version = watch.version
+        return CompiledWatch(watch, self.address) if self._watch_version == watch.version else None
+
+    def _point_to_watch(self) -> None:
+        """Notes for the loop what watches witness functions."""
+        problem, compiled = self.problem, self._program.watch
+        problem.watch = 0
+        if compiled is not None and self._watch is not None:
+            from merganser.analysis.plan.watching import WATCH
+
+            problem.watched_step = WATCH.address()
+            problem.has_fixed_witnesses = self._watch.has_fixed_witnesses
+            problem.watch = compiled.address
 
     def _make_current(self) -> None:
         """Makes the program again if making it has replaced arrays of its own; if it does again, Python takes over."""
@@ -187,6 +234,7 @@ class Plan:
         self._changing = evaluation.changing = WITH_TIME * reads_time | WITH_STATE * reads_state
         self._mask_of_changes: dict[int, int] = {}
         self._log_edits = _UNKNOWN  # of its logs, until they are placed
+        self._point_to_watch()
         self._version = version
 
     def _place_logs(self, first: int = 0) -> None:
@@ -250,10 +298,9 @@ class Plan:
             Exception: what a callback has raised. The context is at the beginning of the step then, after the updates
                 there, or where the event happened.
         """
-        if watch is None:
-            self._watched_step = None
-        elif self._watched_step is None or self._watched_step.watch is not watch:
-            self._watched_step = WatchedStep(self, self._schedule, watch)
+        if watch is not self._watch:
+            self._set_watch(watch)
+            self._version = _OUT_OF_DATE
         self._has_failed = False
         self._num_calls += 1
         is_time_to_look = self._num_calls % _CALLS_BETWEEN_LOOKS == 0
@@ -284,7 +331,8 @@ class Plan:
         """Whether the program is that of the dependencies, connections and arrays as they are."""
         store = self._store
         is_program = self._version == store.layout.version and self._routing == store.routing
-        return is_program and self._compiled_steps is self._integrator._compiled
+        is_watch = self._program.watch is None or self._program.watch.is_current()
+        return is_program and is_watch and self._compiled_steps is self._integrator._compiled
 
     def _enter(self, boundary_time: float, num_steps: int) -> None:
         now, due, problem, evaluation = self.now, self._due, self.problem, self._integrator._problem.evaluation
@@ -467,6 +515,20 @@ class Plan:
         """Makes room in logs."""
         self._place_logs()
         return AGAIN if self.now.is_out_of_date else SUCCEEDED
+
+    def _determine_witnesses(self) -> int:
+        """Asks which witness functions count; if these are others than before, Python takes the steps from now on."""
+        assert self._watch is not None
+        self.note_changes()
+        self._watch.determine_active()
+        self.now.has_updated = 0
+        return SUCCEEDED if self.note_callback(has_effect=False) else AGAIN
+
+    def _note_triggers(self) -> int:
+        """Notes what is due where witness functions have triggered."""
+        self.note_changes()
+        note_end(self.now, self.time(), self._schedule, self._watch)
+        return SUCCEEDED if self.note_callback(has_effect=False) else AGAIN
 
     def _update_in_python(self) -> int:
         """Makes the updates that are due, as all of their group are left to Python."""

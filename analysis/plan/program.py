@@ -21,6 +21,7 @@ from merganser.framework.native.operations.assembly import Assembly, order_of_co
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
+    from merganser.analysis.plan.watching import CompiledWatch
     from merganser.analysis.simulation.event_schedule import EventList, EventSchedule, SimultaneousEvents
     from merganser.framework import Context
 
@@ -40,6 +41,7 @@ class Program:
         known_groups: bits of the clocks of the groups that are known to occur, in the order of their numbers.
         reads: what event handlers are known to read, see `key_of`.
         is_patient: see Assembly.
+        watch: has witness functions watched in the loop; None if it need not, or Python does so.
 
     Attributes:
         num_callbacks: how much is left to Python.
@@ -57,6 +59,7 @@ class Program:
         logs: the logs that operations write to.
         update_handlers: those of discrete updates.
         on_demand: handlers of publish events that the loop skips while they are not wanted.
+        watch: as given; None if Python takes the steps that are watched.
         operations, write_backs, checks, reads_abstract_state: see Assembly.
     """
 
@@ -69,6 +72,7 @@ class Program:
         known_groups: Sequence[int],
         reads: dict[int, int],
         is_patient: bool,
+        watch: CompiledWatch | None = None,
     ) -> None:
         self._plan = plan
         self._store = context.store
@@ -87,6 +91,7 @@ class Program:
         self.most_samples = 1
         self.on_demand: list[Handler] = []
         self.update_handlers: list[Handler] = []
+        self.watch = watch if watch is not None and watch.is_possible(self._assembly) else None
         self._add_computed(context, computed)
         for clocks in known_groups:
             self._add_group(clocks)
@@ -117,8 +122,9 @@ class Program:
 
     def _add_computed(self, context: Context, computed: Sequence[Sequence[CacheSlot]]) -> None:
         """Adds what neither time nor continuous state changes, once for all, then the rest for each number."""
-        changing = context.layout.down["time"] | context.layout.down["xc"]
-        orders = [order_of_computation(self._assembly, slots) for slots in computed]
+        changing, watch = context.layout.down["time"] | context.layout.down["xc"], self.watch
+        watched = [] if watch is None else watch.slots()
+        orders = [order_of_computation(self._assembly, slots) for slots in (*computed, *watched)]
         constant = dict.fromkeys(slot for order, _ in orders for slot in order if not slot.bit & changing)
         of_all = {key: by for _, needed_by in orders for key, by in needed_by.items()}
         self.constant_range, self.constants = self._add_entries(list(constant), of_all)
@@ -126,6 +132,11 @@ class Program:
         for order, needed_by in orders:
             rest = [slot for slot in order if slot.bit & changing]
             ranges.append(self._add_entries(rest, needed_by, self.constants)[0])
+        if watch is not None:
+            begin = len(self._assembly)
+            watch.add_records(self._assembly)
+            ranges.append((begin, len(self._assembly)))
+            self.changes[0] |= watch.changes()
         self.ranges = np.array(ranges, np.int64)
         self.derivatives = sum(slot.bit for slot in computed[0])
         self._of_integrator = sum({slot.bit for slots in computed for slot in slots})

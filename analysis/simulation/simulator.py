@@ -19,7 +19,7 @@ from merganser.analysis.simulation.simulator_settings import InitializeParams, S
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
 from merganser.analysis.simulation.step_parts import commit, note_end
 from merganser.analysis.simulation.steps import end_step, make_updates, take_step
-from merganser.analysis.simulation.witness_isolation import WitnessWatch
+from merganser.analysis.simulation.witness_watch import WitnessWatch
 from merganser.framework import Context, EventStatus, System
 from merganser.framework.common.errors import note_place
 from merganser.framework.common.running_time import running_time, sleep_until
@@ -42,6 +42,7 @@ _MAX_STEP_SIZE = 0.1  # [s]
 _INTERVAL = 0.03  # between looks whether the compiled loop is to be used by now [s]
 _LONGEST_REST = 64  # steps in Python before the plan is asked again
 _LOOP = OptionalCode("merganser.analysis.plan.loop", "LOOP", "advance")
+_WATCH = OptionalCode("merganser.analysis.plan.watching", "WATCH", "advance_watched")
 
 _ENDS = codes.DONE, codes.STOPPED
 
@@ -90,6 +91,7 @@ class Simulator(SimulatorSettings):
     """
 
     _schedule: Any  # of the events, made by Initialize
+    _watch: WitnessWatch | None  # over witness functions, made by it, too
 
     def __init__(self, system: System, context: Context | None = None) -> None:
         if not isinstance(system, System):
@@ -145,7 +147,7 @@ class Simulator(SimulatorSettings):
             due.pending = self._schedule.step_events(number)
             for name, value in counts.items():
                 setattr(due, name, value)
-            witnesses, self._watch = state["witnesses"], None
+            witnesses = state["witnesses"]
             if witnesses is not None:
                 self._watch = WitnessWatch(self._system, self._context, self._integrator)
                 self._watch.remember(witnesses)
@@ -165,6 +167,7 @@ class Simulator(SimulatorSettings):
         self._is_initialized = False
         self._due = DueEvents(math.nan, {})
         self._schedule = None
+        self._watch = None
         self._drop_plan()
 
     def _drop_plan(self) -> None:
@@ -351,7 +354,7 @@ class Simulator(SimulatorSettings):
             raise ValueError(f"Cannot advance to time {boundary_time} s: the context is at time {time} s.")
         self._integrator.begin_advance()
         if self._watch is not None:
-            self._watch.is_stale = True
+            self._watch.now.is_stale = 1
         status, progress = SimulatorStatus(boundary_time), SimulationProgress(time, boundary_time)
         due.begin_advance(status)
         mark, num_steps, self._store.is_advancing = self._store.mark(), due.num_steps, True
@@ -437,14 +440,15 @@ class Simulator(SimulatorSettings):
             from merganser.analysis.plan.plan import make_plan
 
             is_patient = self._when_to_plan != "always"
-            self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch is not None, is_patient)
+            self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch, is_patient)
             self._may_have_plan = self._plan is not None
         return self._plan if may_have_one else None
 
     def _may_load_plan(self) -> bool:
         if self._when_to_plan in ("always", "never"):
             return self._when_to_plan == "always"
-        return are_usable(_LOOP, *self._integrator._optional_code)
+        watched = () if self._watch is None else (_WATCH,)
+        return are_usable(_LOOP, *self._integrator._optional_code, *watched)
 
     def _advance_by_plan(self, plan: Plan, status: SimulatorStatus, progress: SimulationProgress) -> int:
         """Advances as far as the plan gets; returns why it ends, see step_codes.py."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.due_events import DueEvents
     from merganser.analysis.simulation.event_schedule import EventSchedule
     from merganser.analysis.simulation.simulator import Simulator
-    from merganser.analysis.simulation.witness_isolation import WitnessWatch
+    from merganser.analysis.simulation.witness_watch import WitnessWatch
 
 
 def compute(p: Simulator, now: DueEvents, of_state: bool) -> int:

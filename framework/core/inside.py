@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from merganser.framework.common.indices import DependencyTicket
+    from merganser.framework.common.indices import DependencyTicket, DiscreteStateIndex
     from merganser.framework.core.context.context import Context
     from merganser.framework.core.context.leaf_context import LeafContext
     from merganser.framework.core.context.native_code import ContextualCode, NativeCode
@@ -158,6 +158,20 @@ def declare_vector_entry(
         tickets: what it reads.
     """
     return system._declare_entry(description, model, calc, tickets)
+
+
+def bind_in_place(system: LeafSystem, what: str, function: NativeFunction, group: DiscreteStateIndex) -> Any:
+    """A native function whose last parameter is a group of the discrete state of a system, which it changes in place.
+
+    Args:
+        system: with its ports, state and parameters declared.
+        what: what it computes, for messages.
+        function: the function.
+        group: the index of the group.
+    """
+    from merganser.framework.core.declarations.native_function import result_of
+
+    return function.bind(system, what, result_of(system._sys_discrete_models[group].size()))
 
 
 def declare_operation(

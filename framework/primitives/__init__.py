@@ -15,12 +15,13 @@ if _TYPE_CHECKING:
     from merganser.framework.primitives.delays import PadeDelay, TransportDelay, VariableTransportDelay
     from merganser.framework.primitives.discrete import (
         DiscreteDerivative,
+        DiscreteRateLimiter,
         DiscreteTimeDelay,
         DiscreteTimeIntegrator,
         StateInterpolatorWithDiscreteDerivative,
         ZeroOrderHold,
     )
-    from merganser.framework.primitives.hysteresis import Backlash, Hysteresis, RateLimiter, Relay
+    from merganser.framework.primitives.hysteresis import Backlash, DetectCrossing, Hysteresis, RateLimiter, Relay
     from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem, MatrixGain, SparseMatrixGain
     from merganser.framework.primitives.linearization import (
         ControllabilityMatrix,
@@ -112,7 +113,9 @@ if _TYPE_CHECKING:
     CoulombViscousFriction_ = _SystemTemplate(CoulombViscousFriction)
     DeadZone_ = _SystemTemplate(DeadZone)
     Demultiplexer_ = _SystemTemplate(Demultiplexer)
+    DetectCrossing_ = _SystemTemplate(DetectCrossing)
     DiscreteDerivative_ = _SystemTemplate(DiscreteDerivative)
+    DiscreteRateLimiter_ = _SystemTemplate(DiscreteRateLimiter)
     DiscreteTimeDelay_ = _SystemTemplate(DiscreteTimeDelay)
     DiscreteTimeIntegrator_ = _SystemTemplate(DiscreteTimeIntegrator)
     FirstOrderLowPassFilter_ = _SystemTemplate(FirstOrderLowPassFilter)
@@ -209,8 +212,12 @@ __all__ = [
     "DeadZone_",
     "Demultiplexer",
     "Demultiplexer_",
+    "DetectCrossing",
+    "DetectCrossing_",
     "DiscreteDerivative",
     "DiscreteDerivative_",
+    "DiscreteRateLimiter",
+    "DiscreteRateLimiter_",
     "DiscreteTimeDelay",
     "DiscreteTimeDelay_",
     "DiscreteTimeIntegrator",

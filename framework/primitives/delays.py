@@ -9,9 +9,6 @@ again: so jumps and corners are handed on from one delay to the next without bei
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,9 +18,9 @@ from merganser.framework.common.indices import kUseDefaultName
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.native_function import native
 from merganser.framework.core.declarations.native_wires import PartOf
-from merganser.framework.core.declarations.witness import WitnessFunction, WitnessFunctionDirection
-from merganser.framework.core.inside import declare_vector_entry
-from merganser.framework.core.values.values import BasicVector
+from merganser.framework.core.declarations.witness import ElementOf, WitnessFunction, WitnessFunctionDirection
+from merganser.framework.core.inside import bind_in_place
+from merganser.framework.native.compiler.kernels import device
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
 from merganser.framework.primitives.arithmetic import saturated
 from merganser.framework.primitives.linear_system import LinearSystem
@@ -34,11 +31,33 @@ _SAME_TIME = 1024.0 * 2.0**-52  # times that differ by this share of their size 
 _SAME_SLOPE = 1e-5  # slopes that differ by this share of the larger one are those of a smooth signal
 
 
+@device
+def num_until(samples: Any, count: Any, stride: int, limit: float) -> int:
+    """How many of the samples are at a time [s] or before it."""
+    low, high = 0, int(count[0].real)
+    while low < high:
+        middle = (low + high) // 2
+        if samples[middle * stride].real <= limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@native
+def sample_before(
+    samples: Array, count: Array, delay: Array, longest: float, size: int, t: float, region: Array
+) -> None:
+    """The number of the sample, counted from 1, after which the delayed time lies."""
+    wanted = t.real - delay[0].real
+    region[0] = float(num_until(samples, count, 1 + 2 * size, wanted + _SAME_TIME * (abs(wanted) + 2.0 * longest)))
+
+
 @native
 def past_value(
     samples: Array,
     count: Array,
-    first: Array,
+    held: Array,
     initial: Array,
     delay: Array,
     longest: float,
@@ -48,21 +67,21 @@ def past_value(
 ) -> None:
     """The input of a moment ago, between two samples; before the first one, `initial`.
 
-    first[0] is the number of the sample, counted from 1, after which a step begins, 0 before all; -1 outside of steps.
+    Within steps, held[0] is 1 and held[1] the number of the sample, counted from 1, after which the step begins.
     """
     stride, wanted, n = 1 + 2 * size, t - delay[0], int(count[0].real)
     tolerance = _SAME_TIME * (abs(t.real) + longest)
-    at, last = 0, n - 1
-    if first[0].real > 0.5:  # the interval that the step begins in, or another one
-        at = int(first[0].real) - 1
+    at, last, is_held, first = 0, n - 1, held[0].real > 0.5, int(held[1].real)
+    if is_held:  # the interval that the step begins in, or another one
+        at = max(first - 1, 0)
         while at > 0 and samples[at * stride].real > wanted.real + tolerance:  # the delay grows faster than the time
             at -= 1
-        while at < last - 1 and samples[(at + 1) * stride].real < wanted.real - tolerance:
+        while first > 0 and at < last - 1 and samples[(at + 1) * stride].real < wanted.real - tolerance:
             at += 1
-    elif first[0].real < -0.5:
+    else:
         while at < last and samples[(at + 1) * stride].real <= wanted.real + tolerance:
             at += 1
-    before = n == 0 or abs(first[0].real) < 0.5 or (at == 0 and wanted.real < samples[0].real - tolerance)
+    before = n == 0 or (is_held and first == 0) or (at == 0 and wanted.real < samples[0].real - tolerance)
     begin, end = at * stride, min(at + 1, max(last, 0)) * stride
     for i in range(size):
         if before:
@@ -78,10 +97,85 @@ def past_value(
                 y[i] = u0 + s * slope0
 
 
+@native
+def sample_added(now: Array, rate: Array, longest: float, size: int, t: float, memory: Array) -> bool:
+    """Adds a sample, unless the last one is the same; returns whether there is no room for it.
+
+    memory[0] is the number of samples, which follow: time, values, slopes.
+    """
+    stride, n = 1 + 2 * size, int(memory[0].real)
+    capacity = (len(memory) - 1) // stride
+    last = 1 + (n - 1) * stride
+    is_known = n > 0 and memory[last].real == t.real
+    for i in range(size):
+        if is_known:
+            slope = memory[last + 1 + size + i].real
+            near = _SAME_SLOPE * max(abs(rate[i].real), abs(slope))
+            is_known = memory[last + 1 + i] == now[i] and abs(rate[i].real - slope) <= near
+    if is_known:
+        return False
+    if n == capacity:
+        wanted = t.real - longest
+        limit = wanted + _SAME_TIME * (abs(wanted) + 2.0 * longest)
+        first = num_until(memory[1:], memory, stride, limit) - 2
+        if first <= 0:
+            return True
+        for k in range(1, 1 + (n - first) * stride):
+            memory[k] = memory[k + first * stride]
+        n -= first
+    new = 1 + n * stride
+    memory[new] = t
+    for i in range(size):
+        memory[new + 1 + i], memory[new + 1 + size + i] = now[i], rate[i]
+    memory[0] = n + 1.0
+    return False
+
+
+@native
+def next_pair(samples: Array, count: Array, longest: float, size: int, t: float, end: Array) -> None:
+    """When the first sample, or two samples of one time, come out again; the time after the delay if that is before."""
+    stride, now, n = 1 + 2 * size, t.real, int(count[0].real)
+    tolerance = _SAME_TIME * (abs(now) + 2.0 * longest)
+    end[0] = now + longest
+    for i in range(num_until(samples, count, stride, now - longest - tolerance), n):
+        time = samples[i * stride].real
+        if (i == 0 or samples[(i - 1) * stride].real == time) and time + longest > now + tolerance:
+            end[0] = min(now + longest, time + longest)
+            break
+
+
+@native
+def after_shortest(shortest: float, t: float, end: Array) -> None:
+    """The time after the shortest delay."""
+    end[0] = t.real + shortest
+
+
+@native
+def distances_to_pairs(
+    samples: Array, count: Array, held: Array, delay: Array, longest: float, size: int, t: float, margin: Array
+) -> None:
+    """How far the delayed time is from the jumps or corners of the input after and before where the step begins [s].
+
+    Such are the first sample, and two samples of one time.
+    """
+    stride, wanted, n = 1 + 2 * size, t - delay[0], int(count[0].real)
+    tolerance, first = _SAME_TIME * (abs(t.real) + 2.0 * longest), int(held[1].real)
+    margin[0] = margin[1] = 1.0 + 0.0 * t
+    is_found = False
+    for i in range(n):
+        time = samples[i * stride]
+        is_before = held[0].real > 0.5 and first > 0 and time.real <= samples[(first - 1) * stride].real + tolerance
+        if i == 0 or samples[(i - 1) * stride].real == time.real:
+            if is_before:
+                margin[1] = wanted - time
+            elif not is_found:
+                margin[0], is_found = time - wanted, True
+
+
 class ExactDelay(StepBlock):
     """Base of exact delays: the samples, and what is done with them at both ends of each step.
 
-    A derived class calls `_declare_delayed`, and has `CalcDelay` and `end_of_step`.
+    A derived class calls `_declare_delayed`, and has `CalcDelay`.
 
     Args:
         initial, size, capacity: see TransportDelay.
@@ -98,22 +192,21 @@ class ExactDelay(StepBlock):
         self._capacity, self._stride = checked_size(capacity, f"{name}: capacity", 4), 1 + 2 * n
         self._longest, self._initial = longest, np.broadcast_to(start, n).copy()
         self._u = self.DeclareVectorInputPort(kUseDefaultName, n)
-        self._memory = self.DeclareDiscreteState(1 + self._stride * self._capacity)
-        self._held_index = self.DeclareNumericParameter(BasicVector(np.full(1, -1.0)))
 
-    def _declare_delayed(self, delay: Any) -> None:
-        """Declares the output port for a delay [s], shape [1], or the wire of it."""
+    def _declare_delayed(self, delay: Any) -> dict[str, Any]:
+        """Declares the output port for a delay [s], shape [1], or the wire of it; returns wires to the samples."""
         n = self._u.size()
-        calc = past_value.given(
-            samples=PartOf(self._memory, 1, self._stride * self._capacity),
-            count=PartOf(self._memory, 0, 1),
-            first=self._held_index,
-            initial=self._initial,
-            delay=delay,
-            longest=self._longest,
-            size=n,
-        )
-        self.DeclareVectorOutputPort(kUseDefaultName, n, calc)
+        memory = self.DeclareDiscreteState(1 + self._stride * self._capacity)
+        samples, count = PartOf(memory, 1, self._stride * self._capacity), PartOf(memory, 0, 1)
+        wires: dict[str, Any] = {"samples": samples, "count": count, "longest": self._longest, "size": n}
+        self._declare_step(1, sample_before.given(**wires, delay=delay))
+        moving = self._declare_rate(self._u)
+        added = sample_added.given(**moving, longest=self._longest, size=n).or_raise(self._refuse_sample)
+        self._sys_row = self._stride
+        self._sys_memory = [(memory, bind_in_place(self, "memory", added, memory))]
+        law = past_value.given(**wires, delay=delay, held=self._sys_held_index, initial=self._initial)
+        self.DeclareVectorOutputPort(kUseDefaultName, n, law)
+        return wires
 
     def CalcDelay(self, context: Context) -> float:
         """The present delay [s]."""
@@ -122,67 +215,12 @@ class ExactDelay(StepBlock):
     def DoGetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
         return []
 
-    def measure(self, context: Context, rate_of: Callable[[Any, Any], Array]) -> tuple[Array, Array]:
-        return np.array(self._u.Eval(context)), rate_of(self._u.Eval, context)
-
-    def record(self, context: Context, measured: tuple[Array, Array]) -> None:
-        (u, rate), time = measured, context.get_time()
-        count, samples = self._samples(context)
-        if count:
-            last = samples[count - 1]
-            known, slope = last[1 : 1 + len(u)], last[1 + len(u) :]
-            near = _SAME_SLOPE * np.maximum(np.abs(rate), np.abs(slope))
-            if last[0] == time and np.array_equal(known, u) and (np.abs(rate - slope) <= near).all():
-                return
-        if count == self._capacity:
-            first = self._num_until(samples, count, time - self._longest) - 2
-            if first <= 0:
-                raise RuntimeError(
-                    f"System '{self.GetSystemPathname()}': more than {self._capacity} ends of steps fall into the "
-                    f"delay of {self._longest} s before time {time} s. Make it with a larger `capacity`, or let steps "
-                    "be longer."
-                )
-            samples[: count - first] = samples[first:count].copy()
-            count -= first
-        samples[count] = np.concatenate([[time], u, rate])
-        memory = context.get_mutable_discrete_state(self._memory).get_mutable_value()
-        memory[0] = count + 1.0
-
-    def regions(self, context: Context) -> Array:
-        """The number of the sample, counted from 1, after which the delayed time lies."""
-        count, samples = self._samples(context)
-        return np.array([float(self._num_until(samples, count, self._delayed_time(context)))])
-
-    def hold(self, context: Context, regions: Array | None) -> None:
-        held = np.full(1, -1.0) if regions is None else regions
-        context.get_mutable_numeric_parameter(self._held_index).SetFromVector(held)
-
-    def _delayed_time(self, context: Context) -> float:
-        """The time whose input is the present output [s]."""
-        return float(context.get_time().real) - self.CalcDelay(context)
-
-    def _doubled(self, context: Context) -> Array:
-        """The times of which there are two samples, as the input jumps or has a corner there; and of the first one."""
-        times = self._times(*self._samples(context))
-        return np.concatenate([times[:1], times[1:][np.diff(times) == 0.0]])
-
-    def _samples(self, context: Context) -> tuple[int, Array]:
-        """How many samples there are, and all of them: time, values, slopes; shape [capacity, 1 + 2 n]."""
-        memory = context.get_discrete_state(self._memory).value()
-        return int(memory[0].real), memory[1:].reshape(self._capacity, self._stride)
-
-    def _num_until(self, samples: Array, count: int, time: Any) -> int:
-        """How many samples there are at a time [s] or before it."""
-        limit = float(time.real) + self._tolerance(float(time.real))
-        return int(np.searchsorted(self._times(count, samples), limit, side="right"))
-
-    def _times(self, count: int, samples: Array) -> Array:
-        """Times of the samples [s], as floats."""
-        times = samples[:count, 0]
-        return times if times.dtype == np.float64 else np.array([time.real for time in times], dtype=np.float64)
-
-    def _tolerance(self, time: float) -> float:
-        return _SAME_TIME * (abs(time) + 2.0 * self._longest)
+    def _refuse_sample(self, context: Context) -> None:
+        raise RuntimeError(
+            f"System '{self.GetSystemPathname()}': more than {self._capacity} ends of steps fall into the delay of "
+            f"{self._longest} s before time {context.get_time()} s. Make it with a larger `capacity`, or let steps be "
+            "longer."
+        )
 
 
 class TransportDelay(ExactDelay):
@@ -202,7 +240,8 @@ class TransportDelay(ExactDelay):
 
     def __init__(self, delay: float, initial: ArrayLike = 0.0, size: int | None = None, capacity: int = 2000) -> None:
         super().__init__(initial, size, capacity, checked_positive_period(delay, "TransportDelay: delay"))
-        self._declare_delayed(np.array([self._longest]))
+        wires = self._declare_delayed(np.array([self._longest]))
+        self._sys_end_entry = self._entry("end of the step", 1, next_pair.given(**wires), {})
 
     def get_delay(self) -> float:
         """The delay [s]."""
@@ -210,11 +249,6 @@ class TransportDelay(ExactDelay):
 
     def CalcDelay(self, context: Context) -> float:
         return self._longest
-
-    def end_of_step(self, context: Context) -> float:
-        time, again = float(context.get_time().real), self._doubled(context) + self._longest
-        later = again[again > time + self._tolerance(time)]
-        return float(min(time + self._longest, later.min(initial=math.inf)))
 
 
 class VariableTransportDelay(ExactDelay):
@@ -248,15 +282,17 @@ class VariableTransportDelay(ExactDelay):
         if low > high:
             raise ValueError(f"VariableTransportDelay: shortest, {low} s, must not be above longest, {high} s.")
         super().__init__(initial, size, capacity, high)
-        self._shortest = low
         u = self.DeclareVectorInputPort("delay", 1)
-        limited, model = saturated.given(u=u, low=np.array([low]), high=np.array([high])), BasicVector(1)
-        self._limited = declare_vector_entry(self, "delay", model, limited, {self.all_sources_ticket()})
-        self._declare_delayed(self._limited)
+        self._limited = self._entry("delay", 1, saturated.given(u=u, low=np.array([low]), high=np.array([high])), {})
+        wires = self._declare_delayed(self._limited)
+        self._sys_end_entry = self._entry("end of the step", 1, after_shortest.given(shortest=low), {})
+        near = distances_to_pairs.given(**wires, delay=self._limited, held=self._sys_held_index)
+        margins = self._entry("margins", 2, near, {})
+        self._sys_margin_entries = [margins]
         direction = WitnessFunctionDirection.kPositiveThenNonPositive
         self._witnesses = [
-            self.MakeWitnessFunction(f"corner {place}", direction, functools.partial(self._distance, sign))
-            for place, sign in (("ahead", 1.0), ("behind", -1.0))
+            self.MakeWitnessFunction(f"corner {place}", direction, ElementOf(margins, i))
+            for i, place in enumerate(("ahead", "behind"))
         ]
 
     def CalcDelay(self, context: Context) -> float:
@@ -264,24 +300,6 @@ class VariableTransportDelay(ExactDelay):
 
     def DoGetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
         return self._witnesses
-
-    def _distance(self, sign: float, context: Context) -> float:
-        """How far the delayed time is from the jump or corner of the input after (1) or before (-1) it [s].
-
-        After or before where the step begins, that is: so it passes zero.
-        """
-        number = int(context.get_numeric_parameter(self._held_index).GetAtIndex(0).real)
-        count, samples = self._samples(context)
-        start = self._times(count, samples)[number - 1] if number > 0 else -math.inf
-        doubled, tolerance = self._doubled(context), self._tolerance(float(context.get_time().real))
-        on_this_side = doubled[(doubled > start + tolerance) if sign > 0.0 else (doubled <= start + tolerance)]
-        if not len(on_this_side):
-            return 1.0
-        nearest = on_this_side.min() if sign > 0.0 else on_this_side.max()
-        return float(sign * (nearest - self._delayed_time(context)))
-
-    def end_of_step(self, context: Context) -> float:
-        return float(context.get_time().real) + self._shortest
 
 
 class PadeDelay(LinearSystem):

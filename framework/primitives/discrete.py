@@ -1,4 +1,4 @@
-"""Blocks that sum up and delay samples of a signal: DiscreteTimeIntegrator and DiscreteTimeDelay.
+"""Blocks that sum up, limit and delay samples of a signal.
 
 ZeroOrderHold: samples a signal periodically and keeps the sample.
 
@@ -23,11 +23,13 @@ from merganser.framework.core.scalars.templates import instantiate
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.state import State
 from merganser.framework.core.values.values import AbstractValue, Value
+from merganser.framework.math.element_functions import clamp
 from merganser.framework.primitives._arguments import (
     checked_period,
     checked_positive_period,
     checked_size,
     checked_vector,
+    vectors_of_one_size,
 )
 from merganser.framework.primitives.native_parts import if_at_most
 from merganser.framework.primitives.routing import Multiplexer
@@ -40,6 +42,13 @@ def euler_step(x: Array, h: float, u: Array, next_x: Array) -> None:
     """x[n+1] = x[n] + h u[n]."""
     for i in elements(next_x):
         next_x[i] = x[i] + h * u[i]
+
+
+@native
+def limited_step(x: Array, rise: Array, fall: Array, u: Array, next_x: Array) -> None:
+    """x[n+1] = u[n], but no more than `rise` above x[n], or `fall` below it."""
+    for i in elements(next_x):
+        next_x[i] = clamp(u[i], x[i] - fall[i], x[i] + rise[i])
 
 
 @native
@@ -89,6 +98,38 @@ class DiscreteTimeIntegrator(LeafSystem):
                 f"System '{self.GetSystemPathname()}' has size {self._u.size()}; got {vector.size} elements."
             )
         context.SetDiscreteState(0, vector)
+
+
+class DiscreteRateLimiter(LeafSystem):
+    """Follows the samples of its input, but changes by no more than a rate times the time step h between samples:
+
+        x[n+1] = min(max(u[n], x[n] - h falling), x[n] + h rising),  y[n] = x[n].
+
+    The first update is at time 0.
+
+    Args:
+        rising, falling: limits [1/s], positive, one number or shape [n].
+        time_step: h [s].
+        initial: x before the first update, one number or shape [n].
+
+    Raises:
+        ValueError: a limit or the step is not positive, or sizes differ.
+    """
+
+    def __init__(self, rising: ArrayLike, falling: ArrayLike, time_step: float, initial: ArrayLike = 0.0) -> None:
+        super().__init__()
+        h = self._time_step = checked_positive_period(time_step, "DiscreteRateLimiter: time_step")
+        up, down, start = vectors_of_one_size("DiscreteRateLimiter", rising=rising, falling=falling, initial=initial)
+        if not ((up > 0.0).all() and (down > 0.0).all()):
+            raise ValueError(f"DiscreteRateLimiter: limits must be positive, got {up.tolist()} and {down.tolist()}.")
+        u, x = self.DeclareVectorInputPort("u", up.size), self.DeclareDiscreteState(start)
+        self.DeclareStateOutputPort("y", x)
+        update = limited_step.given(x=x, rise=h * up, fall=h * down, u=u)
+        self.DeclarePeriodicDiscreteUpdateEvent(h, 0.0, update)
+
+    def time_step(self) -> float:
+        """Returns the time between two updates [s]."""
+        return self._time_step
 
 
 class DiscreteTimeDelay(LeafSystem):

@@ -1,4 +1,4 @@
-"""Blocks whose output depends on where their input has been: relay, hysteresis, backlash, rate limiter.
+"""Blocks whose output depends on where their input has been: relay, hysteresis, backlash, rate limiter, crossings.
 
 The memory is discrete state, brought up to date at both ends of each step of a simulation.
 """
@@ -11,8 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.common.indices import kUseDefaultName
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.events import DiscreteUpdateEvent
 from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.declarations.witness import WitnessFunction, WitnessFunctionDirection
 from merganser.framework.core.scalars.element_functions import elements
+from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.primitives._arguments import checked_vector, vectors_of_one_size
 from merganser.framework.primitives.native_parts import if_at_most, magnitude
@@ -127,6 +131,13 @@ def pushed(u: Array, half: float, memory: Array, new: Array) -> None:
         new[i] = clamp(memory[i], u[i] - half, u[i] + half)
 
 
+@native
+def pushing_margin(region: Array, rate: Array, margin: Array) -> None:
+    """How fast the side that pushes moves on, until it turns; 1 while none pushes."""
+    for i in elements(margin):
+        margin[i] = if_at_most(magnitude(region[i]), 0.5, 1.0, region[i] * rate[i] + _SMALLEST)
+
+
 class Backlash(PiecewiseBlock):
     """Play between two parts: y follows u at half the width of the gap, and rests while u crosses the gap.
 
@@ -145,10 +156,7 @@ class Backlash(PiecewiseBlock):
         u, memory = self.DeclareVectorInputPort(kUseDefaultName, start.size), self.DeclareDiscreteState(start)
         wires: dict[str, Any] = {"u": u, "half": 0.5 * gap, "memory": memory}
         region, margin, law = (part.given(**wires) for part in (play_side, play_margin, play_output))
-        self._declare_law(start.size, region, margin, law, [(memory, pushed.given(**wires))])
-
-    def _rate_margins(self, region: Array, rate: Array) -> Array:
-        return np.where(region == 0.0, 1.0, region * rate + _SMALLEST)
+        self._declare_law(start.size, region, margin, law, [(memory, pushed.given(**wires))], pushing_margin)
 
 
 @native
@@ -181,6 +189,14 @@ def limiter_margin(
         margin[i] = region[i] * (u[i] - (start[i] + rate * (t - since[i])))
 
 
+@native
+def following_margin(rising: Array, falling: Array, region: Array, rate: Array, margin: Array) -> None:
+    """How far the rate of u is from the limits while y follows it; 1 elsewhere."""
+    for i in elements(margin):
+        up, down = rising[i] - rate[i], rate[i] + falling[i]
+        margin[i] = if_at_most(magnitude(region[i]), 0.5, if_at_most(up, down, up, down), 1.0)
+
+
 class RateLimiter(PiecewiseBlock):
     """y follows u, but rises by no more than `rising` and falls by no more than `falling` in a second.
 
@@ -205,8 +221,48 @@ class RateLimiter(PiecewiseBlock):
             limiter_margin.given(**wires),
             law,
             memory=[(y0, law), (t0, present)],
+            turning=following_margin.given(rising=up, falling=down),
         )
-        self._rising, self._falling = up, down
 
-    def _rate_margins(self, region: Array, rate: Array) -> Array:
-        return np.where(region == 0.0, np.minimum(self._rising - rate, rate + self._falling), 1.0)
+
+_DIRECTIONS = {
+    "rising": WitnessFunctionDirection.kNegativeThenNonNegative,
+    "falling": WitnessFunctionDirection.kPositiveThenNonPositive,
+    "either": WitnessFunctionDirection.kCrossesZero,
+}
+
+
+@native
+def beyond(u: Array, level: Array, margin: Array) -> None:
+    """How far a signal is above a level."""
+    margin[0] = u[0] - level[0]
+
+
+class DetectCrossing(LeafSystem):
+    """y is how often its input has passed a level during a simulation; a step of the simulation ends at each passage.
+
+    The count is a discrete state, which one may set back. Outside of simulations nothing is counted.
+
+    Args:
+        direction: of the passages that count: "rising", "falling" or "either".
+        level: the level.
+    """
+
+    def __init__(self, direction: str = "either", level: float = 0.0) -> None:
+        super().__init__()
+        if direction not in _DIRECTIONS:
+            raise ValueError(f"DetectCrossing: direction must be one of {list(_DIRECTIONS)}, got {direction!r}.")
+        threshold = checked_vector(level, "DetectCrossing: level")
+        if threshold.size != 1:
+            raise ValueError(f"DetectCrossing: level must be one number, got {threshold.tolist()}.")
+        u = self.DeclareVectorInputPort(kUseDefaultName, 1)
+        self.DeclareStateOutputPort(kUseDefaultName, self.DeclareDiscreteState(1))
+        calc, event = beyond.given(u=u, level=threshold), DiscreteUpdateEvent(system_callback=_count)
+        self._crossing = self.MakeWitnessFunction("crossing", _DIRECTIONS[direction], calc, event)
+
+    def DoGetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
+        return [self._crossing]
+
+
+def _count(system: DetectCrossing, context: Context, event: DiscreteUpdateEvent, state: Any) -> None:
+    state.set_value(0, context.get_discrete_state(0).value() + 1.0)

@@ -6,13 +6,14 @@ the distance to the border, passes zero. So an integrator sees smooth functions 
 Outside of steps, the regions follow from the present inputs.
 
 StepBlock: base of blocks that a simulator asks at both ends of each step, also of those with a memory alone.
+
+DecidingBlock: base of blocks that change their state between steps.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.cache import CacheEntry
 from merganser.framework.core.declarations.native_function import NativeFunction, native
 from merganser.framework.core.declarations.native_wires import PartOf
-from merganser.framework.core.declarations.witness import WitnessFunction, WitnessFunctionDirection
+from merganser.framework.core.declarations.ports import InputPort
+from merganser.framework.core.declarations.witness import ElementOf, WitnessFunction, WitnessFunctionDirection
 from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.core.system.leaf_system import LeafSystem
@@ -41,20 +43,100 @@ def chosen(is_held: Array, held: Array, free: Array, region: Array) -> None:
 
 
 class StepBlock(LeafSystem):
-    """Base of blocks that a simulator asks at the beginning and at the end of each step.
+    """Base of blocks that a simulator asks at the beginning and at the end of each step (simulation/held_regions.py).
 
-    At the beginning, after all updates, it calls `decide` of all blocks, and then `carry_out`, until none of them
-    changes anything. Then it calls `measure`, `record` with what that gives, `regions`, `hold` with these, and
-    `end_of_step`;
-    at the end `note_end`, then `measure`, just before what happens at that time, `record`, and `hold` with None.
+    What it asks is declared as vectors among the numbers of the Context, so that a compiled loop can do the same. In
+    `__init__`, a derived class declares its input ports and the discrete state that is its memory, then calls
+    `_declare_step`.
+
+    Attributes:
+        _sys_region_entry: the regions that the present inputs ask for.
+        _sys_held_index: parameters: whether regions are kept constant (1.0), and those regions.
+        _sys_memory: groups of discrete state, each with the computation of its new value, or with a bound native
+            function that changes it in place.
+        _sys_row: how many numbers a call of such a function adds at the end of the group, whose first one says how many
+            such rows there are, as long as there is room; 0 where others change.
+        _sys_signal_index: the number of the input port whose rate of change is wanted; None without one.
+        _sys_moving_index: parameters that take that input and its rate [1/s], when these have been measured.
+        _sys_margin_entries: distances to the borders of regions.
+        _sys_end_entry: computes the time by which the step must end [s]; None without one.
     """
 
     _keeps_derivatives = True
     _sys_is_piecewise = True
+    _sys_margin_entries: Sequence[CacheEntry] = ()
+    _sys_end_entry: CacheEntry | None = None
+    _sys_row = 0
+    _sys_signal_index: int | None = None
+    _sys_moving_index: int | None = None
 
-    def slots(self, context: Any) -> tuple[list[Any], list[Any]]:
-        """Where regions and memory are computed in a context, and where margins are."""
-        return [], []
+    def _declare_step(self, size: int, region: NativeFunction) -> None:
+        """Declares regions.
+
+        Args:
+            size: how many there are.
+            region: gives those that the present inputs, and the memory, ask for.
+        """
+        self._sys_held_index = self.DeclareNumericParameter(BasicVector(np.zeros(size + 1)))
+        self._sys_region_entry = self._entry("regions of the inputs", size, region, {})
+        self._sys_memory: list[tuple[DiscreteStateIndex, Any]] = []
+
+    def _declare_rate(self, port: InputPort) -> dict[str, PartOf]:
+        """Has the rate of change of an input measured; returns wires to its value `now`, and to its `rate`."""
+        n = port.size()
+        self._sys_signal_index = int(port.get_index())
+        self._sys_moving_index = self.DeclareNumericParameter(BasicVector(np.zeros(2 * n)))
+        return {"now": PartOf(self._sys_moving_index, 0, n), "rate": PartOf(self._sys_moving_index, n, n)}
+
+    def _entry(self, description: str, size: int, calc: NativeFunction, wires: dict[str, Any]) -> CacheEntry:
+        model, tickets = BasicVector(size), {self.all_sources_ticket()}
+        return declare_vector_entry(self, description, model, _wired(calc, wires), tickets)
+
+    # ------------------------------------------------------------------ what a simulator does in Python
+
+    def measure(self, context: Context) -> list[Array]:
+        """What the memory is to have of this moment, as far as it is computed."""
+        return [np.array(new.Eval(context).value()) for _, new in self._sys_memory if isinstance(new, CacheEntry)]
+
+    def record(self, context: Context, measured: list[Array]) -> None:
+        """Brings the memory up to date with what `measure` gave."""
+        for index, values in zip([index for index, new in self._sys_memory if isinstance(new, CacheEntry)], measured):
+            if values.dtype == object or not np.array_equal(values, context.get_discrete_state(index).value()):
+                context.SetDiscreteState(index, values)
+        for index, new in self._sys_memory:
+            if not isinstance(new, CacheEntry):
+                new.fill_in(context, context.get_mutable_discrete_state(index).get_mutable_value())
+
+    def regions(self, context: Context) -> Array:
+        """What the present inputs ask for."""
+        return np.array([number.real for number in self._sys_region_entry.Eval(context).value()], dtype=np.float64)
+
+    def hold(self, context: Context, regions: Array | None) -> None:
+        """Keeps the regions constant from now on; None lets them follow from the inputs."""
+        held = context.get_mutable_numeric_parameter(self._sys_held_index)
+        held.SetFromVector(np.zeros(held.size()) if regions is None else np.array([1.0, *regions]))
+
+    def end_of_step(self, context: Context) -> float:
+        """The time by which the step must end [s]."""
+        entry = self._sys_end_entry
+        return math.inf if entry is None else float(entry.Eval(context).value()[0].real)
+
+    def note_rate(self, context: Context, now: Array, rate: Array) -> None:
+        """Takes the input `_sys_signal_index` and its rate of change [1/s]."""
+        assert self._sys_moving_index is not None
+        context.get_mutable_numeric_parameter(self._sys_moving_index).SetFromVector(np.concatenate([now, rate]))
+
+
+class DecidingBlock(LeafSystem):
+    """Base of blocks that change their state by what is true as a step begins, in Python (simulation/witness_watch.py).
+
+    At the beginning of each step, after all updates, `decide` of all blocks is called, and then `carry_out`, until none
+    of them changes anything; then `end_of_step`. At the end of the step `note_end` is called.
+    """
+
+    _keeps_derivatives = True
+    _sys_is_piecewise = True
+    _sys_decides = True
 
     def decide(self, context: Context, is_first: bool) -> Any:
         """What is to change before the step begins; None if nothing.
@@ -63,33 +145,23 @@ class StepBlock(LeafSystem):
             context: of the block; it is not changed yet.
             is_first: whether nothing has changed for that reason before, at the beginning of this step.
         """
+        raise NotImplementedError
 
     def carry_out(self, context: Context, decision: Any) -> None:
         """Changes what `decide` gave."""
+        raise NotImplementedError
 
     def describe(self, decision: Any) -> str:
         """The transitions that a decision makes, for messages."""
-        return ""
+        raise NotImplementedError
 
     def note_end(self, context: Context) -> None:
         """Notes in the memory what `decide` is to compare with."""
-
-    def measure(self, context: Context, rate_of: Callable[[Any, Any], Array]) -> Any:
-        """What the memory is to have of this moment; rate_of(signal, context) is the rate of signal(context) [1/s]."""
-
-    def record(self, context: Context, measured: Any) -> None:
-        """Brings the memory up to date with what `measure` gave."""
-
-    def regions(self, context: Context) -> Array:
-        """What the present inputs ask for; empty for a block without regions."""
-        return np.zeros(0)
-
-    def hold(self, context: Context, regions: Array | None) -> None:
-        """Keeps the regions constant from now on; None lets them follow from the inputs."""
+        raise NotImplementedError
 
     def end_of_step(self, context: Context) -> float:
         """The time by which the step must end [s]."""
-        return math.inf
+        raise NotImplementedError
 
 
 class PiecewiseBlock(StepBlock):
@@ -106,6 +178,7 @@ class PiecewiseBlock(StepBlock):
         margin: NativeFunction,
         law: NativeFunction,
         memory: Sequence[tuple[DiscreteStateIndex, NativeFunction]] = (),
+        turning: NativeFunction | None = None,
     ) -> None:
         """Declares the output port, shape [size].
 
@@ -115,73 +188,32 @@ class PiecewiseBlock(StepBlock):
             margin: gives the distance of each element to the border of its region, positive inside.
             law: gives the output.
             memory: groups of discrete state, shape [size], and what gives their new values at both ends of each step.
+            turning: gives the margin of each element whose region also ends where the first input changes too fast, or
+                turns; it may read `rate`, the rate of change of that input [1/s].
         """
-        self._held_index = self.DeclareNumericParameter(BasicVector(np.zeros(size + 1)))
-        self._free_entry = self._entry("regions of the inputs", size, region, {})
-        is_held, held = PartOf(self._held_index, 0, 1), PartOf(self._held_index, 1, size)
-        choice = chosen.given(free=self._free_entry, is_held=is_held, held=held)
-        self._region_entry = self._entry("regions", size, choice, {})
-        wires = {"region": self._region_entry}
-        self._margin_entry = self._entry("margins", size, margin, wires)
-        self._memory = [(index, self._entry("memory", size, update, wires)) for index, update in memory]
-        self._size, self._witnesses = size, self._make_witnesses(size)
+        self._declare_step(size, region)
+        is_held, held = PartOf(self._sys_held_index, 0, 1), PartOf(self._sys_held_index, 1, size)
+        choice = chosen.given(free=self._sys_region_entry, is_held=is_held, held=held)
+        wires: dict[str, Any] = {"region": self._entry("regions", size, choice, {})}
+        self._sys_margin_entries = [self._entry("margins", size, margin, wires)]
+        if turning is not None:
+            wires |= self._declare_rate(self.get_input_port(0))
+            self._sys_margin_entries.append(self._entry("margins of rates", size, turning, wires))
+        self._sys_memory = [(index, self._entry("memory", size, update, wires)) for index, update in memory]
+        self._witnesses = self._make_witnesses(size)
         self.DeclareVectorOutputPort(kUseDefaultName, size, _wired(law, wires))
-
-    def _entry(self, description: str, size: int, calc: NativeFunction, wires: dict[str, Any]) -> CacheEntry:
-        model, tickets = BasicVector(size), {self.all_sources_ticket()}
-        return declare_vector_entry(self, description, model, _wired(calc, wires), tickets)
 
     def _make_witnesses(self, size: int) -> list[WitnessFunction]:
         """Witness functions of the corners, and of turning points, of each element."""
         direction, made = WitnessFunctionDirection.kPositiveThenNonPositive, []
         for i in range(size):
             of = "" if size == 1 else f" of element {i}"
-            made.append(self.MakeWitnessFunction(f"corner{of}", direction, functools.partial(self._margin_at, i)))
-            if type(self)._rate_margins is not PiecewiseBlock._rate_margins:
-                calc = functools.partial(self._rate_margin_at, i)
-                made.append(self.MakeWitnessFunction(f"turning point{of}", direction, calc))
-                made[-1].rate_of = self.get_input_port(0).Eval
+            for what, entry in zip(("corner", "turning point"), self._sys_margin_entries):
+                made.append(self.MakeWitnessFunction(f"{what}{of}", direction, ElementOf(entry, i)))
         return made
-
-    def _margin_at(self, i: int, context: Context) -> Any:
-        return self._margin_entry.Eval(context).GetAtIndex(i)
-
-    def _rate_margin_at(self, i: int, context: Context, rate: Array) -> Any:
-        return self._rate_margins(np.array([r.real for r in self._region_entry.Eval(context).value()]), rate)[i]
-
-    def _rate_margins(self, region: Array, rate: Array) -> Array:
-        """Override: margins of regions that also end where the first input changes too fast, or turns.
-
-        Args:
-            region: shape [size].
-            rate: of change of the first input [1/s], shape [size].
-        """
-        raise NotImplementedError
 
     def DoGetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
         return self._witnesses
-
-    # ------------------------------------------------------------------ what a simulator does with the regions
-
-    def slots(self, context: Any) -> tuple[list[Any], list[Any]]:
-        regions = [self._free_entry, *(entry for _, entry in self._memory)]
-        margins = context.slots[self._margin_entry.cache_index()]
-        return [context.slots[entry.cache_index()] for entry in regions], [margins]
-
-    def measure(self, context: Context, rate_of: Callable[[Any, Any], Array]) -> list[Array]:
-        return [np.array(entry.Eval(context).value()) for _, entry in self._memory]
-
-    def record(self, context: Context, measured: list[Array]) -> None:
-        for (index, _), values in zip(self._memory, measured):
-            if values.dtype == object or not np.array_equal(values, context.get_discrete_state(index).value()):
-                context.SetDiscreteState(index, values)
-
-    def regions(self, context: Context) -> Array:
-        return np.array([number.real for number in self._free_entry.Eval(context).value()], dtype=np.float64)
-
-    def hold(self, context: Context, regions: Array | None) -> None:
-        held = np.zeros(self._size + 1) if regions is None else np.array([1.0, *regions])
-        context.get_mutable_numeric_parameter(self._held_index).SetFromVector(held)
 
 
 def _wired(function: NativeFunction, wires: dict[str, Any]) -> NativeFunction:

@@ -14,6 +14,7 @@ from typing import Any
 
 import accuracy_rows
 import contact_rows
+import control_rows
 import framework_rows
 import hydroelastic_rows
 import kernel_rows
@@ -107,6 +108,7 @@ def main() -> None:
         study_rows,
         world_rows,
         optimization_rows,
+        control_rows,
         proximity_rows,
         planning_rows,
         hydroelastic_rows,

@@ -122,6 +122,25 @@ def piecewise_cases():
         "RateLimiter": by_memory(
             lambda b: b.RateLimiter([0.5, 0.5], 0.8, 0.0), limited, 4, time=0.7, admissible=lambda u, x: (u, x - 2.0)
         ),
+        "DiscreteRateLimiter": Case(
+            lambda b: b.DiscreteRateLimiter([0.5, 2.0], 0.8, 0.1, [0.0, 0.2]),
+            {"u": 2},
+            {"y": 2},
+            [],
+            lambda u, x: [x],
+            num_discrete=2,
+            periodic=lambda u, x: np.minimum(np.maximum(u[0], x - 0.08), x + np.array([0.05, 0.2])),
+            defaults=[0.0, 0.2],
+        ),
+        "DetectCrossing": Case(
+            lambda b: b.DetectCrossing("rising", 0.3),
+            {"u0": 1},
+            {"y0": 1},
+            [],
+            lambda u, x: [x],
+            num_discrete=1,
+            defaults=[0.0],
+        ),
         "LookupTable1D": Case(
             lambda b: b.LookupTable1D(points, [[-18.0, 9.0], [0.0, 0.0], [18.0, -9.0]], outside="extrapolate"),
             {"u0": 1},
@@ -159,7 +178,7 @@ def piecewise_cases():
             without=("Expression",),
         ),
         "VariableTransportDelay": Case(
-            lambda b: b.VariableTransportDelay(0.2, 0.6, [1.0, 2.0], capacity=4),
+            lambda b: b.VariableTransportDelay(0.45, 0.6, [1.0, 2.0], capacity=4),
             {"u0": 2, "delay": 1},
             {"y0": 2},
             [(1, 0)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from merganser.framework.core.declarations.events import DeclaredEvent, Event, T
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.leaf_context import LeafContext
+    from merganser.framework.core.declarations.cache import CacheEntry
     from merganser.framework.core.system.leaf_system import LeafSystem
 
 # A witness function together with the context of the leaf system that it belongs to.
@@ -27,6 +29,22 @@ class WitnessFunctionDirection(Enumeration):
     kCrossesZero = 3
 
 
+@dataclasses.dataclass(frozen=True)
+class ElementOf:
+    """The function that gives an element of a computed vector.
+
+    Attributes:
+        entry: the computation.
+        index: of the element.
+    """
+
+    entry: CacheEntry
+    index: int
+
+    def __call__(self, context: Any) -> Any:
+        return self.entry.Eval(context).GetAtIndex(self.index)
+
+
 class WitnessFunction:
     """A continuous function w(context) of a leaf system; `LeafSystem.MakeWitnessFunction` makes it.
 
@@ -37,8 +55,7 @@ class WitnessFunction:
 
     Attributes:
         declared: its event with the handler bound to the system; None if it has none (see inside.py).
-        rate_of: a signal, called as rate_of(context), whose rate of change along the motion `calc` gets as a second
-            argument; None for a function of the context alone.
+        element: of a vector that is computed among the numbers of the Context, if that is what it is; else None.
     """
 
     def __init__(
@@ -55,7 +72,7 @@ class WitnessFunction:
         self._calc = calc
         self._event = event
         self.declared: DeclaredEvent | None = None
-        self.rate_of: Callable[[Any], Any] | None = None
+        self.element = calc if isinstance(calc, ElementOf) else None
         if event is not None:
             handler = event._handler(system, TriggerType.kWitness)
             self.declared = DeclaredEvent(event.kind, TriggerType.kWitness, handler)
@@ -76,12 +93,11 @@ class WitnessFunction:
         """The event that happens when it triggers, if there is one."""
         return self._event
 
-    def CalcWitnessValue(self, context: Any, *rate: Any) -> float:
+    def CalcWitnessValue(self, context: Any) -> float:
         """Computes its value in a context of its leaf system.
 
         Args:
             context: of the leaf system.
-            rate: the rate of change of `rate_of`, where it has that.
 
         Raises:
             ValueError: this is the context of another system.
@@ -91,7 +107,7 @@ class WitnessFunction:
         if getattr(context, "system", None) is not self._system:
             self._system.ValidateContext(context)  # which says what it is instead
         try:
-            result = self._calc(context, *rate)
+            result = self._calc(context)
         except Exception as error:
             note_place(error, f"while computing {self.describe()} at time {context.store.flat.item(0)} s")
             raise

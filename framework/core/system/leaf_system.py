@@ -28,7 +28,12 @@ from merganser.framework.core.declarations.cache import CacheEntry, ValueProduce
 from merganser.framework.core.declarations.events import DeclaredEvent, Event
 from merganser.framework.core.declarations.native_function import NativeFunction
 from merganser.framework.core.declarations.ports import InputPort, LeafOutputPort
-from merganser.framework.core.declarations.witness import ActiveWitness, WitnessFunction, WitnessFunctionDirection
+from merganser.framework.core.declarations.witness import (
+    ActiveWitness,
+    ElementOf,
+    WitnessFunction,
+    WitnessFunctionDirection,
+)
 from merganser.framework.core.system.constraints import LeafConstraintMethods, SystemConstraint
 from merganser.framework.core.system.dynamics import LeafDynamics, declare_energy_entries
 from merganser.framework.core.system.event_declarations import EventDeclarations
@@ -80,6 +85,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     _sys_unit_quaternions: Sequence[int] = ()
     _sys_events: tuple[DeclaredEvent, ...] = ()
     _sys_is_piecewise = False  # whether it has regions, as a PiecewiseBlock of framework/primitives has
+    _sys_decides = False  # whether it changes its state between steps, as a DecidingBlock there does
     _sys_breaks: Callable[[], Sequence[float]] | None = None  # see inside.py
     _sys_white_noise: tuple[int, int, NDArray[Any]] | None = None
     _sys_constraints: tuple[SystemConstraint, ...] = ()
@@ -451,7 +457,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         self,
         description: str,
         direction_type: WitnessFunctionDirection,
-        calc: Callable[[Any], float | None],
+        calc: Callable[[Any], float | None] | NativeFunction,
         e: Event | None = None,
     ) -> WitnessFunction:
         """Makes a witness function; it comes into effect when `DoGetWitnessFunctions` returns it.
@@ -459,7 +465,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         Args:
             description: what it is about, for messages.
             direction_type: which passages through zero trigger it.
-            calc: called as calc(context), a continuous function of time and continuous state that changes nothing.
+            calc: called as calc(context), a continuous function of time and continuous state that changes nothing; or
+                a native function that writes the value into the only element of its last parameter.
             e: what happens when it triggers; without it, the simulator only ends a step there.
         """
         where = f"System '{self.GetSystemPathname()}', witness function '{description}'"
@@ -472,6 +479,9 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
                 f"{where}: e must be a PublishEvent, DiscreteUpdateEvent or UnrestrictedUpdateEvent, got "
                 f"{type(e).__name__}."
             )
+        if isinstance(calc, NativeFunction):
+            what = f"witness function '{description}'"
+            calc = ElementOf(self._declare_entry(what, BasicVector(1), calc, _ALL_SOURCES), 0)
         return WitnessFunction(self, description, direction_type, calc, e)
 
     def DoGetWitnessFunctions(self, context: Context, /) -> list[WitnessFunction]:

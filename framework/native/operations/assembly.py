@@ -238,7 +238,7 @@ class Assembly:
             self.waiting.append((native, context))
         if code is not None and self._is_complex and not has_complex_form(code.operation):
             return None
-        if code is None or any(_offset_of_input(source) is None for source in code.sources_in(context)):
+        if code is None or any(offset_of_input(source) is None for source in code.sources_in(context)):
             return None
         if any(argument is LOG for argument in code.arguments) and _log_of(context).native_arrays() is None:
             return None
@@ -320,15 +320,15 @@ class Assembly:
     def _add_argument(self, argument: Any, context: LeafContext, output: int) -> bool:
         layout = context.layout
         if isinstance(argument, InputOf):
-            number = _offset_of_input(context.sources[argument.port_index])
+            number = offset_of_input(context.sources[argument.port_index])
             if number is None:
                 return False
         elif isinstance(argument, ValueOf):
-            number = _offset_of_input(argument.source)
+            number = offset_of_input(argument.source)
             if number is None:
                 return False
         elif isinstance(argument, EntryOf):
-            number = _offset_of_input(context.slots[argument.index])
+            number = offset_of_input(context.slots[argument.index])
             if number is None:
                 return False
         elif isinstance(argument, ParameterOf):
@@ -412,7 +412,7 @@ def _origin(slot: CacheSlot) -> int | None:
         return layout.numeric_offsets[origin.index]
     if isinstance(origin, DiscreteStateOf):
         return layout.discrete_offsets[origin.index]
-    return _offset_of_input(context.sources[origin.port_index]) if isinstance(origin, InputOf) else None
+    return offset_of_input(context.sources[origin.port_index]) if isinstance(origin, InputOf) else None
 
 
 def offset_in(flat: NDArray[Any], array: NDArray[Any]) -> int:
@@ -427,7 +427,7 @@ def offset_in(flat: NDArray[Any], array: NDArray[Any]) -> int:
     return offset
 
 
-def _offset_of_input(source: Any) -> int | None:
+def offset_of_input(source: Any) -> int | None:
     """Where in the flat array the value of an input port is; None if it is elsewhere.
 
     What only copies another offset (states at output ports, parameters, passed-through inputs) stands for that offset.

@@ -43,7 +43,7 @@ from merganser.framework.core.values.arguments import checked_size
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_vector
 from merganser.framework.primitives.native_parts import if_at_most
-from merganser.framework.primitives.piecewise import StepBlock
+from merganser.framework.primitives.piecewise import DecidingBlock
 from merganser.framework.primitives.routing import stacked
 from merganser.framework.primitives.state_machines.chart import Chart, Laws, State, Transition
 from merganser.framework.primitives.state_machines.draft import Draft, decide, number_of
@@ -77,7 +77,7 @@ def constant(y: Array) -> None:
         y[i] = 0.0
 
 
-class StateMachine(StepBlock):
+class StateMachine(DecidingBlock):
     """A block with states (modes), actions, and transitions with guards; it may have a law of motion in each state.
 
         machine = StateMachine("thermostat", inputs={"temperature": 1}, outputs={"heater": 1})
