@@ -1,6 +1,6 @@
 """A policy learns by trial: proximal policy optimization in numpy, on many worlds side by side.
 
-    python examples/17_learn_to_balance.py [--output FOLDER] [--robot cart_pole|quadruped] [--iterations NUMBER]
+    python examples/18_learn_to_balance.py [--output FOLDER] [--robot cart_pole|quadruped] [--iterations NUMBER]
 
 A cart-pole learns to hold its pole upright; a quadruped, which is pushed at the start of each episode, learns how to
 move its joints around its stance so that it stays on its feet. MakeVectorEnv makes a vector environment of Gymnasium
