@@ -8,12 +8,15 @@ from typing import TypeAlias
 from merganser.framework.native import inlined, kernel
 from merganser.framework.native.memory.hinted_types import FloatTable, Integers, IntegerTable, Poses
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
+from merganser.geometry.proximity.height_fields import solve_height_field
 from merganser.geometry.proximity.layout import (
     BOX,
     ELLIPSOID,
     HALF_SPACE,
+    HEIGHT_FIELD,
     POINT,
     SOLVED,
+    UNBOUNDED,
     UNSOLVED,
     Geometries,
     Hulls,
@@ -76,6 +79,8 @@ def solve_pair(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, is_rough: bool
         is_rough: whether it may be UNSOLVED: then the points are missing, and of cores that are apart the distance is
             at least minus the value.
     """
+    if a.kind == HEIGHT_FIELD or b.kind == HEIGHT_FIELD:
+        return solve_height_field(a, b, hulls, work) if min(a.kind, b.kind) < HALF_SPACE else UNBOUNDED
     if a.kind == HALF_SPACE or b.kind == HALF_SPACE:
         return solve_half_space(a, b, hulls, work)
     status = UNSOLVED
