@@ -15,7 +15,18 @@ import numpy as np
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.by_value import larger
 from merganser.framework.native.memory.hinted_types import FloatTable
-from merganser.geometry.proximity.layout import BOX, CONE, CYLINDER, HULL, MAX_CORNERS, SEGMENT, Hulls, Pose, Shape, ShapeWork
+from merganser.geometry.proximity.layout import (
+    BOX,
+    CONE,
+    CYLINDER,
+    HULL,
+    MAX_CORNERS,
+    SEGMENT,
+    Hulls,
+    Pose,
+    Shape,
+    ShapeWork,
+)
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.supports import piece_point, support_piece
 from merganser.geometry.proximity.vectors import Vector3, add, dot, negated, rotated, rotated_back, sum_scaled

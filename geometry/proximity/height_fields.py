@@ -11,8 +11,8 @@ and only cells below the box around the body are looked at, so that the size of 
 the surface has upright sides, whose normals are those of the outer faces of its border, and a flat bottom.
 
 A lowest point x of G under a triangle's plane touches that triangle if it is in the solid and if no other face, along
-whose normal x is among the lowest points of G as well, is much nearer: what pushes against a step from the side does not
-touch the ground above it.
+whose normal x is among the lowest points of G as well, is much nearer: what pushes against a step from the side does
+not touch the ground above it.
 """
 
 from __future__ import annotations
@@ -157,8 +157,10 @@ def _find_touches(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, reach: floa
         _touch_side(f, g, hulls, work, (0.0, -1.0, 0.0), f.half_1, reach, size)
     if high_y >= f.half_1:
         _touch_side(f, g, hulls, work, (0.0, 1.0, 0.0), f.half_1, reach, size)
-    if low_z + around <= f.size_2 + around:
+    if low_z <= f.size_2 + g.radius + max(reach, 0.0):
         _touch_side(f, g, hulls, work, (0.0, 0.0, -1.0), -f.size_2, reach, size)
+    if low_x <= -f.half_0 or high_x >= f.half_0 or low_y <= -f.half_1 or high_y >= f.half_1:
+        _touch_box_edges(f, g, hulls, work, reach, size)
 
 
 @device
@@ -210,7 +212,10 @@ def _is_over(
     depth: float,
     size: float,
 ) -> bool:
-    """Whether a foot in the plane of a triangle is in it. Below concave edges the face goes on for what is in the solid."""
+    """Whether a foot in the plane of a triangle is in it.
+
+    Below concave edges the face goes on, for what is in the solid.
+    """
     for e in range(3):
         p, q = corners[e], corners[(e + 1) % 3]
         edge = subtract(q, p)
@@ -238,17 +243,17 @@ def _came_this_way(
     limit = _NEARER * depth * share
     if limit <= _PRESSED * size:
         return True
-    i0, i1 = max(_row(f, x[1] - limit), _row(f, x[1]) - _MOST_CELLS), min(_row(f, x[1] + limit), _row(f, x[1]) + _MOST_CELLS)
-    j0, j1 = _column(f, x[0] - limit), _column(f, x[0] + limit)
-    j0, j1 = max(j0, _column(f, x[0]) - _MOST_CELLS), min(j1, _column(f, x[0]) + _MOST_CELLS)
+    row, column = _row(f, x[1]), _column(f, x[0])
+    i0, i1 = max(_row(f, x[1] - limit), row - _MOST_CELLS), min(_row(f, x[1] + limit), row + _MOST_CELLS)
+    j0, j1 = max(_column(f, x[0] - limit), column - _MOST_CELLS), min(_column(f, x[0] + limit), column + _MOST_CELLS)
     for i in range(i0, i1 + 1):
         for j in range(j0, j1 + 1):
             for upper in range(2):
                 a, b, c = _triangle(f, hulls, i, j, upper)
                 away = subtract(nearest_on_triangle(a, b, c, x)[1], x)
-                if dot(away, away) < limit * limit:
-                    if _is_lowest(g, hulls, work, x, unit(cross(subtract(b, a), subtract(c, a))), n, limit):
-                        return False
+                m = unit(cross(subtract(b, a), subtract(c, a)))
+                if dot(away, away) < limit * limit and _is_lowest(g, hulls, work, x, m, n, limit):
+                    return False
     for side in range(4):
         s, along = 1.0 if side < 2 else -1.0, side % 2
         gap = (f.half_0 - s * x[0]) if along == 0 else (f.half_1 - s * x[1])
@@ -325,6 +330,31 @@ def _touch_side(
         x = sum_scaled(q, n, -g.radius)
         if depth >= -reach and is_in and _came_this_way(f, g, hulls, work, x, n, depth, 1.0, size):
             add_touch(work, sum_scaled(q, n, -0.5 * (height + g.radius)), n, depth, size)
+
+
+@device
+def _touch_box_edges(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, reach: float, size: float) -> None:
+    """Touches of the four upright edges, the four of the bottom, and its corners."""
+    for k in range(4):
+        x, y = (-1.0 if k == 0 or k == 3 else 1.0), (-1.0 if k < 2 else 1.0)
+        right, front = (x, 0.0, 0.0), (0.0, y, 0.0)
+        foot = (x * f.half_0, y * f.half_1, f.size_2)
+        top = (foot[0], foot[1], _height_at(f, hulls, foot[0], foot[1]))
+        along_x = k == 0 or k == 2  # each edge of the bottom once
+        for e in range(2):
+            p, q, other = foot, top, front
+            if e == 1:
+                other = (0.0, 0.0, -1.0)
+                q = (-foot[0], foot[1], f.size_2) if along_x else (foot[0], -foot[1], f.size_2)
+            side = front if e == 1 and along_x else right
+            first = work.num_touches
+            is_found, n, nearest = touch_edge(g, hulls, work, p, q, side, other, reach, size)
+            if is_found:
+                add_edge(g, hulls, work, p, q, n, nearest, reach, size)
+                _drop_others(f, g, hulls, work, first, min(dot(n, side), dot(n, other)), size)
+        distance, n = distance_to_body(g, hulls, work, foot)
+        if g.radius - distance >= -reach and n[0] * x > SHARP and n[1] * y > SHARP and n[2] < -SHARP:
+            add_touch(work, sum_scaled(foot, n, 0.5 * (distance - g.radius)), n, g.radius - distance, size)
 
 
 # ---------------------------------------------------------------------- points

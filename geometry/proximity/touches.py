@@ -1,16 +1,16 @@
 """Where a convex body G touches a surface of triangles, feature by feature.
 
-A surface that is not convex touches a convex body wherever their distance has a local minimum. There the normal n, out of
-the surface, is one of the surface (in its Voronoi region) and -n is one of the body:
+A surface that is not convex touches a convex body wherever their distance has a local minimum. There the normal n, out
+of the surface, is one of the surface (in its Voronoi region) and -n is one of the body:
 
     a triangle      n is its own                              the lowest points of G along n lie over it         (1)
     a convex edge   across it, between those of both faces    the point of G nearest to the edge is beside it    (2)
     a peak          in the cone that its faces leave          the vertex lies in G, or is nearest to it          (3)
 
-Concave edges and valleys touch nothing, as one of their faces comes first, nor do edges between faces in one plane: what
-rolls over them does not feel them. Each place where both touch is a *touch*: a point midway between the surfaces, n
-and a depth. Touches whose normals differ by less than 2.6 degrees form a group, which together is worth what a pair is
-(shares.py): what stands on a plane of many triangles stands on it as on a half space.
+Concave edges and valleys touch nothing, as one of their faces comes first, nor do edges between faces in one plane:
+what rolls over them does not feel them. Each place where both touch is a *touch*: a point midway between the
+surfaces, n and a depth. Touches whose normals differ by less than 2.6 degrees form a group, which together is worth
+what a pair is (shares.py): what stands on a plane of many triangles stands on it as on a half space.
 
 All is in the frame F of the surface; X_FG of the work record says where the body is.
 """
@@ -22,7 +22,16 @@ import math
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.hinted_types import Integers
 from merganser.geometry.proximity.features import face_of, has_line_only, line_of, support_point, to_frame_A
-from merganser.geometry.proximity.layout import CONE, CYLINDER, ELLIPSOID, HULL, MAX_CLIPPED, POINT, Hulls, Shape, ShapeWork
+from merganser.geometry.proximity.layout import (
+    CONE,
+    CYLINDER,
+    ELLIPSOID,
+    HULL,
+    MAX_CLIPPED,
+    Hulls,
+    Shape,
+    ShapeWork,
+)
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.search import search
 from merganser.geometry.proximity.shares import ALIGNED, STEEP, corner, fade, keep, set_corner
@@ -32,7 +41,6 @@ from merganser.geometry.proximity.vectors import (
     cross,
     dot,
     negated,
-    norm,
     rotated,
     rotated_back,
     scaled,
@@ -88,8 +96,8 @@ def set_lowest(g: Shape, hulls: Hulls, work: ShapeWork, n: Vector3) -> int:
     for i in range(count):
         least = min(least, dot(n, corner(work.polygon_b, i)))
     if count == 0 or (g.kind == HULL and least - dot(n, p) > _ROUNDING * g.bound):
-        set_corner(work.polygon_b, count, p)  # of a hull, the face nearest to n need not have the lowest point
-        count += 1
+        set_corner(work.polygon_b, 0, p)  # of a hull, the face nearest to n need not have the lowest point
+        count = 1
     work.num_lowest = count
     return count
 
@@ -174,28 +182,33 @@ def touch_edge(
 ) -> tuple[bool, Vector3, Vector3]:
     """Looks for the normal of equation (2): across the edge from P to Q, between the normals of its faces.
 
-    Of the lowest points x(n) of G, seen along the edge, t(n) . (x(n) - p) decreases from n1 to n2, with t across n
-    towards n2; at the normal it changes its sign.
+    Along it G is the highest above the edge. Of the lowest points x(n) of G, t(n) . (x(n) - p) is the derivative of
+    that height by the angle of n, with t across n and the edge, towards n2; at the normal it changes its sign.
 
     Returns:
         Whether there is such a normal, it, and the point of the core of G nearest to the line.
     """
     nowhere = False, n1, p
     middle = unit(add(n1, n2))
-    if dot(middle, subtract(lowest_point(g, hulls, work, middle), p)) - g.radius > reach:
+    z = lowest_point(g, hulls, work, middle)
+    at_middle = dot(middle, subtract(z, p))
+    if at_middle - g.radius > reach:
         return nowhere
     t1 = unit(sum_scaled(n2, n1, -dot(n1, n2)))
     x, y = lowest_point(g, hulls, work, n1), lowest_point(g, hulls, work, n2)
     low, high = 0.0, math.atan2(dot(n2, t1), dot(n2, n1))
-    at_x, at_y = dot(t1, subtract(x, p)), dot(sum_scaled(scaled(t1, math.cos(high)), n1, -math.sin(high)), subtract(y, p))
-    if not (at_x > 0.0 and at_y < 0.0):
+    t2 = sum_scaled(scaled(t1, math.cos(high)), n1, -math.sin(high))
+    height_x, height_y = dot(n1, subtract(x, p)), dot(n2, subtract(y, p))
+    is_beyond_1 = height_x >= at_middle and dot(t1, subtract(x, p)) <= 0.0
+    is_beyond_2 = height_y >= at_middle and dot(t2, subtract(y, p)) >= 0.0
+    if is_beyond_1 or is_beyond_2:
         return nowhere
-    n = middle
+    n, little, at_x, at_y = middle, _ROUNDING * (size + g.bound), 0.0, 0.0
     for _ in range(_MOST_STEPS):
         # The normal of the chord from x to y; of one point, towards it.
         u, v = dot(n1, subtract(y, x)), dot(t1, subtract(y, x))
         angle = math.atan2(u, -v)
-        if u * u + v * v <= _ROUNDING * _ROUNDING * size * size:
+        if u * u + v * v <= little * little:
             u, v = dot(n1, subtract(x, p)), dot(t1, subtract(x, p))
             angle = math.atan2(v, u)
         if not low < angle < high:
@@ -204,13 +217,14 @@ def touch_edge(
         n, t = sum_scaled(scaled(n1, c), t1, s), sum_scaled(scaled(t1, c), n1, -s)
         z = lowest_point(g, hulls, work, n)
         at_x, at_y, at_z = dot(t, subtract(x, p)), dot(t, subtract(y, p)), dot(t, subtract(z, p))
-        gain = min(dot(n, x), dot(n, y)) - dot(n, z)
-        if gain <= _ROUNDING * size and at_x >= 0.0 >= at_y:
+        gain, height = max(dot(n, x), dot(n, y)) - dot(n, z), dot(n, subtract(z, p))
+        if gain <= little and at_x >= -little and at_y <= little:
             break
-        if at_z > 0.0:
-            low, x = angle, z
+        # Where faces stand steeply, t . (x - p) may turn again far off: the height along n says on which side it is.
+        if (at_z > 0.0 and height >= height_x) or (at_z <= 0.0 and height < height_y):
+            low, x, height_x = angle, z, height
         else:
-            high, y = angle, z
+            high, y, height_y = angle, z, height
         if high - low <= 1e-15:
             break
     at_x = max(at_x, 0.0)
@@ -230,7 +244,6 @@ def add_edge(
         out = unit(cross(subtract(corner(work.polygon_b, 1), first), subtract(corner(work.polygon_b, 2), first)))
         if -dot(out, n) >= ALIGNED:
             cut_edge(g, work, p, q, n, reach, size)
-            return
     if count == 2:
         first, last = corner(work.polygon_b, 0), corner(work.polygon_b, 1)
         line = subtract(last, first)
@@ -244,7 +257,6 @@ def add_edge(
                     height = dot(n, subtract(y, p))
                     if g.radius - height >= -reach:
                         add_touch(work, sum_scaled(y, n, -0.5 * (height + g.radius)), n, g.radius - height, size)
-            return
     along, height = dot(subtract(x, p), edge) / square, dot(n, subtract(x, p))
     if -SHARP <= along <= 1.0 + SHARP and g.radius - height >= -reach:
         add_touch(work, sum_scaled(x, n, -0.5 * (height + g.radius)), n, g.radius - height, size)
@@ -299,7 +311,8 @@ def share_touches(g: Shape, work: ShapeWork, margin: float) -> int:
                 return total
             if i == count:
                 if part < 1.0:
-                    _keep_touch(work, total, inner, corner(work.touch_point, inner), work.touch_depth[inner], 1.0 - part)
+                    p = corner(work.touch_point, inner)
+                    _keep_touch(work, total, inner, p, work.touch_depth[inner], 1.0 - part)
                     total += 1
             elif part > 0.0:
                 p = corner(work.clipped, i)
@@ -322,9 +335,9 @@ def _keep_touch(work: ShapeWork, i: int, k: int, p: Vector3, depth: float, share
 def _touch_at(work: ShapeWork, group: int, p: Vector3) -> int:
     """The touch of a group at a place."""
     for k in range(work.num_touches):
-        if work.touch_group[k] == group and work.touch_point[k, 0] == p[0]:
-            if work.touch_point[k, 1] == p[1] and work.touch_point[k, 2] == p[2]:
-                return k
+        away = subtract(corner(work.touch_point, k), p)
+        if work.touch_group[k] == group and dot(away, away) == 0.0:
+            return k
     return 0
 
 

@@ -27,9 +27,8 @@ def first_hit(points: Array, bottom: float, o: Array, d: Array) -> float:
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     top = float(points[:, :, 2].max())
     middle_z, half_z = 0.5 * (top + bottom), 0.5 * (top - bottom)
-    box = both(
-        slab(o[0] - middle[0], d[0], half[0]), slab(o[1] - middle[1], d[1], half[1]), slab(o[2] - middle_z, d[2], half_z)
-    )
+    across = (slab(o[i] - middle[i], d[i], half[i]) for i in range(2))
+    box = both(*across, slab(o[2] - middle_z, d[2], half_z))
     if box[1] < 0.0 or box[0] > box[1]:
         return math.inf
     cuts = [np.array([max(box[0], 0.0), box[1]])]
