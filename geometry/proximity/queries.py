@@ -372,8 +372,8 @@ def _no_derivatives(query: str, names: str, distance: float | None = None) -> Ru
     at = "" if distance is None else f" at a distance of {distance:.6g} m"
     return RuntimeError(
         f"{query}(): there are no derivatives for {names}{at}: one is a HeightField, which has none, or their normal "
-        "jumps there, as between two points in one place, or it has no single direction. Ask a SceneGraph of floats, or "
-        "move them."
+        "jumps there, as between two points in one place, or it has no single direction. Ask a SceneGraph of floats, "
+        "or move them."
     )
 
 

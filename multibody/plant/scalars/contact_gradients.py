@@ -273,8 +273,8 @@ class ContactGradients:
             if any(isinstance(queries.layout.shapes[row], HeightField) for row in rows):
                 reason = f"geometries '{first}' and '{second}' touch, and contacts of a HeightField have none. Please"
             raise RuntimeError(
-                f"Plant '{self._dynamics.model.path()}' has no derivatives at time {time_of(self._context)} s: {reason} "
-                "take finite differences of a plant of floats."
+                f"Plant '{self._dynamics.model.path()}' has no derivatives at time {time_of(self._context)} s: "
+                f"{reason} take finite differences of a plant of floats."
             ) from None
 
 
