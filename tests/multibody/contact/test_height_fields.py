@@ -12,7 +12,9 @@ from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RollPitchYaw, RotationMatrix
 from merganser.geometry import (
+    AddCompliantHydroelasticProperties,
     AddContactMaterial,
+    AddRigidHydroelasticProperties,
     Box,
     Capsule,
     Convex,
@@ -192,6 +194,29 @@ def test_a_step_takes_as_long_on_a_million_cells_as_on_ten_thousand():
     assert min(times[large]) < 2.0 * min(times[small])  # 100 times the cells
 
 
+def test_a_rigid_field_has_hydroelastic_contact_and_continuous_plants_have_points():
+    for time_step, expected in ((1e-3, "num_hydroelastic_contacts"), (0.0, "num_point_pair_contacts")):
+        builder = DiagramBuilder()
+        plant, _ = AddMultibodyPlantSceneGraph(builder, time_step)
+        body = plant.AddRigidBody("ball", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+        for owner, shape in ((body, Sphere(0.1)), (plant.world_body(), VALLEY)):
+            properties = ProximityProperties()
+            AddContactMaterial(10.0, 1e5, CoulombFriction(0.5, 0.5), properties)
+            if time_step and shape is VALLEY:
+                AddRigidHydroelasticProperties(properties)
+            elif time_step:
+                AddCompliantHydroelasticProperties(0.02, 1e7, properties)
+            plant.RegisterCollisionGeometry(owner, RigidTransform(), shape, "shape", properties)
+        plant.Finalize()
+        simulator = Simulator(builder.Build())
+        context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+        plant.SetFreeBodyPose(context, body, RigidTransform([0.0, 0.03, 0.112]))
+        simulator.AdvanceTo(0.2)
+        results = plant.get_contact_results_output_port().Eval(context)
+        assert getattr(results, expected)() > 0
+        assert plant.EvalBodyPoseInWorld(context, body).translation()[2] == pytest.approx(0.1118, abs=2e-3)
+
+
 def test_derivatives_are_refused_by_names():
     builder = DiagramBuilder()
     plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=1e-3)
@@ -209,4 +234,4 @@ def test_derivatives_are_refused_by_names():
     assert len(x) == len(values)
     plant.SetPositionsAndVelocities(mine, InitializeAutoDiff(values).reshape(-1))
     with pytest.raises(RuntimeError, match="'round' and 'hills' touch, and contacts of a HeightField have none"):
-        diagram.EvalUniquePeriodicDiscreteUpdate(context)
+        diagram.CalcForcedUnrestrictedUpdate(context, context.Clone().get_mutable_state())
