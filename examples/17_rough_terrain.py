@@ -103,8 +103,8 @@ def plot(terrain, poses, path):
     figure = Figure(figsize=(9.0, 7.5), layout="constrained")
     above, beside = figure.subplots(2, 1, height_ratios=[2.0, 1.0])
     x = np.linspace(-SIZE / 2, SIZE / 2, CELLS + 1)
-    heights = above.pcolormesh(x, x, terrain.heights(), cmap="gist_earth", shading="nearest", vmin=-0.3)
-    figure.colorbar(heights, ax=above, label="height [m]")
+    heights = above.pcolormesh(x, x, terrain.heights(), cmap="YlGn_r", shading="nearest")
+    figure.colorbar(heights, ax=above, shrink=0.7, label="height [m]")
     way = np.array([pose[0].translation() for pose in poses])
     above.plot(way[:, 0], way[:, 1], "C3", linewidth=2.0, label="chassis")
     for n in range(1, len(BODIES)):
@@ -118,7 +118,8 @@ def plot(terrain, poses, path):
     beside.plot(wheel[:, 0], wheel[:, 2] - RADIUS, "C0", label="lowest point of the left front wheel")
     beside.plot(way[:, 0], way[:, 2], "C3", label="middle of the chassis")
     beside.set(xlabel="x [m]", ylabel="z [m]")
-    beside.legend()
+    beside.set_ylim(top=1.5 * way[:, 2].max())
+    beside.legend(loc="upper left")
     figure.savefig(path, dpi=130)
 
 
