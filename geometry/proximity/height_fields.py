@@ -177,7 +177,7 @@ def _touch_triangle(
             q = corner(work.polygon_b, k)
             height = dot(n, subtract(q, a))
             depth = g.radius - height
-            if depth >= -reach and _is_over(f, hulls, i, j, upper, corners, n, sum_scaled(q, n, -height), depth, size):
+            if depth >= -reach and _is_over(f, hulls, i, j, upper, corners, n, q, height, size):
                 x = sum_scaled(q, n, -g.radius)
                 if _is_in(f, hulls, x, depth, size) and _came_this_way(f, g, hulls, work, x, n, depth, 1.0, size):
                     add_touch(work, sum_scaled(q, n, -0.5 * (height + g.radius)), n, depth, size)
@@ -208,20 +208,21 @@ def _is_over(
     upper: int,
     corners: tuple[Vector3, Vector3, Vector3],
     n: Vector3,
-    foot: Vector3,
-    depth: float,
+    q: Vector3,
+    height: float,
     size: float,
 ) -> bool:
-    """Whether a foot in the plane of a triangle is in it.
+    """Whether the foot of a point of a core, so high above the plane of a triangle, is in the triangle.
 
-    Below concave edges the face goes on, for what is in the solid.
+    Beyond concave edges the face goes on under the other one, for corners that are below both.
     """
+    foot = sum_scaled(q, n, -height)
     for e in range(3):
         p, q = corners[e], corners[(e + 1) % 3]
         edge = subtract(q, p)
         outside = -dot(cross(n, edge), subtract(foot, p)) / norm(edge)
         if outside > _EDGE * size:
-            if not depth > 0.0 or outside > 0.5 * size:
+            if not height < 0.0 or outside > 0.5 * size:
                 return False
             is_convex, _, beyond = _other_side(f, hulls, i, j, upper, e, p, q, n)
             if is_convex or dot(cross(n, beyond), edge) > -SHARP * norm(edge):
