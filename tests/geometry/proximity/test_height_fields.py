@@ -129,7 +129,7 @@ def test_inner_edges_of_a_plane_touch_nothing(slope):
         np.testing.assert_allclose(touch["p_WC"], place - 0.0005 * n, atol=1e-12)
 
 
-def test_normals_at_a_ridge_lie_between_those_of_its_faces_and_a_valley_has_those_of_its_faces_only():
+def test_normals_at_a_ridge_lie_between_those_of_its_faces():
     x = np.linspace(-1.0, 1.0, 21)
     ridge, valley = (HeightField(np.tile(sign * abs(x), (21, 1)), 2.0, 2.0) for sign in (-0.5, 0.5))
     for angle in np.linspace(-0.46, 0.46, 9):  # the faces rise by 0.464

@@ -1,4 +1,4 @@
-"""Height fields beside MuJoCo: the deepest contact of balls. Its further contacts, at inner edges too, are not compared."""
+"""Height fields beside MuJoCo: the deepest contact of balls. Its other contacts, at inner edges, are not compared."""
 
 from __future__ import annotations
 

@@ -290,5 +290,5 @@ def test_a_heightmap_is_a_height_field(tmp_path):
     assert (field.width(), field.depth()) == (4.0, 2.0)
     np.testing.assert_allclose(scene_graph.model_inspector().GetPoseInFrame(geometry).translation(), [0, 0, 1])
     (tmp_path / "m.sdf").write_text(text.format("nowhere.png"))
-    with pytest.raises(ParsingError, match=r"the heightmap .nowhere\.png. means"):
+    with pytest.raises(ParsingError, match=r"nowhere\.png. does not exist"):
         Parser(AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)[0]).AddModels(tmp_path / "m.sdf")
