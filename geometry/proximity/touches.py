@@ -359,7 +359,7 @@ def _set_polygon(work: ShapeWork, group: int, n: Vector3) -> tuple[int, int]:
     Andrew's monotone chain (1979), with plane coordinates in `vertex` of work, which nothing else needs now.
 
     Returns:
-        How many corners it has, and the deepest touch that is none of them; -1 if there is none.
+        How many corners it has, and the deepest of the other touches, or -1.
     """
     e1, e2 = tangents(n)
     order, chain, flat, count = work.vertex_piece_a, work.vertex_piece_b, work.vertex, 0

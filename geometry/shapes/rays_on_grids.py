@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 def first_hit(points: Array, bottom: float, o: Array, d: Array) -> float:
-    """t of the first point o + t d, t >= 0, on the surface of what is under a grid [m]; infinite if there is none.
+    """t of the first point o + t d, t >= 0, on the surface of what is under a grid [m]; infinite if it misses.
 
     The ray is cut where it passes from cell to cell. In each piece that comes between the heights of its cell, both
     triangles are tried.
