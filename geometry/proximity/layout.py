@@ -135,7 +135,7 @@ work_dtype = _records(
         ("area_share", np.float64, MAX_CLIPPED),
         ("waiting", np.float64, MAX_CLIPPED),  # depths of those that have not handed on, see shares.py
         ("spacing", np.float64, MAX_CLIPPED),
-        # A body G on a height field F, all in F: see touches.py.
+        # A body G on a height field F, all in F: see terrain/touches.py.
         ("X_FG", np.float64, 12),
         ("down", np.float64, 3),  # the normal for which the three below are known
         ("lowest", np.float64, 3),

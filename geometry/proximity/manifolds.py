@@ -21,7 +21,6 @@ from merganser.framework.native.memory.by_value import larger, smaller
 from merganser.framework.native.memory.hinted_types import FloatTable, IntegerTable, Poses
 from merganser.geometry.proximity.box_faces import clip_box_faces, face_area, steepest_axis
 from merganser.geometry.proximity.features import face_of, has_line_only, line_of, to_frame_A
-from merganser.geometry.proximity.height_fields import find_field_points
 from merganser.geometry.proximity.layout import (
     BOX,
     CONE,
@@ -44,6 +43,7 @@ from merganser.geometry.proximity.layout import (
 from merganser.geometry.proximity.narrow_phase import set_relative_pose, solve_pair
 from merganser.geometry.proximity.search import set_inverse_pose
 from merganser.geometry.proximity.shares import ALIGNED, STEEP, corner, fade, keep, set_corner
+from merganser.geometry.proximity.terrain.height_fields import find_field_points
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,

@@ -8,7 +8,6 @@ from typing import TypeAlias
 from merganser.framework.native import inlined, kernel
 from merganser.framework.native.memory.hinted_types import FloatTable, Integers, IntegerTable, Poses
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
-from merganser.geometry.proximity.height_fields import solve_height_field
 from merganser.geometry.proximity.layout import (
     BOX,
     ELLIPSOID,
@@ -28,6 +27,7 @@ from merganser.geometry.proximity.layout import (
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.search import search
+from merganser.geometry.proximity.terrain.height_fields import solve_height_field
 from merganser.geometry.proximity.vectors import Array, Vector3, dot
 
 Vector4: TypeAlias = tuple[float, float, float, float]

@@ -26,7 +26,7 @@ from merganser.geometry.proximity.mesh_distance import nearest_on_triangle
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.search import set_inverse_pose
 from merganser.geometry.proximity.shares import STEEP, corner
-from merganser.geometry.proximity.touches import (
+from merganser.geometry.proximity.terrain.touches import (
     SHARP,
     add_edge,
     add_touch,
