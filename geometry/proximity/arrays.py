@@ -15,6 +15,7 @@ from merganser.geometry.proximity.layout import (
     CYLINDER,
     ELLIPSOID,
     HALF_SPACE,
+    HEIGHT_FIELD,
     HULL,
     POINT,
     SEGMENT,
@@ -29,7 +30,7 @@ Array = NDArray[Any]
 
 _CORES = {
     "point": POINT, "segment": SEGMENT, "box": BOX, "cylinder": CYLINDER, "ellipsoid": ELLIPSOID, "cone": CONE,
-    "half space": HALF_SPACE,
+    "half space": HALF_SPACE, "height field": HEIGHT_FIELD,
 }  # fmt: skip
 
 
@@ -77,8 +78,8 @@ class ProximityArrays:
 
     @functools.cached_property
     def unbounded_pair(self) -> tuple[int, int] | None:
-        """The first pair of half spaces that may meet."""
-        rows = np.flatnonzero(self.geometries["kind"] == HALF_SPACE).tolist()
+        """The first pair of half spaces or height fields that may meet."""
+        rows = np.flatnonzero(self.geometries["kind"] >= HALF_SPACE).tolist()
         for place, a in enumerate(rows):
             for b in rows[place + 1 :]:
                 if self.frames[a] != self.frames[b] and not (self._excluded and self._excluded[a] >> b & 1):
@@ -147,6 +148,8 @@ class _HullBuilder:
         self._places: dict[Shape, tuple[int, int, int, int, int, int]] = {}
         self._hulls: list[_Hull] = []
         self._size = np.zeros(3, np.int64)  # vertices, faces, edges so far
+        self._fields: dict[Shape, int] = {}
+        self._heights: list[Array] = []
 
     def add(self, shape: Shape) -> tuple[int, int, int, int, int, int]:
         """Returns the first vertex, face and edge, each with the number of them: vertices, faces, edges."""
@@ -159,6 +162,13 @@ class _HullBuilder:
             self._size += size
         return self._places[shape]
 
+    def add_field(self, shape: Shape, table: Array) -> int:
+        """Returns where the heights of a height field begin."""
+        if shape not in self._fields:
+            self._fields[shape] = sum(map(len, self._heights))
+            self._heights.append(table.ravel())
+        return self._fields[shape]
+
     def arrays(self) -> Hulls:
         """The hulls, each one after the other."""
         nothing = np.zeros(0, np.int64)
@@ -168,7 +178,7 @@ class _HullBuilder:
         parts = _Hull(*(np.concatenate(arrays) for arrays in zip(none, *self._hulls)))
         return Hulls(
             parts.vertices, _starts(parts.num_neighbors), parts.neighbors, parts.planes, _starts(parts.num_corners),
-            parts.corners, parts.edges,
+            parts.corners, parts.edges, np.concatenate([np.zeros(0), *self._heights]), np.zeros(1, geometry_dtype),
         )  # fmt: skip
 
 
@@ -191,6 +201,9 @@ def _set_record(shape: Shape, record: Any, hulls: _HullBuilder) -> None:
     for i in range(3):
         record[f"size_{i}"], record[f"half_{i}"], record[f"center_{i}"] = core.size[i], core.half[i], core.center[i]
     record["bound"] = np.linalg.norm(core.half) if core.bound is None else core.bound
+    if core.table is not None:
+        record["first_vertex"], record["num_vertices"] = hulls.add_field(shape, core.table), core.table.size
+        record["num_faces"], record["num_edges"] = core.table.shape
 
 
 def _set_hull(shape: Shape, record: Any, hulls: _HullBuilder) -> None:

@@ -13,6 +13,7 @@ from merganser.geometry.proximity.arrays import ProximityArrays
 from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY, FEW, find_candidates
 from merganser.geometry.proximity.derivatives import PairDifferential, PoseDifferential, differentiate_pair
 from merganser.geometry.proximity.layout import (
+    HEIGHT_FIELD,
     POINT,
     contact_dtype,
     distance_dtype,
@@ -144,6 +145,8 @@ class ProximityEngine:
             A: pose of A and its derivatives.
             B: pose of B and its derivatives.
         """
+        if HEIGHT_FIELD in geometries["kind"][list(pair)]:
+            return None
         return differentiate_pair(geometries, self._arrays.hulls, pair, result, A, B)
 
     def contact_manifolds(

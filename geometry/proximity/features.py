@@ -15,12 +15,24 @@ import numpy as np
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.by_value import larger
 from merganser.framework.native.memory.hinted_types import FloatTable
-from merganser.geometry.proximity.layout import BOX, CONE, CYLINDER, HULL, MAX_CORNERS, SEGMENT, Hulls, Shape, ShapeWork
+from merganser.geometry.proximity.layout import (
+    BOX,
+    CONE,
+    CYLINDER,
+    HULL,
+    MAX_CORNERS,
+    SEGMENT,
+    Hulls,
+    Pose,
+    Shape,
+    ShapeWork,
+)
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.supports import piece_point, support_piece
 from merganser.geometry.proximity.vectors import Vector3, add, dot, negated, rotated, rotated_back, sum_scaled
 
 CORNERS_OF_CIRCLE = 8
+_CAP = 0.7  # cosine of the angle to the axis at which the cap of a cylinder takes part, not its side
 
 
 @device
@@ -123,6 +135,20 @@ def line_of(g: Shape, hulls: Hulls, d: Vector3, polygon: FloatTable) -> int:
     p = piece_point(g, hulls, support_piece(g, hulls, d), d)
     _set(polygon, 0, p[0], p[1], p[2])
     return 1
+
+
+@device
+def to_frame_A(X_AB: Pose, polygon: FloatTable, count: int) -> None:
+    for i in range(count):
+        p = rotated(X_AB, (polygon[i, 0], polygon[i, 1], polygon[i, 2]))
+        for c in range(3):
+            polygon[i, c] = p[c] + X_AB[9 + c]
+
+
+@device
+def has_line_only(g: Shape, aligned: float) -> bool:
+    """Whether the side of a core takes part in a contact, not its face."""
+    return g.kind == SEGMENT or ((g.kind == CYLINDER or g.kind == CONE) and aligned < _CAP)
 
 
 _INSIDE = 1e-12  # of the size: how far outside of a face rounding may take a point

@@ -23,6 +23,7 @@ ELLIPSOID = 4  # semi-axes
 CONE = 5  # size_0, size_1: semi-axes of the base at z = size_2; the tip is at the origin
 HULL = 6  # vertices in the hulls
 HALF_SPACE = 7  # z <= 0
+HEIGHT_FIELD = 8  # size_0, size_1: extents of a cell; size_2: z of the bottom; num_faces rows of num_edges heights
 
 # Status of a pair.
 SOLVED = 0
@@ -36,6 +37,7 @@ FROZEN = -1  # in place of a piece: a point
 MAX_BUNDLE = 8  # pieces of A - B that refine.py looks at
 MAX_MINIMA = 16  # of one pair that are kept apart
 MAX_CONTACTS = 8  # of one pair
+MAX_TOUCHES = 256  # places at which a body may touch a height field
 
 
 def _records(fields: list[Any]) -> np.dtype[Any]:
@@ -91,7 +93,7 @@ contact_dtype = _records(
 )
 
 MAX_CORNERS = 32  # of a face
-_MAX_CLIPPED = 2 * MAX_CORNERS  # while it is clipped: each edge of the other face adds one at most
+MAX_CLIPPED = 2 * MAX_CORNERS  # while it is clipped: each edge of the other face adds one at most
 
 work_dtype = _records(
     [
@@ -125,14 +127,28 @@ work_dtype = _records(
         ("minimum_piece_a", np.int64, (MAX_MINIMA, MAX_BUNDLE)),
         ("minimum_piece_b", np.int64, (MAX_MINIMA, MAX_BUNDLE)),
         # Faces to clip.
-        ("polygon_a", np.float64, (_MAX_CLIPPED, 3)),
-        ("polygon_b", np.float64, (_MAX_CLIPPED, 3)),
-        ("clipped", np.float64, (_MAX_CLIPPED, 3)),
-        ("depth", np.float64, _MAX_CLIPPED),
-        ("share", np.float64, _MAX_CLIPPED),
-        ("area_share", np.float64, _MAX_CLIPPED),
-        ("waiting", np.float64, _MAX_CLIPPED),  # depths of those that have not handed on, see shares.py
-        ("spacing", np.float64, _MAX_CLIPPED),
+        ("polygon_a", np.float64, (MAX_CLIPPED, 3)),
+        ("polygon_b", np.float64, (MAX_CLIPPED, 3)),
+        ("clipped", np.float64, (MAX_CLIPPED, 3)),
+        ("depth", np.float64, MAX_CLIPPED),
+        ("share", np.float64, MAX_CLIPPED),
+        ("area_share", np.float64, MAX_CLIPPED),
+        ("waiting", np.float64, MAX_CLIPPED),  # depths of those that have not handed on, see shares.py
+        ("spacing", np.float64, MAX_CLIPPED),
+        # A body G on a height field F, all in F: see terrain/touches.py.
+        ("X_FG", np.float64, 12),
+        ("down", np.float64, 3),  # the normal for which the three below are known
+        ("lowest", np.float64, 3),
+        ("num_lowest", np.int64),  # corners of what is lowest along it, in polygon_b; -1 if they are not known
+        ("num_touches", np.int64),
+        ("touch_point", np.float64, (MAX_TOUCHES, 3)),
+        ("touch_normal", np.float64, (MAX_TOUCHES, 3)),
+        ("touch_depth", np.float64, MAX_TOUCHES),
+        ("touch_group", np.int64, MAX_TOUCHES),
+        ("field_point", np.float64, (MAX_CLIPPED, 3)),
+        ("field_normal", np.float64, (MAX_CLIPPED, 3)),
+        ("field_depth", np.float64, MAX_CLIPPED),
+        ("field_share", np.float64, MAX_CLIPPED),
     ]
 )
 
@@ -163,6 +179,8 @@ class Hulls(NamedTuple):
         corners: vertices around each face, counter-clockwise seen from outside, counted within their hull.
         edges: of each edge both vertices, counted within their hull, and the rows of `planes` of both faces: the one
             to the left of the edge, seen from outside, and the one to the right; shape [num_edges, 4].
+        heights: of all height fields, row by row [m].
+        point: the record of a point.
     """
 
     vertices: Annotated[NDArray[np.float64], ArrayOf(FLOAT, 2)]
@@ -172,6 +190,8 @@ class Hulls(NamedTuple):
     corner_start: Annotated[NDArray[np.int64], ArrayOf(INTEGER)]
     corners: Annotated[NDArray[np.int64], ArrayOf(INTEGER)]
     edges: Annotated[NDArray[np.int64], ArrayOf(INTEGER, 2)]
+    heights: Annotated[NDArray[np.float64], ArrayOf(FLOAT)]
+    point: Geometries
 
 
 def points_work_dtype(scalar: type[Any]) -> np.dtype[Any]:

@@ -21,7 +21,7 @@ from merganser.framework.native.compiler.when_to_compile import may_use_compiled
 from merganser.framework.native.memory.by_value import of_scalar
 from merganser.geometry.proximity.derivatives import follow_pair, slopes_of_pair
 from merganser.geometry.proximity.engine import ProximityEngine
-from merganser.geometry.proximity.layout import Hulls, contact_dtype, points_work_dtype
+from merganser.geometry.proximity.layout import HEIGHT_FIELD, Hulls, contact_dtype, points_work_dtype
 from merganser.geometry.proximity.manifolds import find_points, write_point
 from merganser.geometry.proximity.narrow_phase import set_relative_pose
 from merganser.geometry.proximity.vectors import Vector3, scaled, subtract, sum_scaled, turned_back
@@ -51,11 +51,16 @@ def differentiate_manifolds(
         Records of contact_lanes_dtype, shape [k, num_contacts].
 
     Raises:
-        LookupError: a pair has no derivatives, as its normal jumps; its argument is the row of the pair.
+        LookupError: a pair has no derivatives, as its normal jumps or one is a height field; its argument is the row of
+            the pair.
     """
     X_WG, X_lanes, pairs, contacts = map(np.ascontiguousarray, (X_WG, X_lanes, pairs, contacts))
     lanes = np.zeros((len(X_lanes), len(contacts)), contact_lanes_dtype)
-    touching = pairs[sorted(set(contacts["pair"].tolist()))]
+    touching_rows = sorted(set(contacts["pair"].tolist()))
+    touching = pairs[touching_rows]
+    on_fields = (engine.arrays.geometries["kind"][touching] == HEIGHT_FIELD).any(axis=1)
+    if on_fields.any():
+        raise LookupError(touching_rows[int(on_fields.argmax())])
     results = engine.signed_distances(X_WG, touching)
     arrays, work = engine.arrays, np.zeros(1, _WORK)
     arguments = arrays.geometries, arrays.hulls, X_WG, X_lanes, pairs, results, contacts, margin, work, lanes

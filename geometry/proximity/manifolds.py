@@ -20,13 +20,14 @@ from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.by_value import larger, smaller
 from merganser.framework.native.memory.hinted_types import FloatTable, IntegerTable, Poses
 from merganser.geometry.proximity.box_faces import clip_box_faces, face_area, steepest_axis
-from merganser.geometry.proximity.features import face_of, line_of
+from merganser.geometry.proximity.features import face_of, has_line_only, line_of, to_frame_A
 from merganser.geometry.proximity.layout import (
     BOX,
     CONE,
     CYLINDER,
     ELLIPSOID,
     HALF_SPACE,
+    HEIGHT_FIELD,
     MAX_CONTACTS,
     POINT,
     SEGMENT,
@@ -35,14 +36,14 @@ from merganser.geometry.proximity.layout import (
     Contacts,
     Geometries,
     Hulls,
-    Pose,
     SearchWork,
     Shape,
     ShapeWork,
 )
 from merganser.geometry.proximity.narrow_phase import set_relative_pose, solve_pair
 from merganser.geometry.proximity.search import set_inverse_pose
-from merganser.geometry.proximity.shares import NO_SHARE, fade, set_shares
+from merganser.geometry.proximity.shares import ALIGNED, STEEP, corner, fade, keep, set_corner
+from merganser.geometry.proximity.terrain.height_fields import find_field_points
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
@@ -61,12 +62,9 @@ from merganser.geometry.proximity.vectors import (
     unit_axis,
 )
 
-_ALIGNED = 0.999  # cosine of the angle between the normal of the pair and that of its reference face
-_STEEP = math.sqrt(1.0 - _ALIGNED**2)  # its sine; what leans as much on a face rests on an edge or a corner
 _FACE_ON_FACE = 1e-14  # difference of two such cosines that is rounding: 1e-7 rad
 _PARALLEL = 0.02  # sine of the angle between lines that run side by side
 _MOST = 4  # points of a pair, unless one of both is round
-_CAP = 0.7  # cosine of the angle to the axis at which the cap of a cylinder takes part, not its side
 
 
 @kernel
@@ -93,6 +91,14 @@ def contact_manifolds(
         num_points, normal, status, is_rough = 0, (0.0, 0.0, 1.0), UNSOLVED, True
         is_near = True
         set_relative_pose(X_WG, i, j, w.X_AB)
+        if a.kind == HEIGHT_FIELD or b.kind == HEIGHT_FIELD:
+            num_points = find_field_points(a, b, hulls, w, margin) if min(a.kind, b.kind) < HALF_SPACE else 0
+            for m in range(num_points):
+                if count < contacts_out.shape[0]:
+                    contacts_out[count].pair = k
+                    write_point(X_WG, i, w, m, corner(w.field_normal, m), contacts_out[count])
+                count += 1
+            continue
         while status == UNSOLVED:
             status = solve_pair(a, b, hulls, w, is_rough)
             distance = -w.value - a.radius - b.radius
@@ -175,29 +181,29 @@ def _clip(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, margin: float) -> t
     aligned_b = dot(normal_b, n_B).real if count_b > 0 else -1.0
     if a.kind == HALF_SPACE:
         aligned_a, normal_a = 2.0, (0.0, 0.0, 1.0)
-        _set_corner(work.polygon_a, 0, (0.0, 0.0, 0.0))
+        set_corner(work.polygon_a, 0, (0.0, 0.0, 0.0))
     if b.kind == HALF_SPACE:
         aligned_b, normal_b = 2.0, (0.0, 0.0, 1.0)
-    if max(aligned_a, aligned_b) < _ALIGNED:
+    if max(aligned_a, aligned_b) < ALIGNED:
         return _clip_lines(a, b, hulls, work, n, n_B, margin), n
     is_round = a.kind == CYLINDER or a.kind == CONE or b.kind == CYLINDER or b.kind == CONE
     most = MAX_CONTACTS if is_round else _MOST
     is_tie = abs(aligned_b - aligned_a) <= _FACE_ON_FACE
     is_on_a = _area(work.polygon_a, count_a) >= _area(work.polygon_b, count_b) if is_tie else aligned_b < aligned_a
     if is_on_a:
-        if _has_line_only(b, aligned_b):
+        if has_line_only(b, aligned_b):
             count_b = line_of(b, hulls, n_B, work.polygon_b)
-        _to_frame_A(X_AB, work.polygon_b, count_b)
+        to_frame_A(X_AB, work.polygon_b, count_b)
         count = _clip_face(b, work, work.polygon_a, count_a, normal_a, work.polygon_b, count_b)
-        return _keep(work, count, normal_a, n, margin, _STEEP, most), _turned(normal_a, n)
+        return keep(work, count, normal_a, n, margin, STEEP, most), _turned(normal_a, n)
     normal = rotated(X_AB, normal_b)
-    if _has_line_only(a, aligned_a):
+    if has_line_only(a, aligned_a):
         count_a = line_of(a, hulls, n, work.polygon_a)
-    _to_frame_A(X_AB, work.polygon_b, count_b)
+    to_frame_A(X_AB, work.polygon_b, count_b)
     if b.kind == HALF_SPACE:
-        _set_corner(work.polygon_b, 0, (X_AB[9], X_AB[10], X_AB[11]))
+        set_corner(work.polygon_b, 0, (X_AB[9], X_AB[10], X_AB[11]))
     count = _clip_face(a, work, work.polygon_b, count_b, normal, work.polygon_a, count_a)
-    return _keep(work, count, normal, n, margin, _STEEP, most), _turned(negated(normal), n)
+    return keep(work, count, normal, n, margin, STEEP, most), _turned(negated(normal), n)
 
 
 @device
@@ -206,7 +212,7 @@ def _clip_boxes(
 ) -> tuple[int, Vector3]:
     """What `_clip` does, of two boxes."""
     i, j = steepest_axis(n), steepest_axis(n_B)
-    if max(abs(n[i].real), abs(n_B[j].real)) < _ALIGNED:
+    if max(abs(n[i].real), abs(n_B[j].real)) < ALIGNED:
         return _clip_lines(a, b, hulls, work, n, n_B, margin), n
     rooms = work.polygon_a, work.clipped, work.depth
     is_tie = abs(abs(n_B[j].real) - abs(n[i].real)) <= _FACE_ON_FACE
@@ -214,46 +220,22 @@ def _clip_boxes(
     if is_on_a:
         count = clip_box_faces(a, b, work.X_AB, n, n_B, *rooms)
         normal = scaled(unit_axis(i), math.copysign(1.0, n[i].real))
-        return _keep(work, count, normal, n, margin, _STEEP, _MOST), _turned(normal, n)
+        return keep(work, count, normal, n, margin, STEEP, _MOST), _turned(normal, n)
     set_inverse_pose(work.X_AB, work.X_BA)
     count = clip_box_faces(b, a, work.X_BA, n_B, n, *rooms)
-    _to_frame_A(work.X_AB, work.clipped, count)
+    to_frame_A(work.X_AB, work.clipped, count)
     normal = scaled(axis(work.X_AB, j), math.copysign(1.0, n_B[j].real))
-    return _keep(work, count, normal, n, margin, _STEEP, _MOST), _turned(negated(normal), n)
-
-
-@device
-def _has_line_only(g: Shape, aligned: float) -> bool:
-    """Whether the side of a core takes part in a contact, not its face."""
-    return g.kind == SEGMENT or ((g.kind == CYLINDER or g.kind == CONE) and aligned < _CAP)
-
-
-@device
-def _to_frame_A(X_AB: Pose, polygon: FloatTable, count: int) -> None:
-    for i in range(count):
-        p = rotated(X_AB, (polygon[i, 0], polygon[i, 1], polygon[i, 2]))
-        for c in range(3):
-            polygon[i, c] = p[c] + X_AB[9 + c]
-
-
-@device
-def _corner(polygon: FloatTable, i: int) -> Vector3:
-    return polygon[i, 0], polygon[i, 1], polygon[i, 2]
+    return keep(work, count, normal, n, margin, STEEP, _MOST), _turned(negated(normal), n)
 
 
 @device
 def _area(polygon: FloatTable, count: int) -> float:
     """The square of twice the area of a polygon."""
-    area, origin = (0.0, 0.0, 0.0), _corner(polygon, 0)
+    area, origin = (0.0, 0.0, 0.0), corner(polygon, 0)
     for i in range(2, count):
-        normal = cross(subtract(_corner(polygon, i - 1), origin), subtract(_corner(polygon, i), origin))
+        normal = cross(subtract(corner(polygon, i - 1), origin), subtract(corner(polygon, i), origin))
         area = area[0] + normal[0].real, area[1] + normal[1].real, area[2] + normal[2].real
     return dot(area, area)
-
-
-@device
-def _set_corner(polygon: FloatTable, i: int, p: Vector3) -> None:
-    polygon[i, 0], polygon[i, 1], polygon[i, 2] = p[0], p[1], p[2]
 
 
 @device
@@ -264,61 +246,29 @@ def _clip_face(
 
     All is in A; `face` of a half space holds one point of its plane, and it has no edges.
     """
-    origin = _corner(face, 0)
+    origin = corner(face, 0)
     for e in range(num_edges):
-        p = _corner(face, e)
-        inward = cross(normal, subtract(_corner(face, (e + 1) % num_edges), p))
+        p = corner(face, e)
+        inward = cross(normal, subtract(corner(face, (e + 1) % num_edges), p))
         count = _cut(polygon, count, inward, p, work.clipped)
         if count == 0:
             return 0
     for i in range(count):
-        q = _corner(polygon, i)
+        q = corner(polygon, i)
         height = dot(normal, subtract(q, origin))
-        _set_corner(work.clipped, i, sum_scaled(q, normal, -0.5 * (height + other.radius)))
+        set_corner(work.clipped, i, sum_scaled(q, normal, -0.5 * (height + other.radius)))
         work.depth[i] = other.radius - height
     return count
-
-
-@device
-def _keep(
-    work: ShapeWork, count: int, normal: Vector3, pair_normal: Vector3, margin: float, steep: float, most: int
-) -> int:
-    """Gives each of the corners its share, and keeps those that are deep enough; returns how many there are.
-
-    Args:
-        work: with the corners in `clipped` and `depth`.
-        count: of the corners.
-        normal: of the reference face.
-        pair_normal: of the pair.
-        margin: points up to so far outside count [m].
-        steep: sine of the angle from which on they rest on an edge or a corner.
-        most: so many are kept at most.
-    """
-    if count == 0:
-        return 0
-    set_shares(work, count, normal, pair_normal, steep)
-    kept = 0
-    for i in range(count):
-        if work.depth[i].real >= -margin and work.share[i].real > NO_SHARE:
-            _move(work, i, kept)
-            kept += 1
-    return _thin_out(work, kept, most) if kept > most else kept
 
 
 @device
 def _turned(normal: Vector3, pair_normal: Vector3) -> Vector3:
     """The normal of contacts on a face, which turns to that of the pair as both part."""
     part = cross(normal, pair_normal)
-    aligned = fade(dot(part, part) / (_STEEP * _STEEP))
+    aligned = fade(dot(part, part) / (STEEP * STEEP))
     if aligned.real >= 1.0:
         return normal
     return unit(sum_scaled(pair_normal, subtract(normal, pair_normal), aligned))
-
-
-@device
-def _move(work: ShapeWork, i: int, j: int) -> None:
-    _set_corner(work.clipped, j, _corner(work.clipped, i))
-    work.depth[j], work.share[j] = work.depth[i], work.share[i]
 
 
 @device
@@ -327,80 +277,22 @@ def _cut(polygon: FloatTable, count: int, inward: Vector3, p: Vector3, spare: Ar
     kept = 0
     num_edges = count if count > 2 else count - 1
     if count == 1:
-        return 1 if dot(inward, subtract(_corner(polygon, 0), p)).real >= 0.0 else 0
+        return 1 if dot(inward, subtract(corner(polygon, 0), p)).real >= 0.0 else 0
     for i in range(num_edges):
-        x, y = _corner(polygon, i), _corner(polygon, (i + 1) % count)
+        x, y = corner(polygon, i), corner(polygon, (i + 1) % count)
         at_x, at_y = dot(inward, subtract(x, p)), dot(inward, subtract(y, p))
         if at_x.real >= 0.0 and kept < spare.shape[0]:
-            _set_corner(spare, kept, x)
+            set_corner(spare, kept, x)
             kept += 1
         if (at_x.real >= 0.0) != (at_y.real >= 0.0) and kept < spare.shape[0]:
-            _set_corner(spare, kept, sum_scaled(x, subtract(y, x), at_x / (at_x - at_y)))
+            set_corner(spare, kept, sum_scaled(x, subtract(y, x), at_x / (at_x - at_y)))
             kept += 1
         if count == 2 and at_y.real >= 0.0 and kept < spare.shape[0]:
-            _set_corner(spare, kept, y)
+            set_corner(spare, kept, y)
             kept += 1
     for i in range(kept):
-        _set_corner(polygon, i, _corner(spare, i))
+        set_corner(polygon, i, corner(spare, i))
     return kept
-
-
-@device
-def _thin_out(work: ShapeWork, count: int, most: int) -> int:
-    """Keeps `most` points: the deepest, and one after the other those farthest from all that are kept.
-
-    The others leave their shares to the nearest of these. Where these are not as deep, all shares change by a factor
-    that leaves the sum of share times depth as it was: corners come and go, and the force stays.
-    """
-    pressure = _pressure(work, count)
-    deepest = 0
-    for i in range(count):
-        if work.depth[i].real > work.depth[deepest].real:
-            deepest = i
-    _swap(work, 0, deepest)
-    nearest = work.spacing  # squared distance of each to those that are kept
-    for i in range(1, count):
-        nearest[i] = math.inf
-    for kept in range(1, most):
-        farthest = kept
-        for i in range(kept, count):
-            step = subtract(_corner(work.clipped, i), _corner(work.clipped, kept - 1))
-            nearest[i] = smaller(nearest[i], dot(step, step))
-            if nearest[i].real > nearest[farthest].real:
-                farthest = i
-        _swap(work, kept, farthest)
-        nearest[farthest] = nearest[kept]
-    for i in range(most, count):
-        heir, least = 0, math.inf
-        for kept in range(most):
-            step = subtract(_corner(work.clipped, i), _corner(work.clipped, kept))
-            if dot(step, step).real < least:
-                heir, least = kept, dot(step, step).real
-        work.share[heir] += work.share[i]
-    of_kept = _pressure(work, most)
-    if of_kept.real > 0.0:
-        for kept in range(most):
-            work.share[kept] *= pressure / of_kept
-    return most
-
-
-@device
-def _pressure(work: ShapeWork, count: int) -> float:
-    """The elastic force of all points over the stiffness of the pair."""
-    total = 0.0
-    for i in range(count):
-        total += work.share[i] * larger(0.0, work.depth[i])
-    return total
-
-
-@device
-def _swap(work: ShapeWork, i: int, j: int) -> None:
-    p, q = _corner(work.clipped, i), _corner(work.clipped, j)
-    _set_corner(work.clipped, i, q)
-    _set_corner(work.clipped, j, p)
-    depth, share = work.depth[i], work.share[i]
-    work.depth[i], work.share[i] = work.depth[j], work.share[j]
-    work.depth[j], work.share[j] = depth, share
 
 
 @device
@@ -408,21 +300,21 @@ def _clip_lines(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, n: Vector3, n
     """Both ends of where two lines run side by side; 0 if they do not."""
     if line_of(a, hulls, n, work.polygon_a) < 2 or line_of(b, hulls, n_B, work.polygon_b) < 2:
         return 0
-    _to_frame_A(work.X_AB, work.polygon_b, 2)
-    x, y = _corner(work.polygon_a, 0), _corner(work.polygon_a, 1)
-    u, v = unit(subtract(y, x)), unit(subtract(_corner(work.polygon_b, 1), _corner(work.polygon_b, 0)))
+    to_frame_A(work.X_AB, work.polygon_b, 2)
+    x, y = corner(work.polygon_a, 0), corner(work.polygon_a, 1)
+    u, v = unit(subtract(y, x)), unit(subtract(corner(work.polygon_b, 1), corner(work.polygon_b, 0)))
     if norm(cross(u, v)).real > _PARALLEL:
         return 0
-    at_0 = dot(u, subtract(_corner(work.polygon_b, 0), x))
-    at_1 = dot(u, subtract(_corner(work.polygon_b, 1), x))
+    at_0 = dot(u, subtract(corner(work.polygon_b, 0), x))
+    at_1 = dot(u, subtract(corner(work.polygon_b, 1), x))
     low, high = larger(0.0, smaller(at_0, at_1)), smaller(norm(subtract(y, x)), larger(at_0, at_1))
     if not high.real > low.real:
         return 0
     for end in range(2):
         s = low if end == 0 else high
         p = sum_scaled(x, u, s)
-        q = sum_scaled(_corner(work.polygon_b, 0), v, (s - at_0) / dot(u, v))
+        q = sum_scaled(corner(work.polygon_b, 0), v, (s - at_0) / dot(u, v))
         middle = scaled(add(p, q), 0.5)
-        _set_corner(work.clipped, end, sum_scaled(middle, n, 0.5 * (a.radius - b.radius)))
+        set_corner(work.clipped, end, sum_scaled(middle, n, 0.5 * (a.radius - b.radius)))
         work.depth[end] = a.radius + b.radius - dot(n, subtract(q, p))
-    return _keep(work, 2, n, n, margin, _PARALLEL, 2)
+    return keep(work, 2, n, n, margin, _PARALLEL, 2)

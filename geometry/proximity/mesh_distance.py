@@ -145,11 +145,8 @@ def _square_to_box(box: Array, p: Vector3) -> float:
 
 
 @device
-def _nearest_on_triangle(corners: Array, p: Vector3) -> tuple[int, Vector3]:
+def nearest_on_triangle(a: Vector3, b: Vector3, c: Vector3, p: Vector3) -> tuple[int, Vector3]:
     """On which part of a triangle the point nearest to another one lies, and where (Ericson 2005, sec. 5.1.5)."""
-    a = corners[0, 0], corners[0, 1], corners[0, 2]
-    b = corners[1, 0], corners[1, 1], corners[1, 2]
-    c = corners[2, 0], corners[2, 1], corners[2, 2]
     ab, ac, bc = subtract(b, a), subtract(c, a), subtract(c, b)
     ap, bp, cp = subtract(p, a), subtract(p, b), subtract(p, c)
     d1, d2, d3, d4, d5, d6 = dot(ab, ap), dot(ac, ap), dot(ab, bp), dot(ac, bp), dot(ab, cp), dot(ac, cp)
@@ -194,7 +191,10 @@ def nearest_on_mesh(
             continue
         if tree[node, LEFT] == LEAF:
             for t in range(tree[node, RIGHT], tree[node, END]):
-                part, nearest = _nearest_on_triangle(corners[t], p)
+                a = corners[t, 0, 0], corners[t, 0, 1], corners[t, 0, 2]
+                b = corners[t, 1, 0], corners[t, 1, 1], corners[t, 1, 2]
+                c = corners[t, 2, 0], corners[t, 2, 1], corners[t, 2, 2]
+                part, nearest = nearest_on_triangle(a, b, c, p)
                 v = subtract(p, nearest)
                 if dot(v, v) < best:
                     best, found = dot(v, v), _NUM_PARTS * t + part

@@ -138,7 +138,7 @@ class ProximityQueries:
         if a == b:
             raise RuntimeError(f"{query}() takes two geometries; given {_name(get_state(), id_A)} twice.")
         self._pair[0] = (a, b) if a < b else (b, a)
-        if self._kinds[a] == self._kinds[b] == HALF_SPACE:
+        if min(self._kinds[a], self._kinds[b]) >= HALF_SPACE:
             raise self._unbounded(get_state, self._pair[0].tolist(), "Signed distance")
         X_WG, dX_WG = self.poses(poses)
         return self._pairs(get_state, query, X_WG, dX_WG, self.engine.signed_distances(X_WG, self._pair))[0]
@@ -320,8 +320,8 @@ class ProximityQueries:
     def _unbounded(self, get_state: GetState, pair: Sequence[int], query: str) -> RuntimeError:
         names = " and ".join(_name(get_state(), self.layout.geometry_ids[row]) for row in pair)
         return RuntimeError(
-            f"{query} queries between two half spaces have no answer: {names}. Filter the pair, or make one of "
-            "them a Box."
+            f"{query} queries between two half spaces or height fields have no answer: {names}. Filter the pair, or "
+            "make one of them a Box."
         )
 
     def _row(self, get_state: GetState, query: str, id: GeometryId) -> int:
@@ -371,8 +371,9 @@ def _in_frame(G: PoseDifferential, p_WP: Array, dp_WP: Array) -> tuple[Array, Ar
 def _no_derivatives(query: str, names: str, distance: float | None = None) -> RuntimeError:
     at = "" if distance is None else f" at a distance of {distance:.6g} m"
     return RuntimeError(
-        f"{query}(): there are no derivatives for {names}{at}: their normal jumps there, as between two points in one "
-        "place, or it has no single direction. Ask a SceneGraph of floats, or move them."
+        f"{query}(): there are no derivatives for {names}{at}: one is a HeightField, which has none, or their normal "
+        "jumps there, as between two points in one place, or it has no single direction. Ask a SceneGraph of floats, "
+        "or move them."
     )
 
 

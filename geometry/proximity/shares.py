@@ -32,9 +32,12 @@ import math
 
 from merganser.framework.native import device
 from merganser.framework.native.memory.by_value import larger, smaller
+from merganser.framework.native.memory.hinted_types import FloatTable
 from merganser.geometry.proximity.layout import ShapeWork
 from merganser.geometry.proximity.vectors import Vector3, add, cross, dot, subtract, sum_scaled
 
+ALIGNED = 0.999  # cosine of the angle between the normal of the pair and that of its reference face
+STEEP = math.sqrt(1.0 - ALIGNED**2)  # its sine; what leans as much on a face rests on an edge or a corner
 NO_SHARE = 1e-9  # what is worth less is no point
 _LEAST = 1e-12  # area share with which a corner takes over what others hand on
 _FLAT = 1e-24  # squared area over the fourth power of the size, below which a polygon is a line
@@ -149,3 +152,103 @@ def _side(work: ShapeWork, i: int, j: int, normal: Vector3) -> Vector3:
     p = work.clipped[i, 0], work.clipped[i, 1], work.clipped[i, 2]
     q = work.clipped[j, 0], work.clipped[j, 1], work.clipped[j, 2]
     return sum_scaled(subtract(q, p), normal, -0.5 * (work.depth[j] - work.depth[i]))
+
+
+@device
+def keep(
+    work: ShapeWork, count: int, normal: Vector3, pair_normal: Vector3, margin: float, steep: float, most: int
+) -> int:
+    """Gives each of the corners its share, and keeps those that are deep enough; returns how many there are.
+
+    Args:
+        work: with the corners in `clipped` and `depth`.
+        count: of the corners.
+        normal: of the reference face.
+        pair_normal: of the pair.
+        margin: points up to so far outside count [m].
+        steep: sine of the angle from which on they rest on an edge or a corner.
+        most: so many are kept at most.
+    """
+    if count == 0:
+        return 0
+    set_shares(work, count, normal, pair_normal, steep)
+    kept = 0
+    for i in range(count):
+        if work.depth[i].real >= -margin and work.share[i].real > NO_SHARE:
+            _move(work, i, kept)
+            kept += 1
+    return _thin_out(work, kept, most) if kept > most else kept
+
+
+@device
+def _move(work: ShapeWork, i: int, j: int) -> None:
+    set_corner(work.clipped, j, corner(work.clipped, i))
+    work.depth[j], work.share[j] = work.depth[i], work.share[i]
+
+
+@device
+def _thin_out(work: ShapeWork, count: int, most: int) -> int:
+    """Keeps `most` points: the deepest, and one after the other those farthest from all that are kept.
+
+    The others leave their shares to the nearest of these. Where these are not as deep, all shares change by a factor
+    that leaves the sum of share times depth as it was: corners come and go, and the force stays.
+    """
+    pressure = _pressure(work, count)
+    deepest = 0
+    for i in range(count):
+        if work.depth[i].real > work.depth[deepest].real:
+            deepest = i
+    _swap(work, 0, deepest)
+    nearest = work.spacing  # squared distance of each to those that are kept
+    for i in range(1, count):
+        nearest[i] = math.inf
+    for kept in range(1, most):
+        farthest = kept
+        for i in range(kept, count):
+            step = subtract(corner(work.clipped, i), corner(work.clipped, kept - 1))
+            nearest[i] = smaller(nearest[i], dot(step, step))
+            if nearest[i].real > nearest[farthest].real:
+                farthest = i
+        _swap(work, kept, farthest)
+        nearest[farthest] = nearest[kept]
+    for i in range(most, count):
+        heir, least = 0, math.inf
+        for kept in range(most):
+            step = subtract(corner(work.clipped, i), corner(work.clipped, kept))
+            if dot(step, step).real < least:
+                heir, least = kept, dot(step, step).real
+        work.share[heir] += work.share[i]
+    of_kept = _pressure(work, most)
+    if of_kept.real > 0.0:
+        for kept in range(most):
+            work.share[kept] *= pressure / of_kept
+    return most
+
+
+@device
+def _pressure(work: ShapeWork, count: int) -> float:
+    """The elastic force of all points over the stiffness of the pair."""
+    total = 0.0
+    for i in range(count):
+        total += work.share[i] * larger(0.0, work.depth[i])
+    return total
+
+
+@device
+def _swap(work: ShapeWork, i: int, j: int) -> None:
+    p, q = corner(work.clipped, i), corner(work.clipped, j)
+    set_corner(work.clipped, i, q)
+    set_corner(work.clipped, j, p)
+    depth, share = work.depth[i], work.share[i]
+    work.depth[i], work.share[i] = work.depth[j], work.share[j]
+    work.depth[j], work.share[j] = depth, share
+
+
+@device
+def corner(polygon: FloatTable, i: int) -> Vector3:
+    return polygon[i, 0], polygon[i, 1], polygon[i, 2]
+
+
+@device
+def set_corner(polygon: FloatTable, i: int, p: Vector3) -> None:
+    polygon[i, 0], polygon[i, 1], polygon[i, 2] = p[0], p[1], p[2]

@@ -7,12 +7,13 @@ from merganser.geometry.shapes.cylinder import Cylinder
 from merganser.geometry.shapes.ellipsoid import Ellipsoid
 from merganser.geometry.shapes.from_file import Convex, Mesh
 from merganser.geometry.shapes.half_space import HalfSpace
+from merganser.geometry.shapes.height_field import HeightField
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.shape import Shape
 from merganser.geometry.shapes.sphere import Sphere
 
 SHAPES: tuple[type[Shape], ...] = (
-    Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, Mesh, MeshcatCone, Sphere,
+    Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, HeightField, Mesh, MeshcatCone, Sphere,
 )  # fmt: skip
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Cylinder",
     "Ellipsoid",
     "HalfSpace",
+    "HeightField",
     "Mesh",
     "MeshcatCone",
     "Shape",

@@ -20,17 +20,19 @@ _ORIGIN = (0.0, 0.0, 0.0)
 
 
 class Core(NamedTuple):
-    """What the proximity engine takes of a shape: a convex body, and a radius by which that is rounded.
+    """What the proximity engine takes of a shape: a body, convex but for one kind, and a radius that rounds it.
 
     Attributes:
         kind: which body it is: "point"; "segment" along Gz, of half length size[2]; "box" of half extents; "cylinder"
             of radius size[0] and half length size[2]; "ellipsoid" of semi-axes; "cone" with its tip at Go and semi-axes
-            size[0] and size[1] at height size[2]; "half space" below z = 0.
+            size[0] and size[1] at height size[2]; "half space" below z = 0; "height field" above z = size[2], of cells
+            of size[0] by size[1], which is not convex.
         half: half extents of the box around the body along the axes of G [m], shape [3].
         size: measures of the body [m], shape [3].
         center: of that box, in G [m], shape [3].
         radius: of the rounding [m].
         bound: radius of a ball around the center that contains the body [m]; by default that around the box.
+        table: heights of a height field [m], shape [rows, columns].
     """
 
     kind: str
@@ -39,6 +41,7 @@ class Core(NamedTuple):
     center: Sequence[float] | Array = _ORIGIN
     radius: float = 0.0
     bound: float | None = None
+    table: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +59,8 @@ class ShapeKind:
         triangles: () is its closed surface for masses and rays: vertices, shape [n, 3], and triangles by index,
             counter-clockwise seen from outside, shape [m, 3]; by default that of the hull.
         volume: () is its volume [m^3]; by default that in its triangles.
-        interval: (o, d) are the t between which a line o + t d is in it; by default rays hit its triangles.
+        interval: (o, d) are the t between which a line o + t d is in it; of what is not convex twice the first t >= 0
+            where it meets the surface; by default rays hit its triangles.
         outline: () are points of which it is the convex hull, or nearly so, for pictures in a plane, shape [n, 3].
         viewer_sizes: () is the name and the sizes by which messages to Drake's viewers know it; by default triangles.
         medial: (hint, margin) are tetrahedra for hydroelastic contact, of edges as long as a hint, of the shape

@@ -15,7 +15,7 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform
 from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajectory
-from merganser.geometry import InMemoryMesh
+from merganser.geometry import HeightField, InMemoryMesh
 from merganser.multibody.parsing.errors import SourceLocation
 from merganser.multibody.tree import ActuatorLaw, SpatialInertia
 
@@ -57,16 +57,18 @@ class ShapeDescription:
     """A shape: `kind` is the name of a class of merganser.geometry.
 
     Attributes:
-        kind: Box, Sphere, Cylinder, Capsule, Ellipsoid, HalfSpace, Mesh or Convex.
+        kind: Box, Sphere, Cylinder, Capsule, Ellipsoid, HalfSpace, HeightField, Mesh or Convex.
         dimensions: the arguments of that class [m]; scale factors for Mesh and Convex.
         file: absolute path of the mesh; empty for the other kinds.
         mesh: in place of a file, if the mesh is in memory.
+        height_field: the shape itself, if it is a height field.
     """
 
     kind: str
     dimensions: tuple[float, ...] = ()
     file: str = ""
     mesh: InMemoryMesh | None = None
+    height_field: HeightField | None = None
 
 
 @dataclass(frozen=True)

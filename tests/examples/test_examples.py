@@ -107,6 +107,13 @@ def test_boxes_stack_and_one_is_lifted_by_friction(file, picture, words, tmp_pat
     assert min(_pictures(tmp_path).values()) > 10_000
 
 
+def test_a_cart_drives_over_rubble_and_up_stairs(tmp_path):
+    output = _run(ROOT / "examples" / "17_rough_terrain.py", "--output", tmp_path, cwd=tmp_path)
+    way, rise = map(float, re.search(r"went ([\d.]+) m, and ([\d.]+) m up", output).groups())
+    assert way > 5.5 and rise > 0.04
+    assert _pictures(tmp_path)["rough_terrain.png"] > 10_000
+
+
 def test_cameras_see_an_arm_and_a_pile(tmp_path):
     need_renderer()
     output = _run(ROOT / "examples" / "08_camera.py", "--duration", 1.5, "--output", tmp_path, cwd=tmp_path)

@@ -170,9 +170,8 @@ class MjcfGeometryReader:
     def _height_field(self, part: MjcfPart) -> ShapeDescription:
         asset = part.source.asset(part.node, "hfield")
         if id(asset) not in self._fields:
-            mesh = read_height_field(asset, part.source)
-            self._fields[id(asset)] = ShapeDescription("Mesh", (1.0, 1.0, 1.0), mesh=mesh)
-        self.report.add(part.node.location, "<geom type=\"hfield\"> touches others with the convex hull of its mesh")
+            field = read_height_field(asset, part.source)
+            self._fields[id(asset)] = ShapeDescription("HeightField", height_field=field)
         return self._fields[id(asset)]
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Height fields of MJCF files as closed surfaces of triangles."""
+"""Height fields of MJCF files."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from pathlib import Path
 
 import numpy as np
 
-from merganser.geometry import InMemoryMesh, MemoryFile
-from merganser.geometry.meshes import wavefront_text
+from merganser.geometry import HeightField
 from merganser.multibody.parsing.errors import located
+from merganser.multibody.parsing.height_pictures import read_brightness
 from merganser.multibody.parsing.mjcf.source import MjcfSource
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _ENDINGS = (".png", ".bin", ".hf", ".hfield")
-_MAX_POINTS = 300_000
+_MAX_POINTS = 16_000_000
 
 
-def read_height_field(node: XmlNode, source: MjcfSource) -> InMemoryMesh:
-    """The surface of a height field, with the box below it.
+def read_height_field(node: XmlNode, source: MjcfSource) -> HeightField:
+    """A height field, whose lowest point is at z = 0 and whose highest one at the elevation of its `size`.
 
     Args:
         node: the <hfield>.
@@ -32,9 +32,7 @@ def read_height_field(node: XmlNode, source: MjcfSource) -> InMemoryMesh:
     heights = _read_heights(node, source)
     spread = np.ptp(heights)
     heights = top * ((heights - heights.min()) / spread if spread > 0.0 else np.zeros_like(heights))
-    vertices, faces = _closed_surface(heights, x, y, base)
-    name = node.attributes.get("name", "hfield")
-    return InMemoryMesh(mesh_file=MemoryFile(wavefront_text(vertices, faces), ".obj", name))
+    return HeightField(heights, 2.0 * x, 2.0 * y, base)
 
 
 def _read_heights(node: XmlNode, source: MjcfSource) -> np.ndarray:
@@ -42,7 +40,7 @@ def _read_heights(node: XmlNode, source: MjcfSource) -> np.ndarray:
     if "file" in node.attributes:
         path = source.file(node, node.attributes["file"], source.settings.mesh_folder, _ENDINGS)
         with located(node.location):
-            heights = _read_png(path) if path.suffix.lower() == ".png" else _read_binary(path)
+            heights = read_brightness(path, _MAX_POINTS) if path.suffix.lower() == ".png" else _read_binary(path)
     else:
         rows, columns = (_count(node, name) for name in ("nrow", "ncol"))
         if rows * columns > _MAX_POINTS:
@@ -66,16 +64,6 @@ def _count(node: XmlNode, name: str) -> int:
     return int(value)
 
 
-def _read_png(path: Path) -> np.ndarray:
-    """The brightness of the pixels, the lowest row first."""
-    from PIL import Image  # comes with matplotlib
-
-    with Image.open(path, formats=["PNG"]) as picture:
-        if picture.width * picture.height > _MAX_POINTS:
-            raise RuntimeError(f"'{path}' has {picture.width} x {picture.height} pixels; {_MAX_POINTS} may be there.")
-        return np.asarray(picture.convert("L"), dtype=np.float64)[::-1]
-
-
 def _read_binary(path: Path) -> np.ndarray:
     """A file of MuJoCo's own format: numbers of rows and columns, then heights in single precision."""
     data = path.read_bytes()
@@ -83,28 +71,3 @@ def _read_binary(path: Path) -> np.ndarray:
     if min(rows, columns) < 2 or len(data) != 8 + 4 * rows * columns:
         raise RuntimeError(f"'{path}' is not a height field: {len(data)} bytes, but {rows} rows and {columns} columns.")
     return np.frombuffer(data, "<f4", offset=8).reshape(rows, columns).astype(np.float64)
-
-
-def _closed_surface(heights: np.ndarray, x: float, y: float, base: float) -> tuple[np.ndarray, np.ndarray]:
-    """Top, sides and bottom; z is 0 at the lowest point of the top.
-
-    Args:
-        heights: of the points [m], shape [rows, columns].
-        x, y: half the extent [m].
-        base: depth of the bottom below 0 [m].
-    """
-    rows, columns = heights.shape
-    Y, X = np.meshgrid(np.linspace(-y, y, rows), np.linspace(-x, x, columns), indexing="ij")
-    top = np.column_stack([X.ravel(), Y.ravel(), heights.ravel()])
-    index = np.arange(rows * columns).reshape(rows, columns)
-    a, b, c, d = (part.ravel() for part in (index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]))
-    faces = [np.column_stack([a, b, c]), np.column_stack([a, c, d])]
-    # Around the edge, counter-clockwise from above, with a point on the bottom below each.
-    rim = np.concatenate([index[0, :-1], index[:-1, -1], index[-1, :0:-1], index[:0:-1, 0]])
-    bottom = top[rim].copy()
-    bottom[:, 2] = -base
-    lower = rows * columns + np.arange(len(rim))
-    upper_next, lower_next = np.roll(rim, -1), np.roll(lower, -1)
-    faces += [np.column_stack([rim, lower, lower_next]), np.column_stack([rim, lower_next, upper_next])]
-    faces.append(np.column_stack([np.full(len(rim) - 2, lower[0]), lower[2:], lower[1:-1]]))
-    return np.vstack([top, bottom]), np.vstack(faces)

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.math import RigidTransform
+from merganser.geometry import HeightField
 from merganser.multibody.parsing.description import (
     BodyReference,
     FrictionDescription,
     GeometryDescription,
     ShapeDescription,
 )
-from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.errors import Diagnostics, located
+from merganser.multibody.parsing.height_pictures import read_brightness
+from merganser.multibody.parsing.package_map import resolve_uri
 from merganser.multibody.parsing.urdf_and_sdf.geometry import (
     MeshReader,
     half_space_pose,
@@ -30,8 +33,9 @@ from merganser.multibody.parsing.urdf_and_sdf.geometry import (
 from merganser.multibody.parsing.urdf_and_sdf.sdf_scope import SdfScope, read_pose
 from merganser.multibody.parsing.xml_reader import XmlNode
 
-_SHAPE_TAGS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh", "empty")
-_WITHOUT_COUNTERPART = ("cone", "polyline", "heightmap", "image")
+_SHAPE_TAGS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh", "heightmap", "empty")
+_WITHOUT_COUNTERPART = ("cone", "polyline", "image")
+_MAX_PIXELS = 16_000_000  # of a heightmap
 # SDF's default size of a shape [m].
 _DEFAULT_SIZES = {
     "sphere": {"radius": 1.0}, "cylinder": {"radius": 1.0, "length": 1.0}, "capsule": {"radius": 0.5, "length": 1.0}
@@ -119,7 +123,24 @@ class SdfGeometryReader:
                 scale = node.find_or_empty("scale")
                 factors = scale.vector_text(3) if scale.text else np.ones(3)
                 return self.meshes.read(node, node.require("uri").text, factors), identity
+            case "heightmap":
+                return self._read_heights(node)
         return None, identity
+
+    def _read_heights(self, node: XmlNode) -> tuple[ShapeDescription, RigidTransform]:
+        """A picture of heights: its brightest pixel has that of <size>, black is 0, its upper edge is at +y."""
+        pos, size = node.find_or_empty("pos"), node.find_or_empty("size")
+        extent = size.vector_text(3) if size.text else np.ones(3)
+        width, depth, height = positive(node, "heightmap", dict(zip("xyz", extent)))
+        uri = node.require("uri")
+        path = resolve_uri(uri.text, self.meshes.package_map, uri.location)
+        if path.suffix.lower() != ".png" or not path.is_file():
+            raise uri.error(f"the heightmap '{uri.text}' means '{path}', expected a PNG file.")
+        with located(uri.location):
+            heights = read_brightness(path, _MAX_PIXELS)
+            field = HeightField(height * heights / max(heights.max(), 1.0), width, depth)
+        X_SG = RigidTransform(pos.vector_text(3) if pos.text else np.zeros(3))
+        return ShapeDescription("HeightField", height_field=field), X_SG
 
     def _report_unknown_shape(self, geometry: XmlNode) -> None:
         """Warns of, or refuses, a <geometry> without a known shape."""

@@ -91,6 +91,7 @@ _SDF_CHILDREN: dict[str, str] = {
     "geometry": "box sphere cylinder capsule ellipsoid plane mesh empty cone polyline heightmap image drake:capsule "
     "drake:ellipsoid",
     "mesh": "uri scale submesh convex_decomposition drake:declare_convex",
+    "heightmap": "uri size pos",
     "submesh": "name center",
     "box": "size", "sphere": "radius", "cylinder": "radius length", "capsule": "radius length", "ellipsoid": "radii",
     "plane": "normal size",

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.autodiff.blocks import refuse_counts
+from merganser.geometry import HeightField
 from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.proximity.manifold_derivatives import contact_lanes_dtype, differentiate_manifolds
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
@@ -266,11 +267,14 @@ class ContactGradients:
             return LaneRecords(lanes, poses.num_derivatives)
         except LookupError as error:
             ids = queries.layout.geometry_ids
-            first, second = (query.inspector().GetName(ids[row]) for row in candidates[error.args[0]].tolist())
+            rows = candidates[error.args[0]].tolist()
+            first, second = (query.inspector().GetName(ids[row]) for row in rows)
+            reason = f"the contact normal of geometries '{first}' and '{second}' jumps there. Move them a little, or"
+            if any(isinstance(queries.layout.shapes[row], HeightField) for row in rows):
+                reason = f"geometries '{first}' and '{second}' touch, and contacts of a HeightField have none. Please"
             raise RuntimeError(
-                f"Plant '{self._dynamics.model.path()}' has no derivatives at time "
-                f"{time_of(self._context)} s: the contact normal of geometries '{first}' and '{second}' "
-                "jumps there. Move them a little, or take finite differences of a plant of floats."
+                f"Plant '{self._dynamics.model.path()}' has no derivatives at time {time_of(self._context)} s: "
+                f"{reason} take finite differences of a plant of floats."
             ) from None
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from merganser import compiled_programs
 from merganser.framework.native.memory import shared_code
-from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, MeshcatCone, Sphere
+from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, HeightField, MeshcatCone, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 
 CORNERS = np.array(list(itertools.product((-0.1, 0.1), repeat=3))).T
@@ -78,7 +78,11 @@ def results_of_all_pairs():
     engine = ProximityEngine(ProximityArrays([shape for pair in pairs for shape in pair], range(2 * len(pairs))))
     X_WG = np.tile(np.eye(4), (2 * len(pairs), 1, 1))
     X_WG[1::4, :3, 3], X_WG[3::4, :3, 3] = (0.03, 0.05, 0.04), (0.4, 0.5, 0.6)
-    return engine.signed_distances(X_WG, np.arange(2 * len(pairs)).reshape(-1, 2))["distance"].copy()
+    distances = engine.signed_distances(X_WG, np.arange(2 * len(pairs)).reshape(-1, 2))["distance"].copy()
+    on_field = ProximityEngine(ProximityArrays([HeightField(np.zeros((2, 2)), 1.0, 1.0), Sphere(0.1)], range(2)))
+    X_WG = np.tile(np.eye(4), (2, 1, 1))
+    found = on_field.signed_distances(X_WG, np.array([[0, 1]]))["distance"]
+    return np.concatenate([distances, found, on_field.contact_manifolds(X_WG)[1]["depth"]])
 
 
 def test_derivatives_may_be_the_first_thing_that_a_process_asks_for():

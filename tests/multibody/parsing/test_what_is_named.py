@@ -72,8 +72,8 @@ SDF_CASES = {
         "1: <drake:colour> {}.",
     ),
     "a shape": (
-        in_link('<collision name="c"><geometry><heightmap/></geometry></collision>'),
-        "1: a geometry of <heightmap> is left out; it has no counterpart.",
+        in_link('<collision name="c"><geometry><polyline/></geometry></collision>'),
+        "1: a geometry of <polyline> is left out; it has no counterpart.",
     ),
 }  # fmt: skip
 

@@ -9,8 +9,7 @@ import pytest
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
-from merganser.geometry import Mesh, SceneGraph
-from merganser.geometry.meshes import read_surface_mesh
+from merganser.geometry import HeightField, Mesh, SceneGraph
 from merganser.multibody.parsing import Parser, ParsingError
 from merganser.multibody.parsing.mjcf.mass import mesh_mass, shell_mass, solid_mass
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
@@ -106,7 +105,7 @@ def _shapes(plant: MultibodyPlant, scene_graph: SceneGraph, link) -> list[Mesh]:
     return [inspector.GetShape(g) for g in plant.GetCollisionGeometriesForBody(link)]
 
 
-def test_a_height_field_is_a_closed_surface_over_a_box(folder):
+def test_a_height_field_is_normalized_and_its_first_row_is_the_last_along_y(folder):
     plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)
     field = '<hfield name="h" nrow="2" ncol="3" elevation="0 1 2 3 4 10" size="1 2 3 .5"/>'
     (folder / "m.xml").write_text(
@@ -114,24 +113,23 @@ def test_a_height_field_is_a_closed_surface_over_a_box(folder):
     )
     Parser(plant).AddModels(folder / "m.xml")
     (shape,) = _shapes(plant, scene_graph, plant.world_body())
-    mesh = read_surface_mesh(shape.source())
-    vertices, triangles = mesh.vertex_array(), mesh.triangle_array()
-    edges = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
-    assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()
-    # The first row of a document is the last along y. Below the 2 x 4 m is the base; above, prisms over triangles.
-    np.testing.assert_allclose(vertices[:6, 2], 3.0 * np.array([3, 4, 10, 0, 1, 2]) / 10.0)
-    np.testing.assert_allclose(vertices[0, :2], [-1.0, -2.0])
-    prisms = sum(3.0 * sum(corners) / 10.0 / 3.0 * 2.0 for corners in ((3, 4, 1), (3, 1, 0), (4, 10, 2), (4, 2, 1)))
-    volume = np.linalg.det(vertices[triangles]).sum() / 6.0
-    assert volume == pytest.approx(2.0 * 4.0 * 0.5 + prisms)
+    assert isinstance(shape, HeightField) and (shape.width(), shape.depth(), shape.base()) == (2.0, 4.0, 0.5)
+    np.testing.assert_allclose(shape.heights(), 3.0 * np.array([[3, 4, 10], [0, 1, 2]]) / 10.0)
 
 
-def test_heights_come_from_pictures_too(folder):
-    plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)
-    Parser(plant).AddModels(folder / "meshes.xml")
-    (shape,) = _shapes(plant, scene_graph, plant.world_body())
-    heights = read_surface_mesh(shape.source()).vertex_array()[:6, 2]
-    np.testing.assert_allclose(heights, 0.5 * np.array([150, 200, 255, 0, 50, 100]) / 255.0)
+def test_heights_come_from_pictures_and_binary_files_too(folder):
+    (folder / "meshes" / "hills.bin").write_bytes(
+        np.array([2, 2], "<i4").tobytes() + np.array([0.0, 1.0, 2.0, 4.0], "<f4").tobytes()
+    )
+    text = (folder / "meshes.xml").read_text()
+    (folder / "binary.xml").write_text(text.replace("hills.png", "hills.bin"))
+    expected = {"meshes": 0.5 * np.array([[150, 200, 255], [0, 50, 100]]) / 255.0, "binary": [[0, 0.125], [0.25, 0.5]]}
+    for name, heights in expected.items():
+        plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)
+        Parser(plant).AddModels(folder / f"{name}.xml")
+        (shape,) = _shapes(plant, scene_graph, plant.world_body())
+        np.testing.assert_allclose(shape.heights(), heights)
+        assert (shape.width(), shape.depth(), shape.base()) == (2.0, 2.0, 0.1)
 
 
 def test_pictures_of_materials_go_to_the_phong_properties(folder, caplog):
@@ -189,7 +187,7 @@ def test_meshes_that_are_none_are_refused_with_line_and_reason(folder, asset, wo
         ('nrow="2" ncol="2" size="1 1 0 1"', "all four numbers have to be positive"),
         ('nrow="1" ncol="2" size="1 1 1 1"', "attribute 'nrow' of <hfield name=\"h\"> is 1, expected 2 or more"),
         ('nrow="2" ncol="2" elevation="1 2 3" size="1 1 1 1"', "has 3 values"),
-        ('nrow="9999" ncol="9999" size="1 1 1 1"', "expected at most 300000"),
+        ('nrow="9999" ncol="9999" size="1 1 1 1"', "expected at most 16000000"),
         ('file="short.bin" size="1 1 1 1"', "is not a height field"),
         ('file="broken.png" size="1 1 1 1"', "cannot identify image file"),
     ],

@@ -270,3 +270,25 @@ def test_dynamic_friction_is_cut_off_at_static_friction(caplog):
     assert "<mu> is 0.3 and <mu2> 0.5" in caplog.text
     with pytest.raises(ParsingError, match="expected static >= dynamic >= 0"):
         Parser(plant).AddModelsFromString(sdf(collision.replace("0.3", "-0.3"), name='name="n"'), "sdf")
+
+
+def test_a_heightmap_is_a_height_field(tmp_path):
+    from PIL import Image
+
+    Image.fromarray(np.array([[0, 50, 100], [200, 150, 20]], np.uint8)).save(tmp_path / "hills.png")
+    shape = "<heightmap><uri>{}</uri><size>4 2 0.5</size><pos>0 0 1</pos></heightmap>"
+    text = (
+        '<sdf version="1.9"><model name="m"><static>true</static><link name="a"><collision name="c"><geometry>'
+        f"{shape}</geometry></collision></link></model></sdf>"
+    )
+    (tmp_path / "m.sdf").write_text(text.format("hills.png"))
+    plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)
+    Parser(plant).AddModels(tmp_path / "m.sdf")
+    (geometry,) = plant.GetCollisionGeometriesForBody(plant.GetBodyByName("a"))
+    field = scene_graph.model_inspector().GetShape(geometry)
+    np.testing.assert_allclose(field.heights(), 0.5 * np.array([[200, 150, 20], [0, 50, 100]]) / 200.0)
+    assert (field.width(), field.depth()) == (4.0, 2.0)
+    np.testing.assert_allclose(scene_graph.model_inspector().GetPoseInFrame(geometry).translation(), [0, 0, 1])
+    (tmp_path / "m.sdf").write_text(text.format("nowhere.png"))
+    with pytest.raises(ParsingError, match=r"nowhere\.png. does not exist"):
+        Parser(AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)[0]).AddModels(tmp_path / "m.sdf")

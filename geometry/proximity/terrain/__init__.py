@@ -1,0 +1,1 @@
+"""Contact with surfaces that are not convex: height fields, feature by feature."""
