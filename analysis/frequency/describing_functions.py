@@ -103,7 +103,6 @@ def _first_harmonic(block: System, context: Any, parts: list[Any], A: float) -> 
     return complex(result) / (math.pi * A)
 
 
-
 def _changes(regions: Callable[[float], Array], grid: Array) -> list[float]:
     """Where regions are others than before, by bisection within the intervals of a grid."""
     found, at = [], [regions(theta) for theta in grid]

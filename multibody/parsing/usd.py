@@ -155,7 +155,8 @@ class _Reader:
     def _geometry(self, prim: Any, owner: str) -> GeometryDescription | None:
         X_WG, scale = self._pose(prim)
         unit, size = self._length, np.abs(scale) * self._length
-        X_GS, kind, dimensions, mesh = RigidTransform(), prim.GetTypeName(), (), None
+        X_GS, kind, mesh = RigidTransform(), prim.GetTypeName(), None
+        dimensions: tuple[float, ...] = ()
 
         def get(name: str) -> Any:
             return prim.GetAttribute(name).Get()
@@ -348,7 +349,7 @@ class _Reader:
             is_angle = kind == "PhysicsRevoluteJoint"
             given = (prim.GetAttribute(f"physics:{which}Limit").Get() for which in ("lower", "upper"))
             axis = prim.GetAttribute("physics:axis").Get() or "X"
-            limits = self._limits(*given, is_angle)
+            limits = self._limits(next(given), next(given), is_angle)
             return [_OneAxis(prim, name, is_angle, axis, limits, "angular" if is_angle else "linear")]
         found = []
         for is_angle, axis in [(False, a) for a in "XYZ"] + [(True, a) for a in "XYZ"]:

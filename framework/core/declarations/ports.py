@@ -287,7 +287,7 @@ class LeafOutputPort(OutputPort[ValueT]):
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         if getattr(context, "system", None) is not self._system:
             raise _foreign_context(self, context)
-        return context.read_entry(self._entry_number)  # type: ignore[attr-defined, no-any-return]
+        return context.read_entry(self._entry_number)  # type: ignore[attr-defined]
 
 
 def _foreign_context(port: _Port, context: Any) -> Exception:

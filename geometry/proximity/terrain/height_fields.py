@@ -505,7 +505,7 @@ def solve_height_field(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork) -> int
 
 
 @inlined
-def p_of(X: Vector3) -> Vector3:
+def p_of(X: Any) -> Vector3:
     """The position in a pose."""
     return X[9], X[10], X[11]
 

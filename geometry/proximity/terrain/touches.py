@@ -410,7 +410,7 @@ def _is_before(x: float, y: float, u: float, v: float) -> bool:
 
 
 @inlined
-def _turn(flat: Vector3, i: int, j: int, k: int) -> float:
+def _turn(flat: Any, i: int, j: int, k: int) -> float:
     """Twice the area of a triangle, positive if it is counter-clockwise."""
     x, y = flat[j, 0] - flat[i, 0], flat[j, 1] - flat[i, 1]
     return x * (flat[k, 1] - flat[i, 1]) - y * (flat[k, 0] - flat[i, 0])
