@@ -18,6 +18,7 @@ not touch the ground above it.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.shared_code import shared

@@ -18,6 +18,7 @@ All is in the frame F of the surface; X_FG of the work record says where the bod
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.hinted_types import Integers
