@@ -84,6 +84,7 @@ if _TYPE_CHECKING:
         Ramp,
         Sawtooth,
         SharedPointerSystem,
+        SignalGenerator,
         Sine,
         Step,
         TrajectorySource,
@@ -148,6 +149,7 @@ if _TYPE_CHECKING:
     SharedPointerSystem_ = _SystemTemplate(SharedPointerSystem)
     Sign_ = _SystemTemplate(Sign)
     SignalFilter_ = _SystemTemplate(SignalFilter)
+    SignalGenerator_ = _SystemTemplate(SignalGenerator)
     Sine_ = _SystemTemplate(Sine)
     SparseMatrixGain_ = _SystemTemplate(SparseMatrixGain)
     StateInterpolatorWithDiscreteDerivative_ = _SystemTemplate(StateInterpolatorWithDiscreteDerivative)
@@ -295,6 +297,8 @@ __all__ = [
     "Sign_",
     "SignalFilter",
     "SignalFilter_",
+    "SignalGenerator",
+    "SignalGenerator_",
     "Sine",
     "Sine_",
     "SparseMatrixGain",

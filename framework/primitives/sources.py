@@ -6,7 +6,7 @@ TrajectorySource: gives the value of a trajectory, and its derivatives, at the c
 
 SharedPointerSystem: keeps an object alive for as long as the Diagram it is in.
 
-Signals of time: clock, step, ramp, pulses, sawtooth, chirp. Where a signal jumps or has a corner at known times,
+Signals of time: clock, step, ramp, pulses, sawtooth, chirp, signal generator. Where a signal jumps or has a corner at known times,
 integrators stop there (`_sys_breaks`). Signals that repeat themselves without end know when their present period
 began: a discrete state, which an event changes at that time.
 """
@@ -30,7 +30,7 @@ from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.core.values.values import AbstractValue, BasicVector
-from merganser.framework.math.element_functions import cos, sin
+from merganser.framework.math.element_functions import cos, floor, sin
 from merganser.framework.primitives._arguments import (
     checked_positive_period,
     checked_size,
@@ -455,4 +455,106 @@ class Sawtooth(LeafSystem):
         begin = self.DeclareDiscreteState(1)
         self.DeclarePeriodicDiscreteUpdateEvent(T, 0.0, present)
         calc = tooth.given(amplitude=size, period=T, begin=begin)
+        self.DeclareVectorOutputPort(kUseDefaultName, size.size, calc)
+
+
+@native
+def wave_with_offset(amplitude: Array, offset: Array, omega: Array, phase: Array, t: float, y: Array) -> None:
+    """y = offset + amplitude sin(omega t + phase)."""
+    for i in elements(y):
+        y[i] = offset[i] + amplitude[i] * sin(omega[i] * t + phase[i])
+
+
+@native
+def wave_of_lines(
+    amplitude: Array,
+    offset: Array,
+    slope: float,
+    turns: float,
+    rate: Array,
+    start: Array,
+    piece: Array,
+    t: float,
+    y: Array,
+) -> None:
+    """Lines of one slope, one a piece; with `turns` = 2 every other one is turned over.
+
+    Args:
+        amplitude, offset: of the wave, shape [n].
+        slope: 0 for a constant 1, 2 for a line from -1 to 1.
+        rate, start: the number of pieces up to now is rate t + start, of which `piece` is the whole part.
+    """
+    for i in elements(y):
+        odd = piece[i] - 2.0 * floor(0.5 * piece[i])
+        value = (1.0 - slope) + slope * (rate[i] * t + start[i] - piece[i])
+        y[i] = offset[i] + amplitude[i] * (1.0 - turns * odd) * value
+
+
+@native
+def next_piece(is_due: Array, rate: Array, start: Array, t: float, new: Array) -> None:
+    """The number of the piece that begins now, for the elements of which one begins."""
+    for i in elements(new):
+        new[i] = if_at_most(is_due[i], 0.5, new[i], floor(rate[i] * t + start[i] + 0.5))
+
+
+_LINES = {  # angle of a piece, slope, and 2 where every other piece is turned over
+    "square": (math.pi, 0.0, 2.0),
+    "sawtooth": (2.0 * math.pi, 2.0, 0.0),
+    "triangle": (math.pi, 2.0, 2.0),
+}
+
+
+class SignalGenerator(LeafSystem):
+    """A wave of a chosen form, y = offset + amplitude w(frequency t + phase), of period 2 pi and between -1 and 1:
+
+        w(angle)          0        pi/2     pi       3 pi/2    2 pi
+        "sine"            0        1        0        -1        0
+        "square"          1        1        -1       -1        1
+        "sawtooth"        -1       -1/2     0        1/2       1, then -1
+        "triangle"        -1       0        1        0         -1
+
+    Jumps and corners are events, which end a step: the number of the present line is a discrete state, so it is that of
+    a simulation from time 0 on.
+
+    Args:
+        waveform: "sine", "square", "sawtooth" or "triangle".
+        amplitude: one number or shape [n], as are all that follow.
+        frequency: [rad/s], positive.
+        phase: at time 0 [rad].
+        offset: what is added.
+
+    Raises:
+        ValueError: there is no such waveform, a frequency is not positive, a phase not finite, or sizes differ.
+    """
+
+    def __init__(
+        self,
+        waveform: str = "sine",
+        amplitude: ArrayLike = 1.0,
+        frequency: ArrayLike = 1.0,
+        phase: ArrayLike = 0.0,
+        offset: ArrayLike = 0.0,
+    ) -> None:
+        super().__init__()
+        if waveform not in ("sine", *_LINES):
+            raise ValueError(f"SignalGenerator: waveform must be one of {['sine', *_LINES]}, got {waveform!r}.")
+        given = {"amplitude": amplitude, "frequency": frequency, "phase": phase, "offset": offset}
+        size, omega, angle, mean = vectors_of_one_size("SignalGenerator", **given)
+        if not ((omega > 0.0) & (omega < math.inf)).all():
+            raise ValueError(f"SignalGenerator: frequency must be positive and finite, got {omega.tolist()} rad/s.")
+        if not (abs(angle) < math.inf).all():
+            raise ValueError(f"SignalGenerator: phase must be finite, got {angle.tolist()} rad.")
+        if waveform == "sine":
+            calc = wave_with_offset.given(amplitude=size, offset=mean, omega=omega, phase=angle)
+        else:
+            length, slope, turns = _LINES[waveform]
+            rate, start = omega / length, angle / length
+            piece = self.DeclareDiscreteState(np.floor(start))
+            for k in np.unique(np.stack([rate, start]), axis=1).T:  # those that begin together are one event
+                is_due = 1.0 * ((rate == k[0]) & (start == k[1]))
+                begin = (math.floor(k[1]) + 1.0 - k[1]) / k[0]
+                update = next_piece.given(is_due=is_due, rate=rate, start=start)
+                self.DeclarePeriodicDiscreteUpdateEvent(1.0 / k[0], begin, update)
+            lines = {"slope": slope, "turns": turns, "rate": rate, "start": start, "piece": piece}
+            calc = wave_of_lines.given(amplitude=size, offset=mean, **lines)
         self.DeclareVectorOutputPort(kUseDefaultName, size.size, calc)

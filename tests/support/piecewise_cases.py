@@ -239,4 +239,19 @@ def piecewise_cases():
             defaults=[0.0],
             time=0.7,
         ),
+        "SignalGenerator": Case(  # a triangle; at 0.7 s the second element is past its second corner
+            lambda b: b.SignalGenerator("triangle", [2.0, 3.0], np.pi, [0.0, 7.0 * np.pi / 4.0], 1.0),
+            {},
+            {"y0": 2},
+            [],
+            lambda u, x: [
+                1.0
+                + [2.0, 3.0]
+                * (1.0 - 2.0 * (x - 2.0 * np.floor(0.5 * x.real)))
+                * (2.0 * (np.array([0.7, 0.7 + 1.75]) - x) - 1.0)
+            ],
+            num_discrete=2,
+            defaults=[0.0, 1.0],
+            time=0.7,
+        ),
     }

@@ -29,6 +29,7 @@ from merganser.framework.primitives import (
     Relay,
     Sawtooth,
     Sign,
+    SignalGenerator,
     Step,
     Switch,
     ZeroOrderHold,
@@ -228,6 +229,66 @@ def test_signals_of_time_are_integrated_exactly():
     assert integrated(Ramp(2.0, 0.77), 2.0) == pytest.approx(1.23**2, abs=1e-13)
     assert integrated(Pulse(0.5, 0.3, 3.0, -1.0, delay=0.2), 2.0) == pytest.approx(0.4, abs=1e-13)
     assert integrated(Sawtooth(0.7, 2.0), 1.75) == pytest.approx(-0.35, abs=1e-13)
+
+
+FORMS = {  # one period of each wave, by formulas of its angle
+    "sine": np.sin,
+    "square": lambda a: np.where(a % (2.0 * np.pi) < np.pi, 1.0, -1.0),
+    "sawtooth": lambda a: (a / np.pi) % 2.0 - 1.0,
+    "triangle": lambda a: 1.0 - 2.0 * np.abs((a / np.pi) % 2.0 - 1.0),
+}
+
+
+@pytest.mark.parametrize("waveform", FORMS)
+def test_a_signal_generator_gives_its_wave_and_is_integrated_exactly(waveform):
+    amplitude, frequency, phase = np.array([2.0, -0.5, 1.0]), np.array([3.1, 7.7, 3.1]), np.array([0.4, -9.0, 50.0])
+    builder = DiagramBuilder()
+    source = builder.AddNamedSystem("source", SignalGenerator(waveform, amplitude, frequency, phase, 0.3))
+    builder.AddNamedSystem("sum", Integrator(3))
+    builder.Connect("source", "sum")
+    log = LogVectorOutput(source.get_output_port(), builder)
+    simulator = Simulator(builder.Build())
+    ApplySimulatorConfig(SimulatorConfig(integration_scheme="runge_kutta3", max_step_size=0.01), simulator)
+    simulator.AdvanceTo(5.0)
+    samples = log.FindLog(simulator.get_context())
+    angle = np.outer(frequency, samples.sample_times()) + phase[:, np.newaxis]
+    expected = 0.3 + amplitude[:, np.newaxis] * FORMS[waveform](angle)
+    inside = np.abs((angle / np.pi + 0.5) % 1.0 - 0.5) > 1e-9  # at its jumps a sample still has the value from before
+    assert inside.mean() > 0.9
+    np.testing.assert_allclose(samples.data()[inside], expected[inside], rtol=0.0, atol=1e-11)
+    fine = np.linspace(0.0, 5.0, 500_001)
+    middle = 0.5 * (fine[:-1] + fine[1:])
+    for k, found in enumerate(simulator.get_context().get_continuous_state_vector().CopyToVector()):
+        wave = 0.3 + amplitude[k] * FORMS[waveform](frequency[k] * middle + phase[k])
+        assert found == pytest.approx(wave.mean() * 5.0, abs=1e-4)
+
+
+def test_a_triangle_and_a_square_are_integrated_exactly_by_long_steps():
+    def integrated(waveform, frequency, phase, end):
+        source = SignalGenerator(waveform, 2.0, frequency, phase)
+        return integral_of(Gain(1.0, 1), step=0.3, is_fixed=True, source=source, end=end)[0]
+
+    assert integrated("square", np.pi, 0.0, 3.25) == pytest.approx(1.5, abs=1e-13)
+    assert integrated("square", np.pi, -np.pi / 4.0, 1.0) == pytest.approx(1.0, abs=1e-13)
+    assert integrated("triangle", np.pi, 0.0, 0.5) == pytest.approx(-0.5, abs=1e-13)
+    assert integrated("triangle", np.pi, np.pi / 2.0, 3.0) == pytest.approx(1.0, abs=1e-13)
+    assert integrated("sawtooth", np.pi, 0.0, 3.0) == pytest.approx(-1.0, abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"waveform": "cosine"}, "waveform must be one of.*got 'cosine'"),
+        ({"frequency": 0.0}, "frequency must be positive"),
+        ({"frequency": np.inf}, "frequency must be positive and finite"),
+        ({"phase": np.inf}, "phase must be finite"),
+        ({"amplitude": np.nan}, "SignalGenerator: amplitude: an element is not a number"),
+        ({"amplitude": [1.0, 2.0], "offset": [1.0, 2.0, 3.0]}, "amplitude has 2 elements, expected 3"),
+    ],
+)
+def test_wrong_arguments_of_a_signal_generator_are_refused_by_name(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        SignalGenerator(**{"waveform": "square", **arguments})
 
 
 def test_chattering_ends_the_simulation_with_the_name_of_the_block():
