@@ -6,9 +6,9 @@ TrajectorySource: gives the value of a trajectory, and its derivatives, at the c
 
 SharedPointerSystem: keeps an object alive for as long as the Diagram it is in.
 
-Signals of time: clock, step, ramp, pulses, sawtooth, chirp, signal generator. Where a signal jumps or has a corner at known times,
-integrators stop there (`_sys_breaks`). Signals that repeat themselves without end know when their present period
-began: a discrete state, which an event changes at that time.
+Signals of time: clock, step, ramp, pulses, sawtooth, chirp, signal generator. Where a signal jumps or has a corner at
+known times, integrators stop there (`_sys_breaks`). Signals that repeat themselves without end know when their present
+period began, or its number: a discrete state, which an event changes at that time.
 """
 
 from __future__ import annotations

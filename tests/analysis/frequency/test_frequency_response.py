@@ -97,7 +97,7 @@ def test_margins_of_a_third_order_loop():
 def test_a_phase_margin_below_zero_is_a_delay_of_the_rest_of_a_turn():
     margins = Margins(third_order(60.0))  # twice what the loop bears
     w = margins.gain_crossover
-    assert 60.0 == pytest.approx(w * np.hypot(1.0, w) * np.hypot(5.0, w), rel=1e-9)
+    assert w * np.hypot(1.0, w) * np.hypot(5.0, w) == pytest.approx(60.0, rel=1e-9)
     lag = np.pi / 2.0 + np.arctan(w) + np.arctan(w / 5.0)
     assert margins.phase_margin == pytest.approx(np.pi - lag, rel=1e-9)
     assert margins.phase_margin < 0.0
