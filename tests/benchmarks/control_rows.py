@@ -45,8 +45,10 @@ def height(xc: Any, w: Any) -> None:
 
 
 def connected(library: Library, links: Sequence[Sequence[Any]]) -> Any:
-    """A simulator of blocks, and of links: each begins with its block; inputs come from what follows, in order: from the
-    only or first output of a block, or from a port."""
+    """A simulator of blocks, and of links: each begins with its block; inputs come from what follows, in order.
+
+    That is a block, for its first output port, or an output port.
+    """
     builder = library.framework.DiagramBuilder()
     for block, *_ in links:
         builder.AddSystem(block)
