@@ -81,8 +81,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     _sys_numeric_parameter_models: tuple[BasicVector, ...] = ()
     _sys_numeric_parameter_names: tuple[str, ...] = ()
     _sys_abstract_parameter_models: tuple[AbstractValue, ...] = ()
-    # Where in the continuous state there are quaternions of length 1, which integrators keep so.
-    _sys_unit_quaternions: Sequence[int] = ()
+    _sys_unit_quaternions: Sequence[int] = ()  # where in the continuous state; integrators keep their length 1
     _sys_events: tuple[DeclaredEvent, ...] = ()
     _sys_is_piecewise = False  # whether it has regions, as a PiecewiseBlock of framework/primitives has
     _sys_decides = False  # whether it changes its state between steps, as a DecidingBlock there does
@@ -160,10 +159,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         if type is PortDataType.kVectorValued:
             return self.DeclareVectorInputPort(name, size, random_type)
         if type is not PortDataType.kAbstractValued:
-            raise TypeError(
-                f"System '{self.GetSystemPathname()}', DeclareInputPort of {name!r}: expected a PortDataType, got "
-                f"{type!r}."
-            )
+            path = self.GetSystemPathname()
+            raise TypeError(f"System '{path}', DeclareInputPort of {name!r}: expected a PortDataType, got {type!r}.")
         return self.DeclareAbstractInputPort(name, Value())
 
     def DeclareAbstractInputPort(self, name: str | UseDefaultName, model_value: AbstractValue) -> InputPort[Any]:
@@ -247,7 +244,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             ticket = table.add_ticket(1 << table.group_nodes["xd"][index])
             port = self._declare_output(
                 name, model.Clone(), model.size(),
-                functools.partial(_copy_discrete_state, index), {ticket},
+                functools.partial(_copy_state, "get_discrete_state", index), {ticket},
             )  # fmt: skip
             port.cache_entry().use_native(NativeCode("copy", (model.size(), DiscreteStateOf(index), OUTPUT)))
             return port
@@ -257,7 +254,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             ticket = table.add_ticket(1 << table.group_nodes["xa"][index])
             return self._declare_output(
                 name, value.Clone, None,
-                functools.partial(_copy_abstract_state, index), {ticket},
+                functools.partial(_copy_state, "get_abstract_state", index), {ticket},
             )  # fmt: skip
         raise TypeError(
             f"{where}: DeclareStateOutputPort takes what DeclareContinuousState, DeclareDiscreteState or "
@@ -560,8 +557,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def _sys_inputs_among(self, nodes: int) -> set[int]:
         """The numbers of the input ports among some nodes."""
-        table = self._sys_dependency_table
-        return {table.places[node][1] for node in bits(nodes & table.groups["u"])}
+        places, inputs = self._sys_dependency_table.places, self._sys_dependency_table.groups["u"]
+        return {places[node][1] for node in bits(nodes & inputs)}
 
     def _sys_expanded(self, entry: CacheEntry, guess: bool = False, seen: frozenset[int] = frozenset()) -> int:
         """All nodes that a cache entry depends on, through other entries too.
@@ -599,9 +596,5 @@ def _copy_continuous_state(context: LeafContext, output: BasicVector) -> None:
     output.SetFrom(context.get_continuous_state_vector())
 
 
-def _copy_discrete_state(index: int, context: LeafContext, output: BasicVector) -> None:
-    output.SetFrom(context.get_discrete_state(index))
-
-
-def _copy_abstract_state(index: int, context: LeafContext, output: AbstractValue) -> None:
-    output.SetFrom(context.get_abstract_state(index))
+def _copy_state(get: str, index: int, context: LeafContext, output: Any) -> None:
+    output.SetFrom(getattr(context, get)(index))
