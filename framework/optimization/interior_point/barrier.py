@@ -233,13 +233,16 @@ class BarrierMethod:
     def _gradient_of_lagrangian(self) -> Array:
         return self.gradient + self._times_transpose(self.y) - self.z_l + self.z_u
 
-    def _violation(self, c: Array) -> float:
-        """The sum of |c|, less what rounding of z, or of terms of size 1, makes of it.
+    def _beyond_rounding(self, c: Array) -> Array:
+        """c, less what rounding of z, or of terms of size 1, makes of it.
 
         A filter that took rounding for violation would let the cost rise where rounding happens to be less, and
-        refuse to let it fall again where rounding is more.
+        refuse to let it fall again where rounding is more; a step that corrected it would not descend.
         """
-        return float(np.sum(np.maximum(np.abs(c) - self._noise, 0.0)))
+        return np.sign(c) * np.maximum(np.abs(c) - self._noise, 0.0)
+
+    def _violation(self, c: Array) -> float:
+        return float(np.sum(np.abs(self._beyond_rounding(c))))
 
     def _barrier(self, z: Array) -> float:
         """The barrier terms of the cost, with the damping of variables that have one bound (section 3.7)."""
@@ -274,7 +277,7 @@ class BarrierMethod:
         sigma = self.z_l / below + self.z_u / above
         W = self._memory or self._form.hessian(self.z, 1.0, self.y)
         self._dual_residual = self._barrier_gradient() + self._times_transpose(self.y)
-        right = -np.concatenate([self._dual_residual, self.c])
+        right = -np.concatenate([self._dual_residual, self._beyond_rounding(self.c)])
         if not isinstance(W, LimitedMemory) and not np.all(np.isfinite(W)):
             return None
         if not self._kkt.factor(W, sigma, self._jacobian, right):
@@ -348,10 +351,11 @@ class BarrierMethod:
 
     def _correct(self, step: Step, current: tuple[float, float], c: Array, alpha: float, slope: float) -> bool:
         """Second-order corrections: steps that also take away the violation a trial point was found to have."""
-        n, correction, theta = self._form.num_variables, self.c, self._violation(c)
+        n, theta = self._form.num_variables, self._violation(c)
+        correction = self._beyond_rounding(self.c)
         part = alpha
         for _ in range(_MAX_CORRECTIONS):
-            correction = part * correction + c
+            correction = part * correction + self._beyond_rounding(c)
             if not np.all(np.isfinite(correction)):
                 return False
             dz = self._kkt.solve(-np.concatenate([self._dual_residual, correction]))[:n]

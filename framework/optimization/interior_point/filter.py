@@ -63,7 +63,7 @@ class Filter:
         descends = trial[1] - phi - slack <= _ETA * alpha * slope
         if theta <= self._least_theta and self._switches(alpha, theta, slope):
             return descends
-        improves = trial[0] <= (1.0 - _GAMMA_THETA) * theta or trial[1] - phi - slack <= -_GAMMA_PHI * theta
+        improves = trial[0] < (1.0 - _GAMMA_THETA) * theta or trial[1] - phi - slack <= -_GAMMA_PHI * theta
         if improves and not (self._switches(alpha, theta, slope) and descends):
             self.add(theta, phi)
         return improves
