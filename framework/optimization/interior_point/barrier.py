@@ -239,7 +239,8 @@ class BarrierMethod:
         A filter that took rounding for violation would let the cost rise where rounding happens to be less, and
         refuse to let it fall again where rounding is more; a step that corrected it would not descend.
         """
-        return np.sign(c) * np.maximum(np.abs(c) - self._noise, 0.0)
+        beyond: Array = np.sign(c) * np.maximum(np.abs(c) - self._noise, 0.0)
+        return beyond
 
     def _violation(self, c: Array) -> float:
         return float(np.sum(np.abs(self._beyond_rounding(c))))
