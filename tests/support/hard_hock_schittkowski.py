@@ -51,13 +51,11 @@ _Y70 = _numbers("""0.00189 0.1038 0.268 0.506 0.577 0.604 0.725 0.898 0.947 0.84
 def _errors_of_70(x: Any) -> Any:
     b = x[2] + (1 - x[2]) * x[3]
 
-    def share(power: Any, rate: Any, c: float) -> Any:
+    def share(power: Any, rate: Any) -> Any:
         height = (power / 6.2832) ** 0.5 * (1 + 1 / (12 * power))
-        return height * exp(power * (log(rate) + 1 - rate * c / 7.658) + (power - 1) * log(c / 7.658))
+        return height * exp(power * (log(rate) + 1 - rate * _C70 / 7.658) + (power - 1) * log(_C70 / 7.658))
 
-    return np.array([
-        x[2] * share(x[1], b, c) + (1 - x[2]) * share(x[0], b / x[3], c) - y for c, y in zip(_C70, _Y70)
-    ])  # fmt: skip
+    return x[2] * share(x[1], b) + (1 - x[2]) * share(x[0], b / x[3]) - _Y70
 
 
 def _squares(errors: Any) -> Any:

@@ -24,6 +24,7 @@ OURS_ALONE = {  # pydrake has no such block, or takes no such arguments
     "TransferFunction",
     "ZeroPole in discrete time",
     "SignalFilter",
+    "StateMachine",
     "StateSpace",
     "BeamModel",
     "ConstantVectorSource of a BasicVector",

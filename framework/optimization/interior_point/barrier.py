@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from merganser.framework.optimization.interior_point.filter import Filter
+from merganser.framework.optimization.interior_point.filter import ROUNDING, Filter
 from merganser.framework.optimization.interior_point.form import StandardForm
 from merganser.framework.optimization.interior_point.kkt import Form, KktSystem
 from merganser.framework.optimization.interior_point.problem import Array, Progress, Settings, Status
@@ -123,7 +123,7 @@ class BarrierMethod:
             return Status.NOT_FINITE
         if estimate_multipliers:
             self._estimate_multipliers()
-        self._filter = Filter(self._violation())
+        self._filter = Filter(self._violation(self.c))
         while True:
             status = self._status()
             if status == Status.UNBOUNDED and self._may_be_infeasible():
@@ -222,6 +222,8 @@ class BarrierMethod:
 
     def _differentiate(self) -> None:
         self.gradient, self._jacobian = self._form.gradient(self.z), self._form.jacobian(self.z)
+        terms = np.abs(self._jacobian * self.z[self._form.columns])
+        self._noise = ROUNDING * np.maximum(1.0, np.bincount(self._form.rows, terms, self._form.num_constraints))
 
     def _times_transpose(self, y: Array) -> Array:
         """J^T y."""
@@ -231,8 +233,17 @@ class BarrierMethod:
     def _gradient_of_lagrangian(self) -> Array:
         return self.gradient + self._times_transpose(self.y) - self.z_l + self.z_u
 
-    def _violation(self) -> float:
-        return float(np.sum(np.abs(self.c)))
+    def _beyond_rounding(self, c: Array) -> Array:
+        """c, less what rounding of z, or of terms of size 1, makes of it.
+
+        A filter that took rounding for violation would let the cost rise where rounding happens to be less, and
+        refuse to let it fall again where rounding is more; a step that corrected it would not descend.
+        """
+        beyond: Array = np.sign(c) * np.maximum(np.abs(c) - self._noise, 0.0)
+        return beyond
+
+    def _violation(self, c: Array) -> float:
+        return float(np.sum(np.abs(self._beyond_rounding(c))))
 
     def _barrier(self, z: Array) -> float:
         """The barrier terms of the cost, with the damping of variables that have one bound (section 3.7)."""
@@ -267,12 +278,12 @@ class BarrierMethod:
         sigma = self.z_l / below + self.z_u / above
         W = self._memory or self._form.hessian(self.z, 1.0, self.y)
         self._dual_residual = self._barrier_gradient() + self._times_transpose(self.y)
-        right = -np.concatenate([self._dual_residual, self.c])
+        right = -np.concatenate([self._dual_residual, self._beyond_rounding(self.c)])
         if not isinstance(W, LimitedMemory) and not np.all(np.isfinite(W)):
             return None
         if not self._kkt.factor(W, sigma, self._jacobian, right):
             return None
-        if self._kkt.unsolved() > _KAPPA_RESTORED * self._violation() and self._is_infeasible():
+        if self._kkt.unsolved() > _KAPPA_RESTORED * self._violation(self.c) and self._is_infeasible():
             return None  # linearized constraints contradict each other
         dz, dy = self._kkt.solution[:n], self._kkt.solution[n:]
         dz_l = np.where(self._has_lower, self.mu / below - self.z_l - self.z_l / below * dz, 0.0)
@@ -289,7 +300,7 @@ class BarrierMethod:
         """Takes the longest part of a step that the filter accepts; returns whether there was one."""
         longest = alpha = self._longest(step.z)
         slope = float(self._barrier_gradient() @ step.z)
-        current = self._violation(), self.cost + self._barrier(self.z)
+        current = self._violation(self.c), self.cost + self._barrier(self.z)
         is_tiny = np.max(np.abs(step.z) / (1.0 + np.abs(self.z)), initial=0.0) < 10.0 * _EPSILON
         if is_tiny and current[0] <= self._settings.constr_viol_tol:
             self._num_tiny += 1
@@ -299,7 +310,7 @@ class BarrierMethod:
         while alpha >= least and alpha > _EPSILON:
             z = self.z + alpha * step.z
             cost, c = self._evaluate(z)
-            trial = float(np.sum(np.abs(c))), cost + self._barrier(z)
+            trial = self._violation(c), cost + self._barrier(z)
             if self._filter.accepts(current, trial, alpha, slope):
                 self._kkt.adapt(alpha / longest)
                 return self._go(step, z, alpha, cost, c)
@@ -327,7 +338,7 @@ class BarrierMethod:
             part = self._longest(following.z)
             z = self.z + part * following.z
             cost, c = self._evaluate(z)
-            if self._filter.accepts(current, (float(np.sum(np.abs(c))), cost + self._barrier(z)), alpha, slope):
+            if self._filter.accepts(current, (self._violation(c), cost + self._barrier(z)), alpha, slope):
                 self._kkt.adapt(1.0)
                 self._monitor.iterations += 1
                 return self._go(following, z, part, cost, c)
@@ -341,18 +352,20 @@ class BarrierMethod:
 
     def _correct(self, step: Step, current: tuple[float, float], c: Array, alpha: float, slope: float) -> bool:
         """Second-order corrections: steps that also take away the violation a trial point was found to have."""
-        n, correction, theta = self._form.num_variables, self.c, float(np.sum(np.abs(c)))
+        n, theta = self._form.num_variables, self._violation(c)
+        correction = self._beyond_rounding(self.c)
         part = alpha
         for _ in range(_MAX_CORRECTIONS):
-            correction = part * correction + c
+            correction = part * correction + self._beyond_rounding(c)
             if not np.all(np.isfinite(correction)):
                 return False
             dz = self._kkt.solve(-np.concatenate([self._dual_residual, correction]))[:n]
             part = self._longest(dz)
             z = self.z + part * dz
             cost, c = self._evaluate(z)
-            trial = float(np.sum(np.abs(c))), cost + self._barrier(z)
+            trial = self._violation(c), cost + self._barrier(z)
             if self._filter.accepts(current, trial, alpha, slope):
+                self._kkt.adapt(1.0)
                 return self._go(step, z, part, cost, c)
             if not trial[0] <= _KAPPA_SOC * theta:
                 return False
@@ -400,7 +413,7 @@ class BarrierMethod:
         self.mu = self._settings.mu_init
         self.cost, self.c = self._form.cost(self.z), self._form.constraints(self.z)
         self._differentiate()
-        self._filter = Filter(self._violation())
+        self._filter = Filter(self._violation(self.c))
         return self._restore() if self._is_infeasible() else None
 
     def _restore(self) -> Status | None:
@@ -410,7 +423,7 @@ class BarrierMethod:
             return Status.ACCEPTABLE
         if not isinstance(self._form, StandardForm) or errors.violation <= settings.tol:
             return self._forget_curvature()
-        theta = self._violation()
+        theta = self._violation(self.c)
         self._filter.add(theta, self.cost + self._barrier(self.z))
         mu = max(self.mu, float(np.max(np.abs(self.c))))
         form, n = RestorationForm(self._form, self.z, mu), self._form.num_variables
@@ -421,7 +434,7 @@ class BarrierMethod:
 
         def may_end(at: Array) -> bool:
             cost, c = self._evaluate(at[:n])
-            less = float(np.sum(np.abs(c)))
+            less = self._violation(c)
             return less <= enough and self._filter.lets_through(less, cost + self._barrier(at[:n]))
 
         inner = BarrierMethod(form, settings, self._monitor, start, mu, may_end)
@@ -453,7 +466,7 @@ class BarrierMethod:
         if status in (Status.SOLVED, Status.ACCEPTABLE):
             if self._is_infeasible():
                 return Status.INFEASIBLE
-            self._filter = Filter(self._violation())  # a feasible point, if not one that the filter lets through
+            self._filter = Filter(self._violation(self.c))  # a feasible point, if not one that the filter lets through
             return None
         return status
 

@@ -17,7 +17,7 @@ _GAMMA_THETA, _GAMMA_PHI = 1e-5, 1e-5
 _DELTA, _S_THETA, _S_PHI = 1.0, 1.1, 2.3
 _ETA = 1e-4
 _STEEPEST = 1e100  # slopes whose power is a number
-_ROUNDING = 10.0 * float(np.finfo(float).eps)
+ROUNDING = 10.0 * float(np.finfo(float).eps)  # relative
 
 
 class Filter:
@@ -43,7 +43,7 @@ class Filter:
         """Whether a point is finite and better than all pairs."""
         if not (theta <= self._most_theta and math.isfinite(phi)):
             return False
-        slack = _ROUNDING * abs(phi)
+        slack = ROUNDING * abs(phi)
         return all(theta < pair[0] or phi - slack < pair[1] for pair in self._pairs)
 
     def _switches(self, alpha: float, theta: float, slope: float) -> bool:
@@ -59,11 +59,11 @@ class Filter:
         theta, phi = current
         if not self.lets_through(*trial):
             return False
-        slack = _ROUNDING * abs(phi)
+        slack = ROUNDING * abs(phi)
         descends = trial[1] - phi - slack <= _ETA * alpha * slope
         if theta <= self._least_theta and self._switches(alpha, theta, slope):
             return descends
-        improves = trial[0] <= (1.0 - _GAMMA_THETA) * theta or trial[1] - phi - slack <= -_GAMMA_PHI * theta
+        improves = trial[0] < (1.0 - _GAMMA_THETA) * theta or trial[1] - phi - slack <= -_GAMMA_PHI * theta
         if improves and not (self._switches(alpha, theta, slope) and descends):
             self.add(theta, phi)
         return improves

@@ -31,17 +31,23 @@ _ROUND = 100.0  # ratio of radii
 def inscribed_ellipsoid(A: Array, b: Array, where: str) -> tuple[Array, Array]:
     """E, symmetric, shape [n, n], and x, shape [n], of the greatest ellipsoid E u + x, |u| <= 1, in A x <= b.
 
-    It goes along with affine maps, so that of a thin polyhedron is found again in coordinates in which the last one is
-    a ball, until it stays nearly round.
+    It goes along with affine maps: it is found in coordinates in which the ellipsoid of y = 1 is a ball, as a thin one
+    would lose half of its digits in A' A, and again where it is a ball itself, until it stays nearly round.
 
     Raises:
         RuntimeError: it does not exist.
     """
     x = chebyshev_center(A, b, where)
-    E = np.eye(x.size)
+    distances = b - A @ x
+    if distances.min(initial=1.0) <= _LEAST_RADIUS * np.abs(A).max(initial=1.0):
+        raise _missing(where, "ellipsoid", "it has no inside")
+    rows = A / distances[:, np.newaxis]
+    if np.linalg.matrix_rank(rows) < x.size:
+        raise _missing(where, "ellipsoid", "it has no bounds in some direction")
+    E = np.linalg.inv(np.linalg.qr(rows, mode="r"))
     for _ in range(6):
         try:
-            around, shift = _in_bounds(A @ E, b - A @ x, where)
+            around, shift = _in_bounds(A @ E / (b - A @ x)[:, np.newaxis], where)
         except np.linalg.LinAlgError as error:
             raise _missing(where, "ellipsoid", str(error)) from error
         x = x + E @ shift
@@ -52,11 +58,8 @@ def inscribed_ellipsoid(A: Array, b: Array, where: str) -> tuple[Array, Array]:
     return E, x
 
 
-def _in_bounds(A: Array, b: Array, where: str) -> tuple[Array, Array]:
-    """E and x of (1), where 0 is inside."""
-    if b.min(initial=1.0) <= _LEAST_RADIUS * np.abs(A).max(initial=1.0):
-        raise _missing(where, "ellipsoid", "it has no inside")
-    A = A / b[:, np.newaxis]
+def _in_bounds(A: Array, where: str) -> tuple[Array, Array]:
+    """E and x of (1) for b = 1."""
     (m, n), (i, j) = A.shape, np.triu_indices(A.shape[1])
     weights = np.where(i == j, 1.0, np.sqrt(2.0))
     x, y = np.zeros(n), np.ones(m)

@@ -74,6 +74,17 @@ def test_the_interior_point_method_finds_it_as_well(number: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_the_last_digits_of_the_start_do_not_stall_the_interior_point_method() -> None:
+    """A flat valley along a curved constraint, where the filter could take rounding of the constraint for violation."""
+    prog, start = program(ALL[70])
+    random = np.random.default_rng(0)
+    for _ in range(3):
+        result = IpoptSolver().Solve(prog, start * (1.0 + 1e-13 * random.standard_normal(start.size)))
+        assert result.is_success() and result.get_solver_details().by.iterations < 300
+        assert result.get_optimal_cost() == pytest.approx(LOCAL[70], rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("number", [84, 97, 99, 103])
 def test_scales_make_up_for_units_that_differ_by_far(number: int) -> None:
     prog, start = program(ALL[number])

@@ -92,9 +92,18 @@ def test_a_greatest_ball_touches_faces():
     ellipse = HPolyhedron.MakeBox([1.0, 2.0], [5.0, 4.0]).MaximumVolumeInscribedEllipsoid()
     np.testing.assert_allclose(ellipse.center(), [3.0, 3.0], atol=1e-6)
     assert ellipse.CalcVolume() == pytest.approx(2.0 * math.pi)
-    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
-    thin = HPolyhedron(HPolyhedron.MakeUnitBox(2).A() @ turn.T, [1.0, 1e-6, 1.0, 1e-6])
-    assert thin.MaximumVolumeInscribedEllipsoid().CalcVolume() == pytest.approx(1e-6 * math.pi, rel=1e-4)
+    with pytest.raises(RuntimeError, match="no inside"):
+        HPolyhedron.MakeBox([1.0, 2.0], [5.0, 2.0]).MaximumVolumeInscribedEllipsoid()
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-6, 1e-8])
+def test_a_greatest_ellipsoid_of_a_thin_box_has_its_axes(width):
+    """In coordinates in which the box is thin, A' A has digits of its narrow sides alone."""
+    for angle in np.linspace(0.0, 2.0, 9):
+        turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+        thin = HPolyhedron(HPolyhedron.MakeUnitBox(2).A() @ turn.T, [1.0, width, 1.0, width])
+        radii = 1.0 / np.linalg.svd(thin.MaximumVolumeInscribedEllipsoid().A(), compute_uv=False)[::-1]
+        np.testing.assert_allclose(radii, [1.0, width], rtol=1e-15 / width + 1e-9)
 
 
 def test_redundant_rows_are_found_and_the_rest_is_the_same_set():
