@@ -144,7 +144,9 @@ if _TYPE_CHECKING:
         MeshcatVisualizerParams,
         PlanarSceneGraphVisualizer,
         PyPlotVisualizer,
+        RerunVisualizer,
         StartMeshcat,
+        ViserVisualizer,
     )
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
@@ -247,6 +249,7 @@ __all__ = [
     "RenderEngineGltfClientParams",
     "RenderEngineVtkParams",
     "RenderLabel",
+    "RerunVisualizer",
     "Rgba",
     "Role",
     "RoleAssign",
@@ -272,6 +275,7 @@ __all__ = [
     "TriangleSurfaceMeshFieldLinear",
     "TriangleSurfaceMeshFieldLinear_",
     "TriangleSurfaceMesh_",
+    "ViserVisualizer",
     "VolumeElement",
     "VolumeMesh",
     "VolumeMesh_",

@@ -227,6 +227,8 @@ class WitnessWatch:
         keep_step(self)
         try:
             take_watched_step(self, target)
+            for leaf, block in self.deciding if not self.now.chattering else ():
+                block.note_end(leaf)
         except BaseException:
             undo_step(self)
             raise
@@ -245,8 +247,6 @@ class WitnessWatch:
                 # A clock that strikes just after the end would be passed over.
                 is_same = end >= target - RESOLUTION * max(abs(time), abs(target))
                 self._take_step(target if is_same else end)
-                for leaf, block in self.deciding if not self.now.chattering else ():
-                    block.note_end(leaf)
                 has_stepped = not self.now.chattering
         finally:
             if not has_stepped:

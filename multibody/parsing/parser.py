@@ -399,5 +399,5 @@ def _file_type(path: Path) -> str:
 
 
 def _unsupported(file_type: str) -> str:
-    known = ", ".join(f".{name}" for name in (*_READERS, *_MESHES, _DIRECTIVES))
+    known = ", ".join(f".{name}" for name in (*_READERS, *_USD, *_MESHES, _DIRECTIVES))
     return f"file type '{file_type or '(none)'}' is not supported; the parser reads {known}."

@@ -114,6 +114,14 @@ def test_a_cart_drives_over_rubble_and_up_stairs(tmp_path):
     assert _pictures(tmp_path)["rough_terrain.png"] > 10_000
 
 
+def test_a_policy_learns_to_balance_a_cart_pole(tmp_path):
+    pytest.importorskip("gymnasium")
+    output = _run(ROOT / "examples" / "18_learn_to_balance.py", "--iterations", 3, "--output", tmp_path, cwd=tmp_path)
+    lengths = [float(text) for text in re.findall(r"episodes of +([\d.]+) steps", output)]
+    assert len(lengths) == 3 and lengths[-1] > 1.3 * lengths[0]
+    assert _pictures(tmp_path)["learning_cart_pole.png"] > 5_000
+
+
 def test_cameras_see_an_arm_and_a_pile(tmp_path):
     need_renderer()
     output = _run(ROOT / "examples" / "08_camera.py", "--duration", 1.5, "--output", tmp_path, cwd=tmp_path)

@@ -290,7 +290,7 @@ def test_integrators_by_name() -> None:
     simulator = analysis.Simulator(make_integrator(analysis.RungeKutta3Integrator, PROBLEMS["pendulum"]).get_system())
     simulator.get_mutable_context().SetContinuousState([1.0, 0.0])
     schemes = set(analysis.GetIntegrationSchemes()) - {"cenic"}  # which moves plants
-    assert len(schemes) == 10
+    assert len(schemes) == 12
     for scheme in sorted(schemes):
         integrator = analysis.ResetIntegratorFromFlags(simulator, scheme, 0.01)
         assert integrator is simulator.get_integrator() and integrator.get_maximum_step_size() == 0.01

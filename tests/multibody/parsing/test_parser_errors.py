@@ -272,7 +272,7 @@ def test_missing_folder_is_named():
 
 
 def test_unknown_extension_names_those_there_are(tmp_path):
-    path = tmp_path / "arm.usda"
-    path.write_text("#usda")
-    with pytest.raises(ParsingError, match=r"'\.usda' is not supported; the parser reads \.urdf, \.sdf"):
+    path = tmp_path / "arm.step"
+    path.write_text("ISO-10303-21;")
+    with pytest.raises(ParsingError, match=r"'\.step' is not supported; the parser reads \.urdf, \.sdf"):
         Parser(MultibodyPlant(0.0)).AddModels(path)
