@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,14 +40,25 @@ def value_of(w: WitnessWatch, i: int, out: Array) -> int:
 
 def values_nearby(w: WitnessWatch, out: Array) -> int:
     """The same of those that are chosen; nan where that fails, since the simulation may never come there."""
-    with contextlib.suppress(Exception):
+    with _undefined():
         w.margins.update()
     for i, chosen in enumerate(w.is_chosen.tolist()):
         if chosen:
             out[i] = math.nan
-            with contextlib.suppress(Exception):
+            with _undefined():
                 value_of(w, i, out)
     return SUCCEEDED
+
+
+@contextlib.contextmanager
+def _undefined() -> Iterator[None]:
+    """Passes over errors of functions that are not defined at a place; a lack of memory is none of these."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception:
+        pass
 
 
 def step_towards(w: WitnessWatch, target: float) -> int:
@@ -90,8 +102,8 @@ class PlaceNearby:
             return False
         try:
             step = self._shift * self._system.EvalTimeDerivatives(self._context).get_vector().value()
-        except Exception:
-            if self._may_fail:
+        except Exception as error:
+            if self._may_fail and not isinstance(error, MemoryError):
                 return False
             raise
         self._moved, self._before = down["time"] | down["xc"], store.invalid
