@@ -24,39 +24,31 @@ def input_port_of(system: System, port_id: Any) -> InputPort:
         ValueError: the system has no input port.
         TypeError: this names no port.
     """
-    if port_id is None and system.num_input_ports() == 0:
-        raise ValueError(
-            f"An environment gives its actions to an input port, and system '{system.GetSystemPathname()}' has none. "
-            "Export one: builder.ExportInput(port, 'actions')."
-        )
-    return _port_of(system, port_id, InputPort, system.get_input_port, system.GetInputPort)
+    what = "gives its actions to an input port", "ExportInput(port, 'actions')"
+    by = InputPort, system.num_input_ports(), system.get_input_port, system.GetInputPort
+    return _port_of(system, port_id, what, *by)
 
 
 def output_port_of(system: System, port_id: Any) -> OutputPort:
-    """The port that is given, or has this index or name; by default the first one.
-
-    Raises:
-        ValueError: the system has no output port.
-        TypeError: this names no port.
-    """
-    if port_id is None and system.num_output_ports() == 0:
-        raise ValueError(
-            f"An environment observes an output port, and system '{system.GetSystemPathname()}' has none. "
-            "Export one: builder.ExportOutput(port, 'observations')."
-        )
-    return _port_of(system, port_id, OutputPort, system.get_output_port, system.GetOutputPort)
+    """The same of output ports."""
+    what = "observes an output port", "ExportOutput(port, 'observations')"
+    by = OutputPort, system.num_output_ports(), system.get_output_port, system.GetOutputPort
+    return _port_of(system, port_id, what, *by)
 
 
-def _port_of(system: System, port_id: Any, kind: type, by_index: Any, by_name: Any) -> Any:
+def _port_of(
+    system: System, port_id: Any, what: tuple[str, str], kind: type, number: int, by_index: Any, by_name: Any
+) -> Any:
     if isinstance(port_id, kind):
         return port_id
+    name = system.GetSystemPathname()
+    if port_id is None and number == 0:
+        raise ValueError(f"An environment {what[0]}, and system '{name}' has none. Export one: builder.{what[1]}.")
     if port_id is None or isinstance(port_id, (InputPortIndex, OutputPortIndex, int)):
         return by_index(0 if port_id is None else int(port_id))
     if isinstance(port_id, str):
         return by_name(port_id)
-    raise TypeError(
-        f"A port of system '{system.GetSystemPathname()}' is given by its name, its index or itself; got {port_id!r}."
-    )
+    raise TypeError(f"A port of system '{name}' is given by its name, its index or itself; got {port_id!r}.")
 
 
 def space_of(port: InputPort | OutputPort, space: gymnasium.Space[Any] | None, what: str) -> gymnasium.Space[Any]:
