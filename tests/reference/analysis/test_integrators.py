@@ -122,7 +122,8 @@ def test_a_stiff_oscillator_costs_fewer_evaluations_than_in_drake() -> None:
 
 def test_the_names_of_schemes_are_those_of_drake() -> None:
     theirs = set(pydrake.systems.analysis.GetIntegrationSchemes())
-    assert set(merganser.analysis.GetIntegrationSchemes()) == theirs
+    of_noise = {"euler_maruyama", "milstein"}  # which pydrake has not
+    assert set(merganser.analysis.GetIntegrationSchemes()) - of_noise == theirs
 
 
 @pytest.mark.parametrize("scheme", ["runge_kutta3", "bogacki_shampine3", "runge_kutta5"])

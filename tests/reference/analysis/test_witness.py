@@ -145,4 +145,4 @@ def test_the_settings_of_a_simulator_are_the_same() -> None:
             assert simulator.get_context().get_time() == 2.0
         assert configs[0] == configs[1]
     assert described(OURS.analysis.SimulatorConfig()) == described(THEIRS.analysis.SimulatorConfig())
-    assert set(OURS.analysis.GetIntegrationSchemes()) <= set(THEIRS.analysis.GetIntegrationSchemes())
+    assert set(THEIRS.analysis.GetIntegrationSchemes()) <= set(OURS.analysis.GetIntegrationSchemes())
