@@ -172,9 +172,12 @@ def PredictLimitCycles(
 
     found: list[LimitCycle] = []
     for i, k in _crossings(N, L):
-        low, high = np.log([A[i], w[k]]), np.log([A[i + 1], w[k + 1]])
+        # The borders of its image are curved: the zero may be in a rectangle next to this one.
+        i0, i1, k0, k1 = max(i - 1, 0), min(i + 2, len(A) - 1), max(k - 1, 0), min(k + 2, len(w) - 1)
+        low, high = np.log([A[i0], w[k0]]) - _SHARE, np.log([A[i1], w[k1]]) + _SHARE
+        start = 0.5 * np.log([A[i] * A[i + 1], w[k] * w[k + 1]])
         exact = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15}
-        solved = least_squares(residual, 0.5 * (low + high), bounds=(low - _SHARE, high + _SHARE), **exact)
+        solved = least_squares(residual, start, bounds=(low, high), **exact)
         amplitude, frequency = np.exp(solved.x)
         known = [np.allclose(cycle[:2], (amplitude, frequency), rtol=_SHARE) for cycle in found]
         if np.abs(solved.fun).max() < 1e-6 and not any(known):

@@ -155,3 +155,13 @@ def test_a_delay_in_the_loop_counts_exactly():
     cycle = PredictLimitCycles(loop, Sign(), np.geomspace(0.05, 2.0, 12))[-1]
     assert cycle.frequency == pytest.approx(np.pi, rel=1e-8)  # exp(-0.5 j w) / (j w) is real and negative
     assert cycle.amplitude == pytest.approx(4.0 / np.pi / np.pi, rel=1e-8)
+
+
+def test_a_limit_cycle_does_not_depend_on_the_amplitudes_between_which_it_is_looked_for() -> None:
+    loop = TransferFunction([10.0, 20.0], [0.05, 1.0, 0.0, 0.0])
+    found = [PredictLimitCycles(loop, Backlash(1.0), np.geomspace(0.51, 20.0, number)) for number in (40, 80, 150)]
+    for (cycle,) in found:
+        assert cycle[:2] == pytest.approx(found[-1][0][:2], rel=1e-9)
+        value = DescribingFunction(Backlash(1.0), cycle.amplitude)
+        s = 1j * cycle.frequency
+        assert abs(1.0 + value * (10.0 * s + 20.0) / (s**2 * (0.05 * s + 1.0))) < 1e-7

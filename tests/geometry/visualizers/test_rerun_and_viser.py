@@ -39,7 +39,7 @@ def test_a_recording_of_rerun_has_the_ball_and_the_floor(tmp_path: Path) -> None
     visualizer.recording.flush()
     del visualizer, builder
     names = subprocess.run(
-        [Path(sys.executable).parent / "rerun", "rrd", "print", path], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "rerun", "rrd", "print", path], capture_output=True, text=True, check=True
     ).stdout
     assert "/visualizer/ball" in names and "/visualizer/floor" in names
 
