@@ -157,7 +157,7 @@ def test_a_delay_in_the_loop_counts_exactly():
     assert cycle.amplitude == pytest.approx(4.0 / np.pi / np.pi, rel=1e-8)
 
 
-def test_a_limit_cycle_does_not_depend_on_the_amplitudes_between_which_it_is_looked_for() -> None:
+def test_a_limit_cycle_does_not_depend_on_the_grid_of_amplitudes() -> None:
     loop = TransferFunction([10.0, 20.0], [0.05, 1.0, 0.0, 0.0])
     found = [PredictLimitCycles(loop, Backlash(1.0), np.geomspace(0.51, 20.0, number)) for number in (40, 80, 150)]
     for (cycle,) in found:
