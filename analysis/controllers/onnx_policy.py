@@ -14,6 +14,23 @@ from merganser.framework import BasicVector, Context, DiscreteValues, LeafSystem
 _TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}
 
 
+class _Network:
+    """A session of onnxruntime, which copies of the block share; it is loaded again where a copy is read."""
+
+    _never_changes = True
+
+    def __init__(self, path: str) -> None:
+        from onnxruntime import InferenceSession
+
+        self._path, self.session = path, InferenceSession(path, providers=["CPUExecutionProvider"])
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Network:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Network, (self._path,)
+
+
 class OnnxPolicy(LeafSystem):
     """Gives actions for observations by a network of one input and one output, run by onnxruntime.
 
@@ -38,7 +55,7 @@ class OnnxPolicy(LeafSystem):
     def __init__(self, path: str | os.PathLike[str], period: float | None = None) -> None:
         super().__init__()
         try:
-            import onnxruntime
+            import onnxruntime  # noqa: F401
         except ImportError as error:
             raise ImportError(
                 "OnnxPolicy needs onnxruntime. Install the extra: pip install 'merganser[onnx]'."
@@ -48,22 +65,21 @@ class OnnxPolicy(LeafSystem):
         if period is not None and not 0.0 < period < math.inf:
             raise ValueError(f"OnnxPolicy: the period must be positive, got {period!r} s.")
         self._path = os.fspath(path)
-        self._session: Any = onnxruntime.InferenceSession(self._path, providers=["CPUExecutionProvider"])
-        inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
+        self._network = _Network(self._path)
+        inputs, outputs = self._network.session.get_inputs(), self._network.session.get_outputs()
         if len(inputs) != 1:
             names = ", ".join(each.name for each in inputs)
             raise ValueError(f"OnnxPolicy: '{self._path}' has the inputs {names}; a policy has one.")
-        self._input, self._output = inputs[0], outputs[0]
-        num_inputs, num_outputs = self._size_of(self._input), self._size_of(self._output)
+        num_inputs, num_outputs = self._size_of(inputs[0]), self._size_of(outputs[0])
+        self._names = inputs[0].name, outputs[0].name
+        self._shape = (-1,) if len(inputs[0].shape) == 1 else (1, -1)
+        self._type = _TYPES[inputs[0].type]
         self.DeclareVectorInputPort("observation", num_inputs)
         if period is None:
             self.DeclareVectorOutputPort("action", num_outputs, self._calc_action)
             return
         self.DeclareStateOutputPort("action", self.DeclareDiscreteState(num_outputs))
         self.DeclarePeriodicDiscreteUpdateEvent(period, 0.0, self._update)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> OnnxPolicy:
-        return self  # what it shares does not change
 
     def _size_of(self, tensor: Any) -> int:
         shape = tensor.shape
@@ -78,9 +94,8 @@ class OnnxPolicy(LeafSystem):
 
     def _action(self, context: Context) -> NDArray[np.float64]:
         observation = self.get_input_port().Eval(context)
-        shape = (-1,) if len(self._input.shape) == 1 else (1, -1)
-        given = np.asarray(observation, dtype=_TYPES[self._input.type]).reshape(shape)
-        (action,) = self._session.run([self._output.name], {self._input.name: given})
+        given, (name, wanted) = np.asarray(observation, dtype=self._type).reshape(self._shape), self._names
+        (action,) = self._network.session.run([wanted], {name: given})
         return np.asarray(action, dtype=np.float64).reshape(-1)
 
     def _calc_action(self, context: Context, output: BasicVector) -> None:

@@ -119,8 +119,8 @@ class DrakeVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         self.single_observation_space = space_of(self._observation_port, spaces[1], "observation_space")
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.metadata = {"autoreset_mode": autoreset_mode}
         self._mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"autoreset_mode": self._mode}
         self._most_steps = np.inf if max_episode_steps is None else max_episode_steps
         self._batch, self._handler = batch, reset_handler
         self._generators = [RandomGenerator(seed) for seed in range(num_envs)]

@@ -273,7 +273,7 @@ class ModelTape:
             rows: shape [N, m].
             results: gets the results, shape [N, n].
         """
-        count: int = specialize(run_from, self.address, offsets, rows, results)(self.address, offsets, rows, results)
+        count: int = self._run_from(self.address, offsets, rows, results)
         for write_back in self._assembly.write_backs:
             write_back()
         return count
@@ -296,6 +296,11 @@ class ModelTape:
     def _run_rows(self) -> Any:
         row = np.zeros((1, 1))
         return specialize(run_rows, self.address, row[0], 0.0, 1, row, row, row)
+
+    @functools.cached_property
+    def _run_from(self) -> Any:
+        row = np.zeros((1, 1))
+        return specialize(run_from, self.address, np.zeros(1, np.int64), row, row)
 
     @functools.cached_property
     def _run_slopes(self) -> Any:

@@ -74,10 +74,10 @@ class WitnessWatch:
         record: the data of compiled steps; its numbers, `now`, are those of steps in Python.
         active: the witness functions that count, each with the context of its leaf system.
         blocks: those with regions or memories, each with its context.
-        deciding: those that change their state before steps, likewise.
+        moving: those of them that ask for the rate of change of an input.
+        deciding: the blocks that change their state before steps, each with its context.
         has_changed_states: whether they have, as the last step began.
         without_end: the one that would do so without end, and the message; None without one.
-        moving: those of them that ask for the rate of change of an input.
         region_evaluator: brings regions and memories up to date.
         margins: brings the margins up to date.
         places: where one was before going next to a place.

@@ -109,7 +109,7 @@ class _SceneViewer(LeafSystem):
     def __init__(self, canvas: _Canvas, params: MeshcatVisualizerParams | None) -> None:
         super().__init__()
         self._params = params or MeshcatVisualizerParams()
-        self._canvas = canvas
+        self._canvas: Any = canvas
         self._drawing = SceneDrawing(_Drawing(canvas), self._params)  # type: ignore[arg-type]  # what it asks for
         self._port = self.DeclareAbstractInputPort("query_object", Value(QueryObject()))
         self.DeclareForcedPublishEvent(self._draw)
@@ -139,17 +139,17 @@ class RerunVisualizer(_SceneViewer):
             `recording.spawn()` or `recording.serve_grpc()` says where to send: before the simulation.
         params: what is drawn, and how often; as of MeshcatVisualizer.
 
-    Attributes:
-        recording: as given, or new.
-
     Raises:
         ImportError: the extra `rerun` is not installed.
     """
 
     def __init__(self, recording: Any = None, params: MeshcatVisualizerParams | None = None) -> None:
-        canvas = _RerunCanvas(recording)
-        self.recording = canvas.recording
-        super().__init__(canvas, params)
+        super().__init__(_RerunCanvas(recording), params)
+
+    @property
+    def recording(self) -> Any:
+        """The rerun.RecordingStream."""
+        return self._canvas.recording
 
     @staticmethod
     def AddToBuilder(
@@ -164,6 +164,8 @@ class RerunVisualizer(_SceneViewer):
 
 
 class _RerunCanvas:
+    _never_changes = True  # copies of a system share it
+
     def __init__(self, recording: Any) -> None:
         self._rerun = rerun = _required("rerun", "rerun")
         self.recording = rerun.RecordingStream("merganser") if recording is None else recording
@@ -193,20 +195,20 @@ class ViserVisualizer(_SceneViewer):
         input `query_object`: QueryObject of a SceneGraph.
 
     Args:
-        server: a viser.ViserServer; by default a new one, `server`, which listens on this machine only.
+        server: a viser.ViserServer; by default a new one, `server`, which this machine alone can reach.
         params: what is drawn, and how often; as of MeshcatVisualizer.
-
-    Attributes:
-        server: as given, or new.
 
     Raises:
         ImportError: the extra `viser` is not installed.
     """
 
     def __init__(self, server: Any = None, params: MeshcatVisualizerParams | None = None) -> None:
-        canvas = _ViserCanvas(server)
-        self.server = canvas.server
-        super().__init__(canvas, params)
+        super().__init__(_ViserCanvas(server), params)
+
+    @property
+    def server(self) -> Any:
+        """The viser.ViserServer."""
+        return self._canvas.server
 
     @staticmethod
     def AddToBuilder(
@@ -221,6 +223,8 @@ class ViserVisualizer(_SceneViewer):
 
 
 class _ViserCanvas:
+    _never_changes = True  # copies of a system share it
+
     def __init__(self, server: Any) -> None:
         viser = _required("viser", "viser")
         self.server = viser.ViserServer(host="localhost", verbose=False) if server is None else server

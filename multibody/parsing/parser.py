@@ -232,8 +232,9 @@ class Parser:
             from merganser.multibody.parsing.model_directives import LoadModelDirectivesFromString
 
             return self._process(LoadModelDirectivesFromString(data), file)
-        if file_type in _MESHES:
-            raise ParsingError(SourceLocation(file), "a mesh cannot be given as a string; write it to a file.")
+        if file_type in (*_MESHES, *_USD):
+            what = "a mesh" if file_type in _MESHES else "a stage of USD"
+            raise ParsingError(SourceLocation(file), f"{what} cannot be given as a string; write it to a file.")
         document = self._read(data, file, file_type)
         return self._add_document(document, self._choose_instance_names(document))
 

@@ -38,6 +38,8 @@ class McapLogger:
         OSError: the file cannot be written.
     """
 
+    _never_changes = True  # copies of a diagram write to the same file
+
     def __init__(self, builder: DiagramBuilder, path: str | Path, *, frame_id: str = "world") -> None:
         writer_module = required("mcap.writer")
         type_store()  # refuses before there is a file
@@ -87,6 +89,9 @@ class McapLogger:
         """Ends the file; without it, that happens as the program ends. What is published afterwards is dropped."""
         self._end()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> McapLogger:
+        return self
+
     def __enter__(self) -> McapLogger:
         return self
 
@@ -127,7 +132,6 @@ class _Topic(LeafSystem):
         else:
             self.DeclareAbstractInputPort("value", port.Allocate())
         if period is None:
-            self.DeclareInitializationPublishEvent(self._write)
             self.DeclarePerStepPublishEvent(self._write)
         else:
             self.DeclarePeriodicPublishEvent(period, 0.0, self._write)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 from pathlib import Path
 
@@ -52,6 +54,20 @@ def test_an_action_is_held_for_a_period(tmp_path: Path) -> None:
     Simulator(diagram, context).AdvanceTo(1.25)
     actions = sink.FindLog(context).data()
     np.testing.assert_allclose(actions[0], np.tanh([0.0, 0.0, 0.0, 0.5, 0.5, 1.0]), atol=1e-6)
+
+
+def test_copies_of_a_diagram_have_policies_of_their_own(tmp_path: Path) -> None:
+    builder = DiagramBuilder()
+    policy = builder.AddSystem(OnnxPolicy(network(tmp_path / "policy.onnx")))
+    builder.ExportInput(policy.get_input_port(), "x")
+    builder.ExportOutput(policy.get_output_port(), "u")
+    diagram = builder.Build()
+    for copied in (copy.deepcopy(diagram), pickle.loads(pickle.dumps(diagram))):
+        assert copied.GetSystems()[0] is not policy
+        context = copied.CreateDefaultContext()
+        copied.get_input_port().FixValue(context, [0.1, 0.2, 0.3])
+        wanted = np.tanh(np.array([0.1, 0.2, 0.3]) @ _W)
+        np.testing.assert_allclose(copied.get_output_port().Eval(context), wanted, atol=1e-6)
 
 
 def test_what_does_not_fit_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,7 +188,7 @@ def test_machines_react_to_each_other_at_the_same_time() -> None:
         machine.AddTransition("waiting", "done", when=when)
         machine.Finalize()
     builder = DiagramBuilder()
-    builder.AddSystem(second)  # asked before the one that it listens to
+    builder.AddSystem(second)  # asked before the one whose output it reads
     builder.AddSystem(first)
     builder.Connect(first.GetOutputPort("done"), second.GetInputPort("u"))
     builder.Connect(builder.AddSystem(ConstantVectorSource([0.0])).get_output_port(), first.GetInputPort("u"))

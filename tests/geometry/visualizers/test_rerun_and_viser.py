@@ -50,9 +50,10 @@ def test_viser_shows_the_ball_where_it_is() -> None:
     visualizer = ViserVisualizer.AddToBuilder(builder, falling_ball(builder))
     try:
         diagram = builder.Build()
+        diagram.ToAutoDiffXd()  # as Linearize does
         simulator = Simulator(diagram)
         simulator.AdvanceTo(0.25)
-        nodes = visualizer._canvas._nodes  # type: ignore[attr-defined]
+        nodes = visualizer._canvas._nodes
         at = {path: np.array(node.position) for path, node in nodes.items()}
         frame = next(path for path in at if path.endswith("ball") and path.count("/") == 1)
         assert at[frame][2] == pytest.approx(1.0 - 0.5 * 9.81 * 0.25**2, abs=0.02)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,19 @@ def test_a_recorded_topic_drives_a_diagram(tmp_path: Path, interpolate: str) -> 
     context.SetTime(0.35)
     between = np.sin(0.9) if interpolate == "hold" else 0.5 * (np.sin(0.9) + np.sin(1.2))
     np.testing.assert_allclose(source.get_output_port().Eval(context)[0], between, atol=1e-14)
+
+
+def test_a_logged_diagram_is_linearized_copied_and_writes_each_step_once(tmp_path: Path) -> None:
+    builder, path = DiagramBuilder(), tmp_path / "run.mcap"
+    sine = builder.AddSystem(Sine(1.0, 2.0, 0.0, 1))
+    with McapLogger(builder, path) as logger:
+        logger.Add(sine.get_output_port(0), name="/u")
+        diagram = builder.Build()
+        diagram.ToAutoDiffXd()
+        copy.deepcopy(diagram)
+        Simulator(diagram).AdvanceTo(0.25)
+    times = ReadTopic(path, "/u").times
+    assert times[0] == 0.0 and (np.diff(times) > 0.0).all() and times[-1] == 0.25
 
 
 def test_a_bag_of_ros2_is_read(tmp_path: Path) -> None:
