@@ -194,7 +194,8 @@ def test_bad_sdf_is_refused_with_its_line(case):
         ("<sdf version='1.7'><model name='m'/></sdf>", "sdf", ["no link"]),
         ("<sdf version='1.7'><model name='m'/><model name='n'/></sdf>", "sdf", ["2 models"]),
         ("", "urdf", ["not well-formed"]),
-        ("#usda", "usda", ["'usda' is not supported", ".urdf, .sdf"]),
+        ("#step", "step", ["'step' is not supported", ".urdf, .sdf"]),
+        ("#usda", "usda", ["a stage of USD cannot be given as a string", "write it to a file"]),
     ],
 )
 def test_document_that_is_no_model_is_refused(text, file_type, words):
