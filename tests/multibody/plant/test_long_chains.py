@@ -51,7 +51,7 @@ def test_forward_dynamics_of_a_chain_takes_time_in_proportion_to_its_links() -> 
 
         evaluate()
         best[num_links] = best_time(evaluate, 30)
-    assert best[800] < 12.0 * best[100]
+    assert best[800] < 24.0 * best[100]  # in proportion 8, and more where caches are small; by the square 64
 
 
 def test_finalize_and_a_context_of_a_chain_take_time_in_proportion_to_its_links() -> None:
@@ -60,7 +60,7 @@ def test_finalize_and_a_context_of_a_chain_take_time_in_proportion_to_its_links(
         return best_time(lambda: (plant.Finalize(), plant.CreateDefaultContext()), 1)
 
     build(2)
-    assert min(build(800) for _ in range(2)) < 16.0 * min(build(100) for _ in range(3))
+    assert min(build(800) for _ in range(2)) < 24.0 * min(build(100) for _ in range(3))
 
 
 @pytest.mark.parametrize("num_links", [50, 200])
