@@ -337,7 +337,8 @@ def _scatter(context: Context, x: Array) -> None:
 def _rates(system: System, context: Context) -> tuple[tuple[float, float], ...]:
     """Periods and offsets of the periodic discrete updates, each once."""
     path = system.GetSystemPathname()
-    if context.num_abstract_states():
+    changing = [leaf.system for leaf in context.layout.leaves() if leaf.system._sys_abstract_state_models]
+    if not all(getattr(leaf, "changes_abstract_state_at_events_only", False) for leaf in changing):
         raise RuntimeError(f"System '{path}' has abstract state and cannot be linearized.")
     if not context.num_discrete_state_groups():
         return ()
