@@ -127,6 +127,7 @@ class EventSchedule:
         self._asked_at = self._boundary_time = math.nan
         self.events: dict[int, SimultaneousEvents] = {}  # see `step_events`
         self._of_others: dict[tuple[int, ...], int] = {}
+        self._parts: dict[int, tuple[int, EventList]] = {}
         self.initialization = _by_phase([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
         self.step_events(0)
         self._next = math.nan, 0  # the answer to the last question
@@ -195,7 +196,12 @@ class EventSchedule:
             together = [*events.unrestricted, *events.discrete, *events.publish, *others]
             self.events[number] = _by_phase(_in_order(together), number)
             self._of_others[key] = number
+            self._parts[number] = clocks, others
         return number
+
+    def parts(self, number: int) -> tuple[int, EventList]:
+        """The bits of clocks and the other events that have a number, see `with_others`."""
+        return self._parts.get(number, (number, []))
 
     def _select(self, clocks: int, triggers: set[TriggerType], number: int = -1) -> SimultaneousEvents:
         if not self._ordered:

@@ -131,7 +131,8 @@ class Simulator(SimulatorSettings):
                     f"The simulator of system '{self._system.GetSystemPathname()}' cannot be copied at time {due.time} "
                     "s, as its last advance was cut short; call AdvanceTo first."
                 )
-            state["due"] = due.pending.number, {name: getattr(due, name) for name in _KEPT_OF_EVENTS}
+            parts = (due.pending.number, []) if self._schedule is None else self._schedule.parts(due.pending.number)
+            state["due"] = *parts, {name: getattr(due, name) for name in _KEPT_OF_EVENTS}
             state["witnesses"] = None if self._watch is None else self._watch.memory()
         return state
 
@@ -142,9 +143,9 @@ class Simulator(SimulatorSettings):
         self._wall_start = running_time() - elapsed
         if "due" in state:
             self._schedule = EventSchedule(self._system, self._context)
-            number, counts = state["due"]
+            clocks, others, counts = state["due"]
             self._due = due = DueEvents(self._time(), self._schedule.events)
-            due.pending = self._schedule.step_events(number)
+            due.pending = self._schedule.step_events(self._schedule.with_others(clocks, others))
             for name, value in counts.items():
                 setattr(due, name, value)
             witnesses = state["witnesses"]

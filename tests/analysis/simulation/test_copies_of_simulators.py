@@ -14,7 +14,15 @@ from bouncing_ball import make_ball
 import merganser.analysis.integrators as integrators
 import merganser.framework as framework
 from merganser.analysis import BatchSimulator, Simulator
-from merganser.framework import Context, DiagramBuilder, EventStatus, LeafSystem, System
+from merganser.framework import (
+    Context,
+    DiagramBuilder,
+    DiscreteUpdateEvent,
+    EventStatus,
+    LeafSystem,
+    System,
+    WitnessFunctionDirection,
+)
 from merganser.framework.primitives import LinearSystem, LogVectorOutput, SymbolicVectorSystem, VectorLogSink
 from merganser.framework.symbolic import Variable
 from merganser.framework.symbolic import sin as symbolic_sin
@@ -121,6 +129,44 @@ def test_copies_remember_which_witness_functions_have_triggered(way: Callable[[A
     copied = way(original)
     for simulator in (copied, original):
         simulator.AdvanceTo(2.5)
+    assert outcome(copied) == outcome(original)
+
+
+class HalfSeconds(LeafSystem):
+    """Counts half seconds by a witness function of time, beside a state that decays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareContinuousState(1)
+        self.DeclareDiscreteState([0.0])
+        self._next = self.MakeWitnessFunction(
+            "next half second", WitnessFunctionDirection.kPositiveThenNonPositive,
+            self._time_left, DiscreteUpdateEvent(self._count),
+        )  # fmt: skip
+
+    def _time_left(self, context: Context) -> float:
+        return float(0.5 * (context.get_discrete_state_vector()[0] + 1.0) - context.get_time())
+
+    def _count(self, context: Context, event: Any, values: Any) -> None:
+        values.set_value(0, context.get_discrete_state_vector().CopyToVector() + 1.0)
+
+    def DoGetWitnessFunctions(self, context: Context) -> list[Any]:
+        return [self._next]
+
+    def DoCalcTimeDerivatives(self, context: Context, derivatives: Any) -> None:
+        derivatives.SetFromVector(-context.get_continuous_state_vector().CopyToVector())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_copies_keep_an_event_that_triggers_at_the_end_of_an_advance(way: Callable[[Any], Any]) -> None:
+    original = Simulator(HalfSeconds())
+    original.get_mutable_context().SetContinuousState([1.0])
+    original.AdvanceTo(1.0)
+    copied = way(original)
+    for simulator in (copied, original):
+        assert simulator.get_context().get_discrete_state_vector()[0] == 1.0
+        simulator.AdvanceTo(2.2)
+        assert simulator.get_context().get_discrete_state_vector()[0] == 4.0
     assert outcome(copied) == outcome(original)
 
 
