@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.autodiff.matrices import InitializeAutoDiff
+from merganser.framework.autodiff.blocks import as_variables
 from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.optimization.arrays import Array, Objects, vector
 
@@ -52,7 +52,7 @@ class EvaluatorBase:
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         """f and df/dx at x, shapes [num_outputs] and [num_outputs, num_vars]."""
-        y = np.ravel(np.asarray(self._eval(InitializeAutoDiff(x).ravel()), dtype=object))
+        y = np.ravel(np.asarray(self._eval(as_variables(x)), dtype=object))
         self._check_outputs(y)
         jacobian = np.zeros((y.size, x.size))
         value = np.empty(y.size)

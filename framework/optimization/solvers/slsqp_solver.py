@@ -144,12 +144,15 @@ def _search(
     if not has_rows or (form.has_cost and not begin_feasible):
         tried.append(_run(form, guess, given))
     least, nearest, count = np.inf, guess, len(tried)
-    part, rng, num_starts = 0.0, np.random.default_rng(0), num_starts if has_rows else 0
-    for _ in range(num_starts):
+    part, num_starts = 0.0, num_starts if has_rows else 0
+    for number in range(num_starts):
         if tried and tried[-1].is_end():
             break
         count += 1
-        x, violation, steps = feasible_point(form, _start(form, guess, part, rng), min(maxiter, MOST_STEPS))
+        if number == 1:  # most searches need one start only
+            rng = np.random.default_rng(0)
+        start = _start(form, guess, part, rng) if number else guess
+        x, violation, steps = feasible_point(form, start, min(maxiter, MOST_STEPS))
         is_known = abs(violation - least) < _ALIKE * least
         part = min(1.0, max(part + 1.0 / num_starts, 2.0 * part if is_known else 0.0))
         if violation < least:
@@ -165,9 +168,7 @@ def _search(
 
 
 def _start(form: NonlinearForm, guess: Array, part: float, rng: np.random.Generator) -> Array:
-    """A point around the guess: at it for a part of 0, anywhere within bounds for 1, or far off without bounds."""
-    if part == 0.0:
-        return guess
+    """A point around the guess: near it for a small part, anywhere within bounds for 1, or far off without bounds."""
     lower, upper = form.x_lower, form.x_upper
     width = np.where(np.isfinite(upper - lower), part * (upper - lower), _FARTHEST * part**2 * (1.0 + np.abs(guess)))
     return np.clip(guess + width * rng.uniform(-1.0, 1.0, guess.size), lower, upper)
