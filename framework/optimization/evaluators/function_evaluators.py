@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.autodiff.blocks import chained
 from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.optimization.arrays import Array, Objects, objects
 from merganser.framework.optimization.evaluators.evaluators import (
@@ -79,16 +80,9 @@ class _Expressions:
         if x.dtype != object:
             return self.values_and_jacobian(x)[0]
         if any(isinstance(each, AutoDiffXd) for each in x):
-            return self._at_autodiff(x)
+            return chained(self.values_and_jacobian, x.tolist())
         replacements = dict(zip(self.variables, x))
         return np.array([e.Substitute(replacements) if replacements else e for e in self.expressions], dtype=object)
-
-    def _at_autodiff(self, x: Objects) -> Objects:
-        inner = [each if isinstance(each, AutoDiffXd) else AutoDiffXd(float(each)) for each in x]
-        values, jacobian = self.values_and_jacobian(np.array([each.value() for each in inner]))
-        size = max(each.derivatives().size for each in inner)
-        slopes = np.array([each.derivatives() if each.derivatives().size else np.zeros(size) for each in inner])
-        return np.array([AutoDiffXd(v, row @ slopes) for v, row in zip(values, jacobian)], dtype=object)
 
 
 class _Function:
