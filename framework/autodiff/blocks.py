@@ -70,8 +70,7 @@ def make_block(values: Array, gradient: Array | None) -> list[AutoDiffXd]:
 
 
 def as_variables(values: Array) -> Array:
-    """A vector of floats as scalars, each with the derivative 1 by itself: what InitializeAutoDiff() makes, as a vector.
-    """
+    """A vector of floats as scalars, each with the derivative 1 by itself, as InitializeAutoDiff() makes."""
     return pack(make_block(values.copy(), np.eye(values.size)), values.shape)
 
 

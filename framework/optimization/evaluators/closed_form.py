@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from merganser.framework.autodiff.blocks import chained
 from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.optimization.arrays import Array

@@ -54,8 +54,8 @@ class KktSystem:
         """Factors (1) with a delta_w for which steps descend, and for which the probe (r_z, r_c) has a solution.
 
         Returns:
-            Whether there is one; `solution` is the probe's then. There is none, once, where `adapt` has made steps
-            vanish and none of them was any good.
+            Whether there is one; `solution` is the probe's then. False, once, where `adapt` has made steps vanish and
+            none of them was any good.
         """
         if self._floor > _MOST_FLOOR:
             self._floor = 0.0

@@ -151,37 +151,33 @@ def set_quadratic_program(
     # In:
     size: float,          # of W
     W_in: Array,          # shape [n, n]
-    gradient_in: Array,   # shape [n]
     J_in: Array,          # derivatives of the rows, shape [m, n]
     g_in: Array,          # their values, shape [m]
-    lower_in: Array,      # and bounds, shape [m]
-    upper_in: Array,
+    limits_in: Array,     # and lower and upper bounds, shape [2, m]
     x_in: Array,          # variables, shape [n]
-    x_lower_in: Array,    # and their bounds, shape [n]
-    x_upper_in: Array,
+    box_in: Array,        # and their bounds, shape [2, n]
     # Out:
     H_out: Array,         # W / size, shape [n, n]
-    f_out: Array,         # gradient / size, shape [n]
     rows_out: Array,      # J with rows of length 1, or of 0, shape [m, n]
-    bounds_out: Array,    # lower and upper ones of the variables' changes and of the rows, shape [2, n + m]
+    bounds_out: Array,    # lower and upper ones of changes of the variables and of the rows, shape [2, n + m]
     scales_out: Array,    # the inverse of the lengths of rows, or 1, shape [m]
 ) -> None:  # fmt: skip
-    """The step d of the variables that minimizes 0.5 d'Hd + f'd within bounds of d and of the rows times d."""
+    """The rows that a change d of the variables has to keep, and the curvature of its cost."""
     n = x_in.shape[0]
     for i in range(n):
-        f_out[i] = gradient_in[i] / size
-        bounds_out[0, i], bounds_out[1, i] = x_lower_in[i] - x_in[i], x_upper_in[i] - x_in[i]
+        for k in range(2):
+            bounds_out[k, i] = box_in[k, i] - x_in[i]
         for j in range(n):
             H_out[i, j] = W_in[i, j] / size
     for r in range(g_in.shape[0]):
         square = 0.0
         for i in range(n):
             square += J_in[r, i] ** 2
-        scale = 1.0 / math.sqrt(square) if square > 0.0 else 1.0
-        scales_out[r] = scale
-        bounds_out[0, n + r], bounds_out[1, n + r] = scale * (lower_in[r] - g_in[r]), scale * (upper_in[r] - g_in[r])
+        scales_out[r] = 1.0 / math.sqrt(square) if square > 0.0 else 1.0
+        for k in range(2):
+            bounds_out[k, n + r] = scales_out[r] * (limits_in[k, r] - g_in[r])
         for i in range(n):
-            rows_out[r, i] = scale * J_in[r, i]
+            rows_out[r, i] = scales_out[r] * J_in[r, i]
 
 
 @kernel

@@ -309,8 +309,7 @@ class NonlinearForm:
         return np.concatenate(rows), np.concatenate(columns)
 
     def hessian(self, x: Array, of_cost: float, of_rows: Array) -> Array:
-        """The second derivatives of of_cost f + of_rows . g, see `hessian_entries`; of `guarded` rows with their gaps.
-        """
+        """The second derivatives of of_cost f + of_rows . g, see `hessian_entries`; g may be `guarded`."""
         values, start = x * self.scale, self.g_lower.size
         of_cost, of_rows, of_gaps = of_cost * self.cost_scale, of_rows[:start] * self.row_scale, of_rows[start:]
         parts = [of_cost * self._quadratic.lower_triangle[2]]
@@ -364,15 +363,18 @@ class NonlinearForm:
             start += gap.size
 
     @functools.cached_property
-    def guards(self) -> tuple[Array, Array]:
-        """Bounds of `guarded`. Those of a length squared do not let a step that goes by its vector go all the way."""
+    def guards(self) -> Array:
+        """Lower and upper bounds of `guarded`, shape [2, k].
+
+        Those of a length squared do not let a step that goes by its vector go all the way.
+        """
         upper, bounds = self.g_upper.copy(), [np.zeros(0)]
         for function in self._with_gaps:
             of_gaps = function.evaluator._gap_bounds()
             upper[function.rows[0, function.evaluator._gapped_rows()]] = np.inf
             bounds.append(of_gaps)
         most = np.concatenate(bounds)
-        return np.concatenate((self.g_lower, -most)), np.concatenate((upper, most))
+        return np.array((np.concatenate((self.g_lower, -most)), np.concatenate((upper, most))))
 
     @functools.cached_property
     def _least_sizes(self) -> Array:

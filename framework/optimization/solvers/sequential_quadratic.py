@@ -150,10 +150,11 @@ def _step(form: NonlinearForm, here: _Point, W: Array, g: Array, x: Array) -> tu
     import daqp
 
     n, m, size = x.size, g.size, max(float(np.abs(W).max(initial=0.0)), 1e-300)
-    H, f, rows, bounds, scale = np.empty((n, n)), np.empty(n), np.empty((m, n)), np.empty((2, n + m)), np.empty(m)
-    at = here.gradient, here.J, g, *form.guards, x, form.x_lower, form.x_upper
-    call(set_quadratic_program, size, W, *at, H, f, rows, bounds, scale)  # DAQP takes rows that are short for 0
-    d, _, flag, info = daqp.solve(H, f, rows, bounds[1], bounds[0], sense_of_rows(bounds[0], bounds[1]), **_QP)
+    H, rows, bounds, scale = np.empty((n, n)), np.empty((m, n)), np.empty((2, n + m)), np.empty(m)
+    box = np.array((form.x_lower, form.x_upper))
+    call(set_quadratic_program, size, W, here.J, g, form.guards, x, box, H, rows, bounds, scale)
+    lower, upper = bounds  # of rows of length 1, as DAQP takes those that are short for 0
+    d, _, flag, info = daqp.solve(H, here.gradient / size, rows, upper, lower, sense_of_rows(lower, upper), **_QP)
     if flag <= 0 or not np.isfinite(d).all():
         return None
     z = size * info["lam"]
