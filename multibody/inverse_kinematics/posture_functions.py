@@ -145,7 +145,7 @@ class MeasuredPosture(PostureFunction):
 
     def _curvature(self, x: Array, weights: Array) -> Array:
         if len(x) != 1 or not self._is_plain():
-            return super()._curvature(x, weights)
+            return super()._curvature(x, weights[:, : self.num_outputs()])
         H = np.empty((1, x.shape[1], x.shape[1]))
         self._kernels()[1](np.ascontiguousarray(weights[0]), x.copy(), H[0])
         return H

@@ -179,7 +179,7 @@ def curve_postures(
     frames: Array,
     measures: Array,
     # In:
-    weights_in: Array,     # of the values, shape [num_values]
+    weights_in: Array,     # of the values, and perhaps of the gaps, shape [num_values] or [num_rows]
     step: float,           # relative one of differences
     # In, and the same out:
     q_io: Array,           # generalized positions, shape [1, num_q]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.autodiff.blocks import chained
 from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.evaluators.evaluators import EvaluatorBase
@@ -22,11 +23,7 @@ class ClosedFormEvaluator(EvaluatorBase):
             return self._value_and_jacobian(x)[0]
         if not all(isinstance(each, (AutoDiffXd, float, int)) for each in x):
             raise TypeError(f"{type(self).__name__} has no symbolic form: it is a function of numbers.")
-        inner = [each if isinstance(each, AutoDiffXd) else AutoDiffXd(float(each)) for each in x]
-        values, jacobian = self._value_and_jacobian(np.array([each.value() for each in inner]))
-        size = max(each.derivatives().size for each in inner)
-        slopes = np.array([each.derivatives() if each.derivatives().size else np.zeros(size) for each in inner])
-        return np.array([AutoDiffXd(value, row @ slopes) for value, row in zip(values, jacobian)], dtype=object)
+        return chained(self._value_and_jacobian, x.tolist())
 
 
 class StackedEvaluator(ClosedFormEvaluator):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.autodiff.matrices import InitializeAutoDiff
+from merganser.framework.autodiff.blocks import as_variables, values_and_gradient
 from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.optimization.arrays import Array, Objects, vector
 
@@ -52,14 +52,15 @@ class EvaluatorBase:
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         """f and df/dx at x, shapes [num_outputs] and [num_outputs, num_vars]."""
-        y = np.ravel(np.asarray(self._eval(InitializeAutoDiff(x).ravel()), dtype=object))
+        y = np.ravel(np.asarray(self._eval(as_variables(x)), dtype=object))
         self._check_outputs(y)
-        jacobian = np.zeros((y.size, x.size))
-        value = np.empty(y.size)
-        for i, each in enumerate(y):
-            value[i] = each.value() if isinstance(each, AutoDiffXd) else float(each)
-            if isinstance(each, AutoDiffXd) and each.derivatives().size:
-                jacobian[i] = each.derivatives()
+        value, jacobian = values_and_gradient(y.tolist())
+        if jacobian is None:
+            return value, np.zeros((y.size, x.size))
+        if jacobian.shape[1] != x.size:
+            raise ValueError(
+                f"{self._where()}: expected values with {x.size} derivatives, as x has, got {jacobian.shape[1]}."
+            )
         return value, jacobian
 
     def _value_or_nan(self, x: Array, may_be_nan: bool) -> tuple[Array, Array]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from merganser.framework.autodiff.blocks import chained
 from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.optimization.arrays import Array, Objects, objects
 from merganser.framework.optimization.evaluators.evaluators import (
@@ -78,16 +80,9 @@ class _Expressions:
         if x.dtype != object:
             return self.values_and_jacobian(x)[0]
         if any(isinstance(each, AutoDiffXd) for each in x):
-            return self._at_autodiff(x)
+            return chained(self.values_and_jacobian, x.tolist())
         replacements = dict(zip(self.variables, x))
         return np.array([e.Substitute(replacements) if replacements else e for e in self.expressions], dtype=object)
-
-    def _at_autodiff(self, x: Objects) -> Objects:
-        inner = [each if isinstance(each, AutoDiffXd) else AutoDiffXd(float(each)) for each in x]
-        values, jacobian = self.values_and_jacobian(np.array([each.value() for each in inner]))
-        size = max(each.derivatives().size for each in inner)
-        slopes = np.array([each.derivatives() if each.derivatives().size else np.zeros(size) for each in inner])
-        return np.array([AutoDiffXd(v, row @ slopes) for v, row in zip(values, jacobian)], dtype=object)
 
 
 class _Function:
@@ -174,6 +169,10 @@ class _OfExpressions(EvaluatorBase):
     def _has_curvature(self) -> bool:
         return self._inside.function.is_smooth
 
+    def is_thread_safe(self) -> bool:
+        """No: functions of equal expressions are made once, when they are first needed, for all."""
+        return False
+
 
 class ExpressionCost(_OfExpressions, Cost):
     """A cost that an expression gives."""
@@ -210,6 +209,8 @@ def _checked_function(func: Callable[[Any], Any], where: str) -> Callable[[Any],
     Raises:
         TypeError: it cannot.
     """
+    if isinstance(func, FunctionType) and func.__code__.co_argcount == 1 and not func.__code__.co_kwonlyargcount:
+        return func  # most are; inspect takes 8 us, more than all else that it takes to add one
     try:
         inspect.signature(func).bind(None)
     except ValueError:  # a function of C may not say what it takes
@@ -223,33 +224,40 @@ def _checked_function(func: Callable[[Any], Any], where: str) -> Callable[[Any],
     return func
 
 
-class PyFunctionCost(Cost):
+class _OfFunction(EvaluatorBase):
+    """The part of PyFunctionCost and PyFunctionConstraint that evaluates."""
+
+    _function: Callable[[Any], Any]
+
+    def _eval(self, x: Objects) -> Any:
+        return self._function(x)
+
+    def _values(self, x: Array) -> Array:
+        try:
+            return super()._values(x)
+        except AttributeError:  # of floats, which have no value(): a function of AutoDiffXd only
+            return self._value_and_jacobian(x)[0]
+
+    def is_thread_safe(self) -> bool:
+        """No: the function may do anything."""
+        return False
+
+
+class PyFunctionCost(_OfFunction, Cost):
     """A cost that a function of a user's gives: f(x) returns one number for x of floats, or of AutoDiffXd."""
 
     def __init__(self, num_vars: int, func: Callable[[Any], Any], description: str = "") -> None:
         super().__init__(num_vars, description)
         self._function = _checked_function(func, self._where())
 
-    def _eval(self, x: Objects) -> Any:
-        return self._function(x)
 
-    def is_thread_safe(self) -> bool:
-        return False
-
-
-class PyFunctionConstraint(AdjustableConstraint):
+class PyFunctionConstraint(_OfFunction, AdjustableConstraint):
     """Bounds on what a function of a user's returns for x of floats, or of AutoDiffXd."""
 
     def __init__(self, num_vars: int, func: Callable[[Any], Any], lb: Any, ub: Any, description: str = "") -> None:
         super().__init__(num_vars, lb, ub, description)
         self._function = _checked_function(func, self._where())
 
-    def _eval(self, x: Objects) -> Any:
-        return self._function(x)
-
     def set_bounds(self, lower_bound: Any, upper_bound: Any) -> None:
         """Sets both bounds, shape [num_constraints] each."""
         super().set_bounds(lower_bound, upper_bound)
-
-    def is_thread_safe(self) -> bool:
-        return False

@@ -22,6 +22,7 @@ from merganser.framework.optimization.interior_point.restoration import Restorat
 Form = StandardForm | RestorationForm
 
 _FIRST_SHIFT, _LEAST_SHIFT, _MOST_SHIFT = 1e-4, 1e-20, 1e40
+_MOST_FLOOR = 1e20  # damping that leaves nothing of a step but rounding
 _EXACT, _ENOUGH = 1e-12, 1e-10  # relative residuals: when refinement stops, and what is accepted
 _MAX_REFINEMENTS = 10
 _SMALL_PART, _LARGE_PART = 0.1, 0.5  # of steps
@@ -53,8 +54,12 @@ class KktSystem:
         """Factors (1) with a delta_w for which steps descend, and for which the probe (r_z, r_c) has a solution.
 
         Returns:
-            Whether there is one; `solution` is the probe's then.
+            Whether there is one; `solution` is the probe's then. False, once, where `adapt` has made steps vanish and
+            none of them was any good.
         """
+        if self._floor > _MOST_FLOOR:
+            self._floor = 0.0
+            return False
         delta_w, first = self._floor, self._last_shift == 0.0
         while not self._try(W, sigma + delta_w, jacobian, probe):
             if delta_w == self._floor:

@@ -86,17 +86,17 @@ class ProgramConstraints(ProgramBindings):
         if isinstance(first, Constraint):
             (vars,) = _in_order(tuple(rest), kwargs, ("vars",), "AddConstraint")
             return self._add(Binding(first, vars))
-        if _are_formulas(first):
-            return self._add(parsed_formulas(_without_bools(first)))
-        if _are_expressions(first):
-            lower, upper = _in_order(tuple(rest), kwargs, ("lb", "ub"), "AddConstraint")
-            return self._add(parsed_constraint(first, lower, upper))
         if callable(first):
             names = ("lb", "ub", "vars", "description")
             lower, upper, vars, description = _in_order(tuple(rest), kwargs, names, "AddConstraint")
             variables = objects(vars)
             constraint = PyFunctionConstraint(variables.size, first, lower, upper, description or "")
             return self._add(Binding(constraint, variables))
+        if _are_formulas(first):
+            return self._add(parsed_formulas(_without_bools(first)))
+        if _are_expressions(first):
+            lower, upper = _in_order(tuple(rest), kwargs, ("lb", "ub"), "AddConstraint")
+            return self._add(parsed_constraint(first, lower, upper))
         raise TypeError(
             "AddConstraint: expected a formula, expressions with bounds, a function, a Constraint or a binding, got "
             f"{type(first).__name__}."

@@ -34,10 +34,10 @@ class ProgramVariables:
     # -- new variables ----------------------------------------------------------------------------------------------
 
     def _new(self, shape: tuple[int, ...], name: str, kind: str) -> Objects:
-        result, type = np.empty(shape, dtype=object), Variable.Type[kind]
-        for index in np.ndindex(*shape):
-            result[index] = Variable(f"{name}({','.join(map(str, index))})", type)
-        return result
+        type, rows = Variable.Type[kind], range(shape[0])
+        places = rows if len(shape) == 1 else [f"{i},{j}" for i in rows for j in range(shape[1])]
+        made = [Variable(f"{name}({place})", type) for place in places]
+        return np.fromiter(made, object, len(made)).reshape(shape)
 
     def _new_decision(self, rows: int, cols: int | str | None, name: str, kind: str) -> Objects:
         if isinstance(cols, str):

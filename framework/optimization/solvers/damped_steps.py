@@ -1,4 +1,5 @@
-"""The gaps of damped least squares, and its step within a box, see feasible_points.py."""
+"""What loops over small dense programs compute: gaps and damped steps, see feasible_points.py, and the data of
+quadratic programs, see sequential_quadratic.py."""
 
 from __future__ import annotations
 
@@ -103,6 +104,80 @@ def damped_step(
             part = longest / abs(step_out[i])
     for i in range(n):
         step_out[i] = min(max(x_in[i] + part * step_out[i], lower_in[i]), upper_in[i]) - x_in[i]
+
+
+@kernel
+def violation_of(
+    # In:
+    g_in: Array,      # values of rows, shape [m]
+    lower_in: Array,  # their bounds, shape [m]
+    upper_in: Array,
+) -> float:  # fmt: skip
+    """Returns the sum of the violations; NaN if a value is."""
+    total = 0.0
+    for i in range(g_in.shape[0]):
+        below, above = lower_in[i] - g_in[i], g_in[i] - upper_in[i]
+        if not below <= 0.0:
+            total += below
+        elif not above <= 0.0:
+            total += above
+    return total
+
+
+@kernel
+def set_symmetric(
+    # In:
+    entries_in: Array,  # those of one place add up
+    rows_in: Array,     # their places in the lower triangle
+    columns_in: Array,
+    # Out:
+    W_out: Array,       # the lower triangle, shape [n, n]
+) -> float:  # fmt: skip
+    """Returns the largest absolute value."""
+    largest = 0.0
+    for i in range(W_out.shape[0]):
+        for j in range(i + 1):
+            W_out[i, j] = 0.0
+    for k in range(entries_in.shape[0]):
+        W_out[rows_in[k], columns_in[k]] += entries_in[k]
+    for i in range(W_out.shape[0]):
+        for j in range(i + 1):
+            largest = max(largest, abs(W_out[i, j]))
+    return largest
+
+
+@kernel
+def set_quadratic_program(
+    # In:
+    size: float,          # of W
+    W_in: Array,          # shape [n, n]
+    J_in: Array,          # derivatives of the rows, shape [m, n]
+    g_in: Array,          # their values, shape [m]
+    limits_in: Array,     # and lower and upper bounds, shape [2, m]
+    x_in: Array,          # variables, shape [n]
+    box_in: Array,        # and their bounds, shape [2, n]
+    # Out:
+    H_out: Array,         # W / size, shape [n, n]
+    rows_out: Array,      # J with rows of length 1, or of 0, shape [m, n]
+    bounds_out: Array,    # lower and upper ones of changes of the variables and of the rows, shape [2, n + m]
+    scales_out: Array,    # the inverse of the lengths of rows, or 1, shape [m]
+) -> None:  # fmt: skip
+    """The rows that a change d of the variables has to keep, and the curvature of its cost."""
+    n = x_in.shape[0]
+    for i in range(n):
+        for k in range(2):
+            bounds_out[k, i] = box_in[k, i] - x_in[i]
+        for j in range(n):
+            H_out[i, j] = W_in[i, j] / size
+    for r in range(g_in.shape[0]):
+        square = 0.0
+        for i in range(n):
+            square += J_in[r, i] ** 2
+        scales_out[r] = 1.0 / math.sqrt(square) if square > 0.0 else 1.0
+        for k in range(2):
+            bounds_out[k, n + r] = scales_out[r] * (limits_in[k, r] - g_in[r])
+        for i in range(n):
+            rows_out[r, i] = scales_out[r] * J_in[r, i]
 
 
 @kernel

@@ -70,4 +70,3 @@ def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STE
         else:  # also where a function returned NaN
             damping = min(_MORE * damping, _MOST_DAMPING)
     return here.x, here.violation, count
-

@@ -105,8 +105,11 @@ class _Function:
         return y
 
     def curvature(self, x: Array, weights: Array) -> Array:
-        """The second derivatives of the sum of all values times weights, shape [num_rows], as `curved` has them."""
-        H = self.evaluator._curvature(x[self.places], weights[self.rows])
+        """The second derivatives of the sum of all values times weights, shape [N, m], as `curved` has them.
+
+        Of a function with gaps there may be weights of these, too, behind the others.
+        """
+        H = self.evaluator._curvature(x[self.places], weights)
         return H.reshape(len(self.places), -1)[:, self._lower].ravel() * self._doubled
 
 
@@ -306,13 +309,17 @@ class NonlinearForm:
         return np.concatenate(rows), np.concatenate(columns)
 
     def hessian(self, x: Array, of_cost: float, of_rows: Array) -> Array:
-        """The second derivatives of of_cost f + of_rows . g, see `hessian_entries`."""
-        values = x * self.scale
-        of_cost, of_rows = of_cost * self.cost_scale, of_rows * self.row_scale
+        """The second derivatives of of_cost f + of_rows . g, see `hessian_entries`; g may be `guarded`."""
+        values, start = x * self.scale, self.g_lower.size
+        of_cost, of_rows, of_gaps = of_cost * self.cost_scale, of_rows[:start] * self.row_scale, of_rows[start:]
         parts = [of_cost * self._quadratic.lower_triangle[2]]
-        of_costs = np.full(sum(function.rows.size for function in self._costs), of_cost)
-        parts += [function.curvature(values, of_costs) for function in self._costs]
-        parts += [function.curvature(values, of_rows) for function in self._constraints]
+        parts += [function.curvature(values, np.full(function.rows.shape, of_cost)) for function in self._costs]
+        for function in self._constraints:
+            weights = of_rows[function.rows]
+            if of_gaps.size and function in self._with_gaps:
+                size = function.evaluator._gap_bounds().size
+                weights, of_gaps = np.append(weights, of_gaps[:size])[np.newaxis], of_gaps[size:]
+            parts.append(function.curvature(values, weights))
         i, j = self.hessian_entries
         return np.concatenate(parts) * (self.scale[i] * self.scale[j])
 
@@ -356,15 +363,18 @@ class NonlinearForm:
             start += gap.size
 
     @functools.cached_property
-    def guards(self) -> tuple[Array, Array]:
-        """Bounds of `guarded`. Those of a length squared do not let a step that goes by its vector go all the way."""
+    def guards(self) -> Array:
+        """Lower and upper bounds of `guarded`, shape [2, k].
+
+        Those of a length squared do not let a step that goes by its vector go all the way.
+        """
         upper, bounds = self.g_upper.copy(), [np.zeros(0)]
         for function in self._with_gaps:
             of_gaps = function.evaluator._gap_bounds()
             upper[function.rows[0, function.evaluator._gapped_rows()]] = np.inf
             bounds.append(of_gaps)
         most = np.concatenate(bounds)
-        return np.concatenate((self.g_lower, -most)), np.concatenate((upper, most))
+        return np.array((np.concatenate((self.g_lower, -most)), np.concatenate((upper, most))))
 
     @functools.cached_property
     def _least_sizes(self) -> Array:

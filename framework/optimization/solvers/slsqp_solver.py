@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,6 +23,7 @@ _BEGINNING = 1e-2  # largest violation of points that are refined
 _ROUNDING = 1e-9  # sizes of rows below it are rounding
 _SHARP = 1e-4  # what is left of the gradient where no search with better scales is needed
 _FARTHEST = 10.0  # of the size of a guess, how far from it other starts are
+_ALIKE = 0.3  # part by which violations may differ that are of one place; the next start is then twice as far
 _LAST_RESORT = 100  # iterations, from where least squares have found no point
 _STATIONARY = 1e-4  # what may be left of the gradient where a search ended otherwise
 _MOST_ITERATIONS = 500  # of the interior-point method, unless an option sets it
@@ -144,10 +144,17 @@ def _search(
     if not has_rows or (form.has_cost and not begin_feasible):
         tried.append(_run(form, guess, given))
     least, nearest, count = np.inf, guess, len(tried)
-    starts = _starts(form, guess, num_starts if has_rows else 0)
-    while not (tried and tried[-1].is_end()) and (start := next(starts, None)) is not None:
+    part, num_starts = 0.0, num_starts if has_rows else 0
+    for number in range(num_starts):
+        if tried and tried[-1].is_end():
+            break
         count += 1
+        if number == 1:  # most searches need one start only
+            rng = np.random.default_rng(0)
+        start = _start(form, guess, part, rng) if number else guess
         x, violation, steps = feasible_point(form, start, min(maxiter, MOST_STEPS))
+        is_known = abs(violation - least) < _ALIKE * least
+        part = min(1.0, max(part + 1.0 / num_starts, 2.0 * part if is_known else 0.0))
         if violation < least:
             least, nearest = violation, x
         if violation <= _BEGINNING and (violation == 0.0 or _holds(form, x)):
@@ -160,17 +167,11 @@ def _search(
     return best, count
 
 
-def _starts(form: NonlinearForm, guess: Array, count: int) -> Iterator[Array]:
-    """The guess, and then points around it, ever farther, by a fixed seed; at last beyond unit size, without bounds."""
-    if count > 0:
-        yield guess
+def _start(form: NonlinearForm, guess: Array, part: float, rng: np.random.Generator) -> Array:
+    """A point around the guess: near it for a small part, anywhere within bounds for 1, or far off without bounds."""
     lower, upper = form.x_lower, form.x_upper
-    rng = np.random.default_rng(0)
-    is_bounded = np.isfinite(upper - lower)
-    for k in range(1, count):
-        part = k / count
-        width = np.where(is_bounded, part * (upper - lower), _FARTHEST * part**2 * (1.0 + np.abs(guess)))
-        yield np.clip(guess + width * rng.uniform(-1.0, 1.0, guess.size), lower, upper)
+    width = np.where(np.isfinite(upper - lower), part * (upper - lower), _FARTHEST * part**2 * (1.0 + np.abs(guess)))
+    return np.clip(guess + width * rng.uniform(-1.0, 1.0, guess.size), lower, upper)
 
 
 class _Found(NamedTuple):

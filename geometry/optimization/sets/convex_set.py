@@ -109,7 +109,8 @@ class ConvexSet(ABC):
         return affine_hull_by_programs(self, 1e-12 if tol is None else tol)
 
     def _shape_with_pose(self) -> tuple[Shape, RigidTransform]:
-        raise RuntimeError(f"{self._where('ToShapeWithPose')}: there is no Shape for a {type(self).__name__}.")
+        name = type(self).__name__
+        raise RuntimeError(f"{name}.ToShapeWithPose is not implemented yet for {name}: there is no Shape of that kind.")
 
     def _where(self, function: str = "") -> str:
         return f"{type(self).__name__}.{function}" if function else type(self).__name__

@@ -17,7 +17,6 @@ from merganser.multibody.tree import JointIndex
 
 Array = NDArray[Any]
 _NAME = "LinearDistanceAndInterpolationProvider()"
-_UNIT = 1e-6  # by how much quaternions may miss length 1
 _SMALL = 1e-8  # [rad], below which interpolation is linear
 
 
@@ -122,6 +121,8 @@ class FunctionsProvider(DistanceAndInterpolationProvider):
 class LinearDistanceAndInterpolationProvider(DistanceAndInterpolationProvider):
     """The length of weighted differences, and straight lines between; of quaternions the angle, and the great circle.
 
+    Quaternions of any length but 0 are taken for the rotations that they have at length 1.
+
     Args:
         plant: a finalized plant.
         distance_weights: of all positions, not negative, shape [nq]; those of a quaternion are (weight, 0, 0, 0). By
@@ -180,9 +181,9 @@ class LinearDistanceAndInterpolationProvider(DistanceAndInterpolationProvider):
         q1, q2 = _both(from_, to, "InterpolateBetweenConfigurations")
         between: Array = q1 + ratios[:, np.newaxis] * (q2 - q1)
         for q in self._quaternions:
-            cosine = _cosine(q1, q2, q)
+            rotations = _rotations(q1, q2, q)
             for row, ratio in zip(between, ratios.tolist()):
-                row[q : q + 4] = _on_great_circle(q1[q : q + 4], q2[q : q + 4], cosine, ratio)
+                row[q : q + 4] = _on_great_circle(*rotations, ratio)
         return between
 
     def _has_quick_samples(self) -> bool:
@@ -192,14 +193,15 @@ class LinearDistanceAndInterpolationProvider(DistanceAndInterpolationProvider):
     def DoComputeConfigurationDistance(self, from_: Array, to: Array) -> float:
         difference = to - from_
         for q in self._quaternions:
-            difference[q] = 2.0 * math.acos(min(1.0, abs(_cosine(from_, to, q))))
+            a, b = _rotations(from_, to, q)
+            difference[q] = 2.0 * math.acos(min(1.0, abs(float(a @ b))))
         weighted = difference * self._weights
         return math.sqrt(float(weighted @ weighted))
 
     def DoInterpolateBetweenConfigurations(self, from_: Array, to: Array, ratio: float) -> Array:
         between: Array = from_ + ratio * (to - from_)
         for q in self._quaternions:
-            between[q : q + 4] = _on_great_circle(from_[q : q + 4], to[q : q + 4], _cosine(from_, to, q), ratio)
+            between[q : q + 4] = _on_great_circle(*_rotations(from_, to, q), ratio)
         return between
 
 
@@ -212,19 +214,23 @@ def _both(from_: ArrayLike, to: ArrayLike, caller: str) -> tuple[Array, Array]:
     return q1, q2
 
 
-def _cosine(from_: Array, to: Array, q: int) -> float:
-    """The cosine of half of the angle between two quaternions."""
+def _rotations(from_: Array, to: Array, q: int) -> tuple[Array, Array]:
+    """Two quaternions at length 1, which that of samples and of steps of a search seldom is."""
+    result = []
     for numbers in (from_[q : q + 4], to[q : q + 4]):
-        if abs(float(numbers @ numbers) - 1.0) > _UNIT:
-            raise ValueError(f"The quaternion at position {q} must have length 1, got {numbers.tolist()}.")
-    return float(from_[q : q + 4] @ to[q : q + 4])
+        length = math.sqrt(float(numbers @ numbers))
+        if not length > 0.0:
+            raise ValueError(f"The quaternion at position {q} must not be 0, got {numbers.tolist()}.")
+        result.append(numbers / length)
+    return result[0], result[1]
 
 
-def _on_great_circle(from_: Array, to: Array, cosine: float, ratio: float) -> Array:
+def _on_great_circle(from_: Array, to: Array, ratio: float) -> Array:
     """Spherical linear interpolation by the shorter way.
 
     Source: K. Shoemake, Animating Rotation with Quaternion Curves (1985).
     """
+    cosine = float(from_ @ to)
     sign = 1.0 if cosine >= 0.0 else -1.0
     half = math.acos(min(1.0, abs(cosine)))
     if half < _SMALL:

@@ -11,6 +11,7 @@ from merganser.framework import Context
 from merganser.framework.core.values.arguments import bind_overload, checked_number, require_types
 from merganser.framework.optimization import (
     Binding,
+    BoundingBoxConstraint,
     Constraint,
     L2NormCost,
     LinearConstraint,
@@ -180,7 +181,7 @@ class KinematicTrajectoryOptimization(SplineProgram):
         caller = "KinematicTrajectoryOptimization.AddPositionBounds"
         low, high = checked_limits(caller, lb, ub, self.num_positions(), _BOUNDS)
         return [
-            self._described(self._prog.AddBoundingBoxConstraint(low, high, point), f"position bound {i}")
+            self._described(self._prog.AddConstraint(BoundingBoxConstraint(low, high), point), f"position bound {i}")
             for i, point in enumerate(self._points.T)
         ]
 
@@ -197,14 +198,15 @@ class KinematicTrajectoryOptimization(SplineProgram):
         """
         caller = "KinematicTrajectoryOptimization.AddVelocityBounds"
         low, high = checked_limits(caller, lb, ub, self.num_positions(), _BOUNDS)
-        M = self._unit.AsLinearInControlPoints(1).toarray().T
-        at_least, at_most = (np.zeros(len(M)), np.full(len(M), np.inf)), (np.full(len(M), -np.inf), np.zeros(len(M)))
+        M = self._derivative_of_points(1).T
+        zeros, infinite, A = np.zeros(len(M)), np.full(len(M), np.inf), np.column_stack((np.zeros(len(M)), M))
+        at_least, at_most = (zeros, infinite), (-infinite, zeros)
         bindings = []
-        for i, points in enumerate(self._points):
-            for kind, bound, (lower, upper) in (("lower", low[i], at_least), ("upper", high[i], at_most)):
+        for i, variables in enumerate(self._rows):
+            for kind, bound, limits in (("lower", low[i], at_least), ("upper", high[i], at_most)):
                 if np.isfinite(bound):
-                    A = np.column_stack((np.full(len(M), -bound), M))
-                    row = self._prog.AddLinearConstraint(A, lower, upper, [self._duration, *points])
+                    A[:, 0] = -bound
+                    row = self._prog.AddConstraint(LinearConstraint(A, *limits), variables)
                     bindings.append(self._described(row, f"velocity {kind} bound for position {i}"))
         return bindings
 
@@ -277,8 +279,9 @@ class KinematicTrajectoryOptimization(SplineProgram):
         s = _place(caller, s)
         weights = self._weights(s, order)
         places = _others_than_zero(weights)
-        A = np.kron(np.eye(self.num_positions()), weights[places])
-        row = self._prog.AddLinearConstraint(A, low, high, self._points[:, places].ravel())
+        A = np.zeros((self.num_positions(), self.num_positions(), places.size))
+        A[np.arange(len(A)), np.arange(len(A))] = weights[places]
+        row = self._prog.AddLinearConstraint(A.reshape(len(A), -1), low, high, self._points[:, places].ravel())
         return self._described(row, f"path {what} constraint at s={s:g}")
 
     def _add_at_point(self, caller: str, constraint: Any, s: float, orders: int, description: str) -> Binding:
@@ -321,12 +324,12 @@ class KinematicTrajectoryOptimization(SplineProgram):
     def _add_derivative_bounds(self, what: str, order: int, lb: Any, ub: Any) -> list[Binding]:
         name = f"KinematicTrajectoryOptimization.Add{what.capitalize()}Bounds"
         low, high = checked_limits(name, lb, ub, self.num_positions(), _BOUNDS)
-        M = self._unit.AsLinearInControlPoints(order).toarray()
+        M = self._derivative_of_points(order)
         return [
             self._prog.AddConstraint(
-                DerivativeBounds(M, order, low[i], high[i], f"{what} bound for position {i}"), [self._duration, *points]
+                DerivativeBounds(M, order, low[i], high[i], f"{what} bound for position {i}"), variables
             )
-            for i, points in enumerate(self._points)
+            for i, variables in enumerate(self._rows)
         ]
 
     def _difference(self) -> Array:

@@ -63,6 +63,7 @@ class SplineProgram:
         count = basis.num_basis_functions()
         self._points: Objects = self._prog.NewContinuousVariables(num_positions, count, "control_point")
         self._duration = self._prog.NewContinuousVariables(1, "duration")[0]
+        self._rows = np.column_stack((np.full(num_positions, self._duration), self._points))  # of constraints with T
         self._unit = BsplineTrajectory(basis, np.eye(count))  # value i is weight i of the control points
         self._placeholders = [MakeVectorContinuousVariable(num_positions, each) for each in ("q", "qdot", "qddot")]
         self._described(self._prog.AddBoundingBoxConstraint(0.0, np.inf, self._duration), "duration is not negative")
@@ -151,6 +152,10 @@ class SplineProgram:
         """w_j for which a derivative of the path at s is sum_j w_j p_j, shape [num_control_points]."""
         return np.asarray(self._unit.EvalDerivative(s, order), float).ravel()
 
+    def _derivative_of_points(self, order: int) -> Array:
+        """M for which p M are the control points of a derivative of the path, shape [num_control_points, m]."""
+        return np.hstack(self._unit.MakeDerivative(order).control_points())
+
     def _described(self, binding: Binding, description: str) -> Binding:
         binding.evaluator().set_description(description)
         return binding
@@ -184,11 +189,10 @@ class DerivativeBounds(Constraint):
 
     def __init__(self, M: Array, order: int, lower: float, upper: float, description: str) -> None:
         n, m = M.shape
-        bounds = [bound for bound in (lower, upper) if np.isfinite(bound)]
-        low = np.full(m * np.isfinite(lower), 0.0), np.full(m * np.isfinite(upper), -np.inf)
-        super().__init__(1 + n, np.concatenate(low), np.where(np.isinf(np.concatenate(low)), 0.0, np.inf), description)
-        self._rows = np.vstack([np.zeros((0, n)), *(M.T for _ in bounds)])
-        self._bounds, self._order = np.repeat(bounds, m), order
+        kinds = [(lower, 0.0, np.inf)] * bool(np.isfinite(lower)) + [(upper, -np.inf, 0.0)] * bool(np.isfinite(upper))
+        self._bounds, low, high = np.repeat(np.array(kinds, float).reshape(-1, 3).T, m, axis=1)
+        super().__init__(1 + n, low, high, description)
+        self._rows, self._order = np.concatenate([np.zeros((0, n)), *(M.T for _ in kinds)]), order
 
     def _eval(self, x: Any) -> Any:
         return self._rows @ x[1:] - self._bounds * x[0] ** self._order

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hock_schittkowski import PROBLEMS
 from nonlinear_problems import dense_problem
 
 from merganser.framework.optimization.interior_point import NonlinearProblem, Progress, Settings, Status, solve
+from merganser.framework.optimization.interior_point.kkt import KktSystem
 
 INF = np.inf
 FREE = ([-INF, -INF], [INF, INF])
@@ -178,6 +180,21 @@ def test_where_steps_end_at_bounds_feasibility_is_restored(guess, status, expect
     assert any(progress.is_restoration for progress in seen)
     assert result.status == status
     np.testing.assert_allclose(result.x, expected, atol=1e-6)
+
+
+def test_damping_of_steps_none_of_which_is_any_good_ends_and_begins_again():
+    nothing = np.zeros(0, np.intp)
+    form = SimpleNamespace(
+        num_variables=1, num_constraints=0, has_hessian=True, hessian_rows=np.zeros(1, np.intp),
+        hessian_columns=np.zeros(1, np.intp), rows=nothing, columns=nothing,
+    )  # fmt: skip
+    kkt, steps = KktSystem(form), []
+    while kkt.factor(np.ones(1), np.zeros(1), np.zeros(0), np.ones(1)):
+        steps.append(kkt.solution[0])
+        kkt.adapt(0.0)
+        assert len(steps) < 40
+    assert steps[0] == 1.0 and steps[-1] < 1e-18 and (np.diff(steps) <= 0.0).all()
+    assert kkt.factor(np.ones(1), np.zeros(1), np.zeros(0), np.ones(1)) and kkt.solution[0] == 1.0
 
 
 def test_steps_to_where_a_callback_is_nan_are_shortened():

@@ -332,3 +332,19 @@ def test_functions_that_do_not_take_one_array_are_refused_where_they_are_given()
         prog.AddCost(lambda a, b: a, vars=x)
     assert not prog.GetAllConstraints() and not prog.GetAllCosts()
     prog.AddCost(lambda a, b=2.0: b * a[0], vars=x)
+
+
+def test_functions_of_autodiff_alone_are_taken_and_their_derivatives_are_counted() -> None:
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(2)
+
+    def square(z: Any) -> list[AutoDiffXd]:
+        return [AutoDiffXd(z[0].value() ** 2, 2.0 * z[0].value() * z[0].derivatives())]
+
+    prog.AddConstraint(square, [4.0], [4.0], x)
+    result = Solve(prog, [1.0, 0.0])
+    assert result.is_success() and result.GetSolution(x[0]) == pytest.approx(2.0)
+    assert not prog.IsThreadSafe()
+    prog.AddConstraint(lambda z: [AutoDiffXd(1.0, [1.0])], [0.0], [1.0], x)
+    with pytest.raises(ValueError, match="expected values with 2 derivatives, as x has, got 1"):
+        Solve(prog, [1.0, 0.0])

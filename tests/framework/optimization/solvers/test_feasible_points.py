@@ -70,6 +70,17 @@ def test_throws_with_bounces_are_found_from_a_guess_of_zeros() -> None:
     assert sum(found) >= 12
 
 
+def test_starts_go_ever_farther_while_they_end_at_the_same_place() -> None:
+    """A product that is 0 at -8 and 8 is least at 0, where a search from there ends, and one from beside."""
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(1)
+    prog.AddBoundingBoxConstraint(-10.0, 10.0, x)
+    prog.AddConstraint((x[0] ** 2 + 0.5) * (64.0 - x[0] ** 2) == 0.0)
+    result = SlsqpSolver().Solve(prog, [0.1])
+    assert abs(result.GetSolution(x[0])) == pytest.approx(8.0)
+    assert result.get_solver_details().num_starts <= 7
+
+
 def test_where_nothing_is_feasible_the_program_says_so_and_nan_is_no_point() -> None:
     prog, x = circle_and_line([0.5, 0.5])
     prog.AddConstraint(x[0] * x[1] >= 2.0)

@@ -284,8 +284,11 @@ def test_distances_of_quaternions_are_angles_and_ways_great_circles():
     assert weighted.ComputeConfigurationDistance(q1, q2) == pytest.approx(1.6)
     with pytest.raises(ValueError, match=r"must be \(weight, 0, 0, 0\)"):
         LinearDistanceAndInterpolationProvider(plant, np.ones(7))
-    with pytest.raises(ValueError, match="must have length 1"):
-        provider.ComputeConfigurationDistance(q1, 2.0 * q2)
+    longer = np.concatenate((2.0 * q2[:4], q2[4:]))
+    assert provider.ComputeConfigurationDistance(q1, longer) == pytest.approx(math.hypot(0.8, 0.5))
+    np.testing.assert_allclose(provider.InterpolateBetweenConfigurations(q1, longer, 0.5), between, atol=1e-12)
+    with pytest.raises(ValueError, match="quaternion at position 0 must not be 0"):
+        provider.ComputeConfigurationDistance(q1, 0.0 * q2)
     with pytest.raises(ValueError, match="ratio must be between 0 and 1"):
         provider.InterpolateBetweenConfigurations(q1, q2, 1.1)
 
