@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.analysis.batches.batch import BatchEvalTimeDerivatives
 from merganser.analysis.system_dynamics import detached_context
 from merganser.framework import Context, InputPortSelection, OutputPortSelection, System
 from merganser.framework.common.records import settings
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 _NEAREST, _GROWTH, _FARTHEST = 1e-3, 1.5, 1e5  # distances that are tried along a ray
 _BISECTIONS = 40
+_AT_A_TIME = 50  # rays
 _ROUNDS, _NARROWING = 12, 0.5  # of the search about the worst ray
 
 
@@ -100,22 +102,24 @@ def RegionOfAttraction(
         e = variables - x0
         candidate = e @ P @ e
 
-        def value_and_slope(x: Array) -> tuple[float, Array]:
-            Pe = P @ (x - x0)
-            return float((x - x0) @ Pe), 2.0 * Pe
+        def values_and_slopes(X: Array) -> tuple[Array, Array]:
+            PE = (X - x0) @ P
+            return ((X - x0) * PE).sum(axis=1), 2.0 * PE
     else:
         slopes = candidate.Jacobian(variables)
         P = _curvature(slopes, variables, x0)
 
-        def value_and_slope(x: Array) -> tuple[float, Array]:
-            at = dict(zip(variables, x))
-            return candidate.Evaluate(at), np.array([Expression(slope).Evaluate(at) for slope in slopes])
+        def values_and_slopes(X: Array) -> tuple[Array, Array]:
+            points = [dict(zip(variables, x)) for x in X]
+            values = np.array([candidate.Evaluate(at) for at in points])
+            return values, np.array([[Expression(slope).Evaluate(at) for slope in slopes] for at in points])
 
-    def fall(x: Array) -> tuple[float, float]:
-        """V and dV/dt."""
-        mine.SetContinuousState(x)
-        V, slope = value_and_slope(x)
-        return V, float(slope @ system.EvalTimeDerivatives(mine).CopyToVector())
+    def fall(X: Array) -> tuple[Array, Array]:
+        """V and dV/dt at states, one a row."""
+        times, no_input = np.full(len(X), mine.get_time()), InputPortSelection.kNoInput
+        V, slope = values_and_slopes(X)
+        xdot = BatchEvalTimeDerivatives(system, mine, times, X.T, np.empty((0, len(X))), no_input, parallelize=False)
+        return V, (slope * xdot.T).sum(axis=1)
 
     level = _largest_level(fall, x0, P, options, path)
     return candidate / level
@@ -144,23 +148,29 @@ def _lyapunov_matrix(A: Array, path: str) -> Array:
 
 
 def _largest_level(
-    fall: Callable[[Array], tuple[float, float]], x0: Array, P: Array, options: RegionOfAttractionOptions, path: str
+    fall: Callable[[Array], tuple[Array, Array]], x0: Array, P: Array, options: RegionOfAttractionOptions, path: str
 ) -> float:
     """The lowest V at which a sample does not fall."""
     rng, n = np.random.default_rng(options.seed), len(x0)
     to_x = np.linalg.inv(np.linalg.cholesky(P)).T  # makes level sets of x'P x spheres
     count = 0 if n == 1 else 100 * n if options.num_samples is None else options.num_samples
-    best, worst, radius, nearest = np.inf, None, np.inf, _NEAREST
+    best, worst, radius = np.inf, None, np.inf
 
-    def search(direction: Array) -> None:
+    def search(directions: Array, nearest: float, is_local: bool) -> int:
+        """Searches along directions, if it is local up to the first one that is worse; returns how many these are."""
         nonlocal best, worst, radius
-        direction = direction / np.linalg.norm(direction)
-        level, r = _level_along(fall, x0, to_x @ direction, nearest, best)
-        if level < best:
-            best, worst, radius = level, direction, r
+        directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+        levels, highest, radii = _levels_along(fall, x0, directions @ to_x.T, nearest, best)
+        for k, direction in enumerate(directions):
+            if levels[k] < best and highest[k] < best:
+                best, worst, radius = float(levels[k]), direction, float(radii[k])
+                if is_local:
+                    return k + 1
+        return len(directions)
 
-    for direction in [*np.eye(n), *-np.eye(n), *rng.normal(size=(count, n))]:
-        search(direction)
+    directions = np.concatenate([np.eye(n), -np.eye(n), rng.normal(size=(count, n))])
+    for start in range(0, len(directions), _AT_A_TIME):  # the best level so far ends others early
+        search(directions[start : start + _AT_A_TIME], _NEAREST, False)
     if worst is None:
         raise RuntimeError(
             f"RegionOfAttraction: no end of the region of system '{path}' was found: V falls on all samples, so the "
@@ -169,28 +179,38 @@ def _largest_level(
     width, nearest = 1.0, 0.5 * radius
     for _ in range(_ROUNDS if n > 1 else 0):
         width *= _NARROWING
-        for offset in rng.normal(size=(4 * n + 4, n)):
-            search(worst + width * offset / np.sqrt(n))
+        offsets = rng.normal(size=(4 * n + 4, n))
+        while len(offsets):
+            offsets = offsets[search(worst + width * offsets / np.sqrt(n), nearest, True) :]
     return best
 
 
-def _level_along(
-    fall: Callable[[Array], tuple[float, float]], x0: Array, ray: Array, nearest: float, best: float
-) -> tuple[float, float]:
-    """V where it ceases to fall along a ray from x0, and how far that is; infinity if beyond the level `best`."""
-    inside, r = 0.0, nearest
-    while True:
-        level, rate = fall(x0 + r * ray)
-        if not rate < 0.0:
-            break
-        if level >= best or r > _FARTHEST:
-            return np.inf, np.inf
-        inside, r = r, _GROWTH * r
-    outside = r
-    for _ in range(_BISECTIONS):
-        r = 0.5 * (inside + outside)
-        if fall(x0 + r * ray)[1] < 0.0:
-            inside = r
-        else:
-            outside = r
-    return (fall(x0 + inside * ray)[0], inside) if inside > 0.0 else (0.0, 0.0)
+def _levels_along(
+    fall: Callable[[Array], tuple[Array, Array]], x0: Array, rays: Array, nearest: float, best: float
+) -> tuple[Array, Array, Array]:
+    """Where V ceases to fall along rays from x0, and infinity where that is beyond the level `best`.
+
+    Returns:
+        V there, the highest V on the way, and how far it is; shape [number of rays] each.
+    """
+    num = len(rays)
+    inside, outside, highest = np.zeros(num), np.full(num, np.inf), np.full(num, -np.inf)
+    going, r = np.arange(num), nearest
+    while len(going):
+        level, rate = fall(x0 + r * rays[going])
+        falls = rate < 0.0
+        outside[going[~falls]] = r
+        going, level = going[falls], level[falls]
+        highest[going] = np.maximum(highest[going], level)
+        inside[going] = r
+        going = going[level < best] if r <= _FARTHEST else going[:0]
+        r *= _GROWTH
+    ends = np.flatnonzero(outside < np.inf)
+    for _ in range(_BISECTIONS if len(ends) else 0):
+        middle = 0.5 * (inside[ends] + outside[ends])
+        falls = fall(x0 + middle[:, None] * rays[ends])[1] < 0.0
+        inside[ends[falls]], outside[ends[~falls]] = middle[falls], middle[~falls]
+    levels = np.full(num, np.inf)
+    if len(ends):
+        levels[ends] = np.where(inside[ends] > 0.0, fall(x0 + inside[ends, None] * rays[ends])[0], 0.0)
+    return levels, highest, inside

@@ -1,11 +1,11 @@
-"""From where does a regulator catch the pole? Simulations from random starts draw its region of attraction.
+"""From which starts does a regulator catch the pole? Random simulations draw its region of attraction.
 
     python examples/05_monte_carlo.py [--output FOLDER] [--runs NUMBER]
 
 The cart-pole of the first example under its LQR, from random positions of the cart and angles of the pole, at rest.
-Runs go to all processors. Each has a seed of its own, so that any single one can be repeated; results go to a file as
-they come, and a study that was cut short goes on from there. Into the samples goes the largest sublevel set of the
-LQR's cost-to-go from which none was lost.
+Runs go to all processors. Each has its own seed, so that any single one can be repeated; results are written to a file
+as they come, and a study that was interrupted continues from there. The picture has the samples, and the largest
+sublevel set of the LQR's cost-to-go from which none was lost.
 
 Writes region_of_attraction.png and study.jsonl into the output folder.
 """
@@ -18,8 +18,9 @@ import numpy as np
 
 from merganser.analysis import MonteCarloSimulation, RandomSimulation, Simulator
 from merganser.analysis.controllers import LinearQuadraticRegulator
-from merganser.framework import DiagramBuilder, EventStatus, RandomGenerator
+from merganser.framework import DiagramBuilder, RandomGenerator
 from merganser.framework.primitives import AffineSystem, Linearize, LogVectorOutput
+from merganser.framework.symbolic import Expression, Variable
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
 
@@ -29,11 +30,14 @@ WIDEST = np.array([8.0, 1.5])  # starts, off the upright: cart [m] and pole [rad
 DURATION = 8.0  # s
 
 
-def make_plant(start=UPRIGHT[:2]):
+def make_plant(joint_offsets=(0.0, 0.0)):
+    """The cart-pole; its joints start upright plus these offsets, numbers or expressions in random variables."""
     plant = MultibodyPlant(time_step=0.0)
     Parser(plant).AddModels(str(MODEL))
-    plant.GetJointByName("CartSlider").set_default_translation(start[0])
-    plant.GetJointByName("PolePin").set_default_angle(start[1])
+    cart, pole = plant.GetJointByName("CartSlider"), plant.GetJointByName("PolePin")
+    cart.set_random_translation_distribution(Expression(UPRIGHT[0] + joint_offsets[0]))
+    pole.set_random_angle_distribution(Expression(UPRIGHT[1] + joint_offsets[1]))
+    pole.set_default_angle(UPRIGHT[1])
     plant.Finalize()
     return plant
 
@@ -48,30 +52,23 @@ def design():
     return LinearQuadraticRegulator(linear.A(), linear.B(), Q=np.diag([10.0, 10.0, 1.0, 1.0]), R=[[0.1]])
 
 
-# 2. One random simulation: the generator it is given is the only source of randomness.
+# 2. One random simulation: the generator it is given is the only source of randomness. The diagram is made once; its
+# joints draw their starts when the study calls SetRandomContext() for each run.
 class RandomStart:
     """Makes simulators that start at random; a class at the top of a module can be sent to other processes."""
 
     def __init__(self, K):
-        self.K = K
-
-    def __call__(self, generator):
-        offset = WIDEST * [2.0 * generator.uniform() - 1.0 for _ in WIDEST]
+        uniform = [Variable(name, Variable.Type.RANDOM_UNIFORM) for name in ("u1", "u2")]  # from 0 to 1
         builder = DiagramBuilder()
-        plant = builder.AddNamedSystem("plant", make_plant(UPRIGHT[:2] + offset))
-        regulator = builder.AddSystem(AffineSystem(D=-self.K, y0=self.K @ UPRIGHT))
+        plant = builder.AddNamedSystem("plant", make_plant(WIDEST * (2.0 * np.array(uniform) - 1.0)))
+        regulator = builder.AddSystem(AffineSystem(D=-K, y0=K @ UPRIGHT))
         builder.Connect(plant.get_state_output_port(), regulator.get_input_port())
         builder.Connect(regulator.get_output_port(), plant.get_actuation_input_port())
         LogVectorOutput(plant.get_state_output_port(), builder, publish_period=DURATION).set_name("log")
-        simulator = Simulator(builder.Build())
+        self.diagram = builder.Build()
 
-        def has_fallen(context):
-            angle = plant.GetPositions(plant.GetMyContextFromRoot(context))[1]
-            fallen = abs(angle - np.pi) > 2.5
-            return EventStatus.ReachedTermination(plant, "the pole fell") if fallen else EventStatus.DidNothing()
-
-        simulator.set_monitor(has_fallen)
-        return simulator
+    def __call__(self, generator):
+        return Simulator(self.diagram)
 
 
 # 3. What is kept of it: the start, and how far from the upright it ended.

@@ -249,6 +249,7 @@ class _ScratchContexts:
     Attributes:
         num_inputs: its size.
         num_rows: how many rows have been computed in batches that are over.
+        num_rows_to_wait: before the compiled loop is tried again, which could not be made.
         time_of_row: how long one has taken in the last batch that was compiled [s].
     """
 
@@ -256,7 +257,7 @@ class _ScratchContexts:
         self._free: list[_ScratchContext] = []
         self.port = port
         self.num_inputs = 0 if port is None else port.size()
-        self.num_rows = 0
+        self.num_rows = self.num_rows_to_wait = 0
         self.time_of_row = _TIME_OF_ROW
 
     def take(self, system: System, context: Context) -> _ScratchContext:
@@ -325,9 +326,10 @@ def _evaluate_rows(
         row, stretch = end, 2 * stretch
         if scratch.tape is None and scratch.can_be_lowered():
             num_before = scratch_contexts.num_rows
-            is_worthwhile = num_before + row >= _rows_before_compiling() and (row < len(t) or num_before > 0)
-            if is_worthwhile:
+            pays = num_before + row >= max(_rows_before_compiling(), scratch_contexts.num_rows_to_wait)
+            if pays and (row < len(t) or num_before > 0):
                 scratch.lower(fixed, rule.is_discrete)
+                scratch_contexts.num_rows_to_wait = 2 * (num_before + row)
         if scratch.tape is not None and row < len(t):
             row += scratch.tape.run(t[row:], x[row:], u[row:], rule.period, rule.num_steps, results[row:])
             stretch = _FIRST_STRETCH

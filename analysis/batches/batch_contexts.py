@@ -56,8 +56,8 @@ def _may_read(context: Context) -> bool:
 def have_same_abstract_values(one: Context, other: Context) -> bool:
     """Whether abstract parameters and fixed inputs of two contexts of a system are known to be the same."""
     mine, others = (context.peek_parameters().get_abstract_parameter for context in (one, other))
-    parameters = all(_are_same(mine(i), others(i)) for i in range(one.num_abstract_parameters()))
-    return parameters and all(map(_are_same, _abstract_inputs(one), _abstract_inputs(other)))
+    parameters = all(are_same(mine(i), others(i)) for i in range(one.num_abstract_parameters()))
+    return parameters and all(map(are_same, _abstract_inputs(one), _abstract_inputs(other)))
 
 
 def _abstract_inputs(context: Context) -> list[Any]:
@@ -66,7 +66,7 @@ def _abstract_inputs(context: Context) -> list[Any]:
     return [source.value for source in sources if not isinstance(source.value, BasicVector)]
 
 
-def _are_same(one: Any, other: Any) -> bool:
+def are_same(one: Any, other: Any) -> bool:
     """Whether two values are known to have the same content."""
     if one is other:
         return True
@@ -78,16 +78,16 @@ def _are_same(one: Any, other: Any) -> bool:
         if one == other:  # half the time
             return True
     if isinstance(one, AbstractValue):
-        return _are_same(one.get_value(), other.get_value())
+        return are_same(one.get_value(), other.get_value())
     if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(_are_same, one, other))
+        return len(one) == len(other) and all(map(are_same, one, other))
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_are_same(value, other[key]) for key, value in one.items())
+        return one.keys() == other.keys() and all(are_same(value, other[key]) for key, value in one.items())
     if type(one).__eq__ is object.__eq__ or dataclasses.is_dataclass(one):
         # The names of all attributes that an object has of its own
         slots = [name for kind in type(one).__mro__ for name in getattr(kind, "__slots__", ())]
         names = [*slots, *getattr(one, "__dict__", ())]
-        return bool(names) and all(_are_same(getattr(one, n, None), getattr(other, n, None)) for n in names)
+        return bool(names) and all(are_same(getattr(one, n, None), getattr(other, n, None)) for n in names)
     return False
 
 

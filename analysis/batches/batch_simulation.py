@@ -8,6 +8,8 @@ by a Simulator of their own. The results are the same to the last bit.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
+import copy
 import dataclasses
 import threading
 import time as wall_clock
@@ -18,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.batches.batch import num_workers
-from merganser.analysis.batches.batch_contexts import fits
+from merganser.analysis.batches.batch_contexts import are_same, fits
 from merganser.analysis.batches.worlds import Runs, Worlds, runs_of_contexts, runs_of_states
 from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulation.simulator import Simulator
@@ -28,6 +30,8 @@ from merganser.framework import Context, System
 from merganser.framework.common.errors import note_place
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.values.arguments import checked_number
+from merganser.framework.native.compiler.argument_types import type_key
+from merganser.framework.native.compiler.when_to_compile import OptionalCode, are_usable
 
 if TYPE_CHECKING:
     from merganser.analysis.batches.rows import BatchWorker
@@ -36,6 +40,7 @@ Array = NDArray[Any]
 _SLICE = 0.005  # how long compiled code runs before it is looked for interrupts, about [s]
 _FIRST_STEPS, _MOST_STEPS = 256, 1 << 20
 _FIRST_BLOCK, _MOST_IN_BLOCK = 4, 4096  # simulations that a thread takes at a time
+_ROWS = OptionalCode("merganser.analysis.batches.rows", "advance_rows", "advance_rows", (type_key(0),))
 _WORTH_A_THREAD = 0.01  # as long as it takes to make another worker, and more [s]
 
 
@@ -252,18 +257,10 @@ class BatchSimulator:
     # ------------------------------------------------------------------ by workers
 
     def _add_worker(self, template: Context) -> bool:
-        if not may_compile() or template.store.flat.dtype != np.float64:
-            return False
-        simulator = self._make_simulator(template.Clone())
-        if not (simulator.get_use_native_plan() and simulator._may_load_plan()):
-            return False
-        from merganser.analysis.batches.rows import BatchWorker  # loads compiled code
-
-        try:
-            self._workers.append(BatchWorker(simulator))
-        except LookupError:
-            return False
-        return True
+        worker = _worker_of(self._make_simulator(template.Clone())) if _may_have_worker(template) else None
+        if worker is not None:
+            self._workers.append(worker)
+        return worker is not None
 
     def _run_by_workers(self, work: _Work, first: int) -> None:
         """Runs simulations by one worker, which measures their time, and then by as many as pay."""
@@ -296,6 +293,76 @@ class BatchSimulator:
             raise
 
 
+def _may_have_worker(context: Context) -> bool:
+    return may_compile() and context.store.flat.dtype == np.float64
+
+
+def _worker_of(simulator: Simulator) -> BatchWorker | None:
+    """A worker that takes over a Simulator; None if Python has a part in its simulation, for now at least."""
+    if not (simulator.get_use_native_plan() and simulator._may_load_plan()):
+        return None
+    from merganser.analysis.batches.rows import BatchWorker  # loads compiled code
+
+    with contextlib.suppress(LookupError):
+        return BatchWorker(simulator)
+    return None
+
+
+class SharedWorker:
+    """Advances Simulators of one system, one after the other, by a worker that those of a thread share.
+
+    Each Simulator would lower its diagram again, which takes longer than many a simulation.
+    """
+
+    def __init__(self) -> None:
+        self._of_thread = threading.local()
+
+    def __reduce__(self) -> tuple[type[SharedWorker], tuple[()]]:
+        return SharedWorker, ()  # another process makes workers of its own
+
+    def advance(self, simulator: Simulator, final_time: float) -> bool:
+        """Advances the Context of a new Simulator, to the last bit as its `AdvanceTo` would.
+
+        Returns:
+            Whether it has; otherwise nothing has changed. It has not if this Simulator is the first one with its
+            system and settings; if Python has a part in the simulation (blocks, witness functions, a monitor, a
+            real-time rate); if it has been initialized; or if it ends before the final time.
+        """
+        context, settings, mine = simulator.get_context(), _settings_of(simulator), self._of_thread.__dict__
+        if settings is None or not _may_have_worker(context):
+            return False
+        known = mine.get("settings", (None,))
+        if known[0] is not settings[0] or not are_same(known, settings):
+            mine.update(settings=settings, worker=None, num_misfits=0)
+            return False
+        worker: BatchWorker | None = mine["worker"]
+        if worker is None or not (worker.is_usable() and fits(context, worker)):
+            if simulator._when_to_plan != "always" and not are_usable(_ROWS):
+                return False
+            mine["num_misfits"] += 1
+            if mine["num_misfits"].bit_count() == 1:  # tried ever less often
+                mine["worker"] = _worker_of(copy.copy(simulator))
+            worker = mine["worker"]
+            if worker is None:
+                return False
+        work = _Work(runs_of_contexts(settings[0], [context]), np.array([final_time]), {})
+        _run_block(work, worker, 0, 1)
+        return not work.left
+
+
+def _settings_of(simulator: Simulator) -> list[Any] | None:
+    """What a simulation depends on beside its Context, the system first; None if it is one for Python or has begun."""
+    integrator: Any = simulator.get_integrator()
+    is_plain = type(simulator) is Simulator and not (simulator._publishes_every_step or simulator._target_rate)
+    has_begun = simulator._is_initialized or integrator.is_initialized() or integrator.get_dense_output() is not None
+    if has_begun or not is_plain or simulator._publishes_at_initialization or simulator._monitor is not None:
+        return None
+    state = integrator.__getstate__()
+    state["_step"] = state["_step"].tobytes()  # some are not a number
+    del state["_system"], state["_context"]
+    return [simulator.get_system(), type(integrator), state, simulator._uses_native_plan, simulator._when_to_plan]
+
+
 class _Work:
     """What the threads of a batch share.
 
@@ -303,14 +370,16 @@ class _Work:
         runs: where simulations start, and where their results go.
         ends: up to which time each is simulated [s], shape [n].
         failed: gets exceptions, by index.
-        progress: shows how many are done.
+        progress: shows how many are done, if it is given.
 
     Attributes:
         left: indices of the simulations that the workers have left to Python.
         is_stopped: whether all threads are to stop as soon as they can.
     """
 
-    def __init__(self, runs: Runs, ends: Array, failed: dict[int, Exception], progress: SimulationProgress) -> None:
+    def __init__(
+        self, runs: Runs, ends: Array, failed: dict[int, Exception], progress: SimulationProgress | None = None
+    ) -> None:
         self.runs, self.ends, self.failed = runs, ends, failed
         self.left: list[int] = []
         self.is_stopped = False
@@ -349,7 +418,7 @@ class _Work:
     def note(self, num: int) -> None:
         """Counts simulations that are done."""
         self._num_done += num
-        if threading.current_thread() is threading.main_thread():
+        if self._progress is not None and threading.current_thread() is threading.main_thread():
             self._progress.update(self._num_done)
 
 

@@ -10,6 +10,7 @@ import contextlib
 import copy
 import dataclasses
 import os
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from merganser.analysis.batches.batch import num_workers
+from merganser.analysis.batches.batch_simulation import SharedWorker
 from merganser.analysis.batches.chunked_runs import EndedRun, runs_elsewhere
 from merganser.analysis.batches.study_file import StudyFile
 from merganser.analysis.progress import SimulationProgress
@@ -75,16 +77,22 @@ def RandomSimulation(
     Returns:
         What `output` has returned.
     """
-    return _simulate(make_simulator, output, final_time, generator, warns=True)
+    return _simulate(make_simulator, output, final_time, generator, warns=True, shared=None)
 
 
 def _simulate(
-    make_simulator: MakeSimulator, output: Output, final_time: float, generator: RandomGenerator, warns: bool
+    make_simulator: MakeSimulator,
+    output: Output,
+    final_time: float,
+    generator: RandomGenerator,
+    warns: bool,
+    shared: SharedWorker | None,
 ) -> Any:
     """A run.
 
     Args:
         warns: whether to look for values that are lost.
+        shared: advances the contexts of simulators that no other code refers to, if it can.
     """
     simulator = make_simulator(generator)
     if not isinstance(simulator, Simulator):
@@ -94,7 +102,10 @@ def _simulate(
     system.SetRandomContext(context, generator)
     if before is not None:
         _warn_of_lost_values(system, context, before)
-    simulator.AdvanceTo(final_time)
+    # Other code that refers to them may read their counts.
+    is_referred_to = max(sys.getrefcount(simulator), sys.getrefcount(simulator.get_integrator())) > 2
+    if shared is None or is_referred_to or not shared.advance(simulator, final_time):
+        simulator.AdvanceTo(final_time)
     return output(system, simulator.get_context())
 
 
@@ -136,6 +147,9 @@ def MonteCarloSimulation(
     Each run has a generator of its own, seeded by the next word of `generator`; results come in the order of the runs
     and are the same however they are computed. A progress bar appears on terminals.
 
+    Runs of one system without Python in it go through one compiled loop, wherever they are (SharedWorker): make the
+    diagram once, outside `make_simulator`.
+
     Args:
         make_simulator: see `RandomSimulation`.
         output: see `RandomSimulation`.
@@ -170,7 +184,7 @@ def MonteCarloSimulation(
         raise
     outputs = study.outputs
     missing = [index for index in range(count) if index not in outputs]
-    task = (make_simulator, output, float(final_time))
+    task = (make_simulator, output, float(final_time), SharedWorker())
     if executor is None and workers == 1:
         runs: Iterator[EndedRun] = (_run(task, index, seeds[index]) for index in missing)
     else:
@@ -194,9 +208,9 @@ def MonteCarloSimulation(
 
 
 def _run(task: tuple[Any, ...], index: int, seed: int) -> EndedRun:
-    make_simulator, output, final_time = task
+    make_simulator, output, final_time, shared = task
     try:
-        result = _simulate(make_simulator, output, final_time, RandomGenerator(seed), warns=index == 0)
+        result = _simulate(make_simulator, output, final_time, RandomGenerator(seed), index == 0, shared)
         return EndedRun(index, result, None)
     except Exception:
         return EndedRun(index, None, traceback.format_exc())

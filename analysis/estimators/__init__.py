@@ -1,12 +1,11 @@
 """State estimators: the names of pydrake.systems.estimators, and two nonlinear Kalman filters of ours."""
 
-from merganser.analysis.estimators.extended_kalman_filter import ExtendedKalmanFilter
+from merganser.analysis.estimators.kalman_filter import ExtendedKalmanFilter, UnscentedKalmanFilter
 from merganser.analysis.estimators.luenberger_observer import LuenbergerObserver
 from merganser.analysis.estimators.steady_state_kalman_filter import (
     DiscreteTimeSteadyStateKalmanFilter,
     SteadyStateKalmanFilter,
 )
-from merganser.analysis.estimators.unscented_kalman_filter import UnscentedKalmanFilter
 from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
 
 LuenbergerObserver_ = _SystemTemplate(LuenbergerObserver)

@@ -15,11 +15,11 @@ if _TYPE_CHECKING:
         RungeKutta3Integrator,
         RungeKutta5Integrator,
     )
+    from merganser.analysis.integrators.fixed_steps import SemiExplicitEulerIntegrator
     from merganser.analysis.integrators.implicit import ImplicitIntegrator
     from merganser.analysis.integrators.implicit_euler import ImplicitEulerIntegrator, VelocityImplicitEulerIntegrator
     from merganser.analysis.integrators.jacobian import JacobianComputationScheme
     from merganser.analysis.integrators.radau import Radau1Integrator, Radau3Integrator, RadauIntegrator
-    from merganser.analysis.integrators.semi_explicit_euler import SemiExplicitEulerIntegrator
     from merganser.analysis.integrators.stochastic import EulerMaruyamaIntegrator, MilsteinIntegrator
     from merganser.analysis.integrators.tableaus import ButcherTableau
 else:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merganser.analysis.integrators.base import IntegratorBase
+from merganser.analysis.integrators.fixed_steps import FixedStepIntegrator
 from merganser.analysis.integrators.problem import (
     Problem,
     arrays_of_method,
@@ -27,7 +28,6 @@ from merganser.analysis.integrators.tableaus import (
     RK3,
     ButcherTableau,
 )
-from merganser.framework import Context, System
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.framework.native.memory.tape import SUCCEEDED
@@ -119,23 +119,10 @@ class ExplicitRungeKutta(IntegratorBase):
         )  # fmt: skip
 
 
-class _FixedStepRungeKutta(ExplicitRungeKutta):
-    """A method without error estimate, for systems of expressions, too.
+class _FixedStepRungeKutta(FixedStepIntegrator, ExplicitRungeKutta):
+    """A method without error estimate, for systems of expressions, too."""
 
-    Args:
-        system: the system to integrate.
-        max_step_size: the size of all steps, save those that an event cuts short [s].
-        context: where the values are; if it is not given here, call `reset_context` before integrating.
-
-    Raises:
-        ValueError: the step size is not positive.
-    """
-
-    takes_expressions = takes_step_size = True
-
-    def __init__(self, system: System, max_step_size: float, context: Context | None = None) -> None:
-        super().__init__(system, context)
-        self.set_maximum_step_size(max_step_size)
+    takes_expressions = True
 
 
 class ExplicitEulerIntegrator(_FixedStepRungeKutta):

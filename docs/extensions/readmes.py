@@ -41,7 +41,7 @@ def write_pages(folder: Path) -> None:
     for name, path in pages.items():
         text = _with_files(_linked(path.read_text(), path.parent, folder), path.parent)
         _write(folder / f"{name}.md", text)
-    lines = ["# Packages", "", "What is in each folder, and the way data takes through it: their READMEs.", ""]
+    lines = ["# Packages", "", "What is in each folder, and how data flows through it: their READMEs.", ""]
     entries = [f"{name.replace('.', '/')} <{name}>" for name in pages]
     _write(folder / "index.md", "\n".join([*lines, "```{toctree}", ":maxdepth: 1", "", *entries, "```", ""]))
 

@@ -1,6 +1,6 @@
 """Images: pixels of several types, their conversion, and files of them."""
 
-from merganser.geometry.images.depth_conversion import ConvertDepth16UTo32F, ConvertDepth32FTo16U
+from merganser.geometry.images.conversions import ConvertDepth16UTo32F, ConvertDepth32FTo16U, label_colors
 from merganser.geometry.images.image import (
     AnyImage,
     Image,
@@ -14,7 +14,6 @@ from merganser.geometry.images.image import (
     ImageRgba8U,
 )
 from merganser.geometry.images.image_io import ImageFileFormat, ImageIo
-from merganser.geometry.images.label_colors import label_colors
 from merganser.geometry.images.pixel_types import ImageTraits, PixelFormat, PixelScalar, PixelType
 
 __all__ = [

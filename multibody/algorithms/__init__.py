@@ -1,17 +1,18 @@
 """The algorithms of RigidBodyDynamics.jl under their names; functions that end in `!` there take `out=` here."""
 
-from merganser.multibody.algorithms.constraint_gains import (
-    PDGains,
-    SE3PDGains,
-    default_constraint_stabilization_gains,
-)
 from merganser.multibody.algorithms.derivatives import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
 )
-from merganser.multibody.algorithms.dynamics import DynamicsResult, dynamics
+from merganser.multibody.algorithms.dynamics import (
+    DynamicsResult,
+    PDGains,
+    SE3PDGains,
+    default_constraint_stabilization_gains,
+    dynamics,
+)
 from merganser.multibody.algorithms.inverse_dynamics import dynamics_bias, inverse_dynamics, mass_matrix
 from merganser.multibody.algorithms.jacobians import TreePath, geometric_jacobian, path, point_jacobian
 from merganser.multibody.algorithms.momentum import center_of_mass, mass, momentum_matrix, subtree_mass

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.multibody import kernels
-from merganser.multibody.algorithms.constraint_gains import SE3PDGains, default_constraint_stabilization_gains
 from merganser.multibody.algorithms.inverse_dynamics import dynamics_bias, mass_matrix
 from merganser.multibody.algorithms.root_frame import (
     Wrenches,
@@ -24,6 +24,38 @@ from merganser.multibody.plant.step.constraint_arrays import ConstraintArrays
 from merganser.multibody.plant.step.failures import describe_singularity
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint
+
+
+@dataclass(frozen=True)
+class PDGains:
+    """Gains of gddot = -k g - d gdot.
+
+    Attributes:
+        k: [1/s^2].
+        d: [1/s].
+    """
+
+    k: float
+    d: float
+
+
+@dataclass(frozen=True)
+class SE3PDGains:
+    """Gains of the errors of a joint.
+
+    Attributes:
+        angular: of angles.
+        linear: of displacements.
+    """
+
+    angular: PDGains
+    linear: PDGains
+
+
+def default_constraint_stabilization_gains() -> SE3PDGains:
+    """Returns gains of critical damping with a stabilization time of 0.1 s (Featherstone 2008, section 8.3)."""
+    return SE3PDGains(PDGains(100.0, 20.0), PDGains(100.0, 20.0))
+
 
 Array = NDArray[Any]
 Gains: TypeAlias = SE3PDGains | Mapping[Joint, SE3PDGains] | None

@@ -19,12 +19,13 @@ from merganser.multibody.manipulation.iiwa_messages import (
     IiwaStatusSender,
 )
 from merganser.multibody.manipulation.named_positions import ApplyNamedPositionsAsDefaults
-from merganser.multibody.manipulation.panda import PandaControlMode, kPandaArmNumJoints
 from merganser.multibody.manipulation.panda_messages import (
     PandaCommandReceiver,
     PandaCommandSender,
+    PandaControlMode,
     PandaStatusReceiver,
     PandaStatusSender,
+    kPandaArmNumJoints,
 )
 from merganser.multibody.manipulation.schunk_wsg import (
     GetSchunkWsgOpenPosition,

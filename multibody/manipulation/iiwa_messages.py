@@ -14,8 +14,12 @@ from merganser.multibody.manipulation.iiwa import (
     torque_enabled,
 )
 from merganser.multibody.manipulation.joint_commands import JointCommandReceiver, JointCommandSender
-from merganser.multibody.manipulation.joint_messages import input_port, output_port
-from merganser.multibody.manipulation.joint_status import JointStatusReceiver, JointStatusSender
+from merganser.multibody.manipulation.joint_messages import (
+    JointStatusReceiver,
+    JointStatusSender,
+    input_port,
+    output_port,
+)
 
 
 class IiwaCommandReceiver(JointCommandReceiver):

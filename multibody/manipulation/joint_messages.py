@@ -140,3 +140,23 @@ class JointMessageReceiver(_JointMessages):
         if not self.HasOutputPort(name):
             raise RuntimeError(f"{type(self).__name__}: there is no port '{name}' in this control mode.")
         return self.GetOutputPort(name)
+
+
+class JointStatusReceiver(JointMessageReceiver):
+    """Abstract: gives what a message says of the status of an arm."""
+
+    get_position_commanded_output_port = output_port("position_commanded", "commanded positions")
+    get_position_measured_output_port = output_port("position_measured", "measured positions")
+    get_torque_commanded_output_port = output_port("torque_commanded", "commanded torques")
+    get_torque_measured_output_port = output_port("torque_measured", "measured torques")
+    get_torque_external_output_port = output_port("torque_external", "external torques")
+
+
+class JointStatusSender(JointMessageSender):
+    """Abstract: makes a message of the status of an arm."""
+
+    get_position_commanded_input_port = input_port("position_commanded", "commanded positions")
+    get_position_measured_input_port = input_port("position_measured", "measured positions")
+    get_torque_commanded_input_port = input_port("torque_commanded", "commanded torques")
+    get_torque_measured_input_port = input_port("torque_measured", "measured torques")
+    get_torque_external_input_port = input_port("torque_external", "external torques")

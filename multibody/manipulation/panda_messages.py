@@ -10,9 +10,24 @@ from merganser.framework import BasicVector, Context
 from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.manipulators import lcmt_panda_command, lcmt_panda_status
 from merganser.multibody.manipulation.joint_commands import JointCommandReceiver, JointCommandSender
-from merganser.multibody.manipulation.joint_messages import input_port, output_port
-from merganser.multibody.manipulation.joint_status import JointStatusReceiver, JointStatusSender
-from merganser.multibody.manipulation.panda import PandaControlMode, kPandaArmNumJoints
+from merganser.multibody.manipulation.joint_messages import (
+    JointStatusReceiver,
+    JointStatusSender,
+    input_port,
+    output_port,
+)
+
+kPandaArmNumJoints = 7
+
+
+class PandaControlMode:
+    """The command modes of an arm, as sums of these."""
+
+    kNone = 0
+    kPosition = 1
+    kVelocity = 2
+    kTorque = 4
+
 
 _QUANTITIES = {
     "position": PandaControlMode.kPosition,

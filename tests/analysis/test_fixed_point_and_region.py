@@ -9,6 +9,7 @@ import pytest
 
 from merganser.analysis import FindFixedPoint, RegionOfAttraction, RegionOfAttractionOptions, Simulator
 from merganser.framework import LeafSystem
+from merganser.framework.native import native
 from merganser.framework.primitives import LinearSystem, SymbolicVectorSystem
 from merganser.framework.symbolic import Variable
 
@@ -109,6 +110,33 @@ def test_simulations_from_the_region_return_and_its_end_is_where_v_stops_falling
     context.SetContinuousState(0.99 * point)
     Simulator(system, context).AdvanceTo(25.0)
     assert np.abs(context.get_continuous_state_vector().CopyToVector()).max() < 1e-2
+
+
+@native
+def _pendulum(xc, torque, xdot):  # type: ignore[no-untyped-def]
+    xdot[0] = xc[1]
+    xdot[1] = torque[0] - np.sin(xc[0]) - 0.1 * xc[1]
+
+
+class CompiledPendulum(Pendulum):
+    """The same in compiled code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareTimeDerivatives(_pendulum)
+
+
+def test_compiled_dynamics_have_the_region_of_those_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    tapes = pytest.importorskip("merganser.analysis.plan.model_tape")
+    counts, run = [], tapes.ModelTape.run
+    monkeypatch.setattr(tapes.ModelTape, "run", lambda *given: counts.append(run(*given)) or counts[-1])
+    levels = []
+    for system in (Pendulum(), CompiledPendulum()):
+        context = system.CreateDefaultContext()
+        system.get_input_port().FixValue(context, [0.0])
+        V = RegionOfAttraction(system, context)
+        levels.append(V.Evaluate(dict.fromkeys(V.GetVariables(), 1.0)))
+    assert sum(counts) > 10_000 and levels[0] == pytest.approx(levels[1], rel=1e-12)
 
 
 def test_regions_that_do_not_exist_or_do_not_end_are_refused() -> None:

@@ -20,11 +20,13 @@ _ERROR_CONTROL = {"accuracy": 1e-4}
 _FIXED_STEPS = {"max_step_size": 1e-3, "use_error_control": False}
 
 
-def cart_pole(library: Library, period: float = 0.0) -> Any:
+def cart_pole(library: Library, period: float = 0.0, angle: float = 0.0) -> Any:
+    """A cart-pole whose pole starts at an angle [rad]."""
     plant = library.plant.MultibodyPlant(period)
     if period:
         plant.SetUseSampledOutputPorts(False)  # else its state is more than one discrete group
     load(library, plant, _CART_POLE)
+    plant.GetJointByName("PolePin").set_default_angle(angle)
     plant.Finalize()
     return plant
 
@@ -51,10 +53,18 @@ def _one_thread(library: Library) -> Any:
     return Parallelism(False)
 
 
-def balanced_cart_pole(library: Library, period: float) -> Any:
+def _generator(library: Library) -> Any:
+    if library.analysis.__name__.startswith("merganser"):
+        return library.framework.RandomGenerator(1)
+    from pydrake.common import RandomGenerator
+
+    return RandomGenerator(1)
+
+
+def balanced_cart_pole(library: Library, period: float, angle: float = 0.0) -> Any:
     """A cart-pole under linear feedback of its state, as a diagram."""
     builder = library.framework.DiagramBuilder()
-    plant = builder.AddSystem(cart_pole(library, period))
+    plant = builder.AddSystem(cart_pole(library, period, angle))
     control = builder.AddSystem(library.primitives.MatrixGain(D=_GAINS))
     builder.Connect(plant.get_state_output_port(), control.get_input_port())
     builder.Connect(control.get_output_port(), plant.get_actuation_input_port())
@@ -127,6 +137,23 @@ def _state_of(context: Any) -> Any:
     return np.concatenate([context.get_continuous_state_vector().CopyToVector(), *groups])
 
 
+def study_of_cart_poles(library: Library) -> Callable[[], Any]:
+    """Runs of one diagram, one after the other; nothing is random in it, so that both packages agree."""
+    analysis, system = library.analysis, balanced_cart_pole(library, 0.0, angle=0.3)
+
+    def position(system: Any, context: Any) -> float:
+        return float(context.get_continuous_state_vector()[0])
+
+    def make(generator: Any) -> Any:
+        return analysis.Simulator(system)
+
+    def outputs() -> Any:
+        runs = analysis.MonteCarloSimulation(make, position, 1.0, _NUM_RUNS, _generator(library))
+        return np.array([run.output for run in runs])
+
+    return outputs
+
+
 class Run:
     """A random simulation that takes some 0.1 s of Python."""
 
@@ -193,6 +220,7 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
                 simulations, make=make, period=period, settings=settings, workers=workers, takes_contexts=takes_contexts
             )
             yield row(f"1 s of {_NUM_SIMULATIONS} {name}; {way}", work, 1e-6)
+    yield row(f"study of {_NUM_RUNS} cart-poles for 1 s, one diagram", study_of_cart_poles, 1e-6)
     for engine, module in (("processes", None), ("dask", "distributed"), ("ray", "ray")):
         if module is None or importlib.util.find_spec(module) is not None:
             yield Row(

@@ -1,7 +1,6 @@
 """Constraints between joints and bodies: what they hold together, as data from which rows are made."""
 
 from merganser.multibody.tree.constraints.constraint_collection import ConstraintCollection
-from merganser.multibody.tree.constraints.constraint_id import MultibodyConstraintId
 from merganser.multibody.tree.constraints.distance_constraint_params import DistanceConstraintParams
 from merganser.multibody.tree.constraints.specs import (
     BallConstraintSpec,
@@ -9,6 +8,7 @@ from merganser.multibody.tree.constraints.specs import (
     ConstraintSpec,
     CouplerConstraintSpec,
     DistanceConstraintSpec,
+    MultibodyConstraintId,
     WeldConstraintSpec,
 )
 

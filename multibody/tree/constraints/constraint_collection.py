@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from merganser.multibody.tree.constraints.constraint_id import MultibodyConstraintId
 from merganser.multibody.tree.constraints.specs import (
     BallConstraintSpec,
     ConstraintOfKind,
     ConstraintSpec,
     CouplerConstraintSpec,
     DistanceConstraintSpec,
+    MultibodyConstraintId,
     WeldConstraintSpec,
 )
 

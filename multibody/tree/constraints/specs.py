@@ -10,15 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
+from merganser.geometry.registration.ids import _Identifier
 from merganser.multibody.kernels.constraints import ConstraintKind
 from merganser.multibody.kernels.constraints.coupler import KIND as COUPLER
 from merganser.multibody.kernels.constraints.distance import KIND as DISTANCE
 from merganser.multibody.kernels.constraints.point import KIND as POINT
 from merganser.multibody.kernels.constraints.rotation import KIND as ROTATION
-from merganser.multibody.tree.constraints.constraint_id import MultibodyConstraintId
 from merganser.multibody.tree.constraints.distance_constraint_params import DistanceConstraintParams
 from merganser.multibody.tree.constraints.rows import make_rows
 from merganser.multibody.tree.indices import BodyIndex, JointIndex
+
+
+class MultibodyConstraintId(_Identifier):
+    """Names a constraint of a plant; one and the same in copies of the plant and plants of other scalar types."""
+
+    __slots__ = ()
+
 
 Vector = npt.NDArray[np.float64]
 Rows = npt.NDArray[Any]

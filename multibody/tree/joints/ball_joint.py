@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
-from merganser.multibody.tree.joints.joint_with_armature import JointWithArmature
+from merganser.multibody.tree.joints.one_dof_joint import JointWithArmature
 
 if TYPE_CHECKING:
     from merganser.framework import Context

@@ -154,6 +154,18 @@ def test_what_is_left_to_python_is_computed_there(_compiled: list[int]) -> None:
     assert _compiled == []
 
 
+def test_what_is_left_to_python_is_tried_in_compiled_code_ever_less_often(
+    _compiled: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials: list[Any] = []
+    monkeypatch.setattr("merganser.analysis.batches.batch._ScratchContext.lower", lambda *given: trials.append(given))
+    made = damped(Cubed())
+    context = made.CreateDefaultContext()
+    for _ in range(100):
+        BatchEvalTimeDerivatives(made, context, T, X, U)
+    assert 2 < len(trials) < 12
+
+
 def test_an_error_in_a_column_is_that_of_the_block(_compiled: list[int]) -> None:
     made, inputs = damped(wrapping()), MANY_U.copy()
     inputs[0, 100] = np.inf

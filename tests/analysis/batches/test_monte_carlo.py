@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import functools
 import json
+import math
 import os
 import signal
 import subprocess
@@ -18,8 +19,16 @@ import numpy as np
 import pytest
 
 from merganser.analysis import MonteCarloSimulation, RandomSimulation, Simulator
-from merganser.framework import DiagramBuilder, LeafSystem, RandomGenerator
-from merganser.framework.primitives import ConstantVectorSource, Integrator
+from merganser.framework import (
+    BasicVector,
+    DiagramBuilder,
+    EventStatus,
+    LeafSystem,
+    RandomDistribution,
+    RandomGenerator,
+)
+from merganser.framework.native import native
+from merganser.framework.primitives import ConstantVectorSource, Integrator, LogVectorOutput, RandomSource
 
 
 class Decay(LeafSystem):
@@ -379,3 +388,146 @@ def test_nothing_is_reported_where_nothing_is_lost() -> None:
         RandomSimulation(integrator_set_to(None), end_state, 1.0, RandomGenerator(1))
         RandomSimulation(integrator_set_to(None, RandomStart), end_state, 1.0, RandomGenerator(1))
         RandomSimulation(integrator_set_to(0.0), end_state, 1.0, RandomGenerator(1))
+
+
+# ---------------------------------------------------------------------- compiled runs
+
+
+@native
+def _pendulum(xc, length, wind, xdot):  # type: ignore[no-untyped-def]
+    xdot[0] = xc[1]
+    xdot[1] = wind[0] - 9.81 / length[0] * math.sin(xc[0])
+
+
+class Pendulum(LeafSystem):
+    """A pendulum of random length from a random angle, compiled; state [angle, rate]."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareVectorInputPort("wind", 1)
+        self.DeclareStateOutputPort("state", self.DeclareContinuousState(2))
+        self.DeclareNumericParameter(BasicVector([1.0]), name="length")
+        self.DeclareTimeDerivatives(_pendulum)
+
+    def SetRandomState(self, context: Any, state: Any, generator: RandomGenerator) -> None:
+        state.get_mutable_continuous_state().SetFromVector([generator.uniform(), 0.0])
+
+    def SetRandomParameters(self, context: Any, parameters: Any, generator: RandomGenerator) -> None:
+        parameters.get_mutable_numeric_parameter(0).SetFromVector([0.5 + generator.uniform()])
+
+
+def pendulum_in_the_wind() -> Any:
+    builder = DiagramBuilder()
+    pendulum = builder.AddNamedSystem("pendulum", Pendulum())
+    wind = builder.AddSystem(RandomSource(RandomDistribution.kGaussian, 1, 0.05))
+    builder.Connect(wind.get_output_port(), pendulum.get_input_port())
+    LogVectorOutput(pendulum.get_output_port(), builder, 0.1).set_name("log")
+    return builder.Build()
+
+
+def trace(system: Any, context: Any) -> list[float]:
+    """All samples, the end, and what the wind will be next."""
+    log = system.GetSubsystemByName("log").FindLog(context)
+    context.SetTime(context.get_time())  # whatever was cached
+    wind = system.GetSystems()[1].get_output_port()
+    end = wind.Eval(wind.get_system().GetMyContextFromRoot(context))
+    return [*log.sample_times(), *log.data().ravel(), *context.get_continuous_state_vector().value(), *end]
+
+
+@pytest.fixture
+def compiled_runs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Compiled code is used at once; gets the outcome of each run through a worker."""
+    rows = pytest.importorskip("merganser.analysis.batches.rows")
+    monkeypatch.setenv("MERGANSER_PLAN", "always")
+    outcomes: list[Any] = []
+    run = rows.BatchWorker.run
+
+    def noting(self: Any, *arguments: Any) -> Any:
+        outcomes.append(run(self, *arguments))
+        return outcomes[-1]
+
+    monkeypatch.setattr(rows.BatchWorker, "run", noting)
+    return outcomes
+
+
+def check_replays(make: Any, num: int = 6, output: Any = trace, **options: Any) -> None:
+    results = MonteCarloSimulation(make, output, 0.93, num, RandomGenerator(8), **options)
+    for result in results:
+        assert RandomSimulation(make, output, 0.93, result.generator_snapshot) == result.output
+
+
+@pytest.mark.parametrize("options", [{}, {"executor": "threads", "parallelism": 2}], ids=["in turn", "threads"])
+def test_compiled_runs_are_single_simulations_to_the_last_bit(options: Any, compiled_runs: list[Any]) -> None:
+    system = pendulum_in_the_wind()
+    check_replays(lambda generator: Simulator(system), 12, **options)
+    assert 8 <= compiled_runs.count(0) <= 11  # all but the first of each thread
+
+
+def test_runs_with_settings_of_their_own_keep_them(compiled_runs: list[Any]) -> None:
+    system = pendulum_in_the_wind()
+
+    def make(generator: RandomGenerator) -> Simulator:
+        simulator = Simulator(system)
+        accuracy = 1e-2 if generator.uniform() < 0.5 else 1e-7
+        simulator.get_mutable_integrator().set_target_accuracy(accuracy)
+        simulator.get_mutable_context().SetTime(0.05 * round(generator.uniform()))
+        return simulator
+
+    check_replays(make, 16)
+    assert 0 < compiled_runs.count(0) < 15
+
+
+def ends_early(context: Any) -> EventStatus:
+    angle = context.get_continuous_state_vector()[0]
+    return EventStatus.ReachedTermination(None, "down") if angle < 0.1 else EventStatus.DidNothing()
+
+
+@pytest.mark.parametrize("why", ["monitor", "begun", "diagrams of their own", "counts are read"])
+def test_runs_in_which_python_has_a_part_keep_their_simulators(why: str, compiled_runs: list[Any]) -> None:
+    shared, simulators = pendulum_in_the_wind(), []
+
+    def make(generator: RandomGenerator) -> Simulator:
+        simulator = Simulator(pendulum_in_the_wind() if why == "diagrams of their own" else shared)
+        if why == "monitor":
+            simulator.set_monitor(ends_early)
+        elif why == "begun":
+            simulator.Initialize()
+        elif why == "counts are read":
+            simulators.append(simulator)
+        return simulator
+
+    def output(system: Any, context: Any) -> list[float]:
+        counts = [simulators[-1].get_num_steps_taken()] if simulators else []
+        return [context.get_time(), *trace(system, context), *counts]
+
+    check_replays(make, output=output)
+    assert compiled_runs == []
+
+
+@native
+def _explodes(xc, rate, xdot):  # type: ignore[no-untyped-def]
+    xdot[0] = rate[0] * xc[0] * xc[0]
+
+
+class Explosive(LeafSystem):
+    """xdot = rate x^2 from 1, which is infinite at 1 / rate; the rate is random."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareContinuousState(BasicVector([1.0]))
+        self.DeclareNumericParameter(BasicVector([0.5]), name="rate")
+        self.DeclareTimeDerivatives(_explodes)
+
+    def SetRandomParameters(self, context: Any, parameters: Any, generator: RandomGenerator) -> None:
+        parameters.get_mutable_numeric_parameter(0).SetFromVector([2.0 * generator.uniform()])
+
+
+def test_a_compiled_run_that_fails_says_why_and_where(compiled_runs: list[Any]) -> None:
+    system, failures = Explosive(), []
+    make = lambda generator: Simulator(system)  # noqa: E731
+    results = MonteCarloSimulation(make, final_state, 1.0, 20, RandomGenerator(8), failures=failures)
+    assert len(results) + len(failures) == 20 and results and len(failures) > 1 and compiled_runs.count(None) > 0
+    for failure in failures:
+        with pytest.raises(RuntimeError) as caught:
+            RandomSimulation(make, final_state, 1.0, RandomGenerator(failure.seed))
+        assert str(caught.value) in failure.traceback

@@ -20,7 +20,7 @@ from merganser.multibody.plant import (
     MultibodyPlant,
 )
 from merganser.multibody.tree import PrismaticJoint, SpatialInertia
-from merganser.multibody.visualization.contact_names import ContactNames
+from merganser.multibody.visualization.contact_visualizer import ContactNames
 
 STIFFNESS, RADIUS = 1e4, 0.1
 

@@ -1,10 +1,12 @@
-"""Depth images in meters to such in millimeters, and back."""
+"""Images of one kind from those of another: depths in meters and millimeters, labels as colors."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.geometry.images.image import ImageDepth16U, ImageDepth32F
+from merganser.geometry.registration.colors import RenderLabel
 
 _TOO_FAR_16U = ImageDepth16U.Traits.kTooFar
 _TOO_FAR_32F = ImageDepth32F.Traits.kTooFar
@@ -48,3 +50,26 @@ def _require(caller: str, input: object, input_type: type, output: object, outpu
         raise TypeError(
             f"{caller}() takes an {input_type.__name__} and an {output_type.__name__}; given {input!r} and {output!r}."
         )
+
+
+# Blue, orange, green, red, purple, brown, pink, gray, olive, cyan.
+_PALETTE = np.array(
+    [
+        [31, 119, 180, 255], [255, 127, 14, 255], [44, 160, 44, 255], [214, 39, 40, 255], [148, 103, 189, 255],
+        [140, 86, 75, 255], [227, 119, 194, 255], [127, 127, 127, 255], [188, 189, 34, 255], [23, 190, 207, 255],
+    ],
+    np.uint8,
+)  # fmt: skip
+_BLACK = np.array([0, 0, 0, 255], np.uint8)
+
+
+def label_colors(labels: NDArray[np.int16], background: NDArray[np.uint8] = _BLACK) -> NDArray[np.uint8]:
+    """Red, green, blue and opacity of labels; there are ten colors, shape [height, width, 4].
+
+    Args:
+        labels: shape [height, width].
+        background: color of reserved labels, shape [4].
+    """
+    colors: NDArray[np.uint8] = _PALETTE[labels % len(_PALETTE)]
+    colors[labels > RenderLabel.kMaxUnreserved] = background
+    return colors

@@ -1,4 +1,4 @@
-"""SemiExplicitEulerIntegrator: velocities first, then positions with the new velocities."""
+"""Integrators without error control: what they share, and SemiExplicitEulerIntegrator, velocities before positions."""
 
 from __future__ import annotations
 
@@ -20,6 +20,31 @@ from merganser.framework import Context, System
 from merganser.framework.native import kernel
 from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.framework.native.memory.tape import SUCCEEDED
+
+
+class FixedStepIntegrator(IntegratorBase):
+    """A method without error estimate.
+
+    Args:
+        system: the system to integrate.
+        max_step_size: the size of all steps, except those that an event cuts short [s].
+        context: where the values are; if it is not given here, call `reset_context` before integrating.
+
+    Raises:
+        ValueError: the step size is not positive.
+    """
+
+    takes_step_size = True
+
+    def __init__(self, system: System, max_step_size: float, context: Context | None = None) -> None:
+        super().__init__(system, context)
+        self.set_maximum_step_size(max_step_size)
+
+    def supports_error_estimation(self) -> bool:
+        return False
+
+    def get_error_estimate_order(self) -> int:
+        return 0
 
 
 class SemiExplicitEulerArrays(NamedTuple):
@@ -63,7 +88,7 @@ def try_semi_explicit_euler_step(p: Problem) -> int:
     return status
 
 
-class SemiExplicitEulerIntegrator(IntegratorBase):
+class SemiExplicitEulerIntegrator(FixedStepIntegrator):
     """The symplectic Euler method, of order 1: it keeps the energy of mechanical systems from drifting.
 
     With positions q, velocities v, other variables z, and qdot = N(q) v (Hairer, Lubich, Wanner 2006, I.1.2),
@@ -72,28 +97,10 @@ class SemiExplicitEulerIntegrator(IntegratorBase):
         q(t+h) = q + h N(q) v(t+h)                                              (2)
 
     N(q) v(t+h) is the qdot of a second evaluation of the derivatives. Without positions this is Euler's method.
-
-    Args:
-        system: the system to integrate.
-        max_step_size: the size of all steps, save those that an event cuts short [s].
-        context: where the values are; if it is not given here, call `reset_context` before integrating.
-
-    Raises:
-        ValueError: the step size is not positive.
     """
 
     attempt = try_semi_explicit_euler_step
-    scheme, takes_step_size = "semi_explicit_euler", True
-
-    def __init__(self, system: System, max_step_size: float, context: Context | None = None) -> None:
-        super().__init__(system, context)
-        self.set_maximum_step_size(max_step_size)
-
-    def supports_error_estimation(self) -> bool:
-        return False
-
-    def get_error_estimate_order(self) -> int:
-        return 0
+    scheme = "semi_explicit_euler"
 
     def _make_arrays(self, n: int, dtype: Any) -> SemiExplicitEulerArrays:
         positions = np.array(self._bound_context().layout.xc_partition[0], dtype=np.int64)
