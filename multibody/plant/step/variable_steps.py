@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 _SOME_LENGTH = 1.0  # with which buffers of steps are made [s]
-_ROUNDING = 1e-12  # by which a state may differ from where it was brought, as quaternions are given length 1
+_SAME_STATE = 1e-12  # by which a state may differ from where it was brought, as quaternions are given length 1
 
 
 def input_shapes(tree: MultibodyTree) -> InputSample:
@@ -322,7 +322,7 @@ class VariableSteps:
     def is_at_end(self) -> bool:
         """Whether the plant is where an integrator has brought it by the last step."""
         end = self.end[: len(self._w.x)]
-        return bool((np.abs(self._w.x - end) <= _ROUNDING * np.maximum(1.0, np.abs(end))).all())
+        return bool((np.abs(self._w.x - end) <= _SAME_STATE * np.maximum(1.0, np.abs(end))).all())
 
     def take_sample(self, parameters: Array, gravity: Array) -> DynamicsSample:
         """The sample of the last step, made with these parameters."""
