@@ -40,6 +40,7 @@ from merganser.multibody.dynamics.records import (
     OUTCOME,
     SINGULAR_PITCH,
     SOLVED,
+    Inputs,
     StepResults,
 )
 from merganser.multibody.dynamics.step import (
@@ -73,7 +74,7 @@ from merganser.multibody.plant.step.failures import (
     time_of,
 )
 from merganser.multibody.plant.step.native_code import NativeDynamics, ResolvedBy
-from merganser.multibody.plant.step.sample import ContactSample, found_in, sample_of_contacts, sample_of_step
+from merganser.multibody.plant.step.sample import ContactSample, found_in, sample_of_contacts
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.variable_steps import VariableSteps, input_shapes
 from merganser.multibody.plant.workspace import Workspace
@@ -156,7 +157,8 @@ class PlantDynamics:
         w = self.views.workspace(context)
         self.native.note_call(w)
         if self.model.is_discrete:
-            status = self._take_step(context, w, result)
+            self._compile_contact_ahead(context, w)
+            status = self.run_step(context, *self._arrays(context, w), result)
         elif w.is_float and self.native.compute(context, w, result):
             w.store.invalid &= w.kinematics_clearing
             return w
@@ -236,6 +238,11 @@ class PlantDynamics:
             buffers.prepare(controllers)
         return buffers
 
+    def _arrays(self, context: Context, w: Workspace) -> tuple[Inputs, StepBuffers, Controllers]:
+        """What comes through the ports; and as below."""
+        table = self.inputs.actuators_in(context)
+        return self.inputs.read(context, w, table), *self._buffers_and_controllers(context, w, table)
+
     def _buffers_and_controllers(
         self, context: Context, w: Workspace, table: ActuatorTable
     ) -> tuple[StepBuffers, Controllers]:
@@ -252,26 +259,38 @@ class PlantDynamics:
 
     # ------------------------------------------------------------------ discrete steps
 
-    def _take_step(self, context: Context, w: Workspace, result: Array) -> int:
-        """Computes the state one step later into `result`; returns 0, or why it failed (see dynamics/step.py)."""
-        self._compile_contact_ahead(context, w)
-        table, h = self.inputs.actuators_in(context), self.model.time_step
-        inputs = self.inputs.read(context, w, table)
-        buffers, controllers = self._buffers_and_controllers(context, w, table)
-        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
+    def run_step(
+        self,
+        context: Context,
+        inputs: Inputs,
+        buffers: StepBuffers,
+        controllers: Controllers,
+        result: Array,
+        begin: Callable[[], None] | None = None,
+    ) -> int:
+        """Computes the state one step later into `result`; returns 0, or why it failed (see dynamics/step.py).
+
+        Args:
+            context: of the plant.
+            inputs, controllers: at work in the step.
+            buffers: the arrays, with the length of the step.
+            result: shape [num_q + num_v].
+            begin: called when the arrays are ready; None for nothing.
+        """
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
-            given = buffers.model, buffers.state, h, inputs, buffers.work, buffers.results[0]
+            buffers.note_forces(inputs)
+            if begin is not None:
+                begin()
+            given = buffers.model, buffers.state, buffers.time_step, inputs, buffers.work, buffers.results[0]
             if self.deformables is None:
                 status = take_step(*given)
             else:
-                self.deformables.put_forces(context, w, buffers)
+                self.deformables.put_forces(context, self.views.workspace(context), buffers)
                 status = take_step(*given, *buffers.deformable.records)
-        (out,) = buffers.results
-        buffers.sample = sample_of_step(buffers, w, out, buffers.F_applied) if status == 0 else None
-        if status == 0:
-            result[:] = out.x_next
         assert status is not None
+        if status == 0:
+            result[:] = buffers.results[0].x_next
         return status
 
     def must_run(self, context: Context, buffers: StepBuffers, controllers: Controllers, status: int | None) -> bool:
@@ -381,24 +400,19 @@ class PlantDynamics:
 
     def _calc_derivatives(self, context: Context, w: Workspace, result: Array) -> int:
         """Computes the derivatives of the state into `result`; returns 0, or why it failed."""
-        table = self.inputs.actuators_in(context)
-        inputs = self.inputs.read(context, w, table)
-        buffers, controllers = self._buffers_and_controllers(context, w, table)
+        inputs, buffers, controllers = self._arrays(context, w)
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
             status = calc_derivatives(buffers.model, buffers.state, inputs, buffers.work, buffers.results[0])
         assert status is not None
-        buffers.note_derivatives(inputs)
+        buffers.note_forces(inputs)
         if status == 0:
             result[:] = buffers.results[0].x_next
         return status
 
     def _find_forces(self, context: Context, w: Workspace) -> Array:
         """All forces on the bodies but gravity's in continuous time, shape [num_mobods, 6]; w.tau has the others."""
-        table = self.inputs.actuators_in(context)
-        inputs = self.inputs.read(context, w, table)
-
-        buffers, controllers = self._buffers_and_controllers(context, w, table)
+        inputs, buffers, controllers = self._arrays(context, w)
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
             given, work, (out,) = (buffers.model, buffers.state), buffers.work, buffers.results

@@ -11,15 +11,24 @@ from numpy.typing import NDArray
 from merganser.framework import CacheEntry, Context, Value, ValueProducer
 from merganser.framework.core.inside import join_discrete_updates, use_native_event
 from merganser.multibody import kernels
+from merganser.multibody.dynamics.operation import Sample
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.dynamics import PlantDynamics
-from merganser.multibody.plant.step.sample import ContactSample, DynamicsSample, SampleBox, float_sample
+from merganser.multibody.plant.step.sample import (
+    ContactSample,
+    DynamicsSample,
+    SampleBox,
+    float_sample,
+    sample_of_numbers,
+)
+from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.variable_steps import VariableSteps
 from merganser.multibody.plant.workspace import Workspace
 
 Array = NDArray[Any]
+_NO_COUNTS = np.zeros(3, np.int64)
 
 
 class BodyDynamics(NamedTuple):
@@ -146,14 +155,10 @@ class Sampling:
 
     def _sample_of(self, context: Context, w: Workspace, result: Array) -> DynamicsSample:
         """The sample of dynamics that have just been computed; what follows from it is computed when it is read."""
-        buffers, is_discrete = w.step_buffers, self._model.is_discrete
-        contacts: ContactSample | None = buffers.sample
-        F_Bo_W = buffers.F_applied if contacts is None or not is_discrete else buffers.F_Bo_W
-        F_Bo_W = F_Bo_W.copy() if isinstance(F_Bo_W, np.ndarray) and F_Bo_W is not w.zeros_F else F_Bo_W
-        x, x_next, u = w.x.copy(), result.copy(), buffers.actuation().copy()
-        mean = np.array(buffers.work.mean if is_discrete else w.v)
-        given = *self.parameters_in(context), contacts, self._model.time_step
-        return DynamicsSample(x, x_next, u, mean, F_Bo_W, *given)
+        buffers: StepBuffers = w.step_buffers
+        mean = buffers.work.mean if self._model.is_discrete else w.v
+        numbers = Sample(_NO_COUNTS, w.x, result, buffers.actuation(), mean, buffers.F_applied)
+        return sample_of_numbers(numbers, buffers, w, buffers.results[0], self.parameters_in(context))
 
     def parameters_in(self, context: Context) -> tuple[Array, Array]:
         """The numbers of the parameter records in a Context, and gravity; copies, shared until one changes."""

@@ -141,8 +141,6 @@ class StepBuffers:
         parameters: of the bodies, by default those of the Context.
         F_applied: forces on the bodies in the last dynamics, in a step without those of contact; the workspace's zeros
             for none.
-        F_Bo_W: buffer for all forces on the bodies.
-        sample: the contacts of the last step; None without constraints.
         settings: of the solver in place of those of the plant; None at first.
         gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
         deformable: arrays of deformable bodies, see ../../deformable/steps.py; None without them.
@@ -167,8 +165,6 @@ class StepBuffers:
         self._constraint_rows = ConstraintRows(dynamics.constraints)
         self.parameters: Any = w.parameters
         self.F_applied: Any = w.zeros_F
-        self.F_Bo_W: Any = np.zeros_like(w.zeros_F)
-        self.sample: Any = None
         self.compiled: Any = None
         self.gradients: Any = None
         self.num_preparations = 0
@@ -327,13 +323,12 @@ class StepBuffers:
         """Whether there are contacts of kinds that a program brings."""
         return len(self._dynamics.model.contact.sources) > 0
 
-    def note_derivatives(self, inputs: Inputs) -> None:
-        """Keeps which array holds all forces on the bodies, after derivatives have been computed."""
+    def note_forces(self, inputs: Inputs) -> None:
+        """Keeps where forces on the bodies are: before a step without those of contacts, after derivatives all."""
         model, (out, *_) = self.model, self.results
-        self.sample = None
         if model.has_multipliers:
             self.F_applied = self.multipliers.F
-        elif model.can_constrain and out.found[NUM_PAIRS]:
+        elif model.is_continuous and model.can_constrain and out.found[NUM_PAIRS]:
             self.F_applied = self.work.F_total
         else:
             self.F_applied = self.work.F_applied if len(model.elements) else inputs.F_Bo_W
