@@ -26,29 +26,9 @@ from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_CONVERGED, SAP
 from merganser.multibody.contact.plant_forces import end_step
 from merganser.multibody.contact.plant_problem import start_step
-from merganser.multibody.dynamics.records import (
-    BAD_INPUT,
-    BAD_PAIR,
-    BAD_POSE,
-    LACKS_CAPACITY,
-    NO_FORCE,
-    NO_FREE_MOTION,
-    NO_SURFACE,
-    NOT_FINITE,
-    NOT_SOLVED,
-    NUM_PAIRS,
-    OUTCOME,
-    SINGULAR_PITCH,
-    SOLVED,
-    Inputs,
-    StepResults,
-)
-from merganser.multibody.dynamics.step import (
-    calc_derivatives,
-    find_forces,
-    find_penalty_forces,
-    take_step,
-)
+from merganser.multibody.dynamics import records
+from merganser.multibody.dynamics.records import NOT_SOLVED, NUM_PAIRS, OUTCOME, Inputs, StepResults
+from merganser.multibody.dynamics.step import calc_derivatives, find_forces, find_penalty_forces, take_step
 from merganser.multibody.dynamics.step_kernels import solver_of
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.arguments import check_pitches, checked
@@ -63,16 +43,10 @@ from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.scalars.contact_left_out import check_other_scalars
 from merganser.multibody.plant.scalars.workspaces import AutoDiffWorkspace
 from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.step import failures
 from merganser.multibody.plant.step.contact_arrays import joints_with_limits_left_out
 from merganser.multibody.plant.step.drives import ActuatorTable, Controllers
-from merganser.multibody.plant.step.failures import (
-    WarnOnce,
-    describe_bad_pair,
-    describe_contact_failure,
-    describe_overflow,
-    describe_singularity,
-    time_of,
-)
+from merganser.multibody.plant.step.failures import WarnOnce, describe_overflow, time_of
 from merganser.multibody.plant.step.native_code import NativeDynamics, ResolvedBy
 from merganser.multibody.plant.step.sample import ContactSample, found_in, sample_of_contacts
 from merganser.multibody.plant.step.step_buffers import StepBuffers
@@ -214,22 +188,22 @@ class PlantDynamics:
             failed: buffers of what failed; by default those of the workspace.
         """
         buffers: StepBuffers = w.step_buffers if failed is None else failed
-        if status == SINGULAR_PITCH:
+        if status == records.SINGULAR_PITCH:
             check_pitches(self.model, "The motion", w)
-        if status == BAD_INPUT and np.isfinite(w.x).all():
+        if status == records.BAD_INPUT and np.isfinite(w.x).all():
             self.inputs.raise_nonfinite_input(context, w.tau)
-        if status in (BAD_INPUT, BAD_POSE, NOT_FINITE):
-            values = buffers.results[0].x_next if status == NOT_FINITE else w.x
+        if status in (records.BAD_INPUT, records.BAD_POSE, records.NOT_FINITE):
+            values = buffers.results[0].x_next if status == records.NOT_FINITE else w.x
             raise RuntimeError(describe_overflow(self.model, context, w, values))
-        if status == NO_FREE_MOTION and self.deformables is not None:
+        if status == records.NO_FREE_MOTION and self.deformables is not None:
             self.deformables.raise_failure(context, buffers)
-        if status == BAD_PAIR:
-            raise RuntimeError(describe_bad_pair(self.model, context, buffers.results[0]))
-        if status == NO_SURFACE:
+        if status == records.BAD_PAIR:
+            raise RuntimeError(failures.describe_bad_pair(self.model, context, buffers.results[0]))
+        if status == records.NO_SURFACE:
             self.contact_geometry.refuse_points(context, buffers, buffers.results[0])
-        if status <= NO_FORCE:
-            raise RuntimeError(self._force_elements.describe_failure(context, w, NO_FORCE - status))
-        raise RuntimeError(describe_singularity(self.model, context, w, status))
+        if status <= records.NO_FORCE:
+            raise RuntimeError(self._force_elements.describe_failure(context, w, records.NO_FORCE - status))
+        raise RuntimeError(failures.describe_singularity(self.model, context, w, status))
 
     def step_buffers(self, context: Context, w: Workspace, table: ActuatorTable) -> StepBuffers:
         """The arrays of steps in Python, as model and Context are now."""
@@ -318,7 +292,7 @@ class PlantDynamics:
             buffers.fall_back(None)  # an error or an interrupt may have ended a step that did
         else:
             self.contact_geometry.check_contacts(context, buffers, out)
-            if status == LACKS_CAPACITY or (status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY):
+            if status == records.LACKS_CAPACITY or (status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY):
                 buffers.grow()
             elif status == NOT_SOLVED and self._can_fall_back(buffers, out):
                 self._warn_of_fallback(context, "SAP")
@@ -342,8 +316,8 @@ class PlantDynamics:
         buffers.fall_back(None)
         if status == NOT_SOLVED and buffers.settings is None:
             w = self.views.workspace(context)
-            raise RuntimeError(describe_contact_failure(self.model, context, w, buffers.state.x, out))
-        if status == 0 and out.found[SOLVED] and out.found[OUTCOME] == FELL_BACK:
+            raise RuntimeError(failures.describe_contact_failure(self.model, context, w, buffers.state.x, out))
+        if status == 0 and out.found[records.SOLVED] and out.found[OUTCOME] == FELL_BACK:
             self._warn_of_fallback(context, "Lagged")
 
     def _compile_contact_ahead(self, context: Context, w: Workspace) -> None:
