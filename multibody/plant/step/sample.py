@@ -222,22 +222,23 @@ def contacts_of_step(
     return sample, F_Bo_W
 
 
-def sample_of_numbers(
-    numbers: SampleNumbers, buffers: StepBuffers, w: Workspace, out: StepResults, given: tuple[Array, Array]
+def take_sample(
+    buffers: StepBuffers, w: Workspace, out: StepResults, numbers: tuple[Any, ...], given: tuple[Array, Array]
 ) -> DynamicsSample:
     """The sample of the last dynamics.
 
     Args:
-        numbers: what they started from and led to.
         buffers, w: of the plant in a Context.
         out: what they have left.
+        numbers: what they started from and led to, the fields of Sample (dynamics/operation.py) but the counts.
         given: their parameters and gravity.
     """
-    contacts, F_Bo_W = contacts_of_step(buffers, w, out, numbers.F_applied)
-    if F_Bo_W is numbers.F_applied and F_Bo_W is not w.zeros_F:
+    x, x_next, u, mean, F_applied = numbers
+    contacts, F_Bo_W = contacts_of_step(buffers, w, out, F_applied)
+    if F_Bo_W is F_applied and F_Bo_W is not w.zeros_F:
         F_Bo_W = F_Bo_W.copy()
-    copied = map(np.array, (numbers.x, numbers.x_next, numbers.u, numbers.mean))
-    return DynamicsSample._make([*copied, F_Bo_W, *given, contacts, buffers.time_step])
+    copied = x.copy(), x_next.copy(), u.copy(), np.array(mean), F_Bo_W
+    return DynamicsSample(*copied, *given, contacts, buffers.time_step)
 
 
 # ---------------------------------------------------------------------- floats, and plain values
@@ -407,7 +408,7 @@ class SampleBuffers:
         """The sample of the last step."""
         self.keep_parameters()
         out = self.step.results[self.numbers.counts[WHICH]]
-        return sample_of_numbers(self.numbers, self.step, self._w, out, self._kept[1])
+        return take_sample(self.step, self._w, out, self.numbers[1:], self._kept[1])
 
 
 class SampleBox(AbstractValue):

@@ -11,24 +11,16 @@ from numpy.typing import NDArray
 from merganser.framework import CacheEntry, Context, Value, ValueProducer
 from merganser.framework.core.inside import join_discrete_updates, use_native_event
 from merganser.multibody import kernels
-from merganser.multibody.dynamics.operation import Sample
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.dynamics import PlantDynamics
-from merganser.multibody.plant.step.sample import (
-    ContactSample,
-    DynamicsSample,
-    SampleBox,
-    float_sample,
-    sample_of_numbers,
-)
+from merganser.multibody.plant.step.sample import ContactSample, DynamicsSample, SampleBox, float_sample, take_sample
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.variable_steps import VariableSteps
 from merganser.multibody.plant.workspace import Workspace
 
 Array = NDArray[Any]
-_NO_COUNTS = np.zeros(3, np.int64)
 
 
 class BodyDynamics(NamedTuple):
@@ -152,8 +144,8 @@ class Sampling:
         """The sample of dynamics that have just been computed; what follows from it is computed when it is read."""
         buffers: StepBuffers = w.step_buffers
         mean = buffers.work.mean if self._model.is_discrete else w.v
-        numbers = Sample(_NO_COUNTS, w.x, result, buffers.actuation(), mean, buffers.F_applied)
-        return sample_of_numbers(numbers, buffers, w, buffers.results[0], self.parameters_in(context))
+        numbers = w.x, result, buffers.actuation(), mean, buffers.F_applied
+        return take_sample(buffers, w, buffers.results[0], numbers, self.parameters_in(context))
 
     def parameters_in(self, context: Context) -> tuple[Array, Array]:
         """The numbers of the parameter records in a Context, and gravity; copies, shared until one changes."""

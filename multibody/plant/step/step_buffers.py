@@ -148,11 +148,9 @@ class StepBuffers:
         self._is_moved_by_plant = False
         self.controllers: Any = None
         self._is_current = False
-        self._settings: Any = None
-        self._threshold = 0.0
         self._drives: tuple[Array, ...] = ()  # the last fields of Work but one
         self.multipliers = ConstraintArrays(w, self._constraint_rows.rows[:0])
-        self._num_codes = -1
+        self._made_of: list[Any] = []
         num_v, steps = len(w.v), dynamics.deformables
         self.deformable: Any = None if steps is None else steps.make_buffers(context, w, 2 if is_native else 1)
         self._num_trees, self._num_velocities = len(arrays.trees), num_v
@@ -194,24 +192,25 @@ class StepBuffers:
         Args:
             controllers: those at work.
         """
-        if controllers is not self.controllers or not self._is_current or self._count_codes() != self._num_codes:
-            return False
-        choices = self._settings_of.choices
-        if self._has_multipliers and self._constraint_rows.read(self._context) is not self.multipliers.rows:
-            return False
-        if self.model.stiction_velocity != choices.stiction_tolerance:
+        if controllers is not self.controllers or not self._is_current:
             return False
         if self.deformable is not None and not self.deformable.is_current():
             return False
-        if not self._may_constrain():
-            return True
-        is_same = self._settings_of.of_solver() is self._settings
-        is_same = is_same and self._threshold == choices.near_rigid_threshold
-        is_same = is_same and self._constraint_rows.read(self._context) is self.model.contact.constraint_rows
-        if self._contact_geometry.may_touch:
-            is_same = is_same and self._look_at_geometry() == (self._queries, self._is_moved_by_plant)
-            is_same = is_same and self.geometry.penetration_allowance == choices.penetration_allowance
-        return is_same
+        return self._sources() == self._made_of
+
+    def _sources(self) -> list[Any]:
+        """What the records are made of, beside controllers and deformable bodies."""
+        choices = self._settings_of.choices
+        num_compiled = len(self._w.codes) if self._w.is_float else 0  # kernels that the records may name
+        sources = [choices.stiction_tolerance, num_compiled]
+        if self._has_multipliers or self._may_constrain():
+            self._constraint_rows.read(self._context)
+            sources.append(self._constraint_rows.num_changes)
+        if self._may_constrain():
+            sources += [self._settings_of.of_solver(), choices.near_rigid_threshold]
+            if self._contact_geometry.may_touch:
+                sources += [*self._look_at_geometry(), choices.penetration_allowance]
+        return sources
 
     def _may_constrain(self) -> bool:
         """Whether there may be constraints in steps, or anything may touch."""
@@ -221,10 +220,6 @@ class StepBuffers:
         else:
             may = dynamics.may_touch
         return may and self._w.scalar.__name__ != "Expression"
-
-    def _count_codes(self) -> int:
-        """How many kernels have been compiled that the records may name."""
-        return len(self._w.codes) if self._w.is_float else 0
 
     def _look_at_geometry(self) -> tuple[Any, bool]:
         """What answers proximity queries, and whether all geometries move with bodies of the plant alone."""
@@ -248,8 +243,6 @@ class StepBuffers:
         if self._has_multipliers:
             self.multipliers = ConstraintArrays(self._w, self._constraint_rows.read(self._context))
         if self._may_constrain():
-            self._settings = self._settings_of.of_solver()
-            self._threshold = self._settings_of.choices.near_rigid_threshold
             self._constraint_rows.read(self._context)
             if self._contact_geometry.may_touch:
                 self._take_geometry()
@@ -258,7 +251,7 @@ class StepBuffers:
         if self._may_constrain():
             self._make_buffers()
         self.model, self.work = self._make_model(controllers), self._make_work()
-        self._is_current, self._num_codes = True, self._count_codes()
+        self._is_current, self._made_of = True, self._sources()
 
     def _take_geometry(self) -> None:
         queries, _ = self._look_at_geometry()

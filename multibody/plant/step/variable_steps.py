@@ -47,7 +47,7 @@ from merganser.multibody.dynamics.operation import (
 )
 from merganser.multibody.dynamics.records import NOT_SOLVED, SOLVED, Inputs, Model, Part, State
 from merganser.multibody.plant.step.drives import Controllers, controllers_of
-from merganser.multibody.plant.step.sample import DynamicsSample, sample_of_numbers
+from merganser.multibody.plant.step.sample import DynamicsSample, take_sample
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
 
@@ -324,7 +324,7 @@ class VariableSteps:
         step.time_step, out = self.last_length.item(), step.results[0]
         if step is self._python:  # whose kinematics may have moved on
             out = out._replace(position=self._position)
-        return sample_of_numbers(self.numbers, step, self._w, out, (parameters, gravity))
+        return take_sample(step, self._w, out, self.numbers[1:], (parameters, gravity))
 
 
 def _views_of(vector: Array) -> Callable[[int, tuple[int, ...]], Array]:
