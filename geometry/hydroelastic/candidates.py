@@ -27,7 +27,7 @@ from merganser.geometry.proximity.vectors import Vector3
 
 Array = NDArray[Any]
 
-_ROUNDING = 1e-9  # of the bound of a motion
+_MOTION_MARGIN = 1e-9  # of the bound of a motion
 _AT_ITS_END = 1.3  # slacks that things have moved when a list ends that has served in three calls
 _IN_ONE_CALL = 0.3  # slacks in one call, with which a list would
 
@@ -64,7 +64,7 @@ def motion_since(entry: Array, radius: float, buffers: Buffers) -> float:
         turned += (place[i] - before[i]) ** 2
     for i in range(9, 12):
         moved += (place[i] - before[i]) ** 2
-    return (math.sqrt(moved) + math.sqrt(turned) * radius) * (1.0 + _ROUNDING)
+    return (math.sqrt(moved) + math.sqrt(turned) * radius) * (1.0 + _MOTION_MARGIN)
 
 
 @device

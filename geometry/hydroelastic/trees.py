@@ -12,7 +12,7 @@ from merganser.geometry.proximity.vectors import Vector3
 
 Array = NDArray[Any]
 
-_ROUNDING = 1e-12  # added to |R|, as parallel edges give an axis of no length
+_AXIS_MARGIN = 1e-12  # added to |R|, as parallel edges give an axis of no length
 
 
 @device
@@ -35,7 +35,7 @@ def set_poses(X_WV: Array, X_WO: Array, buffers: Buffers) -> None:
         buffers.pose[i] = V_to_O[i].real
         buffers.place[i] = buffers.pose[i]
     for i in range(9):
-        buffers.pose[12 + i] = abs(buffers.pose[i]) + _ROUNDING
+        buffers.pose[12 + i] = abs(buffers.pose[i]) + _AXIS_MARGIN
 
 
 @device

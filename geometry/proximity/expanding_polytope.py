@@ -44,7 +44,7 @@ from merganser.geometry.proximity.vectors import (
 )
 
 _TOLERANCE = 1e-13  # of the size of the shapes
-_ROUNDING = 1e-15  # of the size: by how much a minimum must be lower to take the place of another
+_LEAST_GAIN = 1e-15  # of the size: by how much a minimum must be lower to take the place of another
 _NEIGHBORHOOD = 0.98  # cosine of the angle to a known minimum
 _BESIDE = -1e-7  # barycentric coordinate of what still counts as within a face
 
@@ -232,7 +232,7 @@ def _refine_further(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, start: Ve
     kept = _solution(work)
     is_minimum = refine(a, b, hulls, work, start)
     n = (work.normal[0], work.normal[1], work.normal[2])
-    if work.value >= kept[0] - _ROUNDING * (a.bound + b.bound):
+    if work.value >= kept[0] - _LEAST_GAIN * (a.bound + b.bound):
         _restore(work, kept)
     return n, is_minimum
 

@@ -63,7 +63,7 @@ _MAX_TILTS = 10
 _LAST_STEP = 1e-6  # [rad], after which none follows if it is one of Newton's method
 _SMALLEST_STEP = 1e-11  # [rad]
 _FLAT = 1e-9  # curvature that counts as none, of the size of the shapes
-_ROUNDING = 4e-16  # of the size of the shapes
+_ROUNDING_OF_SUPPORT = 4e-16  # of h, of the size of the shapes
 
 
 class _Smooth(NamedTuple):
@@ -130,7 +130,7 @@ def _descend(
         full_B = add(p_B, found.b) if _is_smooth(b, piece_b) else p_B
         next_value = dot(next_n, subtract(full_A, full_B))
         # Within rounding of the minimum steps may still better n, to which h is flat.
-        is_better = next_value < value or (length < 1e-4 and next_value <= value + 8.0 * _ROUNDING * size)
+        is_better = next_value < value or (length < 1e-4 and next_value <= value + 8.0 * _ROUNDING_OF_SUPPORT * size)
         if is_better:
             n, value, smooth = next_n, next_value, found
             reach = min(_LARGEST_STEP, 2.0 * max(reach, length))
@@ -181,7 +181,7 @@ def _next_direction(
     d1, d2, gain, is_newton = _minimize_model(work, count, h11, h12, h22, size, damping, reach)
     is_newton = is_newton and has_curvature
     length = math.sqrt(d1 * d1 + d2 * d2)
-    if length < _SMALLEST_STEP or (abs(gain) <= 0.01 * _ROUNDING * size and not is_newton):
+    if length < _SMALLEST_STEP or (abs(gain) <= 0.01 * _ROUNDING_OF_SUPPORT * size and not is_newton):
         return True, n, length, is_newton
     if length > reach:
         d1, d2, length = d1 * reach / length, d2 * reach / length, reach
@@ -484,9 +484,9 @@ def _best_balance(
                     best_excess = excess
                     first, second, third = i, (j if j < i else -1), (k if k < j else -1)
                     x1, x2, lambda_1, lambda_2 = y1, y2, l1, l2
-            if best_excess <= 50.0 * _ROUNDING * size:
+            if best_excess <= 50.0 * _ROUNDING_OF_SUPPORT * size:
                 break
-        if best_excess <= 50.0 * _ROUNDING * size:
+        if best_excess <= 50.0 * _ROUNDING_OF_SUPPORT * size:
             break
     return first, second, third, lambda_1, lambda_2, x1, x2
 
@@ -552,7 +552,7 @@ def _follow_edge(
     y1, y2 = _step_along_edge(g, i, j, x1, x2, h11, h12, h22, size, damping)
     share = min(1.0, reach / max(math.sqrt(y1 * y1 + y2 * y2), _SMALLEST_STEP))
     y1, y2 = share * y1, share * y2
-    level = g[i, 2] + g[i, 0] * y1 + g[i, 1] * y2 + _ROUNDING * size
+    level = g[i, 2] + g[i, 0] * y1 + g[i, 1] * y2 + _ROUNDING_OF_SUPPORT * size
     for m in range(count):
         if m != j and g[m, 2] + g[m, 0] * y1 + g[m, 1] * y2 > level:
             return x1, x2

@@ -1,13 +1,7 @@
 """Where rays hit shapes.
 
 A ray is o + t d in the shape's frame G, t >= 0, with the unit vector d. It is in a convex shape for t_in <= t <= t_out,
-and hits its surface at t_in, or at t_out if it begins inside. It hits a triangle with corners p_i, e_i = p_i - p_0, at
-
-    o + t d = p_0 + u e_1 + v e_2,   0 <= u, v, u + v <= 1                                (1)
-
-from either side.
-
-Source of (1): T. Moeller, B. Trumbore, Fast, Minimum Storage Ray/Triangle Intersection (1997).
+and hits its surface at t_in, or at t_out if it begins inside. How it hits triangles is in shapes/lines.py.
 """
 
 from __future__ import annotations
@@ -21,6 +15,7 @@ from numpy.typing import NDArray
 
 from merganser.geometry.registration.ids import FrameId, GeometryId
 from merganser.geometry.registration.roles import Role
+from merganser.geometry.shapes.lines import first_triangle
 from merganser.geometry.shapes.measures import triangles_of
 from merganser.geometry.shapes.shape import Shape
 
@@ -101,22 +96,9 @@ def distance_along_ray(solid: Shape | Array, o: Array, d: Array) -> float:
         o, d: the ray in G, d of length 1, shape [3].
     """
     if isinstance(solid, np.ndarray):
-        return _first_triangle(solid, o, d)
+        return first_triangle(solid, o, d)
     assert solid.kind.interval is not None
     t_in, t_out = solid.kind.interval(solid, o, d)
     if t_in > t_out or t_out < 0.0:
         return math.inf
     return t_in if t_in >= 0.0 else t_out
-
-
-def _first_triangle(corners: Array, o: Array, d: Array) -> float:
-    """Equation (1)."""
-    e_1, e_2, p = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], o - corners[:, 0]
-    normal = np.cross(d, e_2)
-    with np.errstate(all="ignore"):
-        inverse = 1.0 / np.einsum("ni,ni->n", normal, e_1)
-        across = np.cross(p, e_1)
-        u, v = inverse * np.einsum("ni,ni->n", normal, p), inverse * (across @ d)
-        t = inverse * np.einsum("ni,ni->n", across, e_2)
-        hits = (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (t >= 0.0) & np.isfinite(t)
-    return float(t[hits].min()) if hits.any() else math.inf

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry.shapes.lines import both, slab
+from merganser.geometry.shapes.lines import both, first_triangle, slab
 
 Array = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ def first_hit(points: Array, bottom: float, o: Array, d: Array) -> float:
     z = np.sort(o[2] + np.stack([t[:-1], t[1:]]) * d[2], axis=0)
     is_near = (z[0] <= corners[:, :, 2].max(axis=1) + 1e-9) & (z[1] >= corners[:, :, 2].min(axis=1) - 1e-9)
     triangles = corners[is_near][:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3, 3)
-    return min(_through_sides(points, bottom, o, d, box), _first_triangle(triangles, o, d))
+    return min(_through_sides(points, bottom, o, d, box), first_triangle(triangles, o, d, 1e-12))
 
 
 def _through_sides(points: Array, bottom: float, o: Array, d: Array, box: tuple[float, float]) -> float:
@@ -64,16 +64,3 @@ def _through_sides(points: Array, bottom: float, o: Array, d: Array, box: tuple[
         if p[2] <= np.interp(p[along], border[:, along], border[:, 2]):
             return t
     return math.inf
-
-
-def _first_triangle(corners: Array, o: Array, d: Array) -> float:
-    """Equation (1) of scene/rays.py."""
-    e_1, e_2, p = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], o - corners[:, 0]
-    normal = np.cross(d, e_2)
-    with np.errstate(all="ignore"):
-        inverse = 1.0 / np.einsum("ni,ni->n", normal, e_1)
-        across = np.cross(p, e_1)
-        u, v = inverse * np.einsum("ni,ni->n", normal, p), inverse * (across @ d)
-        t = inverse * np.einsum("ni,ni->n", across, e_2)
-        hits = (u >= -1e-12) & (v >= -1e-12) & (u + v <= 1.0 + 1e-12) & (t >= 0.0) & np.isfinite(t)
-    return float(t[hits].min()) if hits.any() else math.inf

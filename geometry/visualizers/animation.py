@@ -104,7 +104,8 @@ def _indices(drawings: list[Drawing], i: int) -> NDArray[np.uint32]:
     return indices
 
 
-_ROUNDING = 1e-6  # of a frame: times of frames are multiples of a period that is not a binary fraction; of a scale
+_FRAME_MARGIN = 1e-6  # of a frame: times of frames are multiples of a period that is not a binary fraction
+_SCALE_MARGIN = 1e-6  # by which the scale of what keeps its size may differ from 1
 _DISCRETE = 2300  # constants of three.js
 _LINEAR = 2301
 
@@ -167,7 +168,7 @@ class MeshcatAnimation:
             raise RuntimeError(
                 f"MeshcatAnimation.frame(): time {time_from_start} is before the start time {self._start_time}."
             )
-        return math.floor((time_from_start - self._start_time) * self._frames_per_second + _ROUNDING)
+        return math.floor((time_from_start - self._start_time) * self._frames_per_second + _FRAME_MARGIN)
 
     def start_time(self) -> float:
         """The time of frame 0 [s]."""
@@ -352,7 +353,7 @@ def _tracks_of_block(block: PoseBlock, frames: dict[int, NDArray[np.float64]]) -
             _track("position", "vector3", numbers, position),
             _track("quaternion", "quaternion", numbers, quaternion),
         ]
-        if np.abs(scale - 1.0).max() > _ROUNDING:
+        if np.abs(scale - 1.0).max() > _SCALE_MARGIN:
             tracks[path].append(_track("scale", "vector3", numbers, scale))
     return tracks
 

@@ -284,11 +284,14 @@ class DeformableBuffers:
 
     # ------------------------------------------------------------------ reports
 
-    def contacts_of(self, tau: Array, step: StepBuffers, out: StepResults) -> tuple[Array, tuple[Any, ...]] | None:
-        """What a step has found of contacts of deformable bodies, None without any; F_Bo_W gets their forces, too.
+    def contacts_of(
+        self, tau: Array, F_Bo_W: Array, step: StepBuffers, out: StepResults
+    ) -> tuple[Array, tuple[Any, ...]] | None:
+        """What a step has found of contacts of deformable bodies; None without any.
 
         Args:
             tau: generalized forces of the other contacts, shape [num_v].
+            F_Bo_W: forces on the rigid bodies, to which theirs are added, shape [num_mobods, 6].
             step: the arrays of the rigid bodies.
             out: what the step has left.
 
@@ -301,7 +304,7 @@ class DeformableBuffers:
         num_faces, num_pairs = out.found[DEFORMABLE_FACES], out.found[DEFORMABLE_PAIRS]
         if len(fixed):
             impulses = out.impulses[num_rows - 3 * len(fixed) : num_rows]
-            push_by_fixed_vertices(h, fixed, impulses, out.position, step.F_Bo_W)
+            push_by_fixed_vertices(h, fixed, impulses, out.position, F_Bo_W)
         if not num_pairs:
             return None
         first = problem.counts[0]["constraints"] - num_pairs - len(np.unique(fixed["number"]))
@@ -310,7 +313,7 @@ class DeformableBuffers:
         self._w.call(
             calc_deformable_forces,
             out.trees.trees, len(tau), h, int(first), pairs, ends, out.position, out.v_next, problem.constraints,
-            problem.jacobian, out.impulses, step.F_Bo_W, tau, forces,
+            problem.jacobian, out.impulses, F_Bo_W, tau, forces,
         )  # fmt: skip
         forces[ends["body"][:, 0] < 0, :3] *= -1.0  # A of the pair is rigid; A of the sample is deformable
         rows = record.geometry.candidates.copy()

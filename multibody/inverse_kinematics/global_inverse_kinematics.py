@@ -468,7 +468,7 @@ class GlobalInverseKinematics:
         for index in range(1, self._plant.num_bodies()):
             values = poses[index].rotation().matrix(), poses[index].translation()
             for variables, value in zip((self._R[index], self._p[index]), values):
-                posed.AddBoundingBoxConstraint(value - _ROUNDING, value + _ROUNDING, variables)
+                posed.AddBoundingBoxConstraint(value - _POSE_MARGIN, value + _POSE_MARGIN, variables)
         cones = posed.lorentz_cone_constraints()
         of_poses = {number_of(v) for each in (*self._R.values(), *self._p.values()) for v in each.ravel()}
         for cone in cones:
@@ -516,7 +516,7 @@ class GlobalInverseKinematics:
 _ANGLES = 0.25 * np.pi * np.arange(4)  # of the vectors v of (2); two would do, if matrices were rotations
 # Of a polyhedron about a ball: towards faces, edges and corners of a cube.
 _DIRECTIONS = np.array([each for each in product((-1.0, 0.0, 1.0), repeat=3) if each > (0.0, 0.0, 0.0)])
-_ROUNDING = 1e-9  # by how much poses of a posture may differ from what was computed
+_POSE_MARGIN = 1e-9  # by how much poses of a posture may differ from what was computed
 _KEPT = 1e-6  # tolerance of cones
 _SEARCHES = 4  # for postures, each with restarts of its own
 _MOST_SECONDS = 100.0

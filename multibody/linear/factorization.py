@@ -5,12 +5,14 @@ For the panels in the order of the pattern, with the diagonal block first and th
     U_pp^T U_pp = H_pp,   U_pj = U_pp^-T H_pj                                             (1)
     H_ij -= U_pi^T U_pj   for all pairs i <= j of blocks in row p                          (2)
 
-so that all inner loops run along rows of panels. Where free bodies that follow each other have the same blocks (a run),
-each block H_ij takes (2) of all of them at once; sums keep their order. In a heap of 3,000 spheres, whose factor does
-not fit into the processor's cache, runs and the six sums of `subtract_product_of_six` take 0.6 to 0.85 of the time.
+so that all inner loops run along rows of panels. Trees of six velocities are taken by vector instructions (six.py),
+whichever they are: free bodies, pairs of nodes of a deformable body, arms of six joints. Where such trees follow each
+other with the same blocks (a run), each block H_ij takes (2) of all of them at once; sums keep their order. In a heap
+of 3,000 spheres, whose factor does not fit into the processor's cache, runs and the six sums of
+`subtract_product_of_six` take 0.6 to 0.85 of the time.
 
-The diagonal of U is kept inverted. Diagonal blocks of free bodies are upper triangles, as U is; others are lower
-triangles along the paths of a tree, paths.py, which changes nothing else.
+The diagonal of U is kept inverted. Diagonal blocks of six are upper triangles, as U is; others are lower triangles
+along the paths of a tree, paths.py, which changes nothing else.
 
 Source: T. Davis, Direct Methods for Sparse Linear Systems (2006), chapter 4 (supernodal, right-looking).
 """
@@ -68,7 +70,7 @@ def factor(trees: Trees, pattern: Pattern, num_panels: int, U: Floats) -> bool:
 
 @device
 def _end_of_run(trees: Trees, pattern: Pattern, first: int, num_panels: int) -> int:
-    """The last panel of a run: panels of free bodies whose blocks are the next panel's, and the next one itself."""
+    """The last panel of a run: panels of six whose blocks are the next panel's, and the next one itself."""
     p = first
     while p + 1 < num_panels and trees[pattern.tree[p]]["num_v"] == 6 and trees[pattern.tree[p + 1]]["num_v"] == 6:
         start, middle, end = pattern.block_start[p], pattern.block_start[p + 1], pattern.block_start[p + 2]
@@ -116,7 +118,7 @@ def _divide_columns(n: int, start: int, width: int, first: int, U: Floats) -> No
 def update_panel(
     trees: Trees,
     pattern: Pattern,
-    p: int,  # the first panel of a run; others of trees that are no free bodies stand alone
+    p: int,  # the first panel of a run; others of trees of another size stand alone
     last: int,  # and the last one
     block: int,  # of the last panel
     first: int,  # the first block j

@@ -41,7 +41,7 @@ def find_paths(
     path: Integers,
     run: Integers,
 ) -> None:
-    """Finds the paths of an island's velocities, but for free bodies: their blocks of six are full."""
+    """Finds the paths of an island's velocities, but for trees of six: their blocks are full."""
     for i in range(island_trees.shape[0]):
         tree = problem.trees[island_trees[i]]
         n, first = tree["num_v"], tree["v_start"]

@@ -49,7 +49,7 @@ def add_contact_product_of_six(G: Floats, left: Floats, right: Floats, start: in
 def subtract_product_of_six(
     left: int, right: int, width: int, num_panels: int, target: int, target_width: int, U: Floats
 ) -> None:
-    """H_ij -= U_pi^T U_pj for panels p of free bodies that follow each other, with blocks i and j each.
+    """H_ij -= U_pi^T U_pj for panels p of six rows that follow each other, with blocks i and j each.
 
     The rows of H_ij are six sums that do not wait for each other: one row after the other takes half as long again.
 

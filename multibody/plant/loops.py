@@ -17,6 +17,7 @@ from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.constraint_arrays import ConstraintArrays
 from merganser.multibody.plant.step.dynamics import PlantDynamics
+from merganser.multibody.plant.step.sample import contacts_of_step
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint
 from merganser.multibody.tree.constraints.rows import DEFAULT_STABILIZATION_TIME
@@ -96,7 +97,9 @@ class LoopJoints:
         w = self._views.workspace(context)
         self._dynamics.advance(context, np.empty_like(w.x))
         if self._model.is_discrete:
-            rows, forces = self._dynamics.constraints.make_rows(context), np.asarray(w.step_buffers.sample.row_forces)
+            buffers, rows = w.step_buffers, self._dynamics.constraints.make_rows(context)
+            contacts, _ = contacts_of_step(buffers, w, buffers.results[0], buffers.F_applied)
+            forces = np.zeros((len(rows), 6)) if contacts is None else np.asarray(contacts.row_forces)
         else:
             rows, values = w.step_buffers.multipliers.rows, w.step_buffers.multipliers.values
             forces = values["multiplier"][:, np.newaxis] * values["F_W"]

@@ -31,7 +31,6 @@ from merganser.multibody.plant.step.native_outputs import (
     NativeContactForces,
     NativeNetActuation,
     NativePart,
-    NativeStatePort,
 )
 from merganser.multibody.plant.step.sampling import Sampling
 from merganser.multibody.plant.workspace import Workspace
@@ -138,7 +137,7 @@ class OutputPorts:
                     f"{name}_state", len(indices), functools.partial(self._calc_instance_state, indices), state
                 )
             )
-            self._instance_state_ports[-1].cache_entry().use_native(NativeStatePort(plant, indices))
+            self._instance_state_ports[-1].cache_entry().use_native(NativePart(x, indices))
             self._declare_instance_dynamics_ports(index, name)
         moving = [(index, frame) for index, frame in self._geometry.frame_ids.items() if index != 0]
         self._frame_mobods = np.array([tree.mobod_of_body[index] for index, _ in moving], np.int64)

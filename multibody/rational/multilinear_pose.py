@@ -28,7 +28,7 @@ MultilinearPose = dict[Factors, Array]
 Powers = tuple[tuple[int, int], ...]  # (place in s, power), places in order
 
 COS, SIN, SHIFT = "cos", "sin", "shift"
-_ROUNDING = 1e-14  # entries of rotations, and of positions in meters, are not smaller but by rounding
+_LEAST_ENTRY = 1e-14  # entries of rotations, and of positions in meters, are not smaller but by rounding
 
 
 class Joint(NamedTuple):
@@ -96,7 +96,7 @@ def compose(X_AB: MultilinearPose, X_BC: MultilinearPose) -> MultilinearPose:
 
 def clean(pose: MultilinearPose) -> MultilinearPose:
     """The pose with entries that only rounding has left set to 0, and without factors of nothing."""
-    rounded = {factors: np.where(np.abs(M) < _ROUNDING, 0.0, M) for factors, M in pose.items()}
+    rounded = {factors: np.where(np.abs(M) < _LEAST_ENTRY, 0.0, M) for factors, M in pose.items()}
     return {factors: M for factors, M in rounded.items() if M.any()}
 
 

@@ -21,7 +21,7 @@ from merganser.geometry.optimization.sets.hpolyhedron import HPolyhedron
 from merganser.geometry.optimization.sets.hyperrectangle import Hyperrectangle
 
 _TWO_PI = 2.0 * np.pi
-_ROUNDING = 1e-6  # of bounds that are found by programs
+_BOUND_MARGIN = 1e-6  # of bounds that are found by programs
 
 
 def checked_joints(joints: Sequence[int], size: int, where: str) -> list[int]:
@@ -234,8 +234,8 @@ class _Search:
         a, b = self._ranges[0][i], self._ranges[1][j]
         counts = [
             range(
-                int(np.ceil((low_b - high_a - _ROUNDING) / _TWO_PI)),
-                int(np.floor((high_b - low_a + _ROUNDING) / _TWO_PI)) + 1,
+                int(np.ceil((low_b - high_a - _BOUND_MARGIN) / _TWO_PI)),
+                int(np.floor((high_b - low_a + _BOUND_MARGIN) / _TWO_PI)) + 1,
             )
             for (low_a, high_a), (low_b, high_b) in zip(a, b)
         ]
@@ -252,7 +252,8 @@ class _Search:
         a, b = self._boxes[0][i], self._boxes[1][j]
         if a is None or b is None:
             return True
-        return bool((a.lb() + offset <= b.ub() + _ROUNDING).all() and (b.lb() <= a.ub() + offset + _ROUNDING).all())
+        shifted, margin = (a.lb() + offset, a.ub() + offset), _BOUND_MARGIN
+        return bool((shifted[0] <= b.ub() + margin).all() and (b.lb() <= shifted[1] + margin).all())
 
     def _sets_meet(self, i: int, j: int, offset: Array) -> bool:
         a, b = self._A[i], self._B[j]

@@ -134,7 +134,7 @@ def nearest_in_ellipsoid(axes: Array, radii: Array, offset: Array) -> Array:
     return np.asarray(axes @ p)
 
 
-_ROUNDING = 1e-9  # of squares of distances that are 1 where an ellipsoid touches a set
+_TOUCH_MARGIN = 1e-9  # of squares of distances that are 1 where an ellipsoid touches a set
 _FORMS_OF_BALLS = {
     "empty": Form(),
     "ellipsoid": Form(("ellipsoid",), lambda first: hasattr(first, "MinimumUniformScalingToTouch")),
@@ -416,7 +416,7 @@ class Hyperellipsoid(ConvexSet):
         if type(other)._nearest_by is ConvexSet._nearest_by:
             return None
         x = other._nearest_by(self._A, self._center, where)
-        return x is not None and self._contains(x, _ROUNDING)
+        return x is not None and self._contains(x, _TOUCH_MARGIN)
 
     def _feasible_point(self) -> Array | None:
         return self.center()

@@ -56,7 +56,8 @@ _SAME = 1e-9  # of a cell: touches so near to each other, with one normal, are o
 _SAME_NORMAL = 1e-10
 _PARALLEL = 0.02  # sine of the angle between lines that run side by side
 _MOST_STEPS = 60
-_ROUNDING = 1e-13
+_SAME_PLACE = 1e-13  # of the size: points so near to each other are one
+_SHORTEST = 1e-13  # share of an edge that is over a face
 
 
 @device
@@ -96,7 +97,7 @@ def set_lowest(g: Shape, hulls: Hulls, work: ShapeWork, n: Vector3) -> int:
     least = math.inf
     for i in range(count):
         least = min(least, dot(n, corner(work.polygon_b, i)))
-    if count == 0 or (g.kind == HULL and least - dot(n, p) > _ROUNDING * g.bound):
+    if count == 0 or (g.kind == HULL and least - dot(n, p) > _SAME_PLACE * g.bound):
         set_corner(work.polygon_b, 0, p)  # of a hull, the face nearest to n need not have the lowest point
         count = 1
     work.num_lowest = count
@@ -168,7 +169,7 @@ def cut_edge(g: Shape, work: ShapeWork, p: Vector3, q: Vector3, n: Vector3, reac
             start = max(start, at_p / (at_p - at_q))
         elif at_q < 0.0:
             end = min(end, at_p / (at_p - at_q))
-    if end - start <= _ROUNDING:
+    if end - start <= _SHORTEST:
         return
     for turn in range(2):
         x = sum_scaled(p, edge, start if turn == 0 else end)
@@ -204,7 +205,7 @@ def touch_edge(
     is_beyond_2 = height_y >= at_middle and dot(t2, subtract(y, p)) >= 0.0
     if is_beyond_1 or is_beyond_2:
         return nowhere
-    n, little, at_x, at_y = middle, _ROUNDING * (size + g.bound), 0.0, 0.0
+    n, little, at_x, at_y = middle, _SAME_PLACE * (size + g.bound), 0.0, 0.0
     for _ in range(_MOST_STEPS):
         # The normal of the chord from x to y; of one point, towards it.
         u, v = dot(n1, subtract(y, x)), dot(t1, subtract(y, x))

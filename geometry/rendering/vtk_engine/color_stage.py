@@ -127,7 +127,7 @@ def _in_camera_light_frame(p_C: np.ndarray) -> np.ndarray:
     return np.array([p_C[0], -p_C[1], 1.0 - p_C[2]])
 
 
-_ROUNDING = 1e-5  # of texture coordinates
+_TEXTURE_MARGIN = 1e-5  # of texture coordinates
 _PHONG_ROUGHNESS = 0.5  # of a material that is not physical among such that are
 
 
@@ -144,7 +144,7 @@ def paint(actor: Any, surface: Surface, material: Material, is_physical: bool) -
     def texture(name: str, is_srgb: bool) -> Any:
         """A picture of the material as a texture; made once for each."""
         uvs = surface.uvs
-        repeats = uvs is not None and bool((uvs < -_ROUNDING).any() or (uvs > 1.0 + _ROUNDING).any())
+        repeats = uvs is not None and bool((uvs < -_TEXTURE_MARGIN).any() or (uvs > 1.0 + _TEXTURE_MARGIN).any())
         key = f"vtk {name} {is_srgb} {repeats}"
         if key not in material.made:
             material.made[key] = image_texture(getattr(material, name), is_srgb, repeats)

@@ -44,7 +44,7 @@ Point: TypeAlias = tuple[Any, Any]  # in the plane
 Path: TypeAlias = tuple[bool, Any, Vector3, Vector3]  # whether it wraps, the length of its arc, and where that is
 
 _SMALLEST = 1e-15
-_ROUNDING = 1e-9  # of the angle of an arc
+_ANGLE_MARGIN = 1e-9  # of the angle of an arc
 _MOST_STEPS = 60
 
 
@@ -158,7 +158,7 @@ def _wrap_outside(p: Point, q: Point, has_side: bool, side: Point, r: float) -> 
     a = r * r / pp * p[0] + along_p * p[1], r * r / pp * p[1] - along_p * p[0]
     b = r * r / qq * q[0] - along_q * q[1], r * r / qq * q[1] + along_q * q[0]
     angle = arctangent(-turn * _outer(a, b), _inner(a, b))
-    if real_part(angle) < -_ROUNDING:
+    if real_part(angle) < -_ANGLE_MARGIN:
         angle += 2.0 * math.pi
     return True, r * angle, a, b
 

@@ -21,7 +21,7 @@ _Shape = Callable[..., "MassProperties"]
 _THOMSEN = 1.6075  # exponent in Thomsen's formula for the area of an ellipsoid
 _LAYER = 1e-6  # [m]
 _MOST_ROTATIONS = 100  # a handful are needed
-_ROUNDING = 1e-15  # of elements of a matrix, as a share of the largest
+_LEAST_ELEMENT = 1e-15  # of elements of a matrix, as a share of the largest
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class MassProperties:
         for _ in range(_MOST_ROTATIONS):
             I_P = R.T @ self.I_SScm_S @ R
             i, j = max(((0, 1), (0, 2), (1, 2)), key=lambda pair: abs(I_P[pair]))
-            if abs(I_P[i, j]) <= _ROUNDING * largest:
+            if abs(I_P[i, j]) <= _LEAST_ELEMENT * largest:
                 break
             tau = (I_P[j, j] - I_P[i, i]) / (2.0 * I_P[i, j])
             t = np.copysign(1.0, tau) / (abs(tau) + np.hypot(1.0, tau))
@@ -235,7 +235,7 @@ def _of_simplices(weights: np.ndarray, corners: np.ndarray, origin: np.ndarray, 
     return MassProperties(mass, p_cm + origin, np.trace(second) * np.eye(3) - second)
 
 
-_ROUNDING_OF_INERTIAS = 1e-9  # by which moments of inertia may break the triangle inequality, as a share of the largest
+_TRIANGLE_MARGIN = 1e-9  # by which moments of inertia may break the triangle inequality, as a share of the largest
 _WATER = 1000.0  # [kg/m^3]
 
 
@@ -298,7 +298,7 @@ def _possible(
     """Makes mass properties physically possible."""
     moments, axes = np.linalg.eigh(mass.I_SScm_S)
     new = np.maximum(moments, smallest)
-    is_impossible = new[0] < 0.0 or new[0] + new[1] < new[2] * (1.0 - _ROUNDING_OF_INERTIAS)
+    is_impossible = new[0] < 0.0 or new[0] + new[1] < new[2] * (1.0 - _TRIANGLE_MARGIN)
     if is_impossible and balances:
         new = np.full(3, new.mean())
     elif is_impossible or (mass.mass == 0.0 and new.any()):

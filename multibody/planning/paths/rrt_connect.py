@@ -21,7 +21,7 @@ from merganser.multibody.planning.limits import checked_limits, positive_number
 from merganser.multibody.tree import BodyIndex
 
 Array = NDArray[Any]
-_ROUNDING = 1e-6  # by which elements of quaternions may be beyond 1
+_BEYOND_ONE = 1e-6  # by which elements of quaternions may be beyond 1
 
 
 class PathResult(NamedTuple):
@@ -97,7 +97,7 @@ def PlanRrtConnect(
     low, high = checked_limits("PlanRrtConnect()", low, high, num_q, ("lower", "upper"))
     low, high, quaternions = low.copy(), high.copy(), tuple(plant._model.quaternions)
     for k in quaternions:
-        low[k : k + 4], high[k : k + 4] = -1.0 - _ROUNDING, 1.0 + _ROUNDING
+        low[k : k + 4], high[k : k + 4] = -1.0 - _BEYOND_ONE, 1.0 + _BEYOND_ONE
     ends = [vector(q, "PlanRrtConnect()", name, num_q) for q, name in ((start, "start"), (goal, "goal"))]
     _check_ends(checker, ends, low, high)
     longest = 10.0 * checker.edge_step_size() if step_size is None else positive_number(step_size, "step_size")

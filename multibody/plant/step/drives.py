@@ -141,29 +141,3 @@ def controllers_of(tree: MultibodyTree, is_wanted: Array) -> Controllers:
         positions=positions,
         velocities=velocities,
     )
-
-
-class Drives:
-    """PD controllers in the discrete steps of one Context, as kernels.discrete_step() takes them.
-
-    Args:
-        controllers: of the model.
-        dtype: scalar type of the Context.
-
-    Attributes:
-        controllers: as given.
-        numbers, values, work: the arguments between the forces and
-        effort: which the step writes, shape [num_controllers].
-    """
-
-    __slots__ = ("controllers", "effort", "numbers", "values", "work")
-
-    def __init__(self, controllers: Controllers, dtype: Any) -> None:
-        size = len(controllers.inputs)
-        self.controllers = controllers
-        self.numbers = np.zeros((size, actuation.NUM_DRIVE_NUMBERS), np.int64)
-        self.numbers[:, actuation.DOF] = controllers.velocities
-        self.values = np.zeros((size, actuation.NUM_DRIVE_VALUES), dtype)
-        self.values[:, actuation.LIMIT] = controllers.limits
-        self.work = np.zeros((size, actuation.NUM_WORK_VALUES), dtype)
-        self.effort = np.zeros(size, dtype)

@@ -26,28 +26,9 @@ from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_CONVERGED, SAP
 from merganser.multibody.contact.plant_forces import end_step
 from merganser.multibody.contact.plant_problem import start_step
-from merganser.multibody.dynamics.records import (
-    BAD_INPUT,
-    BAD_PAIR,
-    BAD_POSE,
-    LACKS_CAPACITY,
-    NO_FORCE,
-    NO_FREE_MOTION,
-    NO_SURFACE,
-    NOT_FINITE,
-    NOT_SOLVED,
-    NUM_PAIRS,
-    OUTCOME,
-    SINGULAR_PITCH,
-    SOLVED,
-    StepResults,
-)
-from merganser.multibody.dynamics.step import (
-    calc_derivatives,
-    find_forces,
-    find_penalty_forces,
-    take_step,
-)
+from merganser.multibody.dynamics import records
+from merganser.multibody.dynamics.records import NOT_SOLVED, NUM_PAIRS, OUTCOME, Inputs, StepResults
+from merganser.multibody.dynamics.step import calc_derivatives, find_forces, find_penalty_forces, take_step
 from merganser.multibody.dynamics.step_kernels import solver_of
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.arguments import check_pitches, checked
@@ -62,18 +43,12 @@ from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.scalars.contact_left_out import check_other_scalars
 from merganser.multibody.plant.scalars.workspaces import AutoDiffWorkspace
 from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.step import failures
 from merganser.multibody.plant.step.contact_arrays import joints_with_limits_left_out
 from merganser.multibody.plant.step.drives import ActuatorTable, Controllers
-from merganser.multibody.plant.step.failures import (
-    WarnOnce,
-    describe_bad_pair,
-    describe_contact_failure,
-    describe_overflow,
-    describe_singularity,
-    time_of,
-)
+from merganser.multibody.plant.step.failures import WarnOnce, describe_overflow, time_of
 from merganser.multibody.plant.step.native_code import NativeDynamics, ResolvedBy
-from merganser.multibody.plant.step.sample import ContactSample, found_in, sample_of_contacts, sample_of_step
+from merganser.multibody.plant.step.sample import ContactSample, found_in, sample_of_contacts
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.variable_steps import VariableSteps, input_shapes
 from merganser.multibody.plant.workspace import Workspace
@@ -156,7 +131,8 @@ class PlantDynamics:
         w = self.views.workspace(context)
         self.native.note_call(w)
         if self.model.is_discrete:
-            status = self._take_step(context, w, result)
+            self._compile_contact_ahead(context, w)
+            status = self.run_step(context, *self._arrays(context, w), result)
         elif w.is_float and self.native.compute(context, w, result):
             w.store.invalid &= w.kinematics_clearing
             return w
@@ -212,22 +188,22 @@ class PlantDynamics:
             failed: buffers of what failed; by default those of the workspace.
         """
         buffers: StepBuffers = w.step_buffers if failed is None else failed
-        if status == SINGULAR_PITCH:
+        if status == records.SINGULAR_PITCH:
             check_pitches(self.model, "The motion", w)
-        if status == BAD_INPUT and np.isfinite(w.x).all():
+        if status == records.BAD_INPUT and np.isfinite(w.x).all():
             self.inputs.raise_nonfinite_input(context, w.tau)
-        if status in (BAD_INPUT, BAD_POSE, NOT_FINITE):
-            values = buffers.results[0].x_next if status == NOT_FINITE else w.x
+        if status in (records.BAD_INPUT, records.BAD_POSE, records.NOT_FINITE):
+            values = buffers.results[0].x_next if status == records.NOT_FINITE else w.x
             raise RuntimeError(describe_overflow(self.model, context, w, values))
-        if status == NO_FREE_MOTION and self.deformables is not None:
+        if status == records.NO_FREE_MOTION and self.deformables is not None:
             self.deformables.raise_failure(context, buffers)
-        if status == BAD_PAIR:
-            raise RuntimeError(describe_bad_pair(self.model, context, buffers.results[0]))
-        if status == NO_SURFACE:
+        if status == records.BAD_PAIR:
+            raise RuntimeError(failures.describe_bad_pair(self.model, context, buffers.results[0]))
+        if status == records.NO_SURFACE:
             self.contact_geometry.refuse_points(context, buffers, buffers.results[0])
-        if status <= NO_FORCE:
-            raise RuntimeError(self._force_elements.describe_failure(context, w, NO_FORCE - status))
-        raise RuntimeError(describe_singularity(self.model, context, w, status))
+        if status <= records.NO_FORCE:
+            raise RuntimeError(self._force_elements.describe_failure(context, w, records.NO_FORCE - status))
+        raise RuntimeError(failures.describe_singularity(self.model, context, w, status))
 
     def step_buffers(self, context: Context, w: Workspace, table: ActuatorTable) -> StepBuffers:
         """The arrays of steps in Python, as model and Context are now."""
@@ -235,6 +211,11 @@ class PlantDynamics:
         if not buffers.is_current(controllers):
             buffers.prepare(controllers)
         return buffers
+
+    def _arrays(self, context: Context, w: Workspace) -> tuple[Inputs, StepBuffers, Controllers]:
+        """What comes through the ports; and as below."""
+        table = self.inputs.actuators_in(context)
+        return self.inputs.read(context, w, table), *self._buffers_and_controllers(context, w, table)
 
     def _buffers_and_controllers(
         self, context: Context, w: Workspace, table: ActuatorTable
@@ -252,26 +233,38 @@ class PlantDynamics:
 
     # ------------------------------------------------------------------ discrete steps
 
-    def _take_step(self, context: Context, w: Workspace, result: Array) -> int:
-        """Computes the state one step later into `result`; returns 0, or why it failed (see dynamics/step.py)."""
-        self._compile_contact_ahead(context, w)
-        table, h = self.inputs.actuators_in(context), self.model.time_step
-        inputs = self.inputs.read(context, w, table)
-        buffers, controllers = self._buffers_and_controllers(context, w, table)
-        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
+    def run_step(
+        self,
+        context: Context,
+        inputs: Inputs,
+        buffers: StepBuffers,
+        controllers: Controllers,
+        result: Array,
+        begin: Callable[[], None] | None = None,
+    ) -> int:
+        """Computes the state one step later into `result`; returns 0, or why it failed (see dynamics/step.py).
+
+        Args:
+            context: of the plant.
+            inputs, controllers: at work in the step.
+            buffers: the arrays, with the length of the step.
+            result: shape [num_q + num_v].
+            begin: called when the arrays are ready; None for nothing.
+        """
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
-            given = buffers.model, buffers.state, h, inputs, buffers.work, buffers.results[0]
+            buffers.note_forces(inputs)
+            if begin is not None:
+                begin()
+            given = buffers.model, buffers.state, buffers.time_step, inputs, buffers.work, buffers.results[0]
             if self.deformables is None:
                 status = take_step(*given)
             else:
-                self.deformables.put_forces(context, w, buffers)
+                self.deformables.put_forces(context, self.views.workspace(context), buffers)
                 status = take_step(*given, *buffers.deformable.records)
-        (out,) = buffers.results
-        buffers.sample = sample_of_step(buffers, w, out, buffers.F_applied) if status == 0 else None
-        if status == 0:
-            result[:] = out.x_next
         assert status is not None
+        if status == 0:
+            result[:] = buffers.results[0].x_next
         return status
 
     def must_run(self, context: Context, buffers: StepBuffers, controllers: Controllers, status: int | None) -> bool:
@@ -299,7 +292,7 @@ class PlantDynamics:
             buffers.fall_back(None)  # an error or an interrupt may have ended a step that did
         else:
             self.contact_geometry.check_contacts(context, buffers, out)
-            if status == LACKS_CAPACITY or (status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY):
+            if status == records.LACKS_CAPACITY or (status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY):
                 buffers.grow()
             elif status == NOT_SOLVED and self._can_fall_back(buffers, out):
                 self._warn_of_fallback(context, "SAP")
@@ -323,8 +316,8 @@ class PlantDynamics:
         buffers.fall_back(None)
         if status == NOT_SOLVED and buffers.settings is None:
             w = self.views.workspace(context)
-            raise RuntimeError(describe_contact_failure(self.model, context, w, buffers.state.x, out))
-        if status == 0 and out.found[SOLVED] and out.found[OUTCOME] == FELL_BACK:
+            raise RuntimeError(failures.describe_contact_failure(self.model, context, w, buffers.state.x, out))
+        if status == 0 and out.found[records.SOLVED] and out.found[OUTCOME] == FELL_BACK:
             self._warn_of_fallback(context, "Lagged")
 
     def _compile_contact_ahead(self, context: Context, w: Workspace) -> None:
@@ -381,24 +374,19 @@ class PlantDynamics:
 
     def _calc_derivatives(self, context: Context, w: Workspace, result: Array) -> int:
         """Computes the derivatives of the state into `result`; returns 0, or why it failed."""
-        table = self.inputs.actuators_in(context)
-        inputs = self.inputs.read(context, w, table)
-        buffers, controllers = self._buffers_and_controllers(context, w, table)
+        inputs, buffers, controllers = self._arrays(context, w)
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
             status = calc_derivatives(buffers.model, buffers.state, inputs, buffers.work, buffers.results[0])
         assert status is not None
-        buffers.note_derivatives(inputs)
+        buffers.note_forces(inputs)
         if status == 0:
             result[:] = buffers.results[0].x_next
         return status
 
     def _find_forces(self, context: Context, w: Workspace) -> Array:
         """All forces on the bodies but gravity's in continuous time, shape [num_mobods, 6]; w.tau has the others."""
-        table = self.inputs.actuators_in(context)
-        inputs = self.inputs.read(context, w, table)
-
-        buffers, controllers = self._buffers_and_controllers(context, w, table)
+        inputs, buffers, controllers = self._arrays(context, w)
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
             given, work, (out,) = (buffers.model, buffers.state), buffers.work, buffers.results

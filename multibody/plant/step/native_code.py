@@ -451,5 +451,5 @@ class _CompiledDerivatives:
             self._failure[0] = 0
             return False
         result[:] = self._xdot
-        buffers.note_derivatives(self._inputs)
+        buffers.note_forces(self._inputs)
         return True

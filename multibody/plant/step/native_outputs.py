@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import CacheEntry
-from merganser.framework.core.context.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
+from merganser.framework.core.context.native_code import OUTPUT, Argument, NativeCode, ValueOf
 from merganser.framework.core.declarations.native_function import copy
 from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.native.compiler.when_to_compile import OptionalCode
@@ -38,50 +38,29 @@ def _place_of(context: LeafContext, array: Array) -> int:
     return offset_in(context.store.flat, array)
 
 
-def _gather(indices: NDArray[np.int64], source: Any, **options: Any) -> NativeCode:
-    """y[i] = u[index[i]]."""
-    from merganser.multibody.kernels.operations import GATHER
-
-    return NativeCode(GATHER, (len(indices), address_of_array(indices), source, OUTPUT), **options)
-
-
-class NativeStatePort:
-    """A state port of a model instance as an operation.
-
-    Args:
-        plant: the plant.
-        indices: of the instance's coordinates in the state.
-    """
-
-    operation = ""
-
-    def __init__(self, plant: MultibodyPlant, indices: Array) -> None:
-        self._plant = plant
-        self._indices = np.ascontiguousarray(indices, dtype=np.int64)
-
-    def resolve(self, context: LeafContext) -> NativeCode | None:
-        """The operation."""
-        return _gather(self._indices, DiscreteStateOf(0) if self._plant.is_discrete() else CONTINUOUS_STATE)
-
-
 class NativePart:
-    """What a model instance has of a vector of the whole plant as an operation.
+    """What a model instance has of a vector of the whole plant as an operation: y[i] = u[index[i]].
 
     Args:
-        whole: the cache entry of the vector.
+        whole: the cache entry of the vector; or the state, as an argument of an operation.
         indices: of the instance's elements.
     """
 
     operation = ""
 
-    def __init__(self, whole: CacheEntry, indices: Array) -> None:
+    def __init__(self, whole: CacheEntry | Argument, indices: Array) -> None:
         self._whole = whole
         self._indices = np.ascontiguousarray(indices, dtype=np.int64)
 
     def resolve(self, context: LeafContext) -> NativeCode | None:
         """The operation."""
-        slot = context.slots[self._whole.cache_index()]
-        return _gather(self._indices, ValueOf(slot), sources=(slot,))
+        from merganser.multibody.kernels.operations import GATHER
+
+        source, options = self._whole, {}
+        if isinstance(source, CacheEntry):
+            slot = context.slots[source.cache_index()]
+            source, options = ValueOf(slot), {"sources": (slot,)}
+        return NativeCode(GATHER, (len(self._indices), address_of_array(self._indices), source, OUTPUT), **options)
 
 
 class _NativeOutput:

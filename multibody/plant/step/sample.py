@@ -192,51 +192,53 @@ def _contacts_of_kinds(arrays: ContactModelArrays, pairs: Array) -> tuple[Array,
     return contacts, 2 * rows[:, np.newaxis] + np.arange(2)
 
 
-def sample_of_step(buffers: StepBuffers, w: Workspace, out: StepResults, F_applied: Array) -> ContactSample | None:
-    """The contacts of a step; None if it had no constraints.
+def contacts_of_step(
+    buffers: StepBuffers, w: Workspace, out: StepResults, F_applied: Array
+) -> tuple[ContactSample | None, Any]:
+    """The contacts of the last step, None if it had no constraints, and all forces on the bodies.
 
     Args:
-        buffers: of the step; receives in F_Bo_W all forces on the bodies.
-        w: workspace of the Context.
+        buffers, w: of the plant in a Context.
         out: what the step has left.
         F_applied: forces on the bodies but those of contacts and constraints, shape [num_mobods, 6].
     """
-    if not out.found[SOLVED]:
-        return None
+    if not (buffers.takes_steps and out.found[SOLVED]):
+        return None, F_applied
     if buffers.gradients is not None:
-        sample, buffers.F_Bo_W = buffers.gradients.sample()
-        return sample
+        return buffers.gradients.sample()
     contact, found, num_v = buffers.model.contact, found_in(out), len(w.v)
-    tau, tau_joints = np.empty(num_v), np.empty(num_v)
+    F_Bo_W, tau, tau_joints = np.empty_like(F_applied), np.empty(num_v), np.empty(num_v)
     forces = np.empty((len(found.contact_pairs), NUM_FORCE_VALUES))
     row_forces = np.empty((len(contact.constraint_rows), 6))
     w.call(
         calc_forces, contact.trees, contact.constraint_rows, buffers.time_step, F_applied, out.position,
-        out.v_next, found.contact_pairs, out.problem, out.impulses, buffers.F_Bo_W, tau, tau_joints, forces,
-        row_forces,
+        out.v_next, found.contact_pairs, out.problem, out.impulses, F_Bo_W, tau, tau_joints, forces, row_forces,
     )  # fmt: skip
     sample = sample_of_contacts(buffers, found, forces, tau, tau_joints, row_forces, out.statistics.item())
-    of_deformables = None if buffers.deformable is None else buffers.deformable.contacts_of(tau, buffers, out)
-    if of_deformables is None:
-        return sample
-    tau, surfaces = of_deformables
-    return sample._replace(tau=tau, deformables=Surfaces(*surfaces))
+    of_deformables = None if buffers.deformable is None else buffers.deformable.contacts_of(tau, F_Bo_W, buffers, out)
+    if of_deformables is not None:
+        tau, surfaces = of_deformables
+        sample = sample._replace(tau=tau, deformables=Surfaces(*surfaces))
+    return sample, F_Bo_W
 
 
-def sample_of_numbers(
-    numbers: SampleNumbers, buffers: StepBuffers, w: Workspace, which: int, given: tuple[Array, Array]
+def take_sample(
+    buffers: StepBuffers, w: Workspace, out: StepResults, numbers: tuple[Any, ...], given: tuple[Array, Array]
 ) -> DynamicsSample:
-    """The sample of a step of floats from the numbers that it has left.
+    """The sample of the last dynamics.
 
     Args:
-        numbers, buffers, w: of the plant in a Context.
-        which: of the results.
-        given: parameters and gravity of the step.
+        buffers, w: of the plant in a Context.
+        out: what they have left.
+        numbers: what they started from and led to, the fields of Sample (dynamics/operation.py) but the counts.
+        given: their parameters and gravity.
     """
-    contacts = sample_of_step(buffers, w, buffers.results[which], numbers.F_applied)
-    F_Bo_W = numbers.F_applied if contacts is None else buffers.F_Bo_W
-    copied = (array.copy() for array in (numbers.x, numbers.x_next, numbers.u, numbers.mean, F_Bo_W))
-    return DynamicsSample._make([*copied, *given, contacts, buffers.time_step])
+    x, x_next, u, mean, F_applied = numbers
+    contacts, F_Bo_W = contacts_of_step(buffers, w, out, F_applied)
+    if F_Bo_W is F_applied and F_Bo_W is not w.zeros_F:
+        F_Bo_W = F_Bo_W.copy()
+    copied = x.copy(), x_next.copy(), u.copy(), np.array(mean), F_Bo_W
+    return DynamicsSample(*copied, *given, contacts, buffers.time_step)
 
 
 # ---------------------------------------------------------------------- floats, and plain values
@@ -405,8 +407,8 @@ class SampleBuffers:
     def take_sample(self) -> DynamicsSample:
         """The sample of the last step."""
         self.keep_parameters()
-        which = int(self.numbers.counts[WHICH])
-        return sample_of_numbers(self.numbers, self.step, self._w, which, self._kept[1])
+        out = self.step.results[self.numbers.counts[WHICH]]
+        return take_sample(self.step, self._w, out, self.numbers[1:], self._kept[1])
 
 
 class SampleBox(AbstractValue):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.dynamics import PlantDynamics
-from merganser.multibody.plant.step.sample import ContactSample, DynamicsSample, SampleBox, float_sample
+from merganser.multibody.plant.step.sample import ContactSample, DynamicsSample, SampleBox, float_sample, take_sample
+from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.variable_steps import VariableSteps
 from merganser.multibody.plant.workspace import Workspace
 
@@ -99,45 +100,40 @@ class Sampling:
         Args:
             num_numbers: of the parameter records.
         """
+        tree, system, h = self._tree, self._system, self._model.time_step
         if not self.is_used:
-            self._system.DeclarePeriodicDiscreteUpdateEvent(self._model.time_step, 0.0, self._calc_step)
-            use_native_event(self._system, self.dynamics.native)
-            self._system.DeclareForcedDiscreteUpdateEvent(self._calc_step)
+            system.DeclarePeriodicDiscreteUpdateEvent(h, 0.0, self._calc_step)
+            use_native_event(system, self.dynamics.native)
+            system.DeclareForcedDiscreteUpdateEvent(self._calc_step)
             return
-        tree = self._tree
         x = (tree.num_positions() + tree.num_velocities(),)
         v, forces = (tree.num_velocities(),), (len(tree.topology), 6)
         shapes = (x, x, (tree.num_actuated_dofs(),), v, forces, (num_numbers,), (3,))
-        self.state_index = self._system.DeclareAbstractState(SampleBox(None, shapes, self._model.time_step))
-        self._system.DeclarePeriodicUnrestrictedUpdateEvent(self._model.time_step, 0.0, self._calc_sampled_step)
-        use_native_event(self._system, self.dynamics.native)
-        join_discrete_updates(self._system)
-        self._system.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)
-        join_discrete_updates(self._system)
+        self.state_index = system.DeclareAbstractState(SampleBox(None, shapes, h))
+        system.DeclarePeriodicUnrestrictedUpdateEvent(h, 0.0, self._calc_sampled_step)
+        use_native_event(system, self.dynamics.native)
+        join_discrete_updates(system)
+        system.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)
+        join_discrete_updates(system)
 
     def _calc_step(self, context: Context, discrete_state: Any) -> None:
         """Computes the state one time step later: semi-implicit Euler, joint damping and PD control implicit."""
-        w = self.dynamics.advance(context, discrete_state.get_mutable_value())
-        self._write_activations(w, discrete_state.get_mutable_vector)
-        self._write_deformables(context, discrete_state.get_mutable_vector)
+        self._advance(context, discrete_state.get_mutable_vector)
 
     def _calc_sampled_step(self, context: Context, state: Any) -> None:
         """Computes the state one time step later, and stores what the dynamics were."""
-        result = state.get_mutable_discrete_state(0).get_mutable_value()
-        w = self.dynamics.advance(context, result)
-        self._write_activations(w, state.get_mutable_discrete_state)
-        self._write_deformables(context, state.get_mutable_discrete_state)
-        state.get_mutable_abstract_state(self.state_index).set_value(self._sample_of(context, w, result))
+        sample = self._sample_of(context, *self._advance(context, state.get_mutable_discrete_state))
+        state.get_mutable_abstract_state(self.state_index).set_value(sample)
 
-    def _write_activations(self, w: Workspace, next_state: Any) -> None:
-        """Writes the activations of actuators after a step."""
+    def _advance(self, context: Context, next_state: Any) -> tuple[Workspace, Array]:
+        """Writes the state one time step later, group by group; returns those of q and v, too."""
+        result = next_state(0).get_mutable_value()
+        w = self.dynamics.advance(context, result)
         if len(w.activations):
             next_state(self._views.activation_group).get_mutable_value()[:] = w.step_buffers.work.activations
-
-    def _write_deformables(self, context: Context, next_state: Any) -> None:
-        """Writes the states of deformable bodies, which the dynamics have computed with those of the others."""
-        if self.dynamics.deformables is not None:
-            self.dynamics.deformables.write(self._views.workspace(context), next_state)
+        if self.dynamics.deformables is not None:  # whose states the dynamics have computed with those of the others
+            self.dynamics.deformables.write(w, next_state)
+        return w, result
 
     def _sample_now(self, context: Context) -> DynamicsSample:
         """The dynamics of the moment, on record."""
@@ -146,19 +142,14 @@ class Sampling:
 
     def _sample_of(self, context: Context, w: Workspace, result: Array) -> DynamicsSample:
         """The sample of dynamics that have just been computed; what follows from it is computed when it is read."""
-        buffers, is_discrete = w.step_buffers, self._model.is_discrete
-        contacts: ContactSample | None = buffers.sample
-        F_Bo_W = buffers.F_applied if contacts is None or not is_discrete else buffers.F_Bo_W
-        F_Bo_W = F_Bo_W.copy() if isinstance(F_Bo_W, np.ndarray) and F_Bo_W is not w.zeros_F else F_Bo_W
-        x, x_next, u = w.x.copy(), result.copy(), buffers.actuation().copy()
-        mean = np.array(buffers.work.mean if is_discrete else w.v)
-        given = *self.parameters_in(context), contacts, self._model.time_step
-        return DynamicsSample(x, x_next, u, mean, F_Bo_W, *given)
+        buffers: StepBuffers = w.step_buffers
+        mean = buffers.work.mean if self._model.is_discrete else w.v
+        numbers = w.x, result, buffers.actuation(), mean, buffers.F_applied
+        return take_sample(buffers, w, buffers.results[0], numbers, self.parameters_in(context))
 
     def parameters_in(self, context: Context) -> tuple[Array, Array]:
         """The numbers of the parameter records in a Context, and gravity; copies, shared until one changes."""
-        parameters: tuple[Array, Array] = _value_of(self._constant_parameters_entry, context)
-        return parameters
+        return cast("tuple[Array, Array]", _value_of(self._constant_parameters_entry, context))
 
     def _sample_of_motion(self, context: Context) -> DynamicsSample | None:
         """The step with which an integrator has brought a continuous plant to where it is; None if none has."""
@@ -171,29 +162,24 @@ class Sampling:
 
     def declare_entries(self) -> None:
         """Declares, between the update and the output ports, the sample and what follows from it."""
-        system, nothing = self._system, Value
-        self._constant_parameters_entry = self._system.DeclareCacheEntry(
-            "copy of the parameters", ValueProducer(nothing, self._copy_parameters), {system.pn_ticket()}
-        )
+        system = self._system
+
+        def entry(name: str, calc: Any, sources: set[Any]) -> CacheEntry:
+            return system.DeclareCacheEntry(name, ValueProducer(Value, calc), sources)
+
+        self._constant_parameters_entry = entry("copy of the parameters", self._copy_parameters, {system.pn_ticket()})
         # pydrake's ports depend on all inputs, too; so there are the same algebraic loops.
         live = {system.all_state_ticket(), system.all_parameters_ticket(), system.all_input_ports_ticket()}
         sources = {system.xa_ticket()} if self.is_used else live
-        self.sample_entry = self._system.DeclareCacheEntry(
-            "dynamics", ValueProducer(nothing, self._calc_sample), sources
-        )
+        self.sample_entry = entry("dynamics", self._calc_sample, sources)
+        of_sample = {self.sample_entry.ticket()}
         now = {system.q_ticket(), system.v_ticket(), system.pn_ticket(), self.dynamics.inputs.geometry_query.ticket()}
-        of_contacts = {self.sample_entry.ticket()} if self._model.is_discrete else now
-        self.contacts_entry = self._system.DeclareCacheEntry(
-            "contacts", ValueProducer(nothing, self._calc_contacts), of_contacts
-        )
-        self.body_dynamics_entry = self._system.DeclareCacheEntry(
-            "dynamics of the bodies", ValueProducer(nothing, self._calc_body_dynamics), {self.sample_entry.ticket()}
-        )
+        self.contacts_entry = entry("contacts", self._calc_contacts, of_sample if self._model.is_discrete else now)
+        self.body_dynamics_entry = entry("dynamics of the bodies", self._calc_body_dynamics, of_sample)
         self._body_dynamics_now_entry = self.body_dynamics_entry
         if self.is_used:
-            self._body_dynamics_now_entry = self._system.DeclareCacheEntry(
-                "dynamics of the bodies at the moment", ValueProducer(nothing, self._calc_body_dynamics_now), live
-            )
+            name = "dynamics of the bodies at the moment"
+            self._body_dynamics_now_entry = entry(name, self._calc_body_dynamics_now, live)
 
     def _copy_parameters(self, context: Context, output: Any) -> None:
         """A copy that samples share until a parameter changes."""
@@ -212,8 +198,7 @@ class Sampling:
 
     def eval_sample(self, context: Context) -> DynamicsSample | None:
         """What output ports are to show; None before the first step of a sampled plant."""
-        sample: DynamicsSample | None = _value_of(self.sample_entry, context)
-        return sample
+        return cast("DynamicsSample | None", _value_of(self.sample_entry, context))
 
     def eval_vdot(self, context: Context) -> Array:
         """Generalized accelerations, of a discrete step (v+ - v) / h, zero before the first step; shape [nv]."""
@@ -233,8 +218,7 @@ class Sampling:
 
     def eval_contacts(self, context: Context) -> ContactSample | None:
         """What touches; None if nothing does, or before the first step of a sampled plant."""
-        contacts: ContactSample | None = _value_of(self.contacts_entry, context)
-        return contacts
+        return cast("ContactSample | None", _value_of(self.contacts_entry, context))
 
     def _calc_contacts(self, context: Context, output: Any) -> None:
         """In continuous time contacts follow from positions and velocities, in a discrete step from all forces."""
@@ -248,14 +232,12 @@ class Sampling:
 
     def eval_body_dynamics(self, context: Context) -> BodyDynamics | None:
         """How the bodies move and what acts in the joints; None before the first step of a sampled plant."""
-        bodies: BodyDynamics | None = _value_of(self.body_dynamics_entry, context)
-        return bodies
+        return cast("BodyDynamics | None", _value_of(self.body_dynamics_entry, context))
 
     def eval_body_dynamics_now(self, context: Context) -> BodyDynamics:
         """How the bodies move as it follows from the forces at the moment, whatever output ports show."""
         self._views.workspace(context)  # it is this plant's own
-        bodies: BodyDynamics = _value_of(self._body_dynamics_now_entry, context)
-        return bodies
+        return cast("BodyDynamics", _value_of(self._body_dynamics_now_entry, context))
 
     def eval_A_WB_W(self, context: Context) -> Array:
         """Accelerations of the bodies as they follow from the forces at the moment, by mobod, shape [num_mobods, 6]."""

@@ -18,57 +18,27 @@ from merganser.geometry.proximity.arrays import ProximityArrays
 from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY
 from merganser.geometry.proximity.layout import contact_dtype, work_dtype
 from merganser.multibody.contact import (
+    contact_pairs,
+    hydroelastic_pairs,
     integer_workspace_size,
+    plant_layout,
     workspace_size,
 )
-from merganser.multibody.contact.contact_pairs import (
-    POINTS_ALONE,
-    POINTS_FOR_OTHERS,
-    SURFACES_ALONE,
-    contact_pair_dtype,
-    material_dtype,
-)
-from merganser.multibody.contact.hydroelastic_pairs import (
-    POLYGONS,
-    SPRINGS_OF_POLYGONS,
-    SPRINGS_OF_TRIANGLES,
-    TRIANGLES,
-)
+from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
 from merganser.multibody.contact.layout import SolverWork, law_dtype, result_dtype, row_dtype
 from merganser.multibody.contact.penalty import limit_forces
-from merganser.multibody.contact.plant_layout import (
-    MOST_TENDON_ROWS,
-    NUM_FORCE_VALUES,
-    ProblemArrays,
-    ProblemTrees,
-    drive_dtype,
-    problem_counts_dtype,
-    tree_counts_dtype,
-)
-from merganser.multibody.dynamics.records import (
-    NUM_CANDIDATES,
-    NUM_CONTACTS,
-    NUM_FACES,
-    NUM_FOUND,
-    NUM_PAIRS,
-    Actuators,
-    ConstraintModel,
-    Geometry,
-    Inputs,
-    Model,
-    State,
-    StepResults,
-    Work,
-)
+from merganser.multibody.contact.plant_layout import ProblemArrays, ProblemTrees, drive_dtype
+from merganser.multibody.dynamics import records
+from merganser.multibody.dynamics.records import Inputs, Model, State, StepResults, Work
 from merganser.multibody.dynamics.step_kernels import StepCode, functions_of, functions_of_other_scalars
-from merganser.multibody.kernels.actuators import NUM_DESIRED_ROWS
+from merganser.multibody.kernels import actuators
 from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.layout import velocity_dtype
 from merganser.multibody.linear.records import constraint_dtype, tree_dtype
 from merganser.multibody.plant.constraints import ConstraintRows
 from merganser.multibody.plant.model import ContactModel
 from merganser.multibody.plant.step.constraint_arrays import ConstraintArrays
-from merganser.multibody.plant.step.drives import Controllers, Drives
+from merganser.multibody.plant.step.drives import Controllers
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -81,6 +51,11 @@ Array = NDArray[Any]
 _FIRST_CANDIDATES = 4  # room at the start for so many candidates and contacts of each geometry
 _FIRST_CONTACTS = 4
 _FIRST_FACES = 128
+# Arrays of StepResults that are as long as they must be, and the numbers of what a step has found for them.
+_FOUND = (
+    ("candidates", records.NUM_CANDIDATES), ("contacts", records.NUM_CONTACTS), ("faces", records.NUM_FACES),
+    ("contact_pairs", records.NUM_PAIRS),
+)  # fmt: skip
 _SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
 _NO_GEOMETRY, _NO_SURFACES = ProximityArrays([], []), HydroelasticArrays([])
 
@@ -136,13 +111,12 @@ class StepBuffers:
         takes_steps: whether the dynamics are steps, and not derivatives.
         model, state, work: records, see ../../dynamics/records.py.
         results: the last argument of steps, one for each set.
+        controllers: those at work.
         geometry: what the geometries are that may touch.
         multipliers: of constraints in continuous time.
         parameters: of the bodies, by default those of the Context.
         F_applied: forces on the bodies in the last dynamics, in a step without those of contact; the workspace's zeros
             for none.
-        F_Bo_W: buffer for all forces on the bodies.
-        sample: the contacts of the last step; None without constraints.
         settings: of the solver in place of those of the plant; None at first.
         gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
         deformable: arrays of deformable bodies, see ../../deformable/steps.py; None without them.
@@ -167,19 +141,16 @@ class StepBuffers:
         self._constraint_rows = ConstraintRows(dynamics.constraints)
         self.parameters: Any = w.parameters
         self.F_applied: Any = w.zeros_F
-        self.F_Bo_W: Any = np.zeros_like(w.zeros_F)
-        self.sample: Any = None
         self.compiled: Any = None
         self.gradients: Any = None
         self.num_preparations = 0
         self._queries: Any = None
         self._is_moved_by_plant = False
-        self._controllers: Controllers | None = None
-        self._settings: Any = None
-        self._threshold = 0.0
-        self._drives: Any = None
+        self.controllers: Any = None
+        self._is_current = False
+        self._drives: tuple[Array, ...] = ()  # the last fields of Work but one
         self.multipliers = ConstraintArrays(w, self._constraint_rows.rows[:0])
-        self._num_codes = -1
+        self._made_of: list[Any] = []
         num_v, steps = len(w.v), dynamics.deformables
         self.deformable: Any = None if steps is None else steps.make_buffers(context, w, 2 if is_native else 1)
         self._num_trees, self._num_velocities = len(arrays.trees), num_v
@@ -203,7 +174,7 @@ class StepBuffers:
         mean = w.make_numbers(num_v), w.make_records(len(w.topology), velocity_dtype)
         F = w.tau, w.F_applied, np.zeros_like(w.zeros_F), np.zeros_like(w.zeros_F)
         num_u = len(dynamics.inputs.driven_velocities)
-        u, desired = [np.zeros(num_u, w.dtype) for _ in range(2)], np.zeros((NUM_DESIRED_ROWS, num_u), w.dtype)
+        u, desired = np.zeros((2, num_u), w.dtype), np.zeros((actuators.NUM_DESIRED_ROWS, num_u), w.dtype)
         num_t = len(dynamics.model.tree.transmissions)
         sizes = (len(w.q) + num_t, num_v + num_t, (num_t, num_v), num_v + num_t) if num_t else (0, 0, (0, num_v), 0)
         along = [np.zeros(size, w.dtype) for size in sizes]
@@ -221,24 +192,25 @@ class StepBuffers:
         Args:
             controllers: those at work.
         """
-        if controllers is not self._controllers or self._count_codes() != self._num_codes:
-            return False
-        choices = self._settings_of.choices
-        if self._has_multipliers and self._constraint_rows.read(self._context) is not self.multipliers.rows:
-            return False
-        if self.model.stiction_velocity != choices.stiction_tolerance:
+        if controllers is not self.controllers or not self._is_current:
             return False
         if self.deformable is not None and not self.deformable.is_current():
             return False
-        if not self._may_constrain():
-            return True
-        is_same = self._settings_of.of_solver() is self._settings
-        is_same = is_same and self._threshold == choices.near_rigid_threshold
-        is_same = is_same and self._constraint_rows.read(self._context) is self.model.contact.constraint_rows
-        if self._contact_geometry.may_touch:
-            is_same = is_same and self._look_at_geometry() == (self._queries, self._is_moved_by_plant)
-            is_same = is_same and self.geometry.penetration_allowance == choices.penetration_allowance
-        return is_same
+        return self._sources() == self._made_of
+
+    def _sources(self) -> list[Any]:
+        """What the records are made of, beside controllers and deformable bodies."""
+        choices = self._settings_of.choices
+        num_compiled = len(self._w.codes) if self._w.is_float else 0  # kernels that the records may name
+        sources = [choices.stiction_tolerance, num_compiled]
+        if self._has_multipliers or self._may_constrain():
+            self._constraint_rows.read(self._context)
+            sources.append(self._constraint_rows.num_changes)
+        if self._may_constrain():
+            sources += [self._settings_of.of_solver(), choices.near_rigid_threshold]
+            if self._contact_geometry.may_touch:
+                sources += [*self._look_at_geometry(), choices.penetration_allowance]
+        return sources
 
     def _may_constrain(self) -> bool:
         """Whether there may be constraints in steps, or anything may touch."""
@@ -248,10 +220,6 @@ class StepBuffers:
         else:
             may = dynamics.may_touch
         return may and self._w.scalar.__name__ != "Expression"
-
-    def _count_codes(self) -> int:
-        """How many kernels have been compiled that the records may name."""
-        return len(self._w.codes) if self._w.is_float else 0
 
     def _look_at_geometry(self) -> tuple[Any, bool]:
         """What answers proximity queries, and whether all geometries move with bodies of the plant alone."""
@@ -269,14 +237,12 @@ class StepBuffers:
             UnconnectedInputError: there is no SceneGraph to ask what touches.
         """
         self.num_preparations += 1
-        self._controllers = None  # an error or an interrupt on the way leaves nothing that looks current
-        if self._drives is None or self._drives.controllers is not controllers:
-            self._drives = Drives(controllers, self._w.dtype)
+        self._is_current = False  # an error or an interrupt on the way leaves nothing that looks current
+        if self.controllers is not controllers:
+            self.controllers, self._drives = controllers, _make_drives(controllers, self._w.dtype)
         if self._has_multipliers:
             self.multipliers = ConstraintArrays(self._w, self._constraint_rows.read(self._context))
         if self._may_constrain():
-            self._settings = self._settings_of.of_solver()
-            self._threshold = self._settings_of.choices.near_rigid_threshold
             self._constraint_rows.read(self._context)
             if self._contact_geometry.may_touch:
                 self._take_geometry()
@@ -285,7 +251,7 @@ class StepBuffers:
         if self._may_constrain():
             self._make_buffers()
         self.model, self.work = self._make_model(controllers), self._make_work()
-        self._controllers, self._num_codes = controllers, self._count_codes()
+        self._is_current, self._made_of = True, self._sources()
 
     def _take_geometry(self) -> None:
         queries, _ = self._look_at_geometry()
@@ -302,12 +268,6 @@ class StepBuffers:
     def is_own_geometry(self) -> bool:
         """Whether steps find by themselves what touches."""
         return self._is_moved_by_plant or not self._contact_geometry.may_touch
-
-    @property
-    def controllers(self) -> Controllers:
-        """Those that the records were made for."""
-        assert self._controllers is not None
-        return self._controllers
 
     def actuation(self) -> Array:
         """What the actuators exert, shape [num_u]; always the same array."""
@@ -327,13 +287,12 @@ class StepBuffers:
         """Whether there are contacts of kinds that a program brings."""
         return len(self._dynamics.model.contact.sources) > 0
 
-    def note_derivatives(self, inputs: Inputs) -> None:
-        """Keeps which array holds all forces on the bodies, after derivatives have been computed."""
+    def note_forces(self, inputs: Inputs) -> None:
+        """Keeps where forces on the bodies are: before a step without those of contacts, after derivatives all."""
         model, (out, *_) = self.model, self.results
-        self.sample = None
         if model.has_multipliers:
             self.F_applied = self.multipliers.F
-        elif model.can_constrain and out.found[NUM_PAIRS]:
+        elif model.is_continuous and model.can_constrain and out.found[records.NUM_PAIRS]:
             self.F_applied = self.work.F_total
         else:
             self.F_applied = self.work.F_applied if len(model.elements) else inputs.F_Bo_W
@@ -342,7 +301,7 @@ class StepBuffers:
 
     def grow(self) -> None:
         """Makes larger what the last step has found too small."""
-        self._controllers = None
+        self._is_current = False
         if lacks_memory(self._clipping):
             self._clipping = with_memory(self._clipping)
         if self.deformable is not None:
@@ -356,38 +315,30 @@ class StepBuffers:
         """Whether a step has found candidates or contacts for which there is no room, or the solver too little."""
         for out in self.results:
             found = out.found.tolist()
-            if found[NUM_CANDIDATES] > len(out.candidates) or found[NUM_CONTACTS] > len(out.contacts):
-                return True
-            if found[NUM_FACES] > len(out.faces) or found[NUM_PAIRS] > len(out.contact_pairs):
-                return True
             *_, factor, blocks = out.statistics.item()  # see result_dtype
             if blocks > self._block_capacity or factor > self._factor:
+                return True
+            if any(found[number] > len(getattr(out, name)) for name, number in _FOUND):
                 return True
         is_too_small = self.deformable is not None and self.deformable.lacks_capacity(self.results)
         return is_too_small or lacks_memory(self._clipping)
 
     def _make_buffers(self) -> None:
         """Arrays at least as large as the last steps have shown that they must be."""
-        arrays, n = self._dynamics.model.contact, len(self.geometry.materials)
-        first = self.results[0]
+        arrays, n, first = self._dynamics.model.contact, len(self.geometry.materials), self.results[0]
         found = np.max([out.found for out in self.results], axis=0).tolist()
-        num_candidates, num_contacts = found[NUM_CANDIDATES], found[NUM_CONTACTS]
-        candidate_capacity, contact_capacity = len(first.candidates), len(first.contacts)
-        face_capacity, pair_capacity = len(first.faces), len(first.contact_pairs)
-        if num_candidates > candidate_capacity or not candidate_capacity:
-            candidate_capacity = max(2 * num_candidates, _FIRST_CANDIDATES * n + 1)
-        if num_contacts > contact_capacity or not contact_capacity:
-            contact_capacity = max(2 * num_contacts, _FIRST_CONTACTS * n + 1)
-        if self.geometry.hydroelastic is not None and (found[NUM_FACES] > face_capacity or not face_capacity):
-            face_capacity = max(2 * found[NUM_FACES], _FIRST_FACES)
-        if found[NUM_PAIRS] > pair_capacity:
-            pair_capacity = 2 * found[NUM_PAIRS]
-        pair_capacity = max(pair_capacity, contact_capacity + face_capacity + arrays.most_pairs_of_kinds)
-        num_others = 2 * len(arrays.limits) + len(arrays.frictions) + len(self._drives.effort)
-        num_others += MOST_TENDON_ROWS * len(arrays.transmissions)
+        before = [len(getattr(first, name)) for name, _ in _FOUND]
+        num_faces = 0 if self.geometry.hydroelastic is None else _FIRST_FACES
+        least = _FIRST_CANDIDATES * n + 1, _FIRST_CONTACTS * n + 1, num_faces, 0
+        capacities = [
+            size if 0 < size >= found[number] else max(2 * found[number], at_first)
+            for size, (_, number), at_first in zip(before, _FOUND, least, strict=True)
+        ]
+        capacities[3] = max(capacities[3], capacities[1] + capacities[2] + arrays.most_pairs_of_kinds)
         num_own_rows = len(self._constraint_rows.rows)
-        num_constraints = pair_capacity + num_others + num_own_rows
-        num_rows = 3 * pair_capacity + num_others + num_own_rows
+        num_others = 2 * len(arrays.limits) + len(arrays.frictions) + len(self._drives[-1]) + num_own_rows
+        num_others += plant_layout.MOST_TENDON_ROWS * len(arrays.transmissions)
+        num_constraints, num_rows = capacities[3] + num_others, 3 * capacities[3] + num_others
         if self.deformable is not None:
             more, size, _ = self.deformable.sizes()
             num_constraints, num_rows = num_constraints + more, num_rows + 3 * more
@@ -396,8 +347,6 @@ class StepBuffers:
             self._factor = max(self._factor, 2 * len(self._matrix))
         if num_rows > len(self._rows) or num_constraints > len(first.problem.constraints):
             self._rows, self._laws = np.zeros(num_rows, row_dtype), np.zeros(num_rows, law_dtype)
-        capacities = candidate_capacity, contact_capacity, face_capacity, pair_capacity
-        before = len(first.candidates), len(first.contacts), len(first.faces), len(first.contact_pairs)
         is_same = capacities == before and len(first.problem.values) == num_own_rows
         is_same = is_same and first.problem.rows is self._rows and first.trees.matrix is self._matrix
         if not is_same or len(first.problem.jacobian) < self._jacobian_size():
@@ -425,17 +374,18 @@ class StepBuffers:
         w, num_rows, num_v = self._w, len(self._rows), self._num_velocities
         trees = ProblemTrees(
             np.zeros(self._num_trees, tree_dtype), self._matrix, np.zeros(num_v, np.int64), np.zeros(num_v),
-            np.zeros(0 if self.deformable is None else num_v), np.zeros(1, tree_counts_dtype),
+            np.zeros(0 if self.deformable is None else num_v), np.zeros(1, plant_layout.tree_counts_dtype),
         )  # fmt: skip
         problem = ProblemArrays(
             np.zeros(num_constraints, constraint_dtype), self._rows, np.zeros(self._jacobian_size()),
-            np.zeros(1, problem_counts_dtype), np.zeros(len(self._constraint_rows.rows), constraint_value_dtype()),
+            np.zeros(1, plant_layout.problem_counts_dtype),
+            np.zeros(len(self._constraint_rows.rows), constraint_value_dtype()),
         )  # fmt: skip
         return StepResults(
             x_next=w.make_numbers(len(w.x)) if self.takes_steps else np.zeros_like(w.x),
             activations=np.zeros(len(w.activations), w.dtype),
             position=np.zeros_like(w.position) if self._is_native else w.position,
-            found=np.zeros(NUM_FOUND, np.int64),
+            found=np.zeros(records.NUM_FOUND, np.int64),
             candidates=np.zeros((num_candidates, 2), np.int64),
             contacts=np.zeros(num_contacts, contact_dtype),
             surface_pairs=np.zeros((0 if self.geometry.hydroelastic is None else num_candidates, 2), np.int64),
@@ -443,7 +393,7 @@ class StepBuffers:
             faces=np.zeros((num_faces, FACE_NUMBERS)),
             owners=np.zeros((num_faces, 4), np.int64),
             contact_pairs=np.zeros(num_pairs, contact_pair_dtype),
-            contact_forces=np.zeros((0 if self.takes_steps else num_pairs, NUM_FORCE_VALUES), w.dtype),
+            contact_forces=np.zeros((0 if self.takes_steps else num_pairs, plant_layout.NUM_FORCE_VALUES), w.dtype),
             trees=trees,
             problem=problem,
             v_next=np.zeros(num_v) if w.is_float else w.make_numbers(num_v),
@@ -469,7 +419,7 @@ class StepBuffers:
             transmissions=arrays.transmissions,
             nodes=plant.tree.transmission_nodes,
             pitches=plant.pitch_indices if w.is_numeric else plant.pitch_indices[:0],
-            actuators=Actuators(
+            actuators=records.Actuators(
                 inputs.driven_velocities, inputs.effort_limits, controllers.inputs, controllers.mobods,
                 controllers.positions, controllers.velocities, controllers.p, controllers.d,
             ),
@@ -485,7 +435,7 @@ class StepBuffers:
         )  # fmt: skip
         return model._replace(code=self._functions(model))
 
-    def _make_contact(self, controllers: Controllers) -> ConstraintModel:
+    def _make_contact(self, controllers: Controllers) -> records.ConstraintModel:
         arrays, choices = self._dynamics.model.contact, self._settings_of.choices
         arrays_of, known = _NO_GEOMETRY if self._queries is None else self._queries.engine.arrays, self.geometry
         drives = np.zeros(len(controllers.inputs) if self._may_constrain() else 0, drive_dtype)
@@ -493,9 +443,9 @@ class StepBuffers:
             drives["v"], drives["p"], drives["d"] = controllers.velocities, controllers.p, controllers.d
             drives["limit"] = controllers.limits
         settings = self.settings if self._fallback is None else self._fallback
-        return ConstraintModel(
+        return records.ConstraintModel(
             is_complete=1,
-            geometry=Geometry(
+            geometry=records.Geometry(
                 int(self._is_moved_by_plant), known.mobods, known.X_BG, np.zeros_like(known.X_BG),
                 arrays_of.geometries, arrays_of.hulls, arrays_of.frames, arrays_of.filtered, self._boxes, self._grid,
                 self._proximity_work, known.materials, *self._make_surfaces(),
@@ -517,18 +467,17 @@ class StepBuffers:
         surfaces = self.geometry.hydroelastic
         hydroelastic = _NO_SURFACES if surfaces is None else surfaces
         model, is_triangle = self._settings_of.get_contact_model(), self._settings_of.has_triangles()
-        contact = SURFACES_ALONE if model is ContactModel.kHydroelastic else POINTS_FOR_OTHERS
-        if surfaces is None and model is not ContactModel.kHydroelastic:
-            contact = POINTS_ALONE
-        points = TRIANGLES if is_triangle else POLYGONS
+        contact = contact_pairs.SURFACES_ALONE
+        if model is not ContactModel.kHydroelastic:
+            contact = contact_pairs.POINTS_ALONE if surfaces is None else contact_pairs.POINTS_FOR_OTHERS
+        points = hydroelastic_pairs.TRIANGLES if is_triangle else hydroelastic_pairs.POLYGONS
         if self.takes_steps:
-            points = SPRINGS_OF_TRIANGLES if is_triangle else SPRINGS_OF_POLYGONS
+            springs = hydroelastic_pairs.SPRINGS_OF_POLYGONS, hydroelastic_pairs.SPRINGS_OF_TRIANGLES
+            points = springs[is_triangle]
         return contact, self.geometry.margin, points, hydroelastic.bodies, hydroelastic.meshes, self._clipping
 
     def _make_work(self) -> Work:
-        drives = self._drives
-        of_drives = drives.numbers, drives.values, drives.work, drives.effort
-        work = Work._make([*self._first_of_work, *of_drives, self.multipliers.record])
+        work = Work._make([*self._first_of_work, *self._drives, self.multipliers.record])
         work.desired[2:] = self._dynamics.inputs.desired_constants
         return work
 
@@ -539,12 +488,12 @@ class StepBuffers:
             settings: record of settings_dtype.
             looks_ahead: whether steps see what the fastest body may meet within them.
         """
-        self.settings, self._looks_ahead, self._controllers = settings, looks_ahead, None
+        self.settings, self._looks_ahead, self._is_current = settings, looks_ahead, False
 
     def fall_back(self, settings: Any) -> None:
         """Has a step solved with settings that always have a solution; None ends that."""
         if settings is not self._fallback:
-            self._fallback, self._controllers = settings, None
+            self._fallback, self._is_current = settings, False
 
     def falls_back(self) -> bool:
         """Whether a step is solved with settings that always have a solution."""
@@ -575,3 +524,13 @@ class StepBuffers:
             return 0
         count: int = limit_forces.interpreted(*arguments)
         return count
+
+
+def _make_drives(controllers: Controllers, dtype: Any) -> tuple[Array, ...]:
+    """What kernels of steps take of PD controllers, see ../../kernels/actuators.py."""
+    size = len(controllers.inputs)
+    numbers = np.zeros((size, actuators.NUM_DRIVE_NUMBERS), np.int64)
+    numbers[:, actuators.DOF] = controllers.velocities
+    values = np.zeros((size, actuators.NUM_DRIVE_VALUES), dtype)
+    values[:, actuators.LIMIT] = controllers.limits
+    return numbers, values, np.zeros((size, actuators.NUM_WORK_VALUES), dtype), np.zeros(size, dtype)

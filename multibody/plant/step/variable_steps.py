@@ -46,9 +46,8 @@ from merganser.multibody.dynamics.operation import (
     count_iterations,
 )
 from merganser.multibody.dynamics.records import NOT_SOLVED, SOLVED, Inputs, Model, Part, State
-from merganser.multibody.dynamics.step import take_step
 from merganser.multibody.plant.step.drives import Controllers, controllers_of
-from merganser.multibody.plant.step.sample import DynamicsSample, sample_of_numbers, sample_of_step
+from merganser.multibody.plant.step.sample import DynamicsSample, take_sample
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
 
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 _SOME_LENGTH = 1.0  # with which buffers of steps are made [s]
-_ROUNDING = 1e-12  # by which a state may differ from where it was brought, as quaternions are given length 1
+_SAME_STATE = 1e-12  # by which a state may differ from where it was brought, as quaternions are given length 1
 
 
 def input_shapes(tree: MultibodyTree) -> InputSample:
@@ -111,6 +110,7 @@ class VariableSteps:
         self.end: Array = np.full_like(w.x, np.nan)
         self._python = StepBuffers(dynamics, context, w, time_step=_SOME_LENGTH)
         self._native: StepBuffers | None = None
+        self._position: Any = None  # at the start of the last step of Python
         self._settings: tuple[Any, bool] = None, False
         # Inputs that follow the state, and what stands for them in steps:
         self.acted_on = np.zeros(num_v, np.int64)
@@ -255,7 +255,10 @@ class VariableSteps:
         result, activations = result[: len(w.x)], result[len(w.x) :]
         status = self._step(controllers, inputs, h, result)
         if status == 0:
-            numbers, self.last_length[0] = self.numbers, h
+            numbers, self.last_length[0], (out,) = self.numbers, h, buffers.results
+            if out.found[SOLVED]:
+                count_iterations(out.statistics, self.counts)
+            self._position = out.position.copy() if w.is_float else None
             numbers.counts[WHICH] = 0
             numbers.x[:], numbers.x_next[:], numbers.u[:] = w.x, result, buffers.actuation()
             numbers.mean[:], numbers.F_applied[:] = buffers.work.mean, buffers.F_applied
@@ -269,28 +272,18 @@ class VariableSteps:
 
     def _step(self, controllers: Controllers, inputs: Inputs, h: float, result: Array) -> int:
         """The state after a step; returns 0, or why it failed (see dynamics/step.py)."""
-        dynamics, buffers, w = self._dynamics, self._python, self._w
-        gain, given = self.arguments[1 : self._first_of_sample], None
+        buffers, w, begin = self._python, self._w, None
         if self.follow():
             given = self._sample_of(_views_of(self.arguments), self._first_of_sample)
             inputs = self._inputs_of_step(given.u, self._tau, self._desired.reshape(-1), given.F_Bo_W)
+            kernel, gain = functools.partial(w.call, linearize_inputs), self.arguments[1 : self._first_of_sample]
+            linearization = self._linearization(kernel, gain, given, w.parameters)
+
+            def begin() -> None:
+                linearize(buffers.model, buffers.state, linearization)
+
         buffers.time_step = h
-        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
-        status: int | None = None
-        while dynamics.must_run(self._context, buffers, controllers, status):
-            if given is not None:
-                kernel = functools.partial(w.call, linearize_inputs)
-                linearize(buffers.model, buffers.state, self._linearization(kernel, gain, given, w.parameters))
-            status = take_step(buffers.model, buffers.state, h, inputs, buffers.work, buffers.results[0])
-        assert status is not None
-        (out,) = buffers.results
-        if status == 0:
-            if out.found[SOLVED]:
-                count_iterations(out.statistics, self.counts)
-            if not w.is_float:
-                buffers.sample = sample_of_step(buffers, w, out, buffers.F_applied)
-            result[:] = out.x_next
-        return status
+        return self._dynamics.run_step(self._context, inputs, buffers, controllers, result, begin)
 
     # ------------------------------------------------------------------ for compiled code
 
@@ -322,18 +315,16 @@ class VariableSteps:
     def is_at_end(self) -> bool:
         """Whether the plant is where an integrator has brought it by the last step."""
         end = self.end[: len(self._w.x)]
-        return bool((np.abs(self._w.x - end) <= _ROUNDING * np.maximum(1.0, np.abs(end))).all())
+        return bool((np.abs(self._w.x - end) <= _SAME_STATE * np.maximum(1.0, np.abs(end))).all())
 
     def take_sample(self, parameters: Array, gravity: Array) -> DynamicsSample:
         """The sample of the last step, made with these parameters."""
-        numbers, step = self.numbers, self._native if self.numbers.counts[WHICH] else self._python
+        step = self._native if self.numbers.counts[WHICH] else self._python
         assert step is not None
-        step.time_step = self.last_length.item()
-        if self._w.is_float:
-            return sample_of_numbers(numbers, step, self._w, 0, (parameters, gravity))
-        contacts, F_Bo_W = step.sample, numbers.F_applied.copy() if step.sample is None else step.F_Bo_W
-        copied = (array.copy() for array in (numbers.x, numbers.x_next, numbers.u, numbers.mean))
-        return DynamicsSample._make([*copied, F_Bo_W, parameters, gravity, contacts, step.time_step])
+        step.time_step, out = self.last_length.item(), step.results[0]
+        if step is self._python:  # whose kinematics may have moved on
+            out = out._replace(position=self._position)
+        return take_sample(step, self._w, out, self.numbers[1:], (parameters, gravity))
 
 
 def _views_of(vector: Array) -> Callable[[int, tuple[int, ...]], Array]:

@@ -117,3 +117,20 @@ def test_forces_of_all_kinds_are_mass_times_acceleration_at_every_step(is_surfac
     simulator.AdvanceTo(0.4)
     assert len(errors) > 10 and max(sizes) > 50.0
     assert max(errors) < 1e-5 * max(sizes)
+
+
+def test_reaction_forces_do_not_depend_on_which_port_is_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In Python, where steps and ports share the kinematics: reading poses moved the arms of contact forces."""
+    monkeypatch.setattr("merganser.framework.native.compiler.when_to_compile.OptionalCode.is_usable", lambda _: False)
+    found: list[list[Any]] = []
+    for reads_poses in (False, True):
+        simulator, plant = _arm_and_dumbbell(np.random.default_rng(4), False)
+        context = plant.GetMyContextFromRoot(simulator.get_mutable_context())
+        plant.SetVelocities(context, np.random.default_rng(5).normal(size=plant.num_velocities()))
+        found.append([])
+        for k in range(1, 16):
+            simulator.AdvanceTo(0.02 * k)
+            if reads_poses:
+                plant.get_body_poses_output_port().Eval(context)
+            found[-1] += [force.get_coeffs() for force in plant.get_reaction_forces_output_port().Eval(context)]
+    np.testing.assert_array_equal(*found)
