@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.context.native_code import CURRENT_TIME, OUTPUT, NativeCode
 from merganser.framework.core.declarations.cache import CacheEntry
-from merganser.framework.core.declarations.native_function import NativeFunction, copy
+from merganser.framework.core.declarations.native_function import NativeFunction, copy, native
 from merganser.framework.core.declarations.native_wires import TIME_NAMES, PartOf
 from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.scalars.element_functions import is_finite
@@ -37,6 +37,12 @@ Lookup = Callable[[str], Any]  # the value of a name
 ELAPSED = "time_in_state"
 _NUM_GROUPS = 4  # of variables that one operation of expressions takes
 _ELEMENT = re.compile(r"(\w+)(?:\[(\d+)\])?")
+
+
+@native
+def time_now(t: float, y: Array) -> None:
+    """The time [s]."""
+    y[0] = t
 
 
 class Law:
@@ -136,7 +142,7 @@ class _Part(Law):
 
     def _callback(self, machine: Any, state: Any) -> Any:
         if self.reads[0] in TIME_NAMES:
-            return super()._callback(machine, state)
+            return time_now
         whole = machine.wire_of(self.reads[0], state)
         return copy.given(source=PartOf(whole.wire, whole.first + self._first, self.size or 1))
 
