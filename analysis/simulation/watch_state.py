@@ -15,6 +15,7 @@ from merganser.framework.native.memory.records_of_arrays import FLOAT, ArrayOf, 
 
 NUM_TIMES_KEPT = 50  # of triggers of a witness function
 MOST_TRIALS = 32  # of regions in which a step may begin
+MOST_ROUNDS = 100  # in which blocks change their state at one time
 # How far one is from where one was: next to a place, or next to one that is next to it.
 OUTER, INNER = 0, 1
 NUM_PLACES = 2
@@ -80,7 +81,7 @@ class Watch(NamedTuple):
         progress: address of the Problem of the loop.
         first: number of the first computation of the watch among those of the loop.
         direction, full_direction, updates, block: of each active witness function: bits, 0 while it does not count;
-            these bits while it does; whether what happens then changes the state; the number of its block, -1 of others.
+            these bits while it does; whether what happens then changes the state; number of its block, -1 of others.
         zero_band: values as small as this count as zero, because it has just triggered.
         slope_before: its slope [1/s] when it last triggered an update, before that.
         times, num_times: when it triggered lately [s].

@@ -16,6 +16,7 @@ from merganser.analysis.integrators.problem import go_to
 from merganser.analysis.simulation.watch_state import (
     FROM_NEGATIVE,
     FROM_POSITIVE,
+    MOST_ROUNDS,
     MOST_TRIALS,
     NUM_PLACES,
     NUM_TIMES_KEPT,
@@ -55,7 +56,6 @@ _OF_WITNESSES = (
     "slopes_of_triggers_before", "direction", "full_direction", "updates", "block",
 )  # fmt: skip
 _WITHOUT_END = "system '{}' takes the transitions {} without end, as their guards stay true"
-_MOST_ROUNDS = 100  # in which blocks change their state at one time
 _BLOCKS = "merganser.framework.primitives."  # whose witness functions are always the same
 _OF_STATE = "x_start", "x_end", "x_right", "x_slopes", "x_slopes_before", "xdot_kept"
 
@@ -143,6 +143,9 @@ class WitnessWatch:
         num_signals = sum(block.get_input_port(block._sys_signal_index).size() for _, block in self.moving)
         self.signals, self.signals_ahead, self.rates = np.zeros((3, num_signals))
         now.num_blocks, now.num_signals = len(sizes), num_signals
+        # Only compiled steps before which blocks change their state have numbers in these.
+        self.machines, self.places_of_owners, self.places_of_events = np.zeros((3, 0), np.int64)
+        self.x_decided = np.zeros(0)
 
     def _make_arrays_of_witnesses(self, active: list[ActiveWitness]) -> None:
         """Arrays for the active witness functions; what lasts from step to step is kept for each function."""
@@ -275,7 +278,7 @@ class WitnessWatch:
         In each round all of them see the values from before it.
         """
         made: list[tuple[Any, str]] = []
-        for number in range(_MOST_ROUNDS):
+        for number in range(MOST_ROUNDS):
             decided = [(leaf, block, block.decide(leaf, number == 0)) for leaf, block in self.deciding]
             decisions = [item for item in decided if item[2] is not None]
             if not decisions:
@@ -283,7 +286,7 @@ class WitnessWatch:
             self.has_changed_states = True
             for leaf, block, decision in decisions:
                 block.carry_out(leaf, decision)
-                if number >= _MOST_ROUNDS // 2:
+                if number >= MOST_ROUNDS // 2:
                     made.append((block, block.describe(decision)))
         last = made[-1][0]
         transitions = ", ".join(dict.fromkeys(text for block, text in made if block is last))

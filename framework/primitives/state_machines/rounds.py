@@ -19,7 +19,7 @@ SHALLOW, DEEP = 1, 2  # kinds of history
 
 
 class ChartTable(NamedTuple):
-    """A chart as numbers; -1 where there is none.
+    """A chart as numbers; -1 for states, transitions and actions that are missing.
 
     Attributes:
         order: the states, each before those inside, which follow it.

@@ -306,7 +306,8 @@ class StateMachine(DecidingBlock):
         for guard in self.chart.guards():
             transition = owners[guard]
             if guard.guard.kind == "changes":
-                self._sys_signals += [(self._ports[guard.guard.signal], k) for k in range(self._inputs[guard.guard.signal])]
+                port = self._ports[guard.guard.signal]
+                self._sys_signals += [(port, k) for k in range(port.size())]
             if guard.law is None:
                 continue
             entry = guard.law.declare(self, transition.source)
@@ -344,11 +345,11 @@ class StateMachine(DecidingBlock):
             if code is not None:
                 entry.use_native(code)
         rates: list[CacheEntry] = []
-        for name, start in self._starts.items():
-            self.DeclareVectorOutputPort(name, start.size, copy.given(source=PartOf(self._x, *self.part(name))))
+        for name, x in self._starts.items():
+            self.DeclareVectorOutputPort(name, x.size, copy.given(source=PartOf(self._x, *self.part(name))))
             laws = [(s, s.flow[name]) for s in states if name in s.flow]
-            calc, code, tickets = self._choice(name, laws, start.size)
-            rates.append(declare_vector_entry(self, f"flow of '{name}'", BasicVector(0.0 * start), calc, tickets))
+            calc, code, tickets = self._choice(name, laws, x.size)
+            rates.append(declare_vector_entry(self, f"flow of '{name}'", BasicVector(0.0 * x), calc, tickets))
             if code is not None:
                 rates[-1].use_native(code)
         if rates:
