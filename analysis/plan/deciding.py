@@ -7,6 +7,7 @@ Python takes it.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,6 +96,8 @@ def _change_states(w: Any) -> int:
                 copy(m.state_before, m.state)
                 status = make_round(m, number == 0)
                 has_changed = has_changed or _differ(m.values, m.before) or _differ(m.state, m.state_before)
+                if status == SUCCEEDED and not (_are_finite(m.values) and _are_finite(m.state)):
+                    status = FAILED
         if has_changed:
             note_change(w)
             w.now.knows_slopes = 0
@@ -123,6 +126,14 @@ def _differ(values: Any, others: Any) -> bool:
         if values[j] != others[j]:
             return True
     return False
+
+
+@device
+def _are_finite(values: Any) -> bool:
+    for j in range(len(values)):  # noqa: SIM110  it is compiled
+        if not math.isfinite(values[j]):
+            return False
+    return True
 
 
 @device

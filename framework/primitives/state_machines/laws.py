@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.common.errors import note_place
 from merganser.framework.core.context.native_code import CURRENT_TIME, OUTPUT, NativeCode
 from merganser.framework.core.declarations.cache import CacheEntry
 from merganser.framework.core.declarations.native_function import NativeFunction, copy, native
@@ -80,7 +81,11 @@ class Law:
         Raises:
             ValueError: it has another size, or an element that is not finite.
         """
-        vector = np.array(self._calc(lookup), ndmin=1)
+        try:
+            vector = np.array(self._calc(lookup), ndmin=1)
+        except Exception as error:
+            note_place(error, f"while computing {self.what}")
+            raise
         if vector.dtype.kind in "biu":
             vector = vector.astype(np.float64)
         if vector.dtype.kind not in "fcO" or vector.shape != (self.size or vector.size,):

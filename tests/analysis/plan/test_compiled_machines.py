@@ -31,6 +31,11 @@ def pushed_off(v: Any, y: Any) -> None:
 
 
 @native
+def too_great(v: Any, y: Any) -> None:
+    y[0] = 1e308 * (9.0 + v[0])
+
+
+@native
 def is_odd(n: Any, y: Any) -> None:
     y[0] = n[0] % 2.0
 
@@ -137,3 +142,77 @@ def test_compiled_machines_equal_those_in_python_to_the_bit(scene: str, monkeypa
     compiled, _ = run(SCENES[scene](), True)
     assert compiled == interpreted
     assert compiled[2] > 80 and compiled[1][0][0] > 4.0
+
+
+def forked(priority: int | None = None) -> tuple[Any, ...]:
+    """Two transitions that become possible at 0.5 s, one of them a little later."""
+    machine = StateMachine("fork", continuous={"v": 0.0}, variables={"n": 0.0})
+    machine.AddState("a", initial=True, flow={"v": 1.0})
+    for name, level in (("b", 0.5), ("c", 0.5 + 1e-15)):
+        machine.AddState(name, entry={"n": N + 1})
+        machine.AddTransition("a", name, when=Guard.at_least("v", level), priority=priority if name == "c" else None)
+    machine.Finalize()
+    return ((machine,),)
+
+
+def ringing() -> tuple[Any, ...]:
+    machine = StateMachine("ring", continuous={"v": 0.0})
+    machine.AddState("a", initial=True, flow={"v": 1.0})
+    machine.AddState("b")
+    machine.AddTransition("a", "b", when=Guard.at_least("v", 0.5))
+    machine.AddTransition("b", "a", when=Guard.at_least("v", 0.5))
+    machine.Finalize()
+    return ((machine,),)
+
+
+def undefined() -> tuple[Any, ...]:
+    """An action that gives infinity at 0.5 s, after another one has changed the state."""
+    machine = StateMachine("undefined", continuous={"v": 0.0}, variables={"n": 0.0})
+    machine.AddState("a", initial=True, flow={"v": 1.0}, exit={"n": N + 1, "v": 2.0 * V})
+    machine.AddState("b", entry={"v": too_great})
+    machine.AddTransition("a", "b", when=Guard.at_least("v", 0.5))
+    machine.Finalize()
+    return ((machine,),)
+
+
+@pytest.mark.parametrize("scene", [forked, ringing, undefined])
+def test_compiled_machines_end_as_those_in_python_and_leave_the_same_context(scene: Any) -> None:
+    seen = []
+    for use_plan in (False, True):
+        ((machine,),) = scene()
+        simulator = Simulator(machine)
+        simulator.set_use_native_plan(use_plan, at_once=use_plan)
+        for _ in range(2):
+            try:
+                end = simulator.AdvanceTo(2.0).FormatMessage()
+            except (RuntimeError, ValueError, ArithmeticError) as error:
+                end = f"{type(error).__name__}: {error}"
+        context = simulator.get_context()
+        groups = [context.get_discrete_state(n).value().tolist() for n in range(context.num_discrete_state_groups())]
+        seen.append([end, context.get_time(), context.get_continuous_state_vector().value().tolist(), groups])
+        assert machine.GetActiveStates(context) == ["a"] and context.get_time() == pytest.approx(0.5, abs=1e-12)
+    assert seen[0] == seen[1]
+    assert f"::{machine.get_name()}'" in seen[0][0]
+
+
+def test_a_priority_decides_in_compiled_machines_too() -> None:
+    ((machine,),) = forked(1)
+    simulator = Simulator(machine)
+    simulator.set_use_native_plan(True, at_once=True)
+    simulator.AdvanceTo(1.0)
+    assert machine.GetActiveStates(simulator.get_context()) == ["c"]
+
+
+def test_a_machine_that_was_put_into_a_state_goes_on_there_compiled() -> None:
+    ends = []
+    for use_plan in (False, True):
+        ((machine,),) = hopper()
+        simulator = Simulator(machine)
+        simulator.set_use_native_plan(use_plan, at_once=use_plan)
+        simulator.AdvanceTo(0.1)
+        machine.SetActiveState(simulator.get_mutable_context(), "stance")
+        simulator.AdvanceTo(0.15)
+        context = simulator.get_context()
+        ends.append(context.get_continuous_state_vector().value().tolist())
+        assert machine.GetActiveStates(context) == ["stance"]
+    assert ends[0] == ends[1]
