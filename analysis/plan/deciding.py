@@ -173,7 +173,7 @@ class CompiledMachines:
         self._kept: list[Any] = []  # records and arrays, as only their addresses are passed on
 
     def is_possible(self, assembly: Assembly) -> bool:
-        """Whether signals and inputs are among the numbers of the Context, and actions are operations.
+        """Whether signals and inputs are among the numbers of the Context, and laws of actions are operations.
 
         An action must not read the state of a block in place, which other assignments may have changed by then.
         """
@@ -199,7 +199,7 @@ class CompiledMachines:
 
     def _assignments(self) -> list[tuple[Any, Any]]:
         deciding = self._watch.deciding
-        return [(leaf, item) for leaf, block in deciding for action in block._sys_actions for item in action]
+        return [(leaf, item) for leaf, block in deciding for action in block._sys_actions for item in action or ()]
 
     def _inputs(self) -> list[tuple[Any, Any]]:
         return [(leaf, port) for leaf, item in self._assignments() for port in item.inputs]
@@ -216,9 +216,11 @@ class CompiledMachines:
         for leaf, block in self._watch.deciding:
             for action in block._sys_actions:
                 begin = len(assembly)
-                for entry in (entry for item in action for entry in item.entries):
+                if action is None:
+                    assembly.add_callback(_leave_to_python)
+                for entry in (entry for item in action or () for entry in item.entries):
                     assembly.add(entry.native, leaf, self._place_of(leaf, entry) or 0)
-                for item in action:
+                for item in action or ():
                     group = leaf.layout.xc_range[0] if item.group is None else leaf.layout.discrete_offsets[item.group]
                     assembly.add_copy(item.size, self._place_of(leaf, item.entries[-1]) or 0, group + item.first)
                 ranges.append((begin, len(assembly)))
@@ -265,6 +267,11 @@ class CompiledMachines:
         watch.machines = np.array(records, np.int64)
         watch.places_of_owners, watch.places_of_events = np.array(owners, np.int64), np.array(events, np.int64)
         watch.x_decided = watch.step._x.copy()
+
+
+def _leave_to_python() -> int:
+    """In place of an action that is a function: Python takes the step."""
+    return FAILED
 
 
 def _source(leaf: Any, source: Any) -> Any:

@@ -154,14 +154,15 @@ class DecidingBlock(LeafSystem):
 
     Attributes:
         _sys_signals: what is compared, each an element of a computation or of an input port.
-        _sys_actions: what each action assigns; None if that is not computed by operations alone.
+        _sys_actions: what each action assigns, None for one that Python is to run; None instead of all if a compiled
+            loop cannot decide.
     """
 
     _keeps_derivatives = True
     _sys_is_piecewise = True
     _sys_decides = True
     _sys_signals: list[tuple[Any, int]]
-    _sys_actions: list[list[Assignment]] | None
+    _sys_actions: list[list[Assignment] | None] | None
 
     def owner_of(self, witness: WitnessFunction) -> int:
         """The number of the state in which a witness function counts."""

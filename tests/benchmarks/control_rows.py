@@ -392,7 +392,8 @@ def jaxonomy_simulation(name: str) -> tuple[Any, list[Any]]:
         wanted, dynamics = b.Constant(1.0, name="wanted"), b.TransferFunction([1.0], [0.5, 1.2, 1.0], name="plant")
         sample, error = b.ZeroOrderHold(0.05, name="sample"), b.Adder(2, operators="+-", name="error")
         total, delay = b.Adder(3, name="total"), b.TransportDelay(0.01, 0.1, name="delay")
-        parts = b.Gain(1.5, name="p"), b.Integrator(0.0, name="i"), b.TransferFunction([0.3, 0.0], [0.05, 1.0], name="d")
+        derivative = b.TransferFunction([0.3, 0.0], [0.05, 1.0], name="d")
+        parts = b.Gain(1.5, name="p"), b.Integrator(0.0, name="i"), derivative
         links = [(wanted,), (dynamics, delay), (sample, dynamics), (error, wanted, sample)]
         links, found = [*links, *((part, error) for part in parts), (total, *parts), (delay, total)], [parts[1]]
     elif name == "map of a motor":

@@ -318,13 +318,19 @@ class StateMachine(DecidingBlock):
                 self._witnesses[witness] = transition.source.number, transition.number if guard.is_event else -1
 
     def _declare_actions(self) -> None:
-        """Declares the laws of actions for compiled simulations, if these and those of guards are operations."""
+        """Declares the laws of actions for compiled simulations, if guards and `during` actions are operations.
+
+        Other actions may be functions: steps that begin with one of them are those of Python.
+        """
         laws = [guard.law for guard in self.chart.guards() if guard.law is not None]
-        laws += [law for action, _ in self.actions for law in action.values()]
+        laws += [law for state in self.chart.states.values() for law in state.during.values()]
         self._sys_actions = None
         if all(law.is_native for law in laws):
             self._sys_actions = [
-                [self._assignment(name, law, state) for name, law in action.items()] for action, state in self.actions
+                [self._assignment(name, law, state) for name, law in action.items()]
+                if all(law.is_native for law in action.values())
+                else None
+                for action, state in self.actions
             ]
 
     def _assignment(self, name: str, law: Law, state: State) -> Assignment:

@@ -144,6 +144,27 @@ def test_compiled_machines_equal_those_in_python_to_the_bit(scene: str, monkeypa
     assert compiled[2] > 80 and compiled[1][0][0] > 4.0
 
 
+def test_python_takes_only_the_steps_that_begin_with_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    def scene() -> tuple[Any, ...]:
+        machine = StateMachine("saw", continuous={"v": 0.0}, variables={"n": 0.0})
+        machine.AddState("up", initial=True, flow={"v": 1.0}, entry={"n": lambda n, v: n + v + 1.0})
+        machine.AddTransition("up", "up", when=Guard.at_least("v", 1.0), action={"v": 0.0})
+        machine.Finalize()
+        return ((machine,),)
+
+    interpreted, _ = run(scene(), False)
+    steps, step = [0], WitnessWatch.step_towards
+
+    def counted(watch: WitnessWatch, *arguments: Any) -> None:
+        steps[0] += 1
+        step(watch, *arguments)
+
+    monkeypatch.setattr(WitnessWatch, "step_towards", counted)
+    compiled, _ = run(scene(), True)
+    assert compiled == interpreted and compiled[2] > 100
+    assert steps[0] == 6  # as many as transitions
+
+
 def forked(priority: int | None = None) -> tuple[Any, ...]:
     """Two transitions that become possible at 0.5 s, one of them a little later."""
     machine = StateMachine("fork", continuous={"v": 0.0}, variables={"n": 0.0})
