@@ -372,7 +372,7 @@ class SystemBase(GraphvizMethods, TicketMethods, abc.ABC):
             values = found[0] * values + found[1]
         size = context.get_numeric_parameter(parameter).size()
         if values.shape != (size,):
-            raise ValueError(f"{where}: parameter {parameter} has {size} elements, got shape {values.shape}.")
+            raise ValueError(f"{where}: parameter {parameter} has shape ({size},), got {values.shape}.")
         context.get_mutable_numeric_parameter(parameter).SetFromVector(values)
 
     def num_abstract_parameters(self) -> int:

@@ -232,7 +232,7 @@ def test_parameters_take_values_in_any_units_of_their_dimension():
         ("gain", 1.0, "m/s", "the value is in 'm/s', but parameter 0 is in 'rad/s/V', which has another dimension"),
         (1, [1.0, 2.0], "m", "lag', SetNumericParameter: the value is in 'm', but parameter 1 has no units"),
         ("damping", 1.0, None, r"no parameter 'damping'; its parameters are \['gain', 'p1'\]"),
-        ("gain", [1.0, 2.0], None, r"parameter 0 has 1 elements, got shape \(2,\)"),
+        ("gain", [1.0, 2.0], None, r"parameter 0 has shape \(1,\), got \(2,\)"),
     ]
     for parameter, value, units, match in refused:
         with pytest.raises(ValueError, match=match):
