@@ -117,7 +117,7 @@ def _read_signals(w: Any) -> int:
         m.now.time = time_of(w.step)
         for k in range(len(m.signals)):
             m.signals[k] = w.flat[m.places[k]]
-    return status  # type: ignore[no-any-return]
+    return status
 
 
 @device
@@ -207,7 +207,7 @@ class CompiledMachines:
     def _place_of(self, leaf: Any, source: Any) -> int | None:
         """The offset of a computation or an input port."""
         if isinstance(source, CacheEntry):
-            return leaf.layout.entry_offsets[source.cache_index()]  # type: ignore[no-any-return]
+            return leaf.layout.entry_offsets[source.cache_index()]
         return offset_of_input(leaf.sources[source.get_index()])
 
     def add_actions(self, assembly: Assembly) -> list[tuple[int, int]]:

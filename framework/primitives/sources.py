@@ -524,7 +524,7 @@ def next_piece(is_due: Array, rate: Array, start: Array, t: float, new: Array) -
 
 
 def _piece_at(rate: Array, start: Array, t: float) -> Array:
-    return _whole(rate * t + start)  # type: ignore[no-any-return]
+    return _whole(rate * t + start)
 
 
 _LINES = {  # angle of a piece, slope, and 2 where every other piece is turned over

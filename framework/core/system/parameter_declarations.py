@@ -50,10 +50,8 @@ class ParameterDeclarations:
 
     def numeric_parameter_ticket(self: Any, index: int) -> DependencyTicket:
         """Depends on numeric parameter group `index`."""
-        ticket: DependencyTicket = self._group_ticket("pn", index, "numeric parameter")
-        return ticket
+        return self._group_ticket("pn", index, "numeric parameter")
 
     def abstract_parameter_ticket(self: Any, index: int) -> DependencyTicket:
         """Depends on abstract parameter `index`."""
-        ticket: DependencyTicket = self._group_ticket("pa", index, "abstract parameter")
-        return ticket
+        return self._group_ticket("pa", index, "abstract parameter")

@@ -130,7 +130,7 @@ def number_of(value: Any) -> float:
 
 def signal_of(m: Any, k: int) -> float:
     """The signal with a number."""
-    return m.signal(k)  # type: ignore[no-any-return]
+    return m.signal(k)
 
 
 def run_action(m: Any, number: int) -> int:
@@ -160,7 +160,7 @@ def _number_of(value: float) -> float:
 @compiled_form(signal_of)
 @device
 def _signal_of(m: Any, k: int) -> float:
-    return m.signals[k]  # type: ignore[no-any-return]
+    return m.signals[k]
 
 
 @compiled_form(run_action)
