@@ -90,10 +90,11 @@ class _DiscreteTimeSystem(LeafSystem):
         defaults = self._system.CreateDefaultContext()
         self.DeclareDiscreteState(defaults.get_continuous_state_vector().CopyToVector())
         for index in range(self._system.num_numeric_parameter_groups()):
-            self.DeclareNumericParameter(defaults.get_numeric_parameter(index))
+            units = self._system.get_numeric_parameter_units(index)
+            self.DeclareNumericParameter(defaults.get_numeric_parameter(index), units=units)
         for index in range(self._system.num_input_ports()):
             port = self._system.get_input_port(index)
-            self.DeclareVectorInputPort(port.get_name(), port.size(), port.get_random_type())
+            self.DeclareVectorInputPort(port.get_name(), port.size(), port.get_random_type(), units=port.get_units())
         for index in range(self._system.num_output_ports()):
             self._declare_same_output(self._system.get_output_port(index))
         self.DeclarePeriodicDiscreteUpdateEvent(period, 0.0, self._update)

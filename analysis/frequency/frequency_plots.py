@@ -41,7 +41,7 @@ def BodePlot(response: FrequencyResponseData | AnyLinearSystem, axes: Any = None
     for i, j, name in _pairs(data, label):
         axes[0].semilogx(data.omega, decibels[i, j], label=name)
         axes[1].semilogx(data.omega, phase[i, j], label=name)
-    axes[0].set(ylabel="amplitude [dB]")
+    axes[0].set(ylabel=f"amplitude [dB{_units_of_gain(data)}]")
     axes[1].set(ylabel="phase [deg]", xlabel="frequency [rad/s]")
     axes[1].yaxis.set_major_locator(_steps_of_45(axes[1]))
     for ax in axes:
@@ -50,6 +50,13 @@ def BodePlot(response: FrequencyResponseData | AnyLinearSystem, axes: Any = None
         ax.grid(alpha=0.3, which="both")
     _legend(axes[0], data, label)
     return axes
+
+
+def _units_of_gain(data: FrequencyResponseData) -> str:
+    """What 0 dB are one of, if both ports have units."""
+    model: Any = getattr(data.model, "model", data.model)
+    output, input = (port.get_units() for port in (model.get_output_port(), model.get_input_port()))
+    return f" of {output} per {input}" if output and input and output != input else ""
 
 
 def NyquistPlot(response: FrequencyResponseData | AnyLinearSystem, axes: Any = None, label: str | None = None) -> Any:

@@ -33,7 +33,7 @@ from merganser.framework import Context, InputPort, OutputPort, PortDataType, Sy
 from merganser.framework.core.inside import diagram_around, input_ports, system_behind
 from merganser.framework.primitives import LinearSystem
 from merganser.framework.primitives.delays import ExactDelay
-from merganser.framework.primitives.linearization import Approximation, approximate
+from merganser.framework.primitives.linearization import Approximation, approximate, take_units
 
 Array = NDArray[Any]
 _MOST_INTERVALS = 10_000  # between updates, in one repetition of a system of several rates
@@ -164,6 +164,7 @@ def linearize_exactly(
         J[:, n : n + m] = 0.0
         J = J + J_v @ v
     model = _linear_system(found, J, n)
+    take_units(model, u, y)
     return LinearSystemWithDelays(model, np.repeat([delay for _, delay in delays], sizes)) if delays else model
 
 

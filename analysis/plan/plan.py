@@ -168,7 +168,7 @@ class Plan:
             self._compiled_watch(),
         )  # fmt: skip
         if self._program.watch is not None:
-            self._program.watch.place(len(computed), self._program.derivatives)
+            self._program.watch.place(len(computed), self._program.derivatives, self._evaluate)
         # Making it may have changed the arrays that operations made before work on: then it must not run.
         self._is_allowed = all(slot.clearing != -1 for slot in self._store.slots) and self._program.is_current()
         self.now.needs_all, self.now.is_out_of_date = 1, 0
@@ -200,9 +200,7 @@ class Plan:
         problem, compiled = self.problem, self._program.watch
         problem.watch = 0
         if compiled is not None and self._watch is not None:
-            from merganser.analysis.plan.watching import WATCH
-
-            problem.watched_step = WATCH.address()
+            problem.watched_step = compiled.kernel().address()
             problem.has_fixed_witnesses = self._watch.has_fixed_witnesses
             problem.watch = compiled.address
 

@@ -133,9 +133,7 @@ class Program:
             rest = [slot for slot in order if slot.bit & changing]
             ranges.append(self._add_entries(rest, needed_by, self.constants)[0])
         if watch is not None:
-            begin = len(self._assembly)
-            watch.add_records(self._assembly)
-            ranges.append((begin, len(self._assembly)))
+            ranges += watch.add_records(self._assembly)
             self.changes[0] |= watch.changes()
         self.ranges = np.array(ranges, np.int64)
         self.derivatives = sum(slot.bit for slot in computed[0])

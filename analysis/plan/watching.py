@@ -48,7 +48,7 @@ WATCH = PreparedKernel(advance_watched, 0, 0.0)
 
 
 @device
-def _compute(w: Any, number: int) -> int:
+def compute_for_watch(w: Any, number: int) -> int:
     """Computes what a watch asks for, by its number."""
     evaluation = step_problem_at(w.step).evaluation
     status: int = call_kernel(evaluation.kernel, (evaluation.argument, w.first + number))
@@ -58,7 +58,7 @@ def _compute(w: Any, number: int) -> int:
 @device
 def _compute_to(w: Any, number: int, places: Any, out: Any) -> int:
     """The same; copies the results."""
-    status = _compute(w, number)
+    status = compute_for_watch(w, number)
     flat = w.flat
     for k in range(len(out)):
         out[k] = flat[places[k]]
@@ -66,12 +66,17 @@ def _compute_to(w: Any, number: int, places: Any, out: Any) -> int:
 
 
 @device
-def _note_change(w: Any) -> None:
-    """Notes that regions or memories have changed."""
-    s = step_problem_at(w.step).step
-    s.has_moved = 1
+def note_change(w: Any) -> None:
+    """Notes that regions, memories or states of blocks have changed."""
     if w.changes_derivatives:
-        s.is_current = 0
+        step_problem_at(w.step).step.is_current = 0
+    note_move(w)
+
+
+@device
+def note_move(w: Any) -> None:
+    """Notes that something has changed on which derivatives do not depend."""
+    step_problem_at(w.step).step.has_moved = 1
     problem_at(w.progress).progress.needs_all = 1
 
 
@@ -83,16 +88,16 @@ def _note_change(w: Any) -> None:
 def _values_of(w: Any, out: Any) -> int:
     status = _compute_to(w, watch_state.VALUES, w.places_of_values, out)
     for i in range(w.now.num_witnesses):
-        if status == SUCCEEDED and not math.isfinite(out[i]):
+        if status == SUCCEEDED and w.direction[i] and not math.isfinite(out[i]):
             status = FAILED
-        out[i] -= w.level[i]
+        out[i] = out[i] - w.level[i] if w.direction[i] else 1.0
     return status
 
 
 @compiled_form(watch_parts.value_of)
 @device
 def _value_of(w: Any, i: int, out: Any) -> int:
-    status = _compute(w, watch_state.VALUES)
+    status = compute_for_watch(w, watch_state.VALUES)
     value = w.flat[w.places_of_values[i]]
     if status == SUCCEEDED and not math.isfinite(value):
         status = FAILED
@@ -103,7 +108,7 @@ def _value_of(w: Any, i: int, out: Any) -> int:
 @compiled_form(watch_parts.values_nearby)
 @device
 def _values_nearby(w: Any, out: Any) -> int:
-    status = _compute(w, watch_state.VALUES)
+    status = compute_for_watch(w, watch_state.VALUES)
     for i in range(w.now.num_witnesses):
         if w.is_chosen[i]:
             value = w.flat[w.places_of_values[i]]
@@ -175,21 +180,20 @@ def _note_rates(w: Any) -> None:
     flat = w.flat
     for k in range(len(w.rates)):
         flat[w.places_moving[k]], flat[w.places_of_rates[k]] = w.signals[k], w.rates[k]
-    step_problem_at(w.step).step.has_moved = 1
-    problem_at(w.progress).progress.needs_all = 1
+    note_move(w)
 
 
 @compiled_form(watch_parts.measure_memories)
 @device
 def _measure_memories(w: Any) -> int:
-    return _compute(w, watch_state.REGIONS)
+    return compute_for_watch(w, watch_state.REGIONS)
 
 
 @compiled_form(watch_parts.record_memories)
 @device
 def _record_memories(w: Any) -> int:
-    status = _compute(w, watch_state.RECORDS)
-    _note_change(w)
+    status = compute_for_watch(w, watch_state.RECORDS)
+    note_change(w)
     return status
 
 
@@ -207,7 +211,7 @@ def _hold(w: Any, regions: Any) -> None:
         flat[w.places_of_locks[b]] = 1.0
     for k in range(len(w.places_held)):
         flat[w.places_held[k]] = regions[k]
-    _note_change(w)
+    note_change(w)
 
 
 @compiled_form(watch_parts.release)
@@ -218,13 +222,13 @@ def _release(w: Any) -> None:
         flat[w.places_of_locks[b]] = 0.0
     for k in range(len(w.places_held)):
         flat[w.places_held[k]] = 0.0
-    _note_change(w)
+    note_change(w)
 
 
 @compiled_form(watch_parts.compute_ends)
 @device
 def _compute_ends(w: Any) -> int:
-    status, end = _compute(w, watch_state.ENDS), math.inf
+    status, end = compute_for_watch(w, watch_state.ENDS), math.inf
     for k in range(len(w.places_of_ends)):
         end = min(end, w.flat[w.places_of_ends[k]])
     w.now.region_end = end
@@ -291,6 +295,11 @@ class CompiledWatch:
     def __init__(self, watch: WitnessWatch, problem: int) -> None:
         self.watch, self._problem = watch, problem
         self.address = address_of_record(watch.record)
+        self._machines: Any = None
+        if watch.deciding:
+            from merganser.analysis.plan.deciding import CompiledMachines  # which few programs need
+
+            self._machines = CompiledMachines(watch)
         self._version = watch.version
         self._arrays: tuple[Any, ...] = ()
 
@@ -307,20 +316,21 @@ class CompiledWatch:
         inputs = [leaf.sources[block._sys_signal_index] for leaf, block in watch.moving]
         changes = [(new, leaf) for leaf, _, new in self._memories() if not hasattr(new, "Eval")]
         return (
-            not watch.deciding
+            (self._machines is None or self._machines.is_possible(assembly))
             and all(witness.element is not None for _, witness in watch.active)
             and all(offset_of_input(source) is not None for source in inputs)
             and all(assembly.can_add(new, leaf) for new, leaf in changes)
         )
 
     def slots(self) -> list[list[CacheSlot]]:
-        """What is computed for each number in watch_state.py, but for RECORDS."""
+        """What is computed for each number in watch_state.py before RECORDS."""
         watch = self.watch
         values = [leaf.slots[element.entry.cache_index()] for leaf, element in self._elements()]
         inputs = [leaf.sources[block._sys_signal_index] for leaf, block in watch.moving]
         ends = [leaf.slots[block._sys_end_entry.cache_index()] for leaf, block in self._with_end()]
         computed = [source for source in inputs if hasattr(source, "entry")]
-        return [list(dict.fromkeys(slots)) for slots in (watch.region_evaluator.slots, values, computed, ends)]
+        signals = self._machines.slots() if self._machines is not None else []
+        return [list(dict.fromkeys(slots)) for slots in (watch.region_evaluator.slots, values, computed, ends, signals)]
 
     def _elements(self) -> list[tuple[Any, Any]]:
         return [(leaf, witness.element) for leaf, witness in self.watch.active]
@@ -331,8 +341,12 @@ class CompiledWatch:
     def _memories(self) -> list[tuple[Any, int, Any]]:
         return [(leaf, int(index), new) for leaf, block in self.watch.blocks for index, new in block._sys_memory]
 
-    def add_records(self, assembly: Assembly) -> None:
-        """Adds what brings memories up to date: copies of what has been computed, before what changes them in place."""
+    def add_records(self, assembly: Assembly) -> list[tuple[int, int]]:
+        """Adds what brings memories up to date: copies of what has been computed, before what changes them in place.
+
+        Then come the actions of blocks that decide. Returns where each of these begins and ends.
+        """
+        begin = len(assembly)
         for leaf, index, new in self._memories():
             if hasattr(new, "Eval"):
                 size, at = new.model.size(), leaf.layout.discrete_offsets[index]
@@ -340,20 +354,33 @@ class CompiledWatch:
         for leaf, index, new in self._memories():
             if not hasattr(new, "Eval"):
                 assembly.add(new, leaf, leaf.layout.discrete_offsets[index])
+        records = begin, len(assembly)
+        return [records, *(self._machines.add_actions(assembly) if self._machines is not None else [])]
 
     def changes(self) -> int:
-        """The mask of what depends on regions and memories."""
+        """The mask of what depends on regions and memories, and on the state of blocks that decide."""
         changed = 0
         for leaf, _ in self.watch.blocks:
             changed |= leaf.layout.down["xd"] | leaf.layout.down["pn"]
+        for leaf, _ in self.watch.deciding:
+            changed |= leaf.layout.down["xd"] | leaf.layout.down["xc"]
         return changed
 
-    def place(self, first: int, derivatives: int) -> None:
+    def kernel(self) -> PreparedKernel:
+        """What takes a step."""
+        if self._machines is None:
+            return WATCH
+        from merganser.analysis.plan.deciding import DECIDED_WATCH
+
+        return DECIDED_WATCH
+
+    def place(self, first: int, derivatives: int, kernel: int) -> None:
         """Writes down where everything is.
 
         Args:
             first: number of the first computation among those of the loop.
             derivatives: mask of the time derivatives.
+            kernel: of the loop, which computes what has a number.
         """
         watch, record, step = self.watch, self.watch.record, self.watch.step
         record.step, record.progress, record.first = address_of_record(step._problem), self._problem, first
@@ -392,6 +419,8 @@ class CompiledWatch:
         }
         for name, numbers in places.items():
             setattr(watch, name, np.array(numbers, dtype=np.int64))
+        if self._machines is not None:
+            self._machines.place(first, kernel, self._problem)
         arrays = [name for name, field in fields_of(watch_state.Watch).items() if isinstance(field.kind, ArrayOf)]
         placed = {name: getattr(watch, name) for name in arrays}
         place_arrays(record, **placed)

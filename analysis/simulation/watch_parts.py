@@ -24,10 +24,10 @@ Array = NDArray[Any]
 
 
 def values_of(w: WitnessWatch, out: Array) -> int:
-    """How far each witness function is from its level now."""
+    """How far each witness function is from its level now; 1 for those that do not count."""
     w.margins.update()
     for i, (context, witness) in enumerate(w.active):
-        out[i] = witness.CalcWitnessValue(context) - w.level[i]
+        out[i] = witness.CalcWitnessValue(context) - w.level[i] if w.direction[i] else 1.0
     return SUCCEEDED
 
 

@@ -15,11 +15,12 @@ from merganser.framework.native.memory.records_of_arrays import FLOAT, ArrayOf, 
 
 NUM_TIMES_KEPT = 50  # of triggers of a witness function
 MOST_TRIALS = 32  # of regions in which a step may begin
+MOST_ROUNDS = 100  # in which blocks change their state at one time
 # How far one is from where one was: next to a place, or next to one that is next to it.
 OUTER, INNER = 0, 1
 NUM_PLACES = 2
 # What is computed, by its number.
-REGIONS, VALUES, SIGNALS, ENDS, RECORDS = range(5)
+REGIONS, VALUES, SIGNALS, ENDS, DECISIONS, RECORDS, ACTIONS = range(7)
 
 # Directions of witness functions, as bits.
 FROM_POSITIVE, FROM_NEGATIVE = 1, 2
@@ -79,8 +80,8 @@ class Watch(NamedTuple):
         step: the integrator; its address in compiled code.
         progress: address of the Problem of the loop.
         first: number of the first computation of the watch among those of the loop.
-        direction, updates, block: of each active witness function: bits; whether its event changes the state; the
-            number of its block, -1 of others.
+        direction, full_direction, updates, block: of each active witness function: bits, 0 while it does not count;
+            these bits while it does; whether what happens then changes the state; number of its block, -1 of others.
         zero_band: values as small as this count as zero, because it has just triggered.
         slope_before: its slope [1/s] when it last triggered an update, before that.
         times, num_times: when it triggered lately [s].
@@ -108,6 +109,10 @@ class Watch(NamedTuple):
         kept_first, kept_size: which part of it was kept beside its first number.
         method_kept, bulk_kept: what the method of the integrator had kept.
         changes_derivatives: whether derivatives depend on regions or memory.
+        machines: addresses of the blocks that decide, each a Machine (primitives/state_machines/rounds.py).
+        x_decided: the state before they decide.
+        places_of_owners, places_of_events: of each witness function, where the state is in which it counts, and where
+            it is noted that it has triggered; -1 without one.
     """
 
     now: WatchNow
@@ -116,6 +121,7 @@ class Watch(NamedTuple):
     progress: int
     first: int
     direction: Integers
+    full_direction: Integers
     updates: Integers
     block: Integers
     zero_band: Floats
@@ -177,6 +183,10 @@ class Watch(NamedTuple):
     method_kept: Floats
     bulk_kept: Floats
     changes_derivatives: int
+    machines: Integers
+    x_decided: Floats
+    places_of_owners: Integers
+    places_of_events: Integers
 
 
 watch_at = record_at_address(Watch, in_python=lambda w: w)

@@ -60,6 +60,7 @@ _SLOPE_SHARE = 2.0**-20  # of a step, over which slopes are measured: rounding a
 _STOPPED = 1e-9  # a function whose slope an update has reduced to this share is at rest
 _TINY = 1e-300  # means "just beyond zero"
 _MOST_GUESSES = 3  # trials where nothing but the cubic speaks for a minimum
+_STRETCH = 1.01  # of the longest step, so that none is much shorter
 _MOST_DIP_TRIALS = 12  # a minimum is found to half of all digits in four or five
 
 # ---------------------------------------------------------------------- one step
@@ -76,6 +77,7 @@ def take_watched_step(w: Any, target: float) -> int:
         target: how far to go, later than the time in the context [s].
     """
     now, status = w.now, SUCCEEDED
+    target = _limit_of_time(w, target)
     if now.num_blocks:
         status = begin_regions(w, target)
         now.knows_slopes = 0  # functions are those of other regions
@@ -98,6 +100,16 @@ def take_watched_step(w: Any, target: float) -> int:
     if status == SUCCEEDED and now.num_blocks:
         status = end_regions(w)
     return status
+
+
+@device
+def _limit_of_time(w: Any, target: float) -> float:
+    """Where a step of the longest size ends [s], if no integrator sees to that as there is no continuous state."""
+    longest, is_watched = step_of(w.step).max_step_size, w.now.num_blocks > 0
+    for i in range(w.now.num_witnesses):
+        is_watched = is_watched or w.direction[i] != 0
+    is_long = target - w.now.start > _STRETCH * longest
+    return w.now.start + longest if is_watched and is_long and len(w.x_start) == 0 else target
 
 
 @device

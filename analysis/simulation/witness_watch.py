@@ -16,6 +16,7 @@ from merganser.analysis.integrators.problem import go_to
 from merganser.analysis.simulation.watch_state import (
     FROM_NEGATIVE,
     FROM_POSITIVE,
+    MOST_ROUNDS,
     MOST_TRIALS,
     NUM_PLACES,
     NUM_TIMES_KEPT,
@@ -52,10 +53,9 @@ _LASTING = "zero_band", "slope_before", "times", "num_times"
 _OF_WITNESSES = (
     "start", "armed_after", "level", "before", "after", "lefts", "rights", "values", "is_triggered", "is_candidate",
     "is_chosen", "has_start", "has_slope", "end_slopes", "start_slopes", "had_slope", "slopes_before", "bands_before",
-    "slopes_of_triggers_before", "direction", "updates", "block",
+    "slopes_of_triggers_before", "direction", "full_direction", "updates", "block",
 )  # fmt: skip
 _WITHOUT_END = "system '{}' takes the transitions {} without end, as their guards stay true"
-_MOST_ROUNDS = 100  # in which blocks change their state at one time
 _BLOCKS = "merganser.framework.primitives."  # whose witness functions are always the same
 _OF_STATE = "x_start", "x_end", "x_right", "x_slopes", "x_slopes_before", "xdot_kept"
 
@@ -87,6 +87,8 @@ class WitnessWatch:
 
     is_triggered: Array
     is_chosen: Array
+    direction: Array
+    full_direction: Array
     level: Array
     updates: Array
     inputs: list[Array]
@@ -118,7 +120,7 @@ class WitnessWatch:
         self.margins = Evaluator(context, self._slots(lambda block: block._sys_margin_entries))
         watched = [type(leaf.system) for leaf in context.layout.leaves() if leaf.system._sys_may_have_witnesses()]
         are_blocks = all(kind.__module__.startswith(_BLOCKS) for kind in watched)
-        self.has_fixed_witnesses = are_blocks and not self.deciding
+        self.has_fixed_witnesses = are_blocks
         self.version = 0
         self._make_arrays()
         self._make_arrays_of_witnesses([])
@@ -141,6 +143,9 @@ class WitnessWatch:
         num_signals = sum(block.get_input_port(block._sys_signal_index).size() for _, block in self.moving)
         self.signals, self.signals_ahead, self.rates = np.zeros((3, num_signals))
         now.num_blocks, now.num_signals = len(sizes), num_signals
+        # Only compiled steps before which blocks change their state have numbers in these.
+        self.machines, self.places_of_owners, self.places_of_events = np.zeros((3, 0), np.int64)
+        self.x_decided = np.zeros(0)
 
     def _make_arrays_of_witnesses(self, active: list[ActiveWitness]) -> None:
         """Arrays for the active witness functions; what lasts from step to step is kept for each function."""
@@ -152,7 +157,8 @@ class WitnessWatch:
             made["block"][i] = number.get(id(context), -1)
             made["direction"][i] = FROM_POSITIVE * witness.should_trigger(1.0, 0.0)
             made["direction"][i] |= FROM_NEGATIVE * witness.should_trigger(-1.0, 0.0)
-            made["updates"][i] = witness.declared is not None and witness.declared.kind.changes_state
+            made["full_direction"][i], decides = made["direction"][i], witness.get_system()._sys_decides
+            made["updates"][i] = decides or (witness.declared is not None and witness.declared.kind.changes_state)
             for name, values in zip(_LASTING, self._lasting.get(witness, [])):
                 made[name][i] = values
         self.now.num_witnesses = n
@@ -227,8 +233,9 @@ class WitnessWatch:
         keep_step(self)
         try:
             take_watched_step(self, target)
+            triggered = self._triggered() if self.deciding else []
             for leaf, block in self.deciding if not self.now.chattering else ():
-                block.note_end(leaf)
+                block.note_end(leaf, [witness for context, witness in triggered if context is leaf])
         except BaseException:
             undo_step(self)
             raise
@@ -242,6 +249,7 @@ class WitnessWatch:
             self._change_states()
             if self.has_changed_states:
                 self.determine_active()
+            self._note_directions()
             if self.without_end is None:
                 end = min([target, *(block.end_of_step(leaf) for leaf, block in self.deciding)])
                 # A clock that strikes just after the end would be passed over.
@@ -256,13 +264,21 @@ class WitnessWatch:
                         leaf.SetDiscreteState(number, values)
                 self.now.is_stale = 1
 
+    def _note_directions(self) -> None:
+        """Lets witness functions of blocks that decide count in the states to which they belong only."""
+        for i, (leaf, witness) in enumerate(self.active):
+            block: Any = witness.get_system()
+            if block._sys_decides:
+                counts = block.is_active(leaf, block.owner_of(witness))
+                self.direction[i] = self.full_direction[i] if counts else 0
+
     def _change_states(self) -> None:
         """Lets blocks change their state as a step begins, until none does.
 
         In each round all of them see the values from before it.
         """
         made: list[tuple[Any, str]] = []
-        for number in range(_MOST_ROUNDS):
+        for number in range(MOST_ROUNDS):
             decided = [(leaf, block, block.decide(leaf, number == 0)) for leaf, block in self.deciding]
             decisions = [item for item in decided if item[2] is not None]
             if not decisions:
@@ -270,7 +286,7 @@ class WitnessWatch:
             self.has_changed_states = True
             for leaf, block, decision in decisions:
                 block.carry_out(leaf, decision)
-                if number >= _MOST_ROUNDS // 2:
+                if number >= MOST_ROUNDS // 2:
                     made.append((block, block.describe(decision)))
         last = made[-1][0]
         transitions = ", ".join(dict.fromkeys(text for block, text in made if block is last))

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ from merganser.framework.math.difference_steps import COMPLEX_STEP, DIFFERENCE_S
 from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
 
 Array = NDArray[Any]
+ModelT = TypeVar("ModelT", bound=AffineSystem)
 VectorFunction = Callable[[Array, Array], Array]  # of state and input
 # (2) counts as right to this share of an element, and of the largest element of its row.
 _ELEMENT_TOLERANCE = 1e-5
@@ -83,7 +84,7 @@ def Linearize(
             f"{what} up to {np.abs(drift).max():.6g} (tolerance {equilibrium_check_tolerance:g}). Set the "
             "state and inputs of an equilibrium, or use FirstOrderTaylorApproximation."
         )
-    return LinearSystem(A, B, C, D, period)
+    return _in_units(LinearSystem(A, B, C, D, period), system, input_port_index, output_port_index)
 
 
 def FirstOrderTaylorApproximation(
@@ -98,7 +99,26 @@ def FirstOrderTaylorApproximation(
     for x[n+1]. The arguments are those of `Linearize`.
     """
     A, B, f, C, D, y, x0, u0, period = _approximate(system, context, input_port_index, output_port_index)
-    return AffineSystem(A, B, f - A @ x0 - B @ u0, C, D, y - C @ x0 - D @ u0, period)
+    model = AffineSystem(A, B, f - A @ x0 - B @ u0, C, D, y - C @ x0 - D @ u0, period)
+    return _in_units(model, system, input_port_index, output_port_index)
+
+
+def take_units(model: AffineSystem, input: InputPort | None, output: OutputPort | InputPort | None) -> None:
+    """Gives the ports of a linear model the units of the ports that it is a model of."""
+    for port, of in (
+        *((model.get_input_port(i), input) for i in range(model.num_input_ports())),
+        *((model.get_output_port(i), output) for i in range(model.num_output_ports())),
+    ):
+        units = None if of is None else of.get_units()
+        if units is not None:
+            port.set_units(units)
+
+
+def _in_units(model: ModelT, system: System, input_port_index: int, output_port_index: int) -> ModelT:
+    u, y = _input_index(system, input_port_index), _output_index(system, output_port_index)
+    input, output = system.get_input_port(u) if u >= 0 else None, system.get_output_port(y) if y >= 0 else None
+    take_units(model, input, output)
+    return model
 
 
 class Approximation(NamedTuple):

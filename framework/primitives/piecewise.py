@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,16 +127,54 @@ class StepBlock(LeafSystem):
         context.get_mutable_numeric_parameter(self._sys_moving_index).SetFromVector(np.concatenate([now, rate]))
 
 
+class Assignment(NamedTuple):
+    """What an action assigns to a quantity, as computations.
+
+    Attributes:
+        entries: what computes the value, the last one, each after those that it depends on.
+        inputs: the input ports that these read.
+        group: of the discrete state that takes the value; None for the continuous state.
+        first: the first element of that which takes it.
+        size: of the value.
+    """
+
+    entries: list[CacheEntry]
+    inputs: list[InputPort]
+    group: DiscreteStateIndex | None
+    first: int
+    size: int
+
+
 class DecidingBlock(LeafSystem):
-    """Base of blocks that change their state by what is true as a step begins, in Python (simulation/witness_watch.py).
+    """Base of blocks that change their state by what is true as a step begins (simulation/witness_watch.py).
 
     At the beginning of each step, after all updates, `decide` of all blocks is called, and then `carry_out`, until none
-    of them changes anything; then `end_of_step`. At the end of the step `note_end` is called.
+    of them changes anything; then `end_of_step`. At the end of the step `note_end` is called. A compiled loop does the
+    same (plan/deciding.py).
+
+    Attributes:
+        _sys_signals: what is compared, each an element of a computation or of an input port.
+        _sys_actions: what each action assigns, None for one that Python is to run; None instead of all if a compiled
+            loop cannot decide.
     """
 
     _keeps_derivatives = True
     _sys_is_piecewise = True
     _sys_decides = True
+    _sys_signals: list[tuple[Any, int]]
+    _sys_actions: list[list[Assignment] | None] | None
+
+    def owner_of(self, witness: WitnessFunction) -> int:
+        """The number of the state in which a witness function counts."""
+        raise NotImplementedError
+
+    def event_of(self, witness: WitnessFunction) -> int:
+        """Which number in the memory becomes 1 when a witness function triggers; -1 without one."""
+        raise NotImplementedError
+
+    def is_active(self, context: Context, number: int) -> bool:
+        """Whether a state is active."""
+        raise NotImplementedError
 
     def decide(self, context: Context, is_first: bool) -> Any:
         """What is to change before the step begins; None if nothing.
@@ -155,8 +193,8 @@ class DecidingBlock(LeafSystem):
         """The transitions that a decision makes, for messages."""
         raise NotImplementedError
 
-    def note_end(self, context: Context) -> None:
-        """Notes in the memory what `decide` is to compare with."""
+    def note_end(self, context: Context, triggered: Sequence[WitnessFunction]) -> None:
+        """Notes in the memory what `decide` is to compare with, and which events have happened in the step."""
         raise NotImplementedError
 
     def end_of_step(self, context: Context) -> float:

@@ -8,13 +8,15 @@ SharedPointerSystem: keeps an object alive for as long as the Diagram it is in.
 
 Signals of time: clock, step, ramp, pulses, sawtooth, chirp, signal generator. Where a signal jumps or has a corner at
 known times, integrators stop there (`_sys_breaks`). Signals that repeat themselves without end know when their present
-period began, or its number: a discrete state, which an event changes at that time.
+period began, or its number: a discrete state, which an event changes at that time. Where a simulation begins, at time 0
+or later, it follows from the time.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
@@ -23,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.common.indices import kUseDefaultName
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.context.native_code import NativeCode, UpdatableCode
+from merganser.framework.core.declarations.events import EventStatus
 from merganser.framework.core.declarations.native_function import copy, native
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
 from merganser.framework.core.scalars.copying import Shared
@@ -396,6 +399,20 @@ def scaled_state(low: Array, high: Array, is_on: Array, y: Array) -> None:
         y[i] = if_at_most(is_on[0], 0.5, low[i], high[i])
 
 
+def _begin(state_at: Callable[[float], Array], difference: float, context: Any, values: Any) -> EventStatus:
+    """Sets the state to that of the time where a simulation begins, if it differs by more than rounding."""
+    state = state_at(plain(context.get_time()))
+    if (abs(context.get_discrete_state(0).value() - state) < difference).all():
+        return EventStatus.DidNothing()
+    values.get_mutable_vector(0).SetFromVector(state)
+    return EventStatus.Succeeded()
+
+
+def _whole(number: Any) -> Any:
+    """The whole part; of what is a whole number but for rounding, that number."""
+    return np.floor(number + 1e-12 * np.maximum(1.0, abs(number)))
+
+
 @native
 def switched(value: float, new: Array) -> None:
     """A constant, as the new state."""
@@ -405,8 +422,6 @@ def switched(value: float, new: Array) -> None:
 
 class Pulse(LeafSystem):
     """Rectangular pulses: y = `high` for a share of each period, `low` for the rest of it.
-
-    The pulse is a discrete state, which two events a period change; so it is that of a simulation from time 0 on.
 
     Args:
         period: [s].
@@ -428,8 +443,15 @@ class Pulse(LeafSystem):
         is_on = self.DeclareDiscreteState([1.0 if delay == 0.0 else 0.0])
         self.DeclarePeriodicDiscreteUpdateEvent(T, delay, switched.given(value=1.0))
         self.DeclarePeriodicDiscreteUpdateEvent(T, delay + duty * T, switched.given(value=0.0))
+        pulse_at = functools.partial(_pulse_at, T, duty, delay)
+        self.DeclareInitializationDiscreteUpdateEvent(functools.partial(_begin, pulse_at, 0.5))
         calc = scaled_state.given(low=bottom, high=top, is_on=is_on)
         self.DeclareVectorOutputPort(kUseDefaultName, top.size, calc)
+
+
+def _pulse_at(period: float, duty: float, delay: float, t: float) -> Array:
+    phase = (t - delay) / period
+    return np.array([1.0 * (_whole(phase) >= 0.0 and _whole(phase + 1.0 - duty) == _whole(phase))])
 
 
 @native
@@ -442,8 +464,6 @@ def tooth(amplitude: Array, period: float, begin: Array, t: float, y: Array) -> 
 class Sawtooth(LeafSystem):
     """y rises from -amplitude to amplitude in each period, and falls back at once.
 
-    When the present period began is a discrete state; so it is that of a simulation from time 0 on.
-
     Args:
         period: [s].
         amplitude: one number or shape [n].
@@ -454,8 +474,14 @@ class Sawtooth(LeafSystem):
         size, T = checked_vector(amplitude, "Sawtooth: amplitude"), checked_positive_period(period, "Sawtooth: period")
         begin = self.DeclareDiscreteState(1)
         self.DeclarePeriodicDiscreteUpdateEvent(T, 0.0, present)
+        tooth_at = functools.partial(_tooth_at, T)
+        self.DeclareInitializationDiscreteUpdateEvent(functools.partial(_begin, tooth_at, 0.5 * T))
         calc = tooth.given(amplitude=size, period=T, begin=begin)
         self.DeclareVectorOutputPort(kUseDefaultName, size.size, calc)
+
+
+def _tooth_at(period: float, t: float) -> Array:
+    return np.array([period * _whole(t / period)])
 
 
 @native
@@ -497,6 +523,10 @@ def next_piece(is_due: Array, rate: Array, start: Array, t: float, new: Array) -
         new[i] = if_at_most(is_due[i], 0.5, new[i], floor(rate[i] * t + start[i] + 0.5))
 
 
+def _piece_at(rate: Array, start: Array, t: float) -> Array:
+    return _whole(rate * t + start)
+
+
 _LINES = {  # angle of a piece, slope, and 2 where every other piece is turned over
     "square": (math.pi, 0.0, 2.0),
     "sawtooth": (2.0 * math.pi, 2.0, 0.0),
@@ -513,8 +543,7 @@ class SignalGenerator(LeafSystem):
         "sawtooth"        -1       -1/2     0        1/2       1, then -1
         "triangle"        -1       0        1        0         -1
 
-    Jumps and corners are events, which end a step: the number of the present line is a discrete state, so it is that of
-    a simulation from time 0 on.
+    Jumps and corners are events, which end a step.
 
     Args:
         waveform: "sine", "square", "sawtooth" or "triangle".
@@ -555,6 +584,8 @@ class SignalGenerator(LeafSystem):
                 begin = (math.floor(k[1]) + 1.0 - k[1]) / k[0]
                 update = next_piece.given(is_due=is_due, rate=rate, start=start)
                 self.DeclarePeriodicDiscreteUpdateEvent(1.0 / k[0], begin, update)
+            piece_at = functools.partial(_piece_at, rate, start)
+            self.DeclareInitializationDiscreteUpdateEvent(functools.partial(_begin, piece_at, 0.5))
             lines = {"slope": slope, "turns": turns, "rate": rate, "start": start, "piece": piece}
             calc = wave_of_lines.given(amplitude=size, offset=mean, **lines)
         self.DeclareVectorOutputPort(kUseDefaultName, size.size, calc)

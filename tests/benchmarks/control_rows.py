@@ -8,6 +8,7 @@ over the time is compared: the variance, of which 50 s give either one to 5 perc
     python tests/benchmarks/control_rows.py [--only PATTERN]
 
 prints for each diagram processor time and ratios; and beside jaxonomy, if that is installed, its time to compile apart.
+Jaxonomy's formula is of order 5: its ratio is that to ours with one of order 5, too.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from merganser.framework.symbolic import Variable
 TOLERANCE, LONGEST_STEP, SHARPNESS = 1e-6, 0.1, 1e3  # the last one is the bandwidth of PathSim's smooth blocks
 SPEEDS, TORQUES = [0.0, 1.0, 2.0, 3.0, 4.0], [1.0, 1.4, 1.2, 0.7, 0.0]
 GRAVITY, RESTITUTION = 9.81, 0.99
+RATIOS, UPWARD, DOWNWARD = [4.0, 2.0, 1.0], [6.0, 9.0, 1e9], [-1e9, 4.0, 7.0]  # of gears, and where they shift
 DENSITY, SAMPLING, LAG, NOISE_DURATION = 1.0, 0.02, 0.05, 50.0  # of noise and its filter
 
 # ---------------------------------------------------------------------- this package
@@ -167,6 +169,28 @@ def our_machine(library: Library) -> Any:
     return our_thermostat(library, machine, machine.GetOutputPort("power"))
 
 
+def our_gears(library: Library) -> Any:
+    """A car whose gears shift by themselves, as a state machine with states in a state."""
+    p = library.primitives
+    machine = p.StateMachine("gears", inputs={"speed": 1}, outputs={"ratio": 1})
+    drive = machine.AddState("drive", initial=True)
+    gears = [
+        machine.AddState(f"gear {n}", parent=drive, initial=n == 0, outputs={"ratio": ratio})
+        for n, ratio in enumerate(RATIOS)
+    ]
+    for low, high, up, down in zip(gears, gears[1:], UPWARD, DOWNWARD[1:]):
+        machine.AddTransition(low, high, when=p.Guard.at_least("speed", up))
+        machine.AddTransition(high, low, when=p.Guard.at_most("speed", down))
+    machine.Finalize()
+    throttle, pull, speed = p.Sine(1.0, 0.5, 0.0, 1), p.Multiplexer([1, 1]), p.Integrator(1)
+    a, b = Variable("a"), Variable("b")
+    force, drag, total = p.SymbolicVectorSystem(input=[a, b], output=[(1.0 + a) * b]), p.Gain(-0.2, 1), p.Adder(2, 1)
+    return connected(library, [
+        (machine, speed), (throttle,), (pull, throttle, machine.GetOutputPort("ratio")), (force, pull), (drag, speed),
+        (total, force, drag), (speed, total),
+    ])  # fmt: skip
+
+
 def our_noise(library: Library) -> Any:
     p, u = library.primitives, Variable("u")
     noise, lag = p.BandLimitedWhiteNoise(DENSITY, SAMPLING, seed=1), p.TransferFunction([1.0], [LAG, 1.0])
@@ -193,7 +217,7 @@ def chain(links: Sequence[Sequence[Any]], events: Sequence[Any] = ()) -> Any:
 def their_simulation(name: str) -> tuple[Any, list[Any]]:
     """A simulation, and the blocks whose outputs are compared."""
     from pathsim import blocks as b
-    from pathsim.events import ZeroCrossingDown
+    from pathsim.events import ZeroCrossingDown, ZeroCrossingUp
 
     integrators = [b.Integrator(0.0) for _ in range(4)]
     plant = integrators[0]
@@ -240,6 +264,19 @@ def their_simulation(name: str) -> tuple[Any, list[Any]]:
         noise = b.WhiteNoise(spectral_density=DENSITY, sampling_period=SAMPLING, seed=1)
         lag, square = b.TransferFunctionNumDen([1.0], [LAG, 1.0]), b.Function(lambda x: x * x / NOISE_DURATION)
         return chain([(noise,), (lag, noise), (square, lag), (plant, square)]), [plant]
+    if name == "gears as a state machine":
+        gear, drag, total = [0], b.Amplifier(-0.2), b.Adder()
+        force = b.Source(lambda t: (1.0 + np.sin(0.5 * t)) * RATIOS[gear[0]])
+
+        def shift(by: int) -> Callable[[float], None]:
+            return lambda t: gear.__setitem__(0, gear[0] + by)
+
+        def above(levels: Sequence[float]) -> Callable[[float], float]:
+            return lambda t: plant.engine.state.item() - levels[gear[0]]
+
+        upward = ZeroCrossingUp(above(UPWARD), shift(1), tolerance=1e-9)
+        downward = ZeroCrossingDown(above(DOWNWARD), shift(-1), tolerance=1e-9)
+        return chain([(force,), (drag, plant), (total, force, drag), (plant, total)], [upward, downward]), [plant]
     gravity, speed, position = b.Constant(-GRAVITY), b.Integrator(0.0), b.Integrator(1.0)
 
     def bounce(t: float) -> None:
@@ -280,12 +317,16 @@ DIAGRAMS = {
     "map of a motor": Diagram(our_motor, [0], 20.0, 1e-3),
     "ball with a counter": Diagram(our_ball, [0], 5.0, 1e-3),
     "thermostat as a state machine": Diagram(our_machine, [0], 40.0, 1e-3),
+    "gears as a state machine": Diagram(our_gears, [0], 40.0, 1e-3),
     "filtered noise": Diagram(our_noise, [1], NOISE_DURATION, 0.2),
 }
 
 
-def advance_ours(library: Library, diagram: Diagram) -> Callable[[], Any]:
+def advance_ours(library: Library, diagram: Diagram, scheme: str = "") -> Callable[[], Any]:
     simulator = diagram.ours(library)
+    if scheme:
+        integrator = library.analysis.ResetIntegratorFromFlags(simulator, scheme, LONGEST_STEP)
+        integrator.set_target_accuracy(TOLERANCE)
     simulator.Initialize()
     context = simulator.get_context()
 
@@ -327,16 +368,39 @@ def jaxonomy_simulation(name: str) -> tuple[Any, list[Any]]:
     import jaxonomy
     from jaxonomy import library as b
 
-    builder = jaxonomy.DiagramBuilder()
+    builder, links, found = jaxonomy.DiagramBuilder(), [], []
     if name == "relay oscillator":
         plant, lag = b.Integrator(0.0, name="plant"), b.TransferFunction([1.0], [0.5, 1.0], name="lag")
         relay = b.Relay(0.1, -0.1, -1.0, 1.0, 1.0, name="relay")
         links, found = [(relay, plant), (lag, relay), (plant, lag)], [plant]
-    elif name == "thermostat":
+    elif name.startswith("thermostat"):
         switch, room = b.Relay(21.0, 19.0, 0.0, 6.0, 6.0, name="switch"), b.Integrator(15.0, name="room")
+        if name != "thermostat":
+            switch = jaxonomy_machine()
         outside, loss, total = b.Constant(2.0, name="outside"), b.Gain(-0.2, name="loss"), b.Adder(3, name="total")
         links, found = [(outside,), (switch, room), (loss, room), (total, switch, loss, outside), (room, total)], [room]
-    else:
+    elif name == "gearbox":
+        torque, gap = b.Sine(1.0, 1.0, name="torque"), b.DeadZone(0.05, output_shifted=True, name="gap")
+        found = [b.Integrator(0.0, name=f"integral{k}") for k in range(4)]
+        motor_speed, motor, load_speed, load = found
+        gains = [b.Gain(k, name=f"gain{n}") for n, k in enumerate((40.0, -2.0, -2.0, -1.0, -1.0))]
+        stiffness, drag, friction, reaction, back = gains
+        difference, at_motor, at_load = (b.Adder(n, name=f"sum{k}") for k, n in enumerate((2, 3, 2)))
+        links = [
+            (torque,), (motor_speed, at_motor), (motor, motor_speed), (load_speed, at_load), (load, load_speed),
+            (back, load), (difference, motor, back), (gap, difference), (stiffness, gap), (reaction, stiffness),
+            (drag, load_speed), (friction, motor_speed), (at_motor, torque, reaction, friction),
+            (at_load, stiffness, drag),
+        ]  # fmt: skip
+    elif name == "sampled PID with a delay":
+        wanted, dynamics = b.Constant(1.0, name="wanted"), b.TransferFunction([1.0], [0.5, 1.2, 1.0], name="plant")
+        sample, error = b.ZeroOrderHold(0.05, name="sample"), b.Adder(2, operators="+-", name="error")
+        total, delay = b.Adder(3, name="total"), b.TransportDelay(0.01, 0.1, name="delay")
+        derivative = b.TransferFunction([0.3, 0.0], [0.05, 1.0], name="d")
+        parts = b.Gain(1.5, name="p"), b.Integrator(0.0, name="i"), derivative
+        links = [(wanted,), (dynamics, delay), (sample, dynamics), (error, wanted, sample)]
+        links, found = [*links, *((part, error) for part in parts), (total, *parts), (delay, total)], [parts[1]]
+    elif name == "map of a motor":
         command, speed = b.Sine(0.5, 2.0, name="command"), b.Integrator(0.0, name="speed")
         table = b.LookupTable1d(np.array(SPEEDS), np.array(TORQUES), "linear", name="table")
         drag, total = b.Gain(-0.2, name="drag"), b.Adder(3, name="total")
@@ -348,6 +412,24 @@ def jaxonomy_simulation(name: str) -> tuple[Any, list[Any]]:
         for number, source in enumerate(sources):
             builder.connect(source.output_ports[0], block.input_ports[number])
     return builder.build(), found
+
+
+JAXONOMY_DIAGRAMS = (
+    "relay oscillator", "thermostat", "gearbox", "sampled PID with a delay", "map of a motor",
+    "thermostat as a state machine",
+)  # fmt: skip
+
+
+def jaxonomy_machine() -> Any:
+    from jaxonomy.framework.state_machine_builder import StateMachineBuilder
+
+    machine = StateMachineBuilder()
+    heating, idle = machine.add_state("heating"), machine.add_state("idle")
+    heating.on_entry, idle.on_entry = ["power = 6.0"], ["power = 0.0"]
+    machine.set_initial_state(heating)
+    machine.add_transition(heating, idle, "temperature >= 21.0")
+    machine.add_transition(idle, heating, "temperature <= 19.0")
+    return machine.build("machine")
 
 
 def advance_jaxonomy(name: str, duration: float) -> Callable[[], Any]:
@@ -383,11 +465,12 @@ def main() -> None:
         first, _, expected = timed(advance_ours(ours, diagram))
         line = f"{name:30s} {1e3 * first:9.3f} ms"
         for other, make in others.items():
-            if other == "jaxonomy" and name not in ("relay oscillator", "thermostat", "map of a motor"):
+            if other == "jaxonomy" and name not in JAXONOMY_DIAGRAMS:
                 continue
             later, once, found = timed(make(name, diagram.duration))
             difference = float(np.abs(found - expected[list(diagram.states)]).max())
-            line += f"   {other} {once:.2f} s, {1e3 * later:.1f} ms, {later / first:.1f}, {difference:.1e}"
+            own = timed(advance_ours(ours, diagram, "runge_kutta5"))[0] if other == "jaxonomy" else first
+            line += f"   {other} {once:.2f} s, {1e3 * later:.1f} ms, {later / own:.1f}, {difference:.1e}"
         print(line, flush=True)
 
 

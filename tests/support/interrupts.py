@@ -44,6 +44,7 @@ from merganser.framework.primitives import (
     TransportDelay,
     ZeroOrderHold,
 )
+from merganser.framework.symbolic import Variable
 from merganser.framework.trajectories import PiecewisePolynomial
 
 LIB = contact_library("ours")
@@ -183,13 +184,14 @@ def _corners() -> Run:
     return Run(Simulator(builder.Build()), [log], 0.249)
 
 
-def _modes() -> Run:
+def _modes(is_native: bool = False) -> Run:
     """A state machine that goes up and down between two levels, and resets, counts and waits as it turns."""
-    machine = StateMachine("modes", continuous={"x": 0.0}, variables={"n": 0.0})
-    machine.AddState("up", initial=True, flow={"x": 1.0}, entry={"n": lambda n: n + 1.0})
-    machine.AddState("down", flow={"x": lambda x: -1.0 - x}, during={"n": lambda n: n + 100.0})
+    machine, x, n = StateMachine("modes", continuous={"x": 0.0}, variables={"n": 0.0}), Variable("x"), Variable("n")
+    counted: Any = n + 1.0 if is_native else lambda n: n + 1.0
+    machine.AddState("up", initial=True, flow={"x": 1.0}, entry={"n": counted})
+    machine.AddState("down", flow={"x": -1.0 - x}, during={"n": n + 100.0})
     machine.AddState("wait")
-    machine.AddTransition("up", "down", when=Guard.rises_through("x", 0.03), action={"x": lambda x: x + 0.01})
+    machine.AddTransition("up", "down", when=Guard.rises_through("x", 0.03), action={"x": x + 0.01})
     machine.AddTransition("down", "wait", when=Guard.at_most("x", 0.0))
     machine.AddTransition("wait", "up", when=Guard.after(0.01))
     machine.Finalize()
@@ -226,6 +228,7 @@ _KINDS: dict[str, Callable[[], Run]] = {
     "hybrid": _hybrid,
     "corners": _corners,
     "modes": _modes,
+    "native modes": lambda: _modes(True),
     "python": _python,
     "pulses": _pulses,
 }

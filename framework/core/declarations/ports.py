@@ -11,6 +11,7 @@ from merganser.framework.common.indices import DependencyTicket, InputPortIndex,
 from merganser.framework.core.context.store import FixedInputPortValue
 from merganser.framework.core.scalars.copying import PartOfSystem
 from merganser.framework.core.scalars.scalars import cast_array, has_nan
+from merganser.framework.core.values.arguments import checked_units
 from merganser.framework.core.values.values import AbstractValue, BasicVector, Value, refuse_mask
 
 if TYPE_CHECKING:
@@ -63,11 +64,9 @@ class _Port(PartOfSystem, Generic[ValueT]):
         Raises:
             TypeError: the units are not text, or the port carries an abstract value.
         """
-        if not isinstance(units, str):
-            raise TypeError(f"{self.GetFullDescription()}: units are text such as 'rad/s', got {units!r}.")
         if self._size is None:
             raise TypeError(f"{self.GetFullDescription()} carries an abstract value, which has no units.")
-        self._units = units
+        self._units = checked_units(units, self.GetFullDescription())
 
     def GetFullDescription(self) -> str:
         """Names the port, its index and its system, for messages."""

@@ -12,12 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.common.enumeration import names_of
 from merganser.framework.common.errors import Where, call_to_write, refuse_result
 from merganser.framework.common.indices import (
-    AbstractParameterIndex,
     AbstractStateIndex,
     ContinuousStateIndex,
     DependencyTicket,
     DiscreteStateIndex,
-    NumericParameterIndex,
     PortDataType,
     UseDefaultName,
 )
@@ -38,6 +36,7 @@ from merganser.framework.core.system.constraints import LeafConstraintMethods, S
 from merganser.framework.core.system.dynamics import LeafDynamics, declare_energy_entries
 from merganser.framework.core.system.event_declarations import EventDeclarations
 from merganser.framework.core.system.native_declarations import NativeDeclarations
+from merganser.framework.core.system.parameter_declarations import ParameterDeclarations
 from merganser.framework.core.system.random_values import LeafRandomMethods, RandomDistribution
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.system.system import System
@@ -60,7 +59,15 @@ _ALL_SOURCES = frozenset({System.all_sources_ticket()})
 _SIZE = "System '{}': DeclareVector{}Port: size of port {!r}"
 
 
-class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System):
+class LeafSystem(
+    NativeDeclarations,
+    ParameterDeclarations,
+    EventDeclarations,
+    LeafDynamics,
+    LeafConstraintMethods,
+    LeafRandomMethods,
+    System,
+):
     """A System without subsystems.
 
     A subclass declares its ports, state, parameters and events in `__init__` and does not change afterwards: values
@@ -79,7 +86,6 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     _sys_discrete_models: tuple[BasicVector, ...] = ()
     _sys_abstract_state_models: tuple[AbstractValue, ...] = ()
     _sys_numeric_parameter_models: tuple[BasicVector, ...] = ()
-    _sys_numeric_parameter_names: tuple[str, ...] = ()
     _sys_abstract_parameter_models: tuple[AbstractValue, ...] = ()
     _sys_unit_quaternions: Sequence[int] = ()  # where in the continuous state; integrators keep their length 1
     _sys_events: tuple[DeclaredEvent, ...] = ()
@@ -395,31 +401,6 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         return self._group_ticket("xa", index, "abstract state")
 
     # ------------------------------------------------------------------ parameters
-
-    def DeclareNumericParameter(self, model_vector: BasicVector, *, name: str | None = None) -> NumericParameterIndex:
-        """Declares a group of numeric parameters with default values; native functions know it by its name."""
-        index = len(self._sys_numeric_parameter_models)
-        model = self._checked_model_vector(model_vector, "DeclareNumericParameter")
-        self._sys_numeric_parameter_names += (self._new_parameter_name(name, index),)
-        self._sys_numeric_parameter_models += (model,)
-        self._sys_dependency_table.add_node("pn", f"numeric parameter {index}")
-        return NumericParameterIndex(index)
-
-    def DeclareAbstractParameter(self, model_value: AbstractValue) -> AbstractParameterIndex:
-        """Declares an abstract parameter with its default value."""
-        where = Where("System '{}', DeclareAbstractParameter", self)
-        self._sys_abstract_parameter_models += (checked_model_value(model_value, where),)
-        index = len(self._sys_abstract_parameter_models) - 1
-        self._sys_dependency_table.add_node("pa", f"abstract parameter {index}")
-        return AbstractParameterIndex(index)
-
-    def numeric_parameter_ticket(self, index: int) -> DependencyTicket:
-        """Depends on numeric parameter group `index`."""
-        return self._group_ticket("pn", index, "numeric parameter")
-
-    def abstract_parameter_ticket(self, index: int) -> DependencyTicket:
-        """Depends on abstract parameter `index`."""
-        return self._group_ticket("pa", index, "abstract parameter")
 
     def input_port_ticket(self, index: int) -> DependencyTicket:
         """Depends on input port `index`."""

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.common.errors import log_once, name_owner, nearest_names
+from merganser.framework.common.errors import Where, log_once, name_owner, nearest_names
 from merganser.framework.common.garbage import garbage_waits
 from merganser.framework.common.indices import DependencyTicket, PortDataType, UseDefaultName, kUseDefaultName
 from merganser.framework.core.context.context import Context
@@ -25,7 +25,7 @@ from merganser.framework.core.declarations.ports import InputPort, OutputPort
 from merganser.framework.core.drawing.graphviz import GraphvizMethods
 from merganser.framework.core.scalars.scalars import dtype_of
 from merganser.framework.core.scalars.templates import generic_class
-from merganser.framework.core.values.arguments import bind_overload
+from merganser.framework.core.values.arguments import bind_overload, checked_index
 
 if TYPE_CHECKING:
     from merganser.framework.core.diagram.diagram import Diagram
@@ -332,6 +332,48 @@ class SystemBase(GraphvizMethods, TicketMethods, abc.ABC):
     def num_numeric_parameter_groups(self) -> int:
         """Number of numeric parameter groups."""
         return sum(len(leaf.system._sys_numeric_parameter_models) for leaf in self._get_layout().leaf_list)
+
+    def get_numeric_parameter_units(self, index: int) -> str | None:
+        """The units of a numeric parameter group, such as "rad/s"; None where no units were declared."""
+        units = [each for leaf in self._get_layout().leaf_list for each in leaf.system._sys_numeric_parameter_units]
+        return units[checked_index(index, len(units), Where("System '{}'", self), "numeric parameter")]
+
+    def SetNumericParameter(
+        self, context: Context, parameter: int | str, value: ArrayLike, units: str | None = None
+    ) -> None:
+        """Sets a group of numeric parameters, in any units of its dimension.
+
+        Args:
+            context: of this system.
+            parameter: the number of the group; of a leaf system its name will do.
+            value: shape [size of the group].
+            units: of the value, such as "rpm"; those of the parameter if they are left out.
+
+        Raises:
+            ValueError: no group has this name, the value has another size, or its units do not fit.
+            IndexError: there is no group of this number.
+            ImportError: other units than those of the parameter are given, and pint is not installed.
+        """
+        self.ValidateContext(context)
+        where, names = f"System '{self.GetSystemPathname()}', SetNumericParameter", []
+        if isinstance(parameter, str):
+            names = list(getattr(self, "_sys_numeric_parameter_names", ()))
+            if parameter not in names:
+                raise ValueError(f"{where}: it has no parameter '{parameter}'; its parameters are {names or 'none'}.")
+            parameter = names.index(parameter)
+        own, values = self.get_numeric_parameter_units(parameter), np.atleast_1d(np.asarray(value))
+        if units is not None and units != own:
+            from merganser.framework.core.diagram.units import conversion  # needs an extra
+
+            found = None if own is None else conversion(units, own)
+            if found is None:
+                has = "has no units" if own is None else f"is in {own!r}, which has another dimension"
+                raise ValueError(f"{where}: the value is in {units!r}, but parameter {parameter} {has}.")
+            values = found[0] * values + found[1]
+        size = context.get_numeric_parameter(parameter).size()
+        if values.shape != (size,):
+            raise ValueError(f"{where}: parameter {parameter} has shape ({size},), got {values.shape}.")
+        context.get_mutable_numeric_parameter(parameter).SetFromVector(values)
 
     def num_abstract_parameters(self) -> int:
         """Number of abstract parameters."""

@@ -87,6 +87,17 @@ def checked_index(index: Any, count: int, where: object, what: str) -> int:
     return int(index)
 
 
+def checked_units(units: Any, where: object) -> str:
+    """The units, if they are text.
+
+    Raises:
+        TypeError: they are not; the message begins with `where`.
+    """
+    if not isinstance(units, str):
+        raise TypeError(f"{where}: units are text such as 'rad/s', got {units!r}.")
+    return units
+
+
 def checked_model_value(value: Any, where: object) -> AbstractValue:
     """A copy of a model value; `where` says what it is for.
 

@@ -8,13 +8,26 @@ nearest state around source and target of which one child at a time is active (N
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from merganser.framework.primitives.state_machines.guards import BoundGuard
 from merganser.framework.primitives.state_machines.laws import Law
+from merganser.framework.primitives.state_machines.rounds import (
+    AFTER,
+    CHANGES,
+    COMPARES,
+    DEEP,
+    EVENTS,
+    HOLDS,
+    SHALLOW,
+    ChartTable,
+)
 
 Laws = dict[str, Law]
+_KINDS = {"after": AFTER, "holds": HOLDS, "changes": CHANGES}
+_HISTORIES = {None: 0, "shallow": SHALLOW, "deep": DEEP}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -122,35 +135,79 @@ class Chart:
         """The child that is entered with a state that is not parallel."""
         return next(child for child in self.children(state) if child.is_initial)
 
-    def entered(
-        self,
-        domain: State | None,
-        target: State | None,
-        remembered: Callable[[State], State | None] = lambda state: None,
-        history: str | None = None,
-    ) -> Iterator[State]:
-        """The states that a transition enters, parents first.
+    def entered(self, domain: State | None, target: State | None) -> Iterator[State]:
+        """The states that a transition without history enters, parents first.
 
         Args:
             domain: of the transition; None at the top, and as the machine starts.
             target: of the transition; None as the machine starts.
-            remembered: the child that was active as a state was last left; None if it never was.
-            history: of the transition.
         """
         way = target.lineage() if target is not None else []
 
-        def enter(state: State, recalls: bool) -> Iterator[State]:
+        def enter(state: State) -> Iterator[State]:
             yield state
-            recalls = recalls or (history is not None and state is target)
             children = self.children(state)
             if not state.is_parallel and children:
-                before = remembered(state) if recalls else None
-                children = [c for c in children if c in way] or [before or self.initial_child(state)]
+                children = [c for c in children if c in way] or [self.initial_child(state)]
             for child in children:
-                yield from enter(child, recalls and history == "deep")
+                yield from enter(child)
 
-        first = way[len(domain.lineage()) if domain is not None else 0] if way else self.initial_child(None)
-        yield from enter(first, False)
+        yield from enter(way[len(domain.lineage()) if domain is not None else 0] if way else self.initial_child(None))
+
+    def guards(self) -> list[BoundGuard]:
+        """All guards, in the order of their numbers: the conditions of one transition after the other, then events."""
+        conditions = [guard for transition in self.transitions for guard in transition.conditions]
+        return conditions + [t.event for t in self.transitions if t.event is not None]
+
+    def actions(self) -> list[tuple[Laws, State]]:
+        """All actions with assignments, in the order of their numbers, each with the state whose time its laws read."""
+        of_states = [(laws, s) for s in self.states.values() for laws in (s.entry, s.during, s.exit)]
+        return [(laws, s) for laws, s in (*of_states, *((t.action, t.source) for t in self.transitions)) if laws]
+
+    def table(self, sizes: dict[str, int]) -> ChartTable:
+        """The chart as numbers.
+
+        Args:
+            sizes: of the input ports, by name.
+        """
+        states, transitions, guards = list(self.states.values()), self.transitions, self.guards()
+        leaving = [[t.number for t in self.leaving(state)] for state in states]
+        action_of = {id(laws): number for number, (laws, _) in enumerate(self.actions())}
+        guard_of = {guard: number for number, guard in enumerate(guards)}
+        counts = [sizes[g.guard.signal] if g.guard.kind == "changes" else int(g.law is not None) for g in guards]
+        last_values = _starts([n * (g.guard.kind == "changes") for g, n in zip(guards, counts)])
+        first_value = EVENTS + 2 * len(transitions)
+        initial = [next((c for c in self.children(s) if c.is_initial), None) for s in states]
+        return ChartTable(
+            order=[inner.number for top in self.children(None) for inner in self._inside(top)],
+            parent=[_number(state.parent) for state in states],
+            initial=[_number(child) for child in initial],
+            is_parallel=[int(state.is_parallel) for state in states],
+            entry=[action_of.get(id(state.entry), -1) for state in states],
+            during=[action_of.get(id(state.during), -1) for state in states],
+            exit=[action_of.get(id(state.exit), -1) for state in states],
+            first_leaving=_starts(list(map(len, leaving))),
+            leaving=[number for numbers in leaving for number in numbers],
+            source=[t.source.number for t in transitions],
+            target=[_number(t.target) for t in transitions],
+            domain=[_number(t.domain()) for t in transitions],
+            history=[_HISTORIES[t.history] for t in transitions],
+            action=[action_of.get(id(t.action), -1) for t in transitions],
+            event=[guard_of[t.event] if t.event is not None else -1 for t in transitions],
+            first_condition=_starts([len(t.conditions) for t in transitions]),
+            rank=[float(t.priority) for t in transitions],
+            kind=[_KINDS.get(g.guard.kind, COMPARES) for g in guards],
+            sign=[g.sign for g in guards],
+            level=[float(g.guard.level) for g in guards],
+            signal=_starts(counts),
+            last_value=[first_value + at for at in last_values[:-1]],
+        )
+
+    def _inside(self, state: State) -> Iterator[State]:
+        """A state and all inside it, each before those inside it."""
+        yield state
+        for child in self.children(state):
+            yield from self._inside(child)
 
     def check(self, where: str) -> None:
         """Refuses charts that cannot work.
@@ -248,6 +305,15 @@ class Chart:
         """Whether two states are in different children of a parallel state."""
         split = next(((x, y) for x, y in zip(a.lineage(), b.lineage()) if x is not y), None)
         return split is not None and split[0].parent is not None and split[0].parent.is_parallel
+
+
+def _number(state: State | None) -> int:
+    return -1 if state is None else state.number
+
+
+def _starts(counts: list[int]) -> list[int]:
+    """Where runs of these lengths begin, one after the other, and where the last one ends."""
+    return [0, *itertools.accumulate(counts)]
 
 
 def _key(guard: BoundGuard) -> Any:

@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.common.errors import note_place
 from merganser.framework.core.context.native_code import CURRENT_TIME, OUTPUT, NativeCode
 from merganser.framework.core.declarations.cache import CacheEntry
-from merganser.framework.core.declarations.native_function import NativeFunction, copy
+from merganser.framework.core.declarations.native_function import NativeFunction, copy, native
 from merganser.framework.core.declarations.native_wires import TIME_NAMES, PartOf
 from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.scalars.element_functions import is_finite
@@ -37,6 +38,12 @@ Lookup = Callable[[str], Any]  # the value of a name
 ELAPSED = "time_in_state"
 _NUM_GROUPS = 4  # of variables that one operation of expressions takes
 _ELEMENT = re.compile(r"(\w+)(?:\[(\d+)\])?")
+
+
+@native
+def time_now(t: float, y: Array) -> None:
+    """The time [s]."""
+    y[0] = t
 
 
 class Law:
@@ -74,7 +81,11 @@ class Law:
         Raises:
             ValueError: it has another size, or an element that is not finite.
         """
-        vector = np.array(self._calc(lookup), ndmin=1)
+        try:
+            vector = np.array(self._calc(lookup), ndmin=1)
+        except Exception as error:
+            note_place(error, f"while computing {self.what}")
+            raise
         if vector.dtype.kind in "biu":
             vector = vector.astype(np.float64)
         if vector.dtype.kind not in "fcO" or vector.shape != (self.size or vector.size,):
@@ -136,7 +147,7 @@ class _Part(Law):
 
     def _callback(self, machine: Any, state: Any) -> Any:
         if self.reads[0] in TIME_NAMES:
-            return super()._callback(machine, state)
+            return time_now
         whole = machine.wire_of(self.reads[0], state)
         return copy.given(source=PartOf(whole.wire, whole.first + self._first, self.size or 1))
 

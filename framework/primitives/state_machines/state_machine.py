@@ -33,7 +33,7 @@ from merganser.framework.core.context.native_code import (
     InputOf,
 )
 from merganser.framework.core.declarations.cache import CacheEntry
-from merganser.framework.core.declarations.events import EventStatus, UnrestrictedUpdateEvent
+from merganser.framework.core.declarations.events import EventStatus
 from merganser.framework.core.declarations.native_function import copy, native, result_of
 from merganser.framework.core.declarations.native_wires import TIME_NAMES, PartOf
 from merganser.framework.core.declarations.witness import WitnessFunction
@@ -43,12 +43,21 @@ from merganser.framework.core.values.arguments import checked_size
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_vector
 from merganser.framework.primitives.native_parts import if_at_most
-from merganser.framework.primitives.piecewise import DecidingBlock
+from merganser.framework.primitives.piecewise import Assignment, DecidingBlock
 from merganser.framework.primitives.routing import stacked
 from merganser.framework.primitives.state_machines.chart import Chart, Laws, State, Transition
-from merganser.framework.primitives.state_machines.draft import Draft, decide, number_of
+from merganser.framework.primitives.state_machines.draft import Draft
 from merganser.framework.primitives.state_machines.guards import BoundGuard, guards_in
 from merganser.framework.primitives.state_machines.laws import ELAPSED, Law, law_of, text_of
+from merganser.framework.primitives.state_machines.rounds import (
+    EVENTS,
+    STARTED,
+    end_of_step,
+    make_round,
+    note_sides,
+    number_of,
+    start,
+)
 
 Array = NDArray[Any]
 _OWN_NAMES = (*TIME_NAMES, ELAPSED, "active")
@@ -68,6 +77,12 @@ def of_active(active: Array, owners: Array, laws: Sequence[Array], y: Array) -> 
         for k in range(len(laws)):
             value = if_at_most(active[owners[k]], 0.5, value, laws[k][i])
         y[i] = value
+
+
+@native
+def distance(signal: Array, level: float, y: Array) -> None:
+    """How far a signal is above a level."""
+    y[0] = signal[0] - level
 
 
 @native
@@ -265,43 +280,64 @@ class StateMachine(DecidingBlock):
         for name in self._outputs:
             if not any(name in state.outputs for state in states):
                 raise ValueError(f"{self._where()}: no state gives the output '{name}'; use AddState(outputs=...).")
-        self._leaving = [chart.leaving(state) for state in states]
-        self._children = [chart.children(state) for state in (*states, None)]
+        self.table, self.actions = chart.table(self._inputs), chart.actions()
+        self.first_state = chart.initial_child(None).number
         is_initial = set(chart.entered(None, None))
         self._active = self.DeclareDiscreteState(np.array([1.0 * (state in is_initial) for state in states]))
         self._entered = self.DeclareDiscreteState(len(states))
         self._last_child = self.DeclareDiscreteState(np.full(len(states), -1.0))
         # Whether the machine has started; of each transition whether its event has happened, and on which side of its
         # level the signal was (0: not known); of ports whose changes count, their last values.
-        self.last_values, size = {}, 1 + 2 * len(chart.transitions)
-        for transition in chart.transitions:
-            if transition.event is not None and transition.event.law is None:
-                count = self._inputs[transition.event.guard.signal]
-                self.last_values[transition.number], size = slice(size, size + count), size + count
-        self._memory = self.DeclareDiscreteState(size)
+        num_values = sum(self._inputs[g.guard.signal] for g in chart.guards() if g.guard.kind == "changes")
+        self._memory = self.DeclareDiscreteState(EVENTS + 2 * len(chart.transitions) + num_values)
         self.DeclareInitializationUnrestrictedUpdateEvent(self._start)
         self._declare_guards()
+        self._declare_actions()
         self._declare_ports()
         self._is_finalized = True
 
     def _declare_guards(self) -> None:
         """Declares the signals of guards, and witness functions where a simulation is to find a passage."""
-        self._signals: dict[BoundGuard, CacheEntry] = {}
+        self._sys_signals = []
+        self._witnesses: dict[WitnessFunction, tuple[int, int]] = {}
         events = [transition.event for transition in self.chart.transitions]
         self._has_passages = any(event is not None and event.is_passage for event in events)
-        self._witnesses: list[list[WitnessFunction]] = [[] for _ in self.chart.states]
-        for transition in self.chart.transitions:
-            for guard in transition.guards():
-                if guard.law is None:
-                    continue
-                self._signals[guard] = guard.law.declare(self, transition.source)
-                if guard.is_passage:
-                    number = transition.number if guard.is_event else -1
-                    witness = self.MakeWitnessFunction(
-                        f"{guard.guard}, of {transition}", guard.direction(), functools.partial(self._distance, guard),
-                        UnrestrictedUpdateEvent(functools.partial(self._note_event, number)),
-                    )  # fmt: skip
-                    self._witnesses[transition.source.number].append(witness)
+        owners = {guard: transition for transition in self.chart.transitions for guard in transition.guards()}
+        for guard in self.chart.guards():
+            transition = owners[guard]
+            if guard.guard.kind == "changes":
+                port = self._ports[guard.guard.signal]
+                self._sys_signals += [(port, k) for k in range(port.size())]
+            if guard.law is None:
+                continue
+            entry = guard.law.declare(self, transition.source)
+            self._sys_signals.append((entry, 0))
+            if guard.is_passage:
+                calc = distance.given(signal=entry, level=guard.guard.level)
+                witness = self.MakeWitnessFunction(f"{guard.guard}, of {transition}", guard.direction(), calc)
+                self._witnesses[witness] = transition.source.number, transition.number if guard.is_event else -1
+
+    def _declare_actions(self) -> None:
+        """Declares the laws of actions for compiled simulations, if guards and `during` actions are operations.
+
+        Other actions may be functions: steps that begin with one of them are those of Python.
+        """
+        laws = [guard.law for guard in self.chart.guards() if guard.law is not None]
+        laws += [law for state in self.chart.states.values() for law in state.during.values()]
+        self._sys_actions = None
+        if all(law.is_native for law in laws):
+            self._sys_actions = [
+                [self._assignment(name, law, state) for name, law in action.items()]
+                if all(law.is_native for law in action.values())
+                else None
+                for action, state in self.actions
+            ]
+
+    def _assignment(self, name: str, law: Law, state: State) -> Assignment:
+        """What an action assigns to a quantity, in compiled simulations."""
+        entry, inputs = law.declare(self, state), [self._ports[read] for read in law.reads if read in self._ports]
+        entries = [entry] if ELAPSED not in law.reads else [self._elapsed_entry(state), entry]
+        return Assignment(entries, inputs, self._groups.get(name), self._firsts.get(name, 0), self._sizes[name])
 
     def _declare_ports(self) -> None:
         """Declares the output ports and the derivatives: of each quantity what the innermost active state gives."""
@@ -315,11 +351,11 @@ class StateMachine(DecidingBlock):
             if code is not None:
                 entry.use_native(code)
         rates: list[CacheEntry] = []
-        for name, start in self._starts.items():
-            self.DeclareVectorOutputPort(name, start.size, copy.given(source=PartOf(self._x, *self.part(name))))
+        for name, x in self._starts.items():
+            self.DeclareVectorOutputPort(name, x.size, copy.given(source=PartOf(self._x, *self.part(name))))
             laws = [(s, s.flow[name]) for s in states if name in s.flow]
-            calc, code, tickets = self._choice(name, laws, start.size)
-            rates.append(declare_vector_entry(self, f"flow of '{name}'", BasicVector(0.0 * start), calc, tickets))
+            calc, code, tickets = self._choice(name, laws, x.size)
+            rates.append(declare_vector_entry(self, f"flow of '{name}'", BasicVector(0.0 * x), calc, tickets))
             if code is not None:
                 rates[-1].use_native(code)
         if rates:
@@ -390,73 +426,62 @@ class StateMachine(DecidingBlock):
     # ------------------------------------------------------------------ what a simulation asks
 
     def DoGetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
-        active = context.get_discrete_state(self._active).value()
-        return [w for number, mine in enumerate(self._witnesses) if active[number].real > 0.5 for w in mine]
+        return list(self._witnesses)
+
+    def owner_of(self, witness: WitnessFunction) -> int:
+        return self._witnesses[witness][0]
+
+    def is_active(self, context: Context, number: int) -> bool:
+        return number_of(context.get_discrete_state(self._active).value()[number]) > 0.5
+
+    def event_of(self, witness: WitnessFunction) -> int:
+        number = self._witnesses[witness][1]
+        return -1 if number < 0 else EVENTS + number
 
     def decide(self, context: Context, is_first: bool) -> Draft | None:
-        return decide(self, context, is_first)
+        draft = Draft(self, context)
+        make_round(draft, is_first)
+        return draft if draft.has_changed() else None
 
     def carry_out(self, context: Context, decision: Draft) -> None:
         decision.put_into(context)
 
     def describe(self, decision: Draft) -> str:
-        return ", ".join(map(str, decision.taken))
+        return ", ".join(str(self.chart.transitions[number]) for number in decision.taken)
 
-    def note_end(self, context: Context) -> None:
+    def note_end(self, context: Context, triggered: Sequence[WitnessFunction]) -> None:
         if not self._has_passages:
             return
         draft = Draft(self, context)
-        draft.note_sides()
+        note_sides(draft)
+        for at in map(self.event_of, triggered):
+            if at >= 0:
+                draft.memory[at] = 1.0
         draft.put_into(context)
 
     def end_of_step(self, context: Context) -> float:
-        """When the next time-out of an active state is over [s]."""
-        time, ends = number_of(context.get_time()), [np.inf]
-        active, entered = (context.get_discrete_state(group).value() for group in (self._active, self._entered))
-        for transition in self.chart.transitions:
-            number = transition.source.number
-            if number_of(active[number]) > 0.5:
-                waits = [guard.guard.level for guard in transition.conditions if guard.guard.kind == "after"]
-                ends += [number_of(entered[number]) + wait for wait in waits]
-        return min(end for end in ends if end > time)
+        return end_of_step(Draft(self, context))
 
     def _start(self, context: Context, state: Any) -> EventStatus:
         """Enters the initial states, unless the machine has started before."""
         draft = Draft(self, context)
-        if draft.has_started():
+        if number_of(draft.memory[STARTED]) > 0.5:
             return EventStatus.DidNothing()
-        draft.start()
+        start(draft)
         draft.put_into(state)
         return EventStatus.Succeeded()
 
-    def _note_event(self, number: int, context: Context, event: Any, state: Any) -> EventStatus:
-        """Notes that the event of a transition has happened; -1 for a condition that has become true, or false."""
-        if number < 0:
-            return EventStatus.DidNothing()
-        state.get_mutable_discrete_state(self._memory).SetAtIndex(1 + number, 1.0)
-        return EventStatus.Succeeded()
-
-    def _distance(self, guard: BoundGuard, context: Context) -> Any:
-        """signal - level."""
-        return self.signal(guard, context) - guard.guard.level
-
     # ------------------------------------------------------------------ quantities by name
-
-    def children_of(self, state: State | None) -> list[State]:
-        """The states directly in a state; for None those at the top."""
-        return self._children[-1 if state is None else state.number]
-
-    def leaving(self, state: State) -> list[Transition]:
-        """The transitions whose source it is."""
-        return self._leaving[state.number]
 
     def groups(self) -> list[DiscreteStateIndex]:
         """The groups of the discrete state as a Draft has them."""
         return [self._active, self._entered, self._last_child, self._memory, *self._groups.values()]
 
-    def signal(self, guard: BoundGuard, context: Any) -> float:
-        """The signal of a guard in a context, as a number."""
-        return number_of(self._signals[guard].Eval(context).GetAtIndex(0))
+    def signal(self, k: int, context: Any) -> float:
+        """The signal of a guard in a context, by its number, as a number."""
+        source, element = self._sys_signals[k]
+        vector = source.Eval(context)
+        return number_of((vector if isinstance(vector, np.ndarray) else vector.value())[element])
 
     def is_input(self, name: str) -> bool:
         """Whether this is the name of an input port."""

@@ -263,6 +263,34 @@ def test_a_signal_generator_gives_its_wave_and_is_integrated_exactly(waveform):
         assert found == pytest.approx(wave.mean() * 5.0, abs=1e-4)
 
 
+WAVES = {
+    "pulse": lambda: Pulse(0.5, 0.3, [3.0], -1.0, delay=0.2),
+    "sawtooth": lambda: Sawtooth(0.7, [2.0]),
+    "square": lambda: SignalGenerator("square", [2.0, 1.0], [3.1, 7.0], [0.4, -50.0]),
+    "triangle": lambda: SignalGenerator("triangle", [2.0, 1.0], [3.1, np.pi], [0.4, 0.0]),
+}
+
+
+@pytest.mark.parametrize("start", [0.77, 0.97, 12.35, 21.0])
+@pytest.mark.parametrize("wave", WAVES)
+def test_waves_begin_at_any_time(wave, start):
+    """They give what those that began long before give."""
+    samples = []
+    for begin in (start - 0.77, start):
+        builder = DiagramBuilder()
+        source = builder.AddSystem(WAVES[wave]())
+        simulator = Simulator(builder.Build())
+        simulator.get_mutable_context().SetTime(begin)
+        simulator.Initialize()
+        context = source.GetMyContextFromRoot(simulator.get_context())
+        samples.append([])
+        for time in start + 0.123 * np.arange(1, 20):
+            simulator.AdvanceTo(time)
+            samples[-1].append(source.get_output_port().Eval(context).tolist())
+    np.testing.assert_allclose(samples[1], samples[0], rtol=0.0, atol=1e-12)
+    assert np.ptp(samples[0]) > 1.5
+
+
 def test_a_triangle_and_a_square_are_integrated_exactly_by_long_steps():
     def integrated(waveform, frequency, phase, end):
         source = SignalGenerator(waveform, 2.0, frequency, phase)

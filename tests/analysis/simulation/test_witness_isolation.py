@@ -300,6 +300,7 @@ def test_without_an_event_the_step_ends_where_the_function_triggers() -> None:
 
     times: list[float] = []
     simulator = Simulator(Stopping())
+    simulator.get_mutable_integrator().set_maximum_step_size(2.0)
     simulator.set_monitor(lambda context: times.append(context.get_time()))
     simulator.AdvanceTo(1.0)
     assert times == [0.0, pytest.approx(0.25, abs=1e-12), 1.0]

@@ -389,8 +389,10 @@ def test_actions_that_fail_are_named_and_leave_the_context_as_it_was(action: Any
     builder.Connect(source.get_output_port(), machine.get_input_port())
     simulator = Simulator(builder.Build())
     for _ in range(2):
-        with pytest.raises((ValueError, ZeroDivisionError), match=match):
+        with pytest.raises((ValueError, ZeroDivisionError), match=match) as caught:
             simulator.AdvanceTo(1.0)
+        named = [str(caught.value), *getattr(caught.value, "__notes__", [])]
+        assert any("action of 'n', transition 'a' -> 'b'" in text for text in named)
         context = machine.GetMyContextFromRoot(simulator.get_context())
         assert context.get_time() == 0.25 and machine.GetActiveStates(context) == ["a"]
         assert context.get_continuous_state_vector().value().tolist() == [0.0, 0.0]

@@ -4,11 +4,20 @@ import numpy as np
 import pytest
 
 from merganser.analysis import Simulator, log_to_pandas, plot_log
-from merganser.framework import DiagramBuilder, DiagramBuilder_, LeafSystem
+from merganser.analysis.frequency import BodePlot, FrequencyResponse
+from merganser.framework import BasicVector, DiagramBuilder, DiagramBuilder_, LeafSystem
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.core.declarations.ports import InputPort
 from merganser.framework.native import elements, native
-from merganser.framework.primitives import Adder, ConstantVectorSource, Gain, LogVectorOutput, UnitConversion
+from merganser.framework.primitives import (
+    Adder,
+    ConstantVectorSource,
+    FirstOrderTaylorApproximation,
+    Gain,
+    Linearize,
+    LogVectorOutput,
+    UnitConversion,
+)
 
 
 @native
@@ -186,3 +195,58 @@ def test_plots_and_tables_of_logs_show_units():
 def test_ports_without_units_keep_nothing_of_them():
     assert "_units" not in vars(Gain(1.0, 1).get_input_port())
     assert InputPort._units is None
+
+
+# ---------------------------------------------------------------------- parameters
+
+
+@native
+def driven(xc, u, gain, xcdot):
+    xcdot[0] = gain[0] * u[0] - xc[0]
+
+
+class Lag(LeafSystem):
+    """Its gain has units, its other parameter has none."""
+
+    def __init__(self):
+        super().__init__()
+        self.DeclareNumericParameter(BasicVector([1.0]), name="gain", units="rad/s/V")
+        self.DeclareNumericParameter(BasicVector([1.0, 2.0]))
+        self.DeclareVectorInputPort("u", 1, units="V")
+        self.DeclareStateOutputPort("speed", self.DeclareContinuousState(1)).set_units("rad/s")
+        self.DeclareTimeDerivatives(driven)
+
+
+def test_parameters_take_values_in_any_units_of_their_dimension():
+    builder = DiagramBuilder()
+    lag = builder.AddNamedSystem("lag", Lag())
+    diagram = builder.Build()
+    root = diagram.CreateDefaultContext()
+    context = lag.GetMyContextFromRoot(root)
+    assert [system.get_numeric_parameter_units(0) for system in (lag, diagram)] == ["rad/s/V"] * 2
+    lag.SetNumericParameter(context, "gain", 30.0, "rpm/V")
+    assert context.get_numeric_parameter(0)[0] == pytest.approx(np.pi, abs=1e-14)
+    diagram.SetNumericParameter(root, 1, [3.0, 4.0])
+    assert context.get_numeric_parameter(1).CopyToVector().tolist() == [3.0, 4.0]
+    refused = [
+        ("gain", 1.0, "m/s", "the value is in 'm/s', but parameter 0 is in 'rad/s/V', which has another dimension"),
+        (1, [1.0, 2.0], "m", "lag', SetNumericParameter: the value is in 'm', but parameter 1 has no units"),
+        ("damping", 1.0, None, r"no parameter 'damping'; its parameters are \['gain', 'p1'\]"),
+        ("gain", [1.0, 2.0], None, r"parameter 0 has shape \(1,\), got \(2,\)"),
+    ]
+    for parameter, value, units, match in refused:
+        with pytest.raises(ValueError, match=match):
+            lag.SetNumericParameter(context, parameter, value, units)
+    assert context.get_numeric_parameter(0)[0] == pytest.approx(np.pi, abs=1e-14)
+    with pytest.raises(TypeError, match="DeclareNumericParameter: units are text such as 'rad/s', got 3"):
+        Lag().DeclareNumericParameter(BasicVector([1.0]), units=3)
+
+
+def test_linear_models_have_the_units_of_the_ports_and_plots_show_them():
+    system = Lag()
+    context = system.CreateDefaultContext()
+    system.get_input_port().FixValue(context, [0.0])
+    for model in (Linearize(system, context), FirstOrderTaylorApproximation(system, context)):
+        assert (model.get_input_port().get_units(), model.get_output_port().get_units()) == ("V", "rad/s")
+    amplitude, _ = BodePlot(FrequencyResponse(system, context))
+    assert amplitude.get_ylabel() == "amplitude [dB of rad/s per V]"
