@@ -44,7 +44,6 @@ class KktSystem:
         self._ldl = SparseLdl(
             n, m, np.concatenate([rows, diagonal, n + form.rows]), np.concatenate([columns, diagonal, form.columns])
         )
-        self._num_hessian = len(rows)
         self._low_rank: tuple[Array, Array] | None = None
         self._last_shift = self._shift_in_use = self._floor = 0.0  # delta_w: the last that was needed, in use, at least
         self._shift = np.concatenate([np.zeros(n), np.full(m, -PIVOT_FLOOR)])

@@ -1,5 +1,7 @@
-"""What loops over small dense programs compute: gaps and damped steps, see feasible_points.py, and the data of
-quadratic programs, see sequential_quadratic.py."""
+"""What searches of small dense programs compute in each step.
+
+Gaps and damped steps of least squares, see feasible_points.py; data of quadratic programs, see sequential_quadratic.py.
+"""
 
 from __future__ import annotations
 

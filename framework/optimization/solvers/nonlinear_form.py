@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.optimization.arrays import Array
-from merganser.framework.optimization.forms.quadratic_form import BoxPrices, LinearRows, QuadraticCosts
+from merganser.framework.optimization.forms.quadratic_form import BoxPrices, LinearRows, QuadraticCosts, joined
 from merganser.framework.optimization.interior_point.form import nearby
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
@@ -287,8 +287,10 @@ class NonlinearForm:
             parts.append(y.ravel())
             slopes.append(J)
         self._rows_are_known = True
-        g = np.concatenate([*parts, self._linear.at(values)])
-        return self.row_scale * g, self._entry_scale * np.concatenate([*slopes, self._linear.values])
+        if self._linear.shape[0]:
+            parts.append(self._linear.at(values))
+            slopes.append(self._linear.values)
+        return self.row_scale * joined(parts), self._entry_scale * joined(slopes)
 
     def dense(self, entries: Array) -> Array:
         """The Jacobian of g as an array, shape [m, num_vars]."""

@@ -154,7 +154,8 @@ class SplineProgram:
 
     def _derivative_of_points(self, order: int) -> Array:
         """M for which p M are the control points of a derivative of the path, shape [num_control_points, m]."""
-        return np.hstack(self._unit.MakeDerivative(order).control_points())
+        derivative: Any = self._unit.MakeDerivative(order)
+        return np.hstack(derivative.control_points())
 
     def _described(self, binding: Binding, description: str) -> Binding:
         binding.evaluator().set_description(description)

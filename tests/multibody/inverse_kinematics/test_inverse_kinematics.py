@@ -11,7 +11,7 @@ import pytest
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.framework.optimization import MathematicalProgram, SolutionResult, Solve
+from merganser.framework.optimization import InteriorPointSolver, MathematicalProgram, SolutionResult, Solve
 from merganser.framework.optimization.evaluators.closed_form import ClosedFormEvaluator
 from merganser.framework.optimization.evaluators.evaluators import curvature_by_differences
 from merganser.geometry import Box, Sphere
@@ -101,6 +101,20 @@ def test_what_is_out_of_reach_is_infeasible_and_the_constraint_is_named() -> Non
     result = Solve(ik.prog())
     assert not result.is_success()
     assert any("hand on the moon" in name for name in result.GetInfeasibleConstraintNames(ik.prog()))
+
+
+def test_where_many_starts_find_no_posture_no_slower_method_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("the interior-point method was tried")
+
+    monkeypatch.setattr(InteriorPointSolver, "_solve", refuse)
+    plant = arm()
+    ik = InverseKinematics(plant)
+    reach(ik, plant, [0.0, 0.0, 5.0], 0.01)
+    ik.prog().AddQuadraticErrorCost(1.0, np.zeros(7), ik.q())
+    result = Solve(ik.prog(), np.full(7, 0.3))
+    assert result.get_solution_result() is SolutionResult.kInfeasibleConstraints
+    assert result.get_solver_details().num_starts == 20
 
 
 def test_locked_joints_stay_where_they_are() -> None:
