@@ -130,23 +130,23 @@ class Coordinates:
             actuated_velocities=np.array([_place_of(a, nv) for a in actuators], dtype=np.int64),
         )
 
-    def gather_positions(
-        self, joints: Sequence[Joint], values: Callable[[Joint], npt.NDArray[np.float64]]
+    def gather(
+        self, kind: str, joints: Sequence[Joint], values: Callable[[Joint], npt.NDArray[np.float64]]
     ) -> npt.NDArray[np.float64]:
-        """Returns an array in the order of q, made of the values that each joint has for its positions."""
-        q = np.zeros(self.num_positions)
-        for joint in joints:
-            q[joint.position_start() : joint.position_start() + joint.num_positions()] = values(joint)
-        return q
+        """Returns an array in the order of q or of v, made of the values that each joint has.
 
-    def gather_velocities(
-        self, joints: Sequence[Joint], values: Callable[[Joint], npt.NDArray[np.float64]]
-    ) -> npt.NDArray[np.float64]:
-        """Returns an array in the order of v, made of the values that each joint has for its velocities."""
-        v = np.zeros(self.num_velocities)
+        Args:
+            kind: "positions" or "velocities".
+            joints: whose values the array gets.
+            values: gives those of a joint.
+        """
+        gathered = np.zeros(self.num_positions if kind == "positions" else self.num_velocities)
         for joint in joints:
-            v[joint.velocity_start() : joint.velocity_start() + joint.num_velocities()] = values(joint)
-        return v
+            start, size = joint.velocity_start(), joint.num_velocities()
+            if kind == "positions":
+                start, size = joint.position_start(), joint.num_positions()
+            gathered[start : start + size] = values(joint)
+        return gathered
 
 
 def _place_of(actuator: Actuator, num_v: int) -> int:

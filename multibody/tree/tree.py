@@ -43,8 +43,7 @@ def _gathered(coordinates: str, of_joint: Callable[[Any], Any], what: str) -> Ca
 
     def gather(self: MultibodyTree) -> npt.NDArray[np.float64]:
         self._check_finalized(name)
-        gathered: npt.NDArray[np.float64] = getattr(self.coordinates, f"gather_{coordinates}")(self.joints, of_joint)
-        return gathered
+        return self.coordinates.gather(coordinates, self.joints, of_joint)
 
     name = of_joint.__name__.removesuffix("_vector")
     gather.__name__, gather.__qualname__ = name, f"MultibodyTree.{name}"

@@ -127,9 +127,7 @@ class ContactModelArrays:
             except np.linalg.LinAlgError:  # without inertia in some direction, which the dynamics will report
                 shares = np.ones(len(M))
             places = list(zip(self.limits["v"].tolist(), self.limits["num_v"].tolist()))  # three of a ball
-            held, share = (
-                np.array([values[v : v + n].mean() for v, n in places]) for values in (M.diagonal(), shares)
-            )
+            held, share = (np.array([values[v : v + n].mean() for v, n in places]) for values in (M.diagonal(), shares))
             omega = 2.0 * np.pi / LIMIT_PERIOD
             self._limit_springs = held * share**0.5 * omega**2, share**0.5 / (omega * LIMIT_LENGTH)
         return self._limit_springs

@@ -176,9 +176,7 @@ class PlantDynamics:
         if xdot is not None and w.is_float and not checked.is_finite(xdot):
             raise RuntimeError(describe_overflow(self.model, context, w, xdot))
 
-    def raise_failure(
-        self, context: Context, w: Workspace, status: int, failed: StepBuffers | None = None
-    ) -> None:
+    def raise_failure(self, context: Context, w: Workspace, status: int, failed: StepBuffers | None = None) -> None:
         """Raises an error that says why there are no dynamics, see dynamics/step.py.
 
         Args:

@@ -36,10 +36,7 @@ from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
 from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
 from merganser.multibody.contact.plant_problem import start_step
-from merganser.multibody.dynamics.operation import (
-    DerivativesRecord,
-    StepRecord,
-)
+from merganser.multibody.dynamics.operation import DerivativesRecord, StepRecord
 from merganser.multibody.dynamics.records import Inputs, Model, Part, State
 from merganser.multibody.dynamics.step_kernels import Plant, addresses_of, solver_of
 from merganser.multibody.plant.step.drives import Controllers
@@ -186,11 +183,10 @@ class NativeDynamics:
         code = self._code()
         if self._why_not(context, code, OptionalCode.is_usable) is not None:
             return None
-        w = self._workspace(context)
-        box, buffers = self._box_in(context), self._buffers_of(context, w)
+        box, buffers = self._box_in(context), self.buffers_of(context)
         if box is not None:
             box.get_value()  # the buffers may change now
-        controllers = self._controllers(context, w)
+        controllers = self._controllers(context, self._workspace(context))
         if buffers.step.lacks_capacity():
             buffers.step.grow()
         if not buffers.step.is_current(controllers):
@@ -281,18 +277,16 @@ class NativeDynamics:
 
     def sample_buffers_in(self, context: Context) -> SampleBuffers | None:
         """Where the numbers of the sample in a Context stand from now on; None if outputs show none, or no floats."""
-        w, box = self._workspace(context), self._box_in(context)
-        if box is None or not w.is_float:
+        box = self._box_in(context)
+        if box is None or not self._workspace(context).is_float:
             return None
-        buffers = self._buffers_of(context, w)
+        buffers = self.buffers_of(context)
         box.follow(buffers)
         return buffers
 
     def buffers_of(self, context: Context) -> SampleBuffers:
         """What the operation works with in a Context."""
-        return self._buffers_of(context, self._workspace(context))
-
-    def _buffers_of(self, context: Context, w: Workspace) -> SampleBuffers:
+        w = self._workspace(context)
         if w.sample_buffers is None:
             parameters = functools.partial(self._sampling.parameters_in, context)
             w.sample_buffers = SampleBuffers(self._dynamics, context, w, parameters)
@@ -330,9 +324,7 @@ class NativeDynamics:
 
     # ------------------------------------------------------------------ what the operation is given
 
-    def _record(
-        self, context: Context, buffers: SampleBuffers
-    ) -> StepRecord | DerivativesRecord:
+    def _record(self, context: Context, buffers: SampleBuffers) -> StepRecord | DerivativesRecord:
         """All that the operation works on: arrays of the buffers, and places in the Context."""
         step, is_discrete = buffers.step, self._is_discrete()
         views, state = self._dynamics.views, self._state(DiscreteStateOf(0) if is_discrete else CONTINUOUS_STATE)

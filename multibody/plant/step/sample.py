@@ -178,9 +178,7 @@ def sample_of_contacts(
         own, sides = _contacts_of_kinds(arrays, pairs[num_points:])
         contacts, geometries = np.concatenate([contacts, own]), np.concatenate([geometries, len(ids) + sides])
         ids, bodies = ids + arrays.source_ids, np.concatenate([bodies, arrays.source_bodies])
-    return ContactSample(
-        ids, bodies, geometries, contacts, forces, tau, tau_joints, row_forces, statistics, surfaces
-    )
+    return ContactSample(ids, bodies, geometries, contacts, forces, tau, tau_joints, row_forces, statistics, surfaces)
 
 
 def _contacts_of_kinds(arrays: ContactModelArrays, pairs: Array) -> tuple[Array, Array]:

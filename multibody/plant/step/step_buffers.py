@@ -490,6 +490,10 @@ class StepBuffers:
         """
         self.settings, self._looks_ahead, self._is_current = settings, looks_ahead, False
 
+    def take_parameters(self, parameters: Any) -> None:
+        """Has the next steps use these parameters of the bodies."""
+        self.parameters, self._is_current = parameters, False
+
     def fall_back(self, settings: Any) -> None:
         """Has a step solved with settings that always have a solution; None ends that."""
         if settings is not self._fallback:

@@ -109,9 +109,8 @@ class VariableSteps:
         self.numbers = Sample(np.zeros(3, np.int64), x, x_next, u, np.zeros_like(w.v), np.zeros_like(w.zeros_F))
         self.end: Array = np.full_like(w.x, np.nan)
         self._python = StepBuffers(dynamics, context, w, time_step=_SOME_LENGTH)
-        self._native: StepBuffers | None = None
+        self._native = StepBuffers(dynamics, context, w, w.is_float, _SOME_LENGTH)  # compiled code takes floats only
         self._position: Any = None  # at the start of the last step of Python
-        self._settings: tuple[Any, bool] = None, False
         # Inputs that follow the state, and what stands for them in steps:
         self.acted_on = np.zeros(num_v, np.int64)
         self.columns = np.array([*range(num_v), *driven.tolist()], np.int64)
@@ -127,19 +126,11 @@ class VariableSteps:
 
     def solve_by(self, settings: Any, looks_ahead: bool) -> None:
         """Has steps solve contact problems with other settings than those of the plant, see StepBuffers."""
-        for buffers in self._all_buffers():
+        for buffers in (self._python, self._native):
             buffers.solve_by(settings, looks_ahead)
-        self._settings = settings, looks_ahead
-
-    def _all_buffers(self) -> list[StepBuffers]:
-        return [self._python] if self._native is None else [self._python, self._native]
 
     def native_buffers(self, controllers: Controllers) -> StepBuffers:
         """Arrays of steps in the native plan, as model and Context are now."""
-        if self._native is None:
-            self._native = StepBuffers(self._dynamics, self._context, self._w, is_native=True, time_step=_SOME_LENGTH)
-            self._native.solve_by(*self._settings)
-            self._take_parameters(self._native)
         controllers = self.controllers(controllers)
         if self._native.lacks_capacity():
             self._native.grow()
@@ -174,9 +165,8 @@ class VariableSteps:
                 "integrator."
             )
         if self.follow() != before:
-            for buffers in self._all_buffers():
-                self._take_parameters(buffers)
-            self.solve_by(*self._settings)  # all records are made again
+            for buffers in (self._python, self._native):
+                buffers.take_parameters(self._parameters if self.follow() else self._w.parameters)
 
     def _follows(self, port: Any) -> bool:
         index, own = port.get_index(), self._context
@@ -184,9 +174,6 @@ class VariableSteps:
             return False
         own.read_input(index)  # blocks of Python learn what they read when they are first asked
         return bool(getattr(own.sources[index], "bit", 0) & own.layout.down["xc"])
-
-    def _take_parameters(self, buffers: StepBuffers) -> None:
-        buffers.parameters = self._parameters if self.follow() else self._w.parameters
 
     def controllers(self, present: Controllers) -> Controllers:
         """The PD controllers of a step: those at work, and what comes for all other actuators that may move.
@@ -320,7 +307,6 @@ class VariableSteps:
     def take_sample(self, parameters: Array, gravity: Array) -> DynamicsSample:
         """The sample of the last step, made with these parameters."""
         step = self._native if self.numbers.counts[WHICH] else self._python
-        assert step is not None
         step.time_step, out = self.last_length.item(), step.results[0]
         if step is self._python:  # whose kinematics may have moved on
             out = out._replace(position=self._position)
