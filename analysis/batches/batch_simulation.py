@@ -340,11 +340,13 @@ class SharedWorker:
             if simulator._when_to_plan != "always" and not are_usable(_ROWS):
                 return False
             mine["num_misfits"] += 1
+            worker = None
             if mine["num_misfits"].bit_count() == 1:  # tried ever less often
-                mine["worker"] = _worker_of(copy.copy(simulator))
-            worker = mine["worker"]
+                with contextlib.suppress(Exception):  # the Simulator itself raises what concerns the user
+                    worker = _worker_of(copy.copy(simulator))
             if worker is None:
                 return False
+            mine["worker"] = worker
         work = _Work(runs_of_contexts(settings[0], [context]), np.array([final_time]), {})
         _run_block(work, worker, 0, 1)
         return not work.left

@@ -12,11 +12,11 @@ if _TYPE_CHECKING:
     from merganser.framework.trajectories.bspline_trajectory import (
         BsplineTrajectory,
     )
-    from merganser.framework.trajectories.composite_trajectory import (
+    from merganser.framework.trajectories.composed_trajectories import (
         CompositeTrajectory,
-    )
-    from merganser.framework.trajectories.derivative_trajectory import (
         DerivativeTrajectory,
+        PathParameterizedTrajectory,
+        StackedTrajectory,
     )
     from merganser.framework.trajectories.discrete_time_trajectory import (
         DiscreteTimeTrajectory,
@@ -26,9 +26,6 @@ if _TYPE_CHECKING:
     )
     from merganser.framework.trajectories.function_handle_trajectory import (
         FunctionHandleTrajectory,
-    )
-    from merganser.framework.trajectories.path_parameterized_trajectory import (
-        PathParameterizedTrajectory,
     )
     from merganser.framework.trajectories.piecewise_constant_curvature_trajectory import (
         PiecewiseConstantCurvatureTrajectory,
@@ -48,9 +45,6 @@ if _TYPE_CHECKING:
     from merganser.framework.trajectories.polynomial import (
         Polynomial,
         ToleranceType,
-    )
-    from merganser.framework.trajectories.stacked_trajectory import (
-        StackedTrajectory,
     )
     from merganser.framework.trajectories.trajectory import (
         Trajectory,

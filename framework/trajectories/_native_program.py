@@ -20,12 +20,14 @@ from merganser.framework.native.operations import trajectory_operations as steps
 from merganser.framework.trajectories._scalars import Array, plain
 from merganser.framework.trajectories.bezier_curve import BezierCurve
 from merganser.framework.trajectories.bspline_trajectory import BsplineTrajectory
-from merganser.framework.trajectories.composite_trajectory import CompositeTrajectory
-from merganser.framework.trajectories.derivative_trajectory import DerivativeTrajectory
-from merganser.framework.trajectories.path_parameterized_trajectory import PathParameterizedTrajectory
+from merganser.framework.trajectories.composed_trajectories import (
+    CompositeTrajectory,
+    DerivativeTrajectory,
+    PathParameterizedTrajectory,
+    StackedTrajectory,
+)
 from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial
 from merganser.framework.trajectories.piecewise_quaternion_slerp import PiecewiseQuaternionSlerp, slerp_angle
-from merganser.framework.trajectories.stacked_trajectory import StackedTrajectory
 from merganser.framework.trajectories.trajectory import Trajectory
 
 _NOW = 0  # index of the current time in the pool

@@ -10,7 +10,7 @@ import numpy as np
 
 from merganser.framework.core.values.arguments import checked_size
 from merganser.framework.trajectories._scalars import Array, plain
-from merganser.framework.trajectories.derivative_trajectory import DerivativeTrajectory
+from merganser.framework.trajectories.composed_trajectories import DerivativeTrajectory
 from merganser.framework.trajectories.trajectory import Trajectory
 
 

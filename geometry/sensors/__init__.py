@@ -32,8 +32,7 @@ from merganser.geometry.sensors.rgbd_sensor_discrete import RgbdSensorDiscrete
 from merganser.geometry.sensors.video_writer import VideoWriter
 
 if _TYPE_CHECKING:
-    from merganser.geometry.sensors.image_to_lcm_image_array import ImageToLcmImageArrayT
-    from merganser.geometry.sensors.lcm_image_array_to_images import LcmImageArrayToImages
+    from merganser.geometry.sensors.lcm_images import ImageToLcmImageArrayT, LcmImageArrayToImages
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 

@@ -8,7 +8,7 @@ from merganser.framework import DiagramBuilder
 from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem
 from merganser.framework.lcm.messages.perception import lcmt_image_array
 from merganser.geometry.images import PixelType
-from merganser.geometry.sensors.image_to_lcm_image_array import ImageToLcmImageArrayT
+from merganser.geometry.sensors.lcm_images import ImageToLcmImageArrayT
 from merganser.multibody.sensors.camera_config import CameraConfig
 
 _AFTER_DELAY = 1.001  # images that are given with a delay are there a little later

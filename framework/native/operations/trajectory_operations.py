@@ -18,7 +18,7 @@ POLYNOMIAL = 2  # time, result, n, segments, powers, breaks, coefficients [segme
 SPLINE = 3  # time, result, n, order, end of the search, limits, knots, points, work: (1) of bspline_trajectory.py
 BERNSTEIN = 4  # time, result, n, order, limits, binomials, points: (1) of bezier_curve.py
 SLERP = 5  # time, result, segments, breaks, quaternions, angles (-1: almost parallel)
-COMPOSE = 6  # result, n, order, derivatives of the path, rates, work, binomials: (1) of path_parameterized_trajectory
+COMPOSE = 6  # result, n, order, derivatives of the path, rates, work, binomials: (1) of composed_trajectories
 ZERO_BEYOND = 7  # time, limits, result, n: zeros if the time is beyond the limits
 RESULT = 8  # n, result: copied to the output
 

@@ -477,6 +477,24 @@ def test_runs_with_settings_of_their_own_keep_them(compiled_runs: list[Any]) -> 
     assert 0 < compiled_runs.count(0) < 15
 
 
+def test_one_run_with_other_wires_leaves_the_others_compiled(compiled_runs: list[Any]) -> None:
+    system = pendulum_in_the_wind()
+    pendulum, made = system.GetSubsystemByName("pendulum"), []
+
+    def make(generator: RandomGenerator) -> Simulator:
+        simulator, _ = Simulator(system), made.append(generator)
+        if len(made) % 4 == 0:
+            context = pendulum.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+            pendulum.get_input_port().FixValue(context, [0.3])
+        return simulator
+
+    outputs = [run.output for run in MonteCarloSimulation(make, trace, 0.93, 16, RandomGenerator(8))]
+    assert 9 <= compiled_runs.count(0) <= 15
+    made.clear()
+    seeds = RandomGenerator(8)
+    assert outputs == [RandomSimulation(make, trace, 0.93, RandomGenerator(seeds())) for _ in range(16)]
+
+
 def ends_early(context: Any) -> EventStatus:
     angle = context.get_continuous_state_vector()[0]
     return EventStatus.ReachedTermination(None, "down") if angle < 0.1 else EventStatus.DidNothing()
