@@ -52,10 +52,11 @@ def save_video(
     video = open_video(filename, fps, backend_for(filename))
 
     def write(images: Iterable[ImageRgba8U | NDArray[np.uint8]]) -> None:
-        count = 0
-        for count, image in enumerate(images, 1):
+        is_empty = True
+        for image in images:
             video.add(image if isinstance(image, ImageRgba8U) else _from_array(image))
-        if not count:
+            is_empty = False
+        if is_empty:
             raise ValueError(f"save_video: no images were given for '{os.fspath(filename)}'.")
         video.save()
 
