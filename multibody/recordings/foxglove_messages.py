@@ -177,7 +177,7 @@ def _write_cloud(cloud: PointCloud, time: float, source: Source) -> Json:
     for name, _, values in columns:
         rows[name] = values
     number = {"<f4": _NUMERIC_TYPES.index("FLOAT32"), "u1": _NUMERIC_TYPES.index("UINT8")}
-    offsets = rows.dtype.fields or {}
+    offsets: Any = rows.dtype.fields
     fields = [{"name": name, "offset": int(offsets[name][1]), "type": number[kind]} for name, kind, _ in columns]
     origin = _pose(RigidTransform())
     stride = rows.itemsize
@@ -191,7 +191,7 @@ def _write_scene(query: QueryObject, time: float, source: Source) -> Json:
         name = source.frame if frame == SceneGraph.world_frame_id() else inspector.GetName(frame)
         for geometry in inspector.GetGeometries(frame, Role.kIllustration):
             properties = inspector.GetIllustrationProperties(geometry)
-            rgba = properties.GetPropertyOrDefault("phong", "diffuse", _GRAY)
+            rgba = _GRAY if properties is None else properties.GetPropertyOrDefault("phong", "diffuse", _GRAY)
             pose = _pose(inspector.GetPoseInFrame(geometry))
             parts = colored_triangles(inspector.GetShape(geometry), rgba)
             triangles = [
