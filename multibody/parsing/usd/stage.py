@@ -136,8 +136,9 @@ def applied_schemas(prim: Any) -> list[str]:
 
 
 def number(prim: Any, *names: str, default: float = 0.0) -> float:
-    """The first of these attributes that a prim has."""
-    values = (prim.GetAttribute(name).Get() for name in names if prim.HasAttribute(name))
+    """The first of these attributes that the file gives a prim; where schemas are installed, others have defaults."""
+    attributes = map(prim.GetAttribute, names)
+    values = (attribute.Get() for attribute in attributes if attribute.HasAuthoredValue())
     return next((float(value) for value in values if value is not None), default)
 
 
