@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,6 @@ _SIZE = (1280, 720)  # [pixels]
 _OPENING = 35.0  # of the camera, upwards [degrees]
 _MARGIN = 1.18  # of the picture around the motion
 _FROM_W = np.array([0.78, -0.92, 0.52]) / np.linalg.norm([0.78, -0.92, 0.52])  # direction to the camera, as in pages
-_BACKENDS = {".mp4": "av", ".mkv": "av", ".mov": "av", ".gif": "PIL", ".webp": "PIL", ".apng": "PIL"}
 _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 _FAR = 30.0  # sizes of the model, beyond which it is not followed
 _LIGHT = np.array([0.93, 0.945, 0.96])  # behind the scene
@@ -43,13 +41,10 @@ class SimulationVideo:
 
     def __init__(self, filename: str, builder: DiagramBuilder, plant: MultibodyPlant) -> None:
         from merganser.geometry.rendering import LightParameter, RenderEngineVtkParams
-        from merganser.geometry.sensors.video_writer import open_video
+        from merganser.geometry.sensors.video_writer import backend_for, open_video
         from merganser.multibody.sensors import ApplyCameraConfig, CameraConfig
 
-        backend = _BACKENDS.get(Path(filename).suffix.lower())
-        if backend is None:
-            raise ValueError(f"--video writes {', '.join(_BACKENDS)} files, not '{filename}'.")
-        self._video = open_video(filename, _FPS, backend)
+        self._video = open_video(filename, _FPS, backend_for(filename))
         lights = [
             LightParameter(type="directional", frame=frame, direction=np.array(direction), intensity=intensity)
             for frame, direction, intensity in (("world", [-0.45, 0.55, -1.0], 0.6), ("camera", [0.0, 0.0, 1.0], 0.5))

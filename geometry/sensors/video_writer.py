@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _OPENCV = ("cv2", "OpenCV", "opencv-python-headless")
 _PYAV = ("av", "PyAV", "'merganser[video]'")
+_BACKENDS = {".mp4": "av", ".mkv": "av", ".mov": "av", ".gif": "PIL", ".webp": "PIL", ".apng": "PIL"}
 
 
 class VideoWriter(LeafSystem):
@@ -159,6 +160,18 @@ def open_video(
     if not folder.is_dir():
         raise RuntimeError(f"VideoWriter: the folder '{folder}' of '{filename}' does not exist.")
     found: _PillowVideo | _OpenCvVideo | _AvVideo = kinds[backend](os.fspath(filename), fps, fourcc or "mp4v")
+    return found
+
+
+def backend_for(filename: str | os.PathLike[str]) -> str:
+    """The backend of a VideoWriter that writes files of this kind, as its ending says.
+
+    Raises:
+        ValueError: there is no such format.
+    """
+    found = _BACKENDS.get(Path(filename).suffix.lower())
+    if found is None:
+        raise ValueError(f"Videos are {', '.join(_BACKENDS)} files; given '{os.fspath(filename)}'.")
     return found
 
 

@@ -27,6 +27,7 @@ MeshcatVisualizer_ = _SystemTemplate(MeshcatVisualizer, _numeric_scalars)
 if _TYPE_CHECKING:
     from merganser.geometry.visualizers.drake_visualizer import DrakeVisualizer, DrakeVisualizer_
     from merganser.geometry.visualizers.rerun_and_viser import RerunVisualizer, ViserVisualizer
+    from merganser.geometry.visualizers.video import save_video
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 
@@ -53,4 +54,5 @@ __all__ = [
     "Rgba",
     "StartMeshcat",
     "ViserVisualizer",
+    "save_video",
 ]

@@ -127,7 +127,12 @@ class Meshcat(CameraFace, ControlsFace, RecordingFace):
         return self._web_url
 
     def _repr_html_(self) -> str:
-        """The page in a frame, which notebooks show for a Meshcat; it is live, and gone when the program has ended."""
+        """The page in a frame, which notebooks show for a Meshcat; it is live, and gone when the program has ended.
+
+        In Colab, whose programs run on another machine than the browser, it is the scene as it is now.
+        """
+        if "google.colab" in sys.modules:
+            return self.StaticCell(_HEIGHT)._repr_html_()
         address = html.escape(self._web_url)
         return (
             f'<iframe src="{address}" width="100%" height="{_HEIGHT}" style="border: 1px solid #ccc"></iframe>'

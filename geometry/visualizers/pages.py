@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import html
 import importlib.util
 import io
 import json
@@ -74,6 +75,23 @@ def static_zip(messages: list[Message]) -> bytes:
         for name, content in contents.items():
             archive.writestr(name, content)
     return buffer.getvalue()
+
+
+class StaticCell(NamedTuple):
+    """A page without a server as the output of a cell of a notebook.
+
+    Attributes:
+        page: its HTML.
+        height: of the output [pixels].
+    """
+
+    page: str
+    height: int
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, with the text of the page in it."""
+        style = f"width: 100%; height: {self.height}px; border: 0"
+        return f'<div><iframe srcdoc="{html.escape(self.page)}" style="{style}"></iframe></div>'
 
 
 def _assets(messages: list[Message]) -> list[Asset]:

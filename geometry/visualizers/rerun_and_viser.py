@@ -178,7 +178,14 @@ class _RerunCanvas:
         self.recording.set_time("time", duration=time)
 
     def add(self, path: str, vertices: Array, triangles: Array, color: Array) -> None:
-        mesh = self._rerun.Mesh3D(vertex_positions=vertices, triangle_indices=triangles, albedo_factor=color)
+        corners = np.asarray(vertices)[triangles]  # each triangle has its own, and one normal, by which it is lit
+        n = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        n /= np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
+        positions, normals = corners.reshape(-1, 3), np.repeat(n, 3, axis=0)
+        indices = np.arange(len(positions)).reshape(-1, 3)
+        mesh = self._rerun.Mesh3D(
+            vertex_positions=positions, vertex_normals=normals, triangle_indices=indices, albedo_factor=color
+        )
         self.recording.log(path, mesh)
 
     def place(self, path: str, R: Array, p: Array) -> None:

@@ -1,4 +1,4 @@
-"""Recordings of ROS 2 messages: what ports give, written to MCAP files, and topics of files as output ports."""
+"""Recordings: what ports give as messages of ROS 2 or Foxglove in MCAP files, and topics of files as output ports."""
 
 from merganser.multibody.recordings.mcap_logger import McapLogger
 from merganser.multibody.recordings.topic_sources import McapSource, ReadTopic, RosbagSource, Topic

@@ -11,17 +11,26 @@ import numpy as np
 
 from merganser.analysis.plots import origin_of, port_labels
 from merganser.framework import Context, DiagramBuilder, LeafSystem, OutputPort, PortDataType
-from merganser.multibody.recordings.messages import JOINTS, KINDS, MessageKind, Source, required, type_store
+from merganser.multibody.recordings.messages import (
+    ROS2,
+    MessageFormat,
+    MessageKind,
+    Source,
+    is_poses,
+    required,
+    type_store,
+)
 from merganser.multibody.tree import BodyIndex, ModelInstanceIndex
 
 
 class McapLogger:
-    """Writes ports of a diagram as messages of ROS 2, readable by Foxglove, PlotJuggler, rerun and rosbags.
+    """Writes ports of a diagram as messages of ROS 2 or Foxglove, readable by Foxglove, PlotJuggler, rerun and rosbags.
 
     A plant's state of joints with one degree of freedom each becomes a JointState, other vectors a Float64MultiArray
     with the names of their elements; RigidTransform a PoseStamped, a list of them (a plant's `body_poses`) transforms
     (TFMessage); SpatialForce and SpatialVelocity a wrench and a twist; images and point clouds their messages. Time
-    stamps are those of the simulation.
+    stamps are those of the simulation. With Foxglove's schemas, the query port of a SceneGraph becomes its geometries
+    (SceneUpdate, once, at `<topic>/scene`) and their motion (`<topic>/transforms`), which a 3D panel draws.
 
         with McapLogger(builder, "run.mcap") as logger:
             logger.Add(plant.get_state_output_port(), period=0.01)
@@ -32,21 +41,25 @@ class McapLogger:
         builder: of the diagram, before it is built.
         path: of the file; an old one is replaced.
         frame_id: the name of the world frame in messages.
+        schemas: "ros2", or "foxglove" for its schemas in JSON, which need no package of ROS.
 
     Raises:
         ImportError: the extra `logs` is not installed.
         OSError: the file cannot be written.
+        ValueError: there are no such schemas.
     """
 
     _never_changes = True  # copies of a diagram write to the same file
 
-    def __init__(self, builder: DiagramBuilder, path: str | Path, *, frame_id: str = "world") -> None:
+    def __init__(
+        self, builder: DiagramBuilder, path: str | Path, *, frame_id: str = "world", schemas: str = "ros2"
+    ) -> None:
         writer_module = required("mcap.writer")
-        type_store()  # refuses before there is a file
+        self._format = _format_of(schemas)
         self._builder, self._path, self._frame = builder, Path(path), frame_id
         self._file = self._path.open("wb")
         self._writer = writer_module.Writer(self._file)
-        self._writer.start(profile="ros2", library="merganser")
+        self._writer.start(profile=self._format.profile, library="merganser")
         self._schemas: dict[str, int] = {}
         self._topics: set[str] = set()
         self._end = weakref.finalize(self, _finish, self._writer, self._file)
@@ -68,21 +81,25 @@ class McapLogger:
             RuntimeError: the logger has been closed.
         """
         topic = name or f"/{port.get_system().get_name()}/{port.get_name()}".replace(" ", "_")
+        kinds, names = _kinds_of(port, self._format)
         if not self._end.alive:
             raise RuntimeError(f"McapLogger: '{self._path}' has been closed, so that '{topic}' cannot be added.")
         if topic in self._topics:
             raise ValueError(f"McapLogger: '{self._path}' has a topic '{topic}' already; give another name.")
         if period is not None and not period > 0.0:
             raise ValueError(f"McapLogger: the period of '{topic}' must be positive, got {period!r} s.")
-        kind, names = _kind_of(port)
+        self._topics.add(topic)
+        source = Source(self._frame, names)
+        return [self._add(port, kind, f"{topic}/{kind.subtopic}".rstrip("/"), source, period) for kind in kinds][-1]
+
+    def _add(self, port: OutputPort, kind: MessageKind, topic: str, source: Source, period: float | None) -> LeafSystem:
         if kind.name not in self._schemas:
-            definition = type_store().generate_msgdef(kind.name, ros_version=2)[0].encode()
-            self._schemas[kind.name] = self._writer.register_schema(kind.name, "ros2msg", definition)
-        channel = self._writer.register_channel(topic, "cdr", self._schemas[kind.name])
-        block = self._builder.AddSystem(_Topic(self, port, channel, kind, Source(self._frame, names), period))
+            definition = self._format.definition(kind.name)
+            self._schemas[kind.name] = self._writer.register_schema(kind.name, self._format.schema_encoding, definition)
+        channel = self._writer.register_channel(topic, self._format.message_encoding, self._schemas[kind.name])
+        block = self._builder.AddSystem(_Topic(self, port, channel, kind, source, period))
         block.set_name(f"mcap:{topic}")
         self._builder.Connect(port, block.get_input_port())
-        self._topics.add(topic)
         return block
 
     def close(self) -> None:
@@ -103,7 +120,7 @@ class McapLogger:
     def write(self, channel: int, kind: MessageKind, message: Any, time: float) -> None:
         """Writes one message at a time of the simulation [s]."""
         if self._end.alive:
-            data = bytes(type_store().serialize_cdr(message, kind.name))
+            data = self._format.serialize(message, kind.name)
             now = round(time * 1e9)
             self._writer.add_message(channel, log_time=now, data=data, publish_time=now)
 
@@ -131,7 +148,9 @@ class _Topic(LeafSystem):
             self.DeclareVectorInputPort("value", port.size())
         else:
             self.DeclareAbstractInputPort("value", port.Allocate())
-        if period is None:
+        if kind.is_written_once:
+            self.DeclareInitializationPublishEvent(self._write)
+        elif period is None:
             self.DeclarePerStepPublishEvent(self._write)
         else:
             self.DeclarePeriodicPublishEvent(period, 0.0, self._write)
@@ -143,24 +162,33 @@ class _Topic(LeafSystem):
         self._logger.write(self._channel, self._kind, message, time)
 
 
-def _kind_of(port: OutputPort) -> tuple[MessageKind, list[str]]:
-    """The message of a port's values, and the names of its elements, joints or bodies."""
+def _format_of(schemas: str) -> MessageFormat:
+    if schemas == "foxglove":
+        from merganser.multibody.recordings.foxglove_messages import FOXGLOVE  # with a SceneGraph's geometries
+
+        return FOXGLOVE
+    if schemas != "ros2":
+        raise ValueError(f"McapLogger: schemas must be 'ros2' or 'foxglove', got {schemas!r}.")
+    type_store()  # refuses before there is a file
+    return ROS2
+
+
+def _kinds_of(port: OutputPort, messages: MessageFormat) -> tuple[list[MessageKind], list[str]]:
+    """The messages of a port's values, and the names of its elements, joints or bodies."""
     value: Any = np.zeros(port.size())
     labels = port_labels(port)
     plant: Any = origin_of(port).get_system()
     is_of_plant = hasattr(plant, "num_model_instances")
     if port.get_data_type() is PortDataType.kVectorValued:
         n = port.size() // 2
-        joints = [label.removesuffix("_q") for label in labels[:n]]
-        speeds = [label.removesuffix("_w").removesuffix("_v") for label in labels[n:]]
-        if n and is_of_plant and joints == speeds and all(label.endswith("_q") for label in labels[:n]):
-            return JOINTS, _without_instances(plant, joints)
+        joints = [label[:-2] for label in labels[:n]]
+        of_one_axis = {f"{joint}{q}": f"{joint}{v}" for joint in joints for q, v in (("_q", "_w"), ("_x", "_v"))}
+        if n and is_of_plant and [of_one_axis.get(label) for label in labels[:n]] == labels[n:]:
+            return [messages.joints], _without_instances(plant, joints)
     else:
         value = port.Allocate().get_value()
-    for kind in KINDS:
-        if kind.takes(value):
-            is_of_bodies = kind.name == "tf2_msgs/msg/TFMessage" and is_of_plant
-            return kind, _names_of_bodies(plant) if is_of_bodies else labels
+    if kinds := [kind for kind in messages.kinds if kind.takes(value)]:
+        return kinds, _names_of_bodies(plant) if is_poses(value) and is_of_plant else labels
     raise TypeError(
         f"McapLogger: there is no message for {port.GetFullDescription()}, which gives {type(value).__name__}; "
         "vectors, poses, lists of poses, spatial forces and velocities, images and point clouds have one."

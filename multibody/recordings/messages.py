@@ -1,4 +1,4 @@
-"""Values of ports as messages of ROS 2, and back: one table."""
+"""Values of ports as messages of ROS 2, and back: one table; and what a format of messages is."""
 
 from __future__ import annotations
 
@@ -102,7 +102,6 @@ def _write_pose(X: RigidTransform, time: float, source: Source) -> Any:
 
 
 def _write_poses(poses: Sequence[RigidTransform], time: float, source: Source) -> Any:
-    names = source.names if len(source.names) == len(poses) else [f"body{n}" for n in range(len(poses))]
     transforms = [
         _make(
             "geometry_msgs/msg/TransformStamped",
@@ -112,7 +111,7 @@ def _write_poses(poses: Sequence[RigidTransform], time: float, source: Source) -
                 "geometry_msgs/msg/Transform", translation=_vector3(X.translation()), rotation=_quaternion(X)
             ),
         )
-        for name, X in zip(names, poses)
+        for name, X in zip(names_for(poses, source), poses)
         if name != source.frame
     ]
     return _make("tf2_msgs/msg/TFMessage", transforms=transforms)
@@ -128,7 +127,7 @@ def _write_twist(V: SpatialVelocity, time: float, source: Source) -> Any:
     return _make("geometry_msgs/msg/TwistStamped", header=_header(time, source.frame), twist=twist)
 
 
-_ENCODINGS = {
+ENCODINGS = {
     ImageRgba8U: "rgba8",
     ImageRgb8U: "rgb8",
     ImageGrey8U: "mono8",
@@ -145,7 +144,7 @@ def _write_image(image: Any, time: float, source: Source) -> Any:
         header=_header(time, source.frame),
         height=image.height(),
         width=image.width(),
-        encoding=_ENCODINGS[type(image)],
+        encoding=ENCODINGS[type(image)],
         is_bigendian=0,
         step=pixels.nbytes // max(image.height(), 1),
         data=pixels.view(np.uint8).reshape(-1),
@@ -185,26 +184,62 @@ class MessageKind(NamedTuple):
         name: of the message type.
         takes: whether a port's value is of this kind.
         write: the message, from the value, the time [s] and the Source.
+        subtopic: where a value becomes several messages, what follows the name of the topic.
+        is_written_once: at the start of a simulation, rather than periodically.
     """
 
     name: str
     takes: Callable[[Any], bool]
     write: Callable[[Any, float, Source], Any]
+    subtopic: str = ""
+    is_written_once: bool = False
 
 
-def _is_poses(value: Any) -> bool:
+class MessageFormat(NamedTuple):
+    """What messages a file has.
+
+    Attributes:
+        profile, schema_encoding, message_encoding: as MCAP calls them.
+        joints: of positions and velocities of joints.
+        kinds: of all else.
+        definition: the schema of a message type, by its name.
+        serialize: the bytes of a message of a type.
+    """
+
+    profile: str
+    schema_encoding: str
+    message_encoding: str
+    joints: MessageKind
+    kinds: tuple[MessageKind, ...]
+    definition: Callable[[str], bytes]
+    serialize: Callable[[Any, str], bytes]
+
+
+def names_for(poses: Sequence[RigidTransform], source: Source) -> Sequence[str]:
+    """The names of the bodies that poses belong to."""
+    return source.names if len(source.names) == len(poses) else [f"body{n}" for n in range(len(poses))]
+
+
+def is_poses(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(X, RigidTransform) for X in value)
 
 
-JOINTS = MessageKind("sensor_msgs/msg/JointState", lambda value: False, _write_joints)
-KINDS = (
-    MessageKind("std_msgs/msg/Float64MultiArray", lambda value: isinstance(value, np.ndarray), _write_vector),
-    MessageKind("geometry_msgs/msg/PoseStamped", lambda value: isinstance(value, RigidTransform), _write_pose),
-    MessageKind("tf2_msgs/msg/TFMessage", _is_poses, _write_poses),
-    MessageKind("geometry_msgs/msg/WrenchStamped", lambda value: isinstance(value, SpatialForce), _write_wrench),
-    MessageKind("geometry_msgs/msg/TwistStamped", lambda value: isinstance(value, SpatialVelocity), _write_twist),
-    MessageKind("sensor_msgs/msg/Image", lambda value: type(value) in _ENCODINGS, _write_image),
-    MessageKind("sensor_msgs/msg/PointCloud2", lambda value: isinstance(value, PointCloud), _write_cloud),
+ROS2 = MessageFormat(
+    profile="ros2",
+    schema_encoding="ros2msg",
+    message_encoding="cdr",
+    joints=MessageKind("sensor_msgs/msg/JointState", lambda value: False, _write_joints),
+    kinds=(
+        MessageKind("std_msgs/msg/Float64MultiArray", lambda value: isinstance(value, np.ndarray), _write_vector),
+        MessageKind("geometry_msgs/msg/PoseStamped", lambda value: isinstance(value, RigidTransform), _write_pose),
+        MessageKind("tf2_msgs/msg/TFMessage", is_poses, _write_poses),
+        MessageKind("geometry_msgs/msg/WrenchStamped", lambda value: isinstance(value, SpatialForce), _write_wrench),
+        MessageKind("geometry_msgs/msg/TwistStamped", lambda value: isinstance(value, SpatialVelocity), _write_twist),
+        MessageKind("sensor_msgs/msg/Image", lambda value: type(value) in ENCODINGS, _write_image),
+        MessageKind("sensor_msgs/msg/PointCloud2", lambda value: isinstance(value, PointCloud), _write_cloud),
+    ),
+    definition=lambda kind: bytes(type_store().generate_msgdef(kind, ros_version=2)[0].encode()),
+    serialize=lambda message, kind: bytes(type_store().serialize_cdr(message, kind)),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -61,7 +62,7 @@ def ReadTopic(path: str | Path, topic: str, *, read: Read | None = None, from_st
             others.add(name)
             continue
         kind = message_type
-        function = read or READ.get(kind)
+        function = read or READ.get(kind) or _read_json(kind)
         if function is None:
             raise TypeError(
                 f"Topic '{topic}' of '{where}' has messages {kind}, whose numbers are not known; give `read`, a "
@@ -83,14 +84,17 @@ def ReadTopic(path: str | Path, topic: str, *, read: Read | None = None, from_st
 
 def _messages_of_mcap(path: Path) -> Iterator[tuple[str, int, str, Callable[[], Any]]]:
     """Topic, time [ns], type and a function that decodes, of each message."""
-    store = type_store()
     known: dict[int, str] = {}
     with path.open("rb") as file:
         for schema, channel, message in required("mcap.reader").make_reader(file).iter_messages(log_time_order=False):
+            if schema is not None and (schema.encoding, channel.message_encoding) == ("jsonschema", "json"):
+                yield channel.topic, message.log_time, schema.name, partial(json.loads, message.data)
+                continue
             if schema is None or schema.encoding != "ros2msg":
                 name, encoding = ("", "none") if schema is None else (schema.name, schema.encoding)
                 yield channel.topic, message.log_time, name, partial(_refuse, path, channel.topic, encoding)
                 continue
+            store = type_store()
             if schema.id not in known:
                 known[schema.id] = schema.name if "/msg/" in schema.name else schema.name.replace("/", "/msg/", 1)
                 types = required("rosbags.typesys").get_types_from_msg(schema.data.decode(), known[schema.id])
@@ -101,8 +105,16 @@ def _messages_of_mcap(path: Path) -> Iterator[tuple[str, int, str, Callable[[], 
 
 def _refuse(path: Path, topic: str, encoding: str) -> Any:
     raise TypeError(
-        f"Topic '{topic}' of '{path}' has messages described by '{encoding}'; those of ROS 2 ('ros2msg') can be read."
+        f"Topic '{topic}' of '{path}' has messages described by '{encoding}'; those of ROS 2 ('ros2msg') and in "
+        "JSON ('jsonschema') can be read."
     )
+
+
+def _read_json(kind: str) -> Read | None:
+    """How a message in JSON is read; None if that is not known."""
+    from merganser.multibody.recordings.foxglove_messages import READ_JSON  # with a SceneGraph's geometries
+
+    return READ_JSON.get(kind)
 
 
 def _messages_of_bag(path: Path) -> Iterator[tuple[str, int, str, Callable[[], Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +214,13 @@ def test_a_table_of_nothing_or_of_another_format_is_refused(tmp_path: Path) -> N
         save_logs(source, context, tmp_path / "run.xlsx")
     with pytest.raises(ValueError, match="has no VectorLogSink"):
         save_logs(source, context, tmp_path / "run.csv")
+
+
+def test_the_extra_of_parquet_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = DiagramBuilder()
+    LogVectorOutput(builder.AddSystem(Sine(1.0, 1.0, 0.0, 1)).get_output_port(0), builder)
+    simulator = Simulator(builder.Build())
+    simulator.AdvanceTo(0.1)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"pyarrow for \.parquet: pip install 'merganser\[logs\]'"):
+        save_logs(simulator.get_system(), simulator.get_context(), tmp_path / "run.parquet")

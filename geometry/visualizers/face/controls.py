@@ -18,7 +18,7 @@ from merganser.geometry.visualizers.client_messages import Drag, Dragging
 from merganser.geometry.visualizers.controls import CONTROL, Controls, SimulationBar
 from merganser.geometry.visualizers.encoding import encode
 from merganser.geometry.visualizers.face.parts import MeshcatParts, from_part
-from merganser.geometry.visualizers.pages import static_page, static_zip
+from merganser.geometry.visualizers.pages import StaticCell, static_page, static_zip
 from merganser.geometry.visualizers.params import Gamepad
 from merganser.geometry.visualizers.plots import PLOT, Plots
 from merganser.geometry.visualizers.scene import ANIMATION, PoseBlock, Scene, full_path, joined_path
@@ -207,6 +207,14 @@ class RecordingFace(MeshcatParts):
         `web_url() + '/download'`.
         """
         return static_page(self._scene.snapshot(without=_ONLY_LIVE))
+
+    def StaticCell(self, height: int = 480) -> StaticCell:
+        """Returns the same page for the output of a cell: Jupyter, Colab and marimo show it, and keep it.
+
+        Args:
+            height: of the output [pixels].
+        """
+        return StaticCell(self.StaticHtml(), height)
 
     def StaticZip(self) -> bytes:
         """Returns the same page as a ZIP file: 'meshcat.html' and what belongs to it, to be put on a web server.

@@ -127,7 +127,7 @@ def test_a_video_shows_what_moves_all_the_time(tmp_path, capsys):
 def test_a_video_that_cannot_be_written_is_refused_before_anything_runs(tmp_path, monkeypatch, capsys):
     arguments = ["simulate", str(MODELS / "double_pendulum.urdf"), "--video"]
     monkeypatch.setitem(sys.modules, "av", None)
-    for file, words in (("a.mp4", "pip install 'merganser[video]'"), ("a.txt", "writes .mp4, .mkv, .mov, .gif")):
+    for file, words in (("a.mp4", "pip install 'merganser[video]'"), ("a.txt", "Videos are .mp4, .mkv, .mov, .gif")):
         assert main([*arguments, str(tmp_path / file)]) == 1
         captured = capsys.readouterr()
         assert words in captured.err and captured.err.startswith("error: ") and captured.out == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +195,14 @@ def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
         McapSource(tmp_path / "absent.mcap", "/speed")
     with pytest.raises(ValueError, match="must be 'hold' or 'linear', got 'cubic'"):
         McapSource(path, "/speed/y0", "cubic")
+
+
+def test_the_extra_is_named_where_a_package_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bag").mkdir()
+    monkeypatch.setitem(sys.modules, "mcap.writer", None)
+    monkeypatch.setitem(sys.modules, "rosbags.highlevel", None)
+    with pytest.raises(ImportError, match=r"need the package mcap\. .*pip install 'merganser\[logs\]'"):
+        McapLogger(DiagramBuilder(), tmp_path / "run.mcap")
+    with pytest.raises(ImportError, match=r"need the package rosbags\. .*pip install 'merganser\[logs\]'"):
+        RosbagSource(tmp_path / "bag", "/cmd_vel")
+    assert not (tmp_path / "run.mcap").exists()
