@@ -1,0 +1,180 @@
+"""The shared library of an FMU: its fixed part in C (binary/), the model's memory and its compiled functions, linked."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from merganser.analysis.fmi.closed_plan import ClosedImage
+from merganser.analysis.fmi.description import Model
+from merganser.analysis.fmi.variables import STATE, Variables
+from merganser.framework.native.compiler.portable_code import (
+    Machine,
+    bitcode_at,
+    describe_code,
+    object_for,
+    object_of_bytes,
+)
+from merganser.framework.native.memory.shared_code import shared_address
+
+
+class Platform(NamedTuple):
+    """Where an FMU runs.
+
+    Attributes:
+        folders: of its library in FMI 3.0 and 2.0.
+        suffix: of the library.
+        machine: that LLVM compiles for.
+        target: the same for Zig, with the oldest version of the C library.
+    """
+
+    folders: dict[str, str]
+    suffix: str
+    machine: Machine
+    target: str
+
+
+PLATFORMS = {
+    "linux64": Platform(
+        {"3.0": "x86_64-linux", "2.0": "linux64"}, ".so",
+        Machine("x86_64-unknown-linux-gnu", "x86-64"), "x86_64-linux-gnu.2.17",
+    ),
+    "win64": Platform(
+        {"3.0": "x86_64-windows", "2.0": "win64"}, ".dll",
+        Machine("x86_64-w64-windows-gnu", "x86-64"), "x86_64-windows-gnu",
+    ),
+    "darwin64": Platform(
+        {"3.0": "x86_64-darwin", "2.0": "darwin64"}, ".dylib",
+        Machine("x86_64-apple-macosx11.0.0", "x86-64"), "x86_64-macos.11.0",
+    ),
+    "linux-aarch64": Platform(
+        {"3.0": "aarch64-linux"}, ".so", Machine("aarch64-unknown-linux-gnu", "generic"), "aarch64-linux-gnu.2.17",
+    ),
+    "darwin-aarch64": Platform(
+        {"3.0": "aarch64-darwin"}, ".dylib", Machine("arm64-apple-macosx11.0.0", "apple-m1"), "aarch64-macos.11.0",
+    ),
+}  # fmt: skip
+
+_SOURCES = Path(__file__).with_name("binary")
+_OF_CALLS = (
+    "PyGILState_Ensure", "PyGILState_Release", "PyObject_CallObject", "PyLong_AsLongLong", "Py_DecRef", "PyErr_Fetch",
+)  # fmt: skip
+# What compiled code refers to and never calls here: functions of Python for exceptions, and those that fill empty cells.
+_NEVER_CALLED = re.compile(r"_?Py\w+|numba_(unpickle|do_raise|gil_\w+)|NRT_MemInfo_call_dtor|merganser_find_code")
+_OF_C = frozenset(
+    f"{name}{kind}"
+    for kind in ("", "f")
+    for name in (
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma fmax "
+        "fmin fmod frexp hypot ldexp lgamma log log10 log1p log2 modf nearbyint pow remainder rint round sin sinh sqrt "
+        "tan tanh tgamma trunc"
+    ).split()
+) | {"memcpy", "memmove", "memset", "memcmp"}
+_FLAGS = (
+    "-shared", "-O2", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fno-sanitize=all", "-fno-strict-aliasing",
+    "-ffp-contract=off", "-s",
+)  # fmt: skip
+
+
+def require_linker() -> None:
+    """Raises an ImportError if Zig, which links for all platforms, is not installed."""
+    if importlib.util.find_spec("ziglang") is None:
+        raise ImportError("ExportFmu needs ziglang, which links for all platforms. Install the extra: "
+                          "pip install 'merganser[fmi]'.")  # fmt: skip
+
+
+def shared_library(
+    platform: Platform, image: ClosedImage, variables: Variables, model: Model, version: str
+) -> bytes:
+    """The library of an FMU.
+
+    Raises:
+        RuntimeError: the model needs functions that only Python has, or the linker failed.
+    """
+    codes = list(image.image.codes)
+    cells: dict[str, int] = {}  # of shared functions: the number of the function whose address is in them
+    needed: set[str] = set()
+    number = 0
+    while number < len(codes):
+        names = set(bitcode_at(codes[number]).needed)
+        for name in sorted(names - cells.keys()):
+            address = shared_address(name)
+            if address is not None:
+                cells[name] = codes.index(address) if address in codes else len(codes)
+                codes += [address] if cells[name] == len(codes) else []
+        _refuse_unknown(codes[number], names - cells.keys())
+        needed |= names
+        number += 1
+    missing = sorted(needed - cells.keys() - _OF_C - set(_OF_CALLS))
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "model.h").write_text(_header(image, variables, model))
+        (place / "model.c").write_text(_model_text(image, variables, len(codes), cells, missing))
+        objects = {f"code_{n}.o": _object(platform.machine, code, n) for n, code in enumerate(codes)}
+        objects["image.o"] = object_of_bytes(platform.machine, "model_image", image.image.content)
+        for name, content in objects.items():
+            (place / name).write_bytes(content)
+        texts = [_SOURCES / name for name in ("instance.c", "calls.c", f"fmi{version[0]}.c")]
+        library = place / f"{model.identifier}{platform.suffix}"
+        _link(platform, place, [*texts, place / "model.c", *(place / name for name in objects)], library)
+        return library.read_bytes()
+
+
+@functools.lru_cache(maxsize=1000)
+def _object(machine: Machine, code: int, number: int) -> bytes:
+    return object_for(machine, bitcode_at(code), f"model_code_{number}")
+
+
+def _refuse_unknown(code: int, names: Iterable[str]) -> None:
+    unknown = sorted(name for name in names if not (name in _OF_C or _NEVER_CALLED.fullmatch(name)))
+    if unknown:
+        raise RuntimeError(
+            f"ExportFmu: {describe_code(code)} calls {', '.join(unknown)}, which only Python has. Write it with plain "
+            "loops over numbers and arrays that it is given, without making new arrays."
+        )
+
+
+def _link(platform: Platform, folder: Path, files: Sequence[Path], library: Path) -> None:
+    command = [
+        sys.executable, "-m", "ziglang", "cc", "-target", platform.target, *_FLAGS, f"-I{folder}", f"-I{_SOURCES}",
+        *map(str, files), "-o", str(library), *(["-lm"] if platform.suffix == ".so" else []),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    if done.returncode:
+        raise RuntimeError(f"ExportFmu: linking for {platform.target} failed:\n{done.stderr[-3000:]}")
+
+
+def _header(image: ClosedImage, variables: Variables, model: Model) -> str:
+    """The text of model.h: sizes, and where things are in the image."""
+    numbers = {
+        "HAS_MODEL_EXCHANGE": int("me" in model.kinds), "HAS_CO_SIMULATION": int("cs" in model.kinds),
+        "IMAGE_SIZE": len(image.image.content), "PROBLEM": image.problem, "OUTPUTS": image.outputs,
+        "NUM_OPERATIONS": image.num_outputs, "NUM_ADDRESSES": len(image.image.addresses),
+        "NUM_FUNCTIONS": len(image.image.functions), "NUM_VARIABLES": len(variables.listed),
+        "NUM_STATES": len(variables.of_kind(STATE)), "DERIVATIVES": image.derivatives, **image.entries,
+    }  # fmt: skip
+    return f'#define TOKEN "{model.token}"\n' + "".join(f"#define {name} {n}\n" for name, n in numbers.items())
+
+
+def _model_text(
+    image: ClosedImage, variables: Variables, num_codes: int, cells: dict[str, int], missing: Iterable[str]
+) -> str:
+    """The text of model.c: tables, cells of shared functions, and functions that are never called."""
+    lines = ['#include "instance.h"', *(f"extern void model_code_{n}(void);" for n in range(num_codes))]
+    lines += [f"void (*{name})(void) = model_code_{n};" for name, n in cells.items()]
+    lines += [f"void *{name}(void) {{ return NULL; }}" for name in missing]
+    tables: dict[str, Iterable[object]] = {
+        "void (*const model_codes[])(void)": (f"model_code_{n}" for n in range(num_codes)),
+        "const uint32_t model_addresses[]": image.image.addresses,
+        "const uint32_t model_functions[]": image.image.functions,
+        "const Variable model_variables[]": (f"{{{each.place}, {each.kind}}}" for each in variables.listed),
+    }
+    lines += [f"{declared} = {{{', '.join(map(str, values))}}};" for declared, values in tables.items()]
+    return "\n".join(lines) + "\n"
