@@ -13,8 +13,10 @@ from merganser.analysis.plan.callbacks import Handler, SlotComputation
 from merganser.analysis.plan.loop import LOOP, evaluate
 from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.event_schedule import EventSchedule
+from merganser.framework.core.context.derivatives import compute_for
 from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.native import kernel_address
+from merganser.framework.native.compiler.when_to_compile import compiled_at_once
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.operations.assembly import offset_in
 from merganser.framework.native.operations.lowering import Tape
@@ -57,11 +59,19 @@ class ClosedPlan:
         self.simulator = simulator
         self._system, self._context = simulator.get_system(), simulator.get_context()
         simulator._schedule = EventSchedule(self._system, self._context, publishes=False)
-        simulator.Initialize()
-        simulator.set_use_native_plan(True, at_once=True)
-        self.plan = self._make_plan()
-        self.outputs = Tape(self._context, outputs)
+        with compiled_at_once():
+            simulator.Initialize()
+            simulator.set_use_native_plan(True, at_once=True)
+            self._learn_dependencies(outputs)
+            self.plan = self._make_plan()
+            self.outputs = Tape(self._context, outputs)
         self._refuse_python()
+
+    def _learn_dependencies(self, outputs: Sequence[CacheSlot]) -> None:
+        """Computes everything once, as some operations wait until it is known what they depend on."""
+        self._system.EvalTimeDerivatives(self._context)
+        for slot in outputs:
+            compute_for(slot, {})
 
     def _make_plan(self) -> Plan:
         simulator = self.simulator

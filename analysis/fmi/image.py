@@ -77,15 +77,17 @@ def _things(roots: Iterable[Any]) -> list[Any]:
     """All arrays and records that the garbage collector finds, or finds behind what it knows."""
     found: dict[int, Any] = {}
     seen: set[int] = set()
+    kept: list[list[Any]] = []  # so that no other object takes the place of one that has been seen
     stack: list[Any] = [*roots, *gc.get_objects()]
     while stack:
-        following = []
+        kept.append(stack)
+        following: list[Any] = []
         for thing in stack:
             if id(thing) in seen:
                 continue
             seen.add(id(thing))
             kind = type(thing)
-            if isinstance(thing, (np.ndarray, np.void, ctypes.Structure, ctypes.Array)):
+            if issubclass(kind, (np.ndarray, np.void, ctypes.Structure, ctypes.Array)):
                 found[id(thing)] = thing
                 base = getattr(thing, "base", None)
                 following += [] if base is None else [base]
