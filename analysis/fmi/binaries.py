@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import re
 import subprocess
@@ -17,9 +16,8 @@ from merganser.analysis.fmi.description import Model
 from merganser.analysis.fmi.variables import STATE, Variables
 from merganser.framework.native.compiler.portable_code import (
     Machine,
-    bitcode_at,
     describe_code,
-    object_for,
+    object_at,
     object_of_bytes,
 )
 from merganser.framework.native.memory.shared_code import shared_address
@@ -98,38 +96,33 @@ def shared_library(
     Raises:
         RuntimeError: the model needs functions that only Python has, or the linker failed.
     """
-    codes = list(image.image.codes)
-    cells: dict[str, int] = {}  # of shared functions: the number of the function whose address is in them
+    codes = [object_at(platform.machine, code) for code in image.image.codes]
+    objects = {code.symbol: code.content for code in codes}
+    cells: dict[str, str] = {}  # of shared functions: the name of the function whose address is in them
     needed: set[str] = set()
-    number = 0
-    while number < len(codes):
-        names = set(bitcode_at(codes[number]).needed)
-        for name in sorted(names - cells.keys()):
-            address = shared_address(name)
-            if address is not None:
-                cells[name] = codes.index(address) if address in codes else len(codes)
-                codes += [address] if cells[name] == len(codes) else []
-        _refuse_unknown(codes[number], names - cells.keys())
-        needed |= names
-        number += 1
+    waiting = list(zip(image.image.codes, codes))
+    while waiting:
+        address, code = waiting.pop()
+        for name in sorted(set(code.needed) - cells.keys()):
+            shared = shared_address(name)
+            if shared is not None:
+                called = object_at(platform.machine, shared)
+                cells[name], objects[called.symbol] = called.symbol, called.content
+                waiting.append((shared, called))
+        _refuse_unknown(address, set(code.needed) - cells.keys())
+        needed.update(code.needed)
     missing = sorted(needed - cells.keys() - _OF_C - set(_OF_CALLS))
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "model.h").write_text(_header(image, variables, model))
-        (place / "model.c").write_text(_model_text(image, variables, len(codes), cells, missing))
-        objects = {f"code_{n}.o": _object(platform.machine, code, n) for n, code in enumerate(codes)}
-        objects["image.o"] = object_of_bytes(platform.machine, "model_image", image.image.content)
+        (place / "model.c").write_text(_model_text(image, variables, [code.symbol for code in codes], cells, missing))
+        objects["image"] = object_of_bytes(platform.machine, "model_image", image.image.content)
         for name, content in objects.items():
-            (place / name).write_bytes(content)
+            (place / f"{name}.o").write_bytes(content)
         texts = [_SOURCES / name for name in ("instance.c", "calls.c", f"fmi{version[0]}.c")]
         library = place / f"{model.identifier}{platform.suffix}"
-        _link(platform, place, [*texts, place / "model.c", *(place / name for name in objects)], library)
+        _link(platform, place, [*texts, place / "model.c", *(place / f"{name}.o" for name in objects)], library)
         return library.read_bytes()
-
-
-@functools.lru_cache(maxsize=1000)
-def _object(machine: Machine, code: int, number: int) -> bytes:
-    return object_for(machine, bitcode_at(code), f"model_code_{number}")
 
 
 def _refuse_unknown(code: int, names: Iterable[str]) -> None:
@@ -164,14 +157,14 @@ def _header(image: ClosedImage, variables: Variables, model: Model) -> str:
 
 
 def _model_text(
-    image: ClosedImage, variables: Variables, num_codes: int, cells: dict[str, int], missing: Iterable[str]
+    image: ClosedImage, variables: Variables, codes: Sequence[str], cells: dict[str, str], missing: Iterable[str]
 ) -> str:
     """The text of model.c: tables, cells of shared functions, and functions that are never called."""
-    lines = ['#include "instance.h"', *(f"extern void model_code_{n}(void);" for n in range(num_codes))]
-    lines += [f"void (*{name})(void) = model_code_{n};" for name, n in cells.items()]
+    lines = ['#include "instance.h"', *(f"extern void {name}(void);" for name in dict.fromkeys([*codes, *cells.values()]))]
+    lines += [f"void (*{cell})(void) = {name};" for cell, name in cells.items()]
     lines += [f"void *{name}(void) {{ return NULL; }}" for name in missing]
     tables: dict[str, Iterable[object]] = {
-        "void (*const model_codes[])(void)": (f"model_code_{n}" for n in range(num_codes)),
+        "void (*const model_codes[])(void)": codes,
         "const uint32_t model_addresses[]": image.image.addresses,
         "const uint32_t model_functions[]": image.image.functions,
         "const Variable model_variables[]": (f"{{{each.place}, {each.kind}}}" for each in variables.listed),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.analysis.fmi import entry
-from merganser.analysis.fmi.image import Blocks, Image, far_numbers
+from merganser.analysis.fmi.image import Blocks, Image, UnknownAddressError, far_numbers
 from merganser.analysis.plan.callbacks import Handler, SlotComputation
 from merganser.analysis.plan.loop import LOOP, evaluate
 from merganser.analysis.simulation import step_codes as codes
@@ -162,8 +162,11 @@ class ClosedImage:
         self._calls = np.array([[number, plan.address] for number in range(len(python))], np.int64)
         objects = {address: address_of_array(self._calls[n]) for n, address in enumerate(python)}
         roots = [plan.address, *([] if operations is None else [operations[0]])]
-        blocks = Blocks([closed, self, plan, closed.simulator])
-        self.image = Image(blocks, plan._store.flat, roots, objects)
+        holders, flat = [closed, self, plan, closed.simulator], plan._store.flat
+        try:
+            self.image = Image(Blocks(holders), flat, roots, objects)
+        except UnknownAddressError:  # of an array that a module or a class keeps
+            self.image = Image(Blocks(holders, are_all=True), flat, roots, objects)
         self.problem = self.image.place_of(plan.address)
         self.outputs = -1 if operations is None else self.image.place_of(operations[0])
         self.num_outputs = closed.outputs.num_operations()

@@ -19,6 +19,7 @@ import bisect
 import ctypes
 import gc
 import mmap
+import sys
 import types
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.common.garbage import garbage_waits
 from merganser.framework.native.compiler.portable_code import is_code
 from merganser.framework.native.memory.addresses import address_of_array
 
@@ -43,6 +45,10 @@ def far_numbers(size: int) -> NDArray[np.float64]:
     return np.frombuffer(memory, np.float64, size, offset=_FAR)
 
 
+class UnknownAddressError(RuntimeError):
+    """Compiled code works on memory that no array or record is known to be in."""
+
+
 class Block(NamedTuple):
     """Memory of one or more arrays or records.
 
@@ -57,14 +63,16 @@ class Block(NamedTuple):
 
 
 class Blocks:
-    """All arrays and records of this process, by their addresses.
+    """Arrays and records of this process, by their addresses.
 
     Args:
-        roots: objects that hold some of them and that only running functions know.
+        roots: objects that hold them.
+        are_all: whether to look for all others of the process, too, which takes seconds.
     """
 
-    def __init__(self, roots: Iterable[Any]) -> None:
-        self._blocks = _joined(_memory_of(thing) for thing in _things(roots))
+    def __init__(self, roots: Iterable[Any], are_all: bool = False) -> None:
+        with garbage_waits():
+            self._blocks = _joined(_memory_of(thing) for thing in _things(roots, are_all))
         self._starts = [block.start for block in self._blocks]
 
     def find(self, address: int) -> Block | None:
@@ -73,12 +81,14 @@ class Blocks:
         return self._blocks[number] if number >= 0 and address <= self._blocks[number].end else None
 
 
-def _things(roots: Iterable[Any]) -> list[Any]:
-    """All arrays and records that the garbage collector finds, or finds behind what it knows."""
+def _things(roots: Iterable[Any], are_all: bool) -> list[Any]:
+    """All arrays and records that are found behind some objects, but not behind modules and classes, or all."""
     found: dict[int, Any] = {}
-    seen: set[int] = set()
+    modules = () if are_all else (vars(module) for module in list(sys.modules.values()) if hasattr(module, "__dict__"))
+    plain = _PLAIN if are_all else (*_PLAIN, types.ModuleType, type)
+    seen = set(map(id, modules))
     kept: list[list[Any]] = []  # so that no other object takes the place of one that has been seen
-    stack: list[Any] = [*roots, *gc.get_objects()]
+    stack: list[Any] = [*roots, *(gc.get_objects() if are_all else ())]
     while stack:
         kept.append(stack)
         following: list[Any] = []
@@ -91,7 +101,7 @@ def _things(roots: Iterable[Any]) -> list[Any]:
                 found[id(thing)] = thing
                 base = getattr(thing, "base", None)
                 following += [] if base is None else [base]
-            if kind not in _PLAIN:
+            if kind not in plain:
                 following.append(thing)
         stack = gc.get_referents(*following)
     return list(found.values())
@@ -141,7 +151,7 @@ class Image:
         codes: the addresses of these functions, by their numbers.
 
     Raises:
-        RuntimeError: a word is an address of something else.
+        UnknownAddressError: a word is an address of something else.
     """
 
     def __init__(
@@ -168,7 +178,7 @@ class Image:
         """Where an address is in the image; what is there is taken along."""
         block = self._blocks.find(address)
         if block is None:
-            raise RuntimeError(f"No array is known at the address {address:#x}.")
+            raise UnknownAddressError(f"No array is known at the address {address:#x}.")
         place = self._places.get(block)
         if place is None:
             place = self._places[block] = -(-self._size // _ALIGNMENT) * _ALIGNMENT + block.start % _ALIGNMENT
@@ -205,12 +215,15 @@ class Image:
             self.addresses.append(place)
             return self.place_of(word)
         target = self._flat + _WORD * word
-        if abs(word) >= _FAR // _WORD // 2 and 0 < target < 1 << 63 and self._blocks.find(target) is not None:
+        is_far = abs(word) >= _FAR // _WORD // 2
+        if is_far and self._blocks.find(target) is not None:
             return (self.place_of(target) - self.place_of(self._flat)) // _WORD
-        if self._is_mapped(word):
-            raise RuntimeError(
+        unknown = word if self._is_mapped(word) else target if is_far and self._is_mapped(target) else None
+        if unknown is not None:
+            raise UnknownAddressError(
                 f"The word at {place - self._places[block]} of an array of {block.end - block.start} bytes is the "
-                f"address {word:#x} of {self._regions[self._region(word)][2] or 'memory'} that belongs to no array."
+                f"address {unknown:#x} of {self._regions[self._region(unknown)][2] or 'memory'} that belongs to no "
+                "array."
             )
         return word
 

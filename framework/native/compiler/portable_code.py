@@ -7,6 +7,7 @@ optimized, which is compiled afresh when it is first asked for, and kept on the 
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -64,12 +65,30 @@ def describe_code(address: int) -> str:
     return _sources[address].files.describe()
 
 
-def bitcode_at(address: int) -> MachineCode:
-    """The function at an address, with LLVM bitcode in place of machine code.
+def object_at(machine: Machine, address: int) -> MachineCode:
+    """The function at an address as an object file for another machine; its name in there depends on its code alone.
+
+    Nothing else in the file can be seen from outside.
 
     Raises:
         RuntimeError: the code has addresses of this process in it.
     """
+    files, types, _ = _sources[address]
+    key = files.key(types)
+    key = None if key is None else f"{key}\nobject for {machine}"
+    kept = files.read(key)
+    if kept is not None:
+        return kept
+    bitcode = _bitcode_at(address)
+    name = f"merganser_code_{hashlib.sha256(bitcode.content).hexdigest()[:24]}"
+    made = bitcode._replace(symbol=name, content=_object_for(machine, bitcode, name))
+    if key is not None:
+        files.keep(key, made)
+    return made
+
+
+def _bitcode_at(address: int) -> MachineCode:
+    """The function at an address, with LLVM bitcode in place of machine code."""
     files, types, make = _sources[address]
     key = files.key(types)
     key = None if key is None else f"{key}\nbitcode"
@@ -82,20 +101,14 @@ def bitcode_at(address: int) -> MachineCode:
             f"{files.describe()} cannot leave this process: its code has addresses in it, as of arrays or other "
             "objects that it uses as global variables. Pass these as parameters."
         )
-    bitcode = MachineCode(made.symbol, made.result, code.owner._final_module.as_bitcode(), made.needed)
+    bitcode = made._replace(content=code.owner._final_module.as_bitcode())
     if key is not None:
         files.keep(key, bitcode)
     return bitcode
 
 
-def object_for(machine: Machine, code: MachineCode, name: str) -> bytes:
-    """An object file for another machine.
-
-    Args:
-        machine: the machine.
-        code: from `bitcode_at`.
-        name: what the function is called in the object file; nothing else in there can be seen from outside.
-    """
+def _object_for(machine: Machine, code: MachineCode, name: str) -> bytes:
+    """An object file of bitcode, in which the function has another name."""
     binding = _binding()
     module = binding.parse_bitcode(code.content)
     target = _target_machine(machine)
