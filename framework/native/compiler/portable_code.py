@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -96,15 +97,29 @@ def _bitcode_at(address: int) -> MachineCode:
     if kept is not None:
         return kept
     code, made = make()
-    if made is None:
+    content: bytes = getattr(code.owner, "bitcode", b"")
+    if made is None or not content:
         raise RuntimeError(
             f"{files.describe()} cannot leave this process: its code has addresses in it, as of arrays or other "
             "objects that it uses as global variables. Pass these as parameters."
         )
-    bitcode = made._replace(content=code.owner._final_module.as_bitcode())
+    bitcode = made._replace(content=_without_counts(content))
     if key is not None:
         files.keep(key, bitcode)
     return bitcode
+
+
+_COUNTING = re.compile(r"^(define [^\n]*@NRT_(?:inc|dec)ref\([^\n]*\{\n).*?^\}", re.MULTILINE | re.DOTALL)
+
+
+def _without_counts(bitcode: bytes) -> bytes:
+    """The same code, which counts no references: all its arrays are views, and numba counts by this processor's means."""
+    binding = _binding()
+    text = str(binding.parse_bitcode(bitcode))
+    if "@NRT_" not in text:
+        return bitcode
+    content: bytes = binding.parse_assembly(_COUNTING.sub(r"\1  ret void\n}", text)).as_bitcode()
+    return content
 
 
 def _object_for(machine: Machine, code: MachineCode, name: str) -> bytes:

@@ -13,7 +13,7 @@ from merganser.framework.native.compiler.code_files import CodeFiles
 from merganser.framework.native.compiler.extending import interrupts_wait
 from merganser.framework.native.compiler.fingerprints import fingerprint
 from merganser.framework.native.compiler.kernel_cache import KernelCache
-from merganser.framework.native.compiler.numba_front import finished, prepare
+from merganser.framework.native.compiler.numba_front import compile_operation, prepare
 from merganser.framework.native.compiler.numba_inside import CFunc, NumbaError, global_compiler_lock
 from merganser.framework.native.compiler.portable_code import note_source
 from merganser.framework.native.operations.native_operations import (
@@ -89,9 +89,7 @@ class CompiledFunction:
         return address
 
     def _compile_again(self, signature: Any) -> Any:
-        compiled: Any = CFunc(operation_calling(self._dispatcher, self._kinds), signature, {}, {"error_model": "numpy"})
-        compiled.compile()
-        return finished(compiled._library, compiled.native_name, "none")
+        return compile_operation(operation_calling(self._dispatcher, self._kinds), signature)
 
     def _known_by(self) -> str | None:
         """The fingerprint, unless it has changed: code that was compiled before may have old values in it."""
