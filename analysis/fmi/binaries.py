@@ -63,6 +63,7 @@ PLATFORMS = {
 _SOURCES = Path(__file__).with_name("binary")
 _OF_CALLS = (
     "PyGILState_Ensure", "PyGILState_Release", "PyObject_CallObject", "PyLong_AsLongLong", "Py_DecRef", "PyErr_Fetch",
+    "numba_nextafter", "numba_frexp", "numba_ldexp",
 )  # fmt: skip
 # What compiled code refers to and never calls here: functions of Python for exceptions, and those that fill empty cells.
 _NEVER_CALLED = re.compile(r"_?Py\w+|numba_(unpickle|do_raise|gil_\w+)|NRT_MemInfo_call_dtor|merganser_find_code")
@@ -126,7 +127,7 @@ def shared_library(
 
 
 def _refuse_unknown(code: int, names: Iterable[str]) -> None:
-    unknown = sorted(name for name in names if not (name in _OF_C or _NEVER_CALLED.fullmatch(name)))
+    unknown = sorted(name for name in names if not (name in _OF_C or name in _OF_CALLS or _NEVER_CALLED.fullmatch(name)))
     if unknown:
         raise RuntimeError(
             f"ExportFmu: {describe_code(code)} calls {', '.join(unknown)}, which only Python has. Write it with plain "

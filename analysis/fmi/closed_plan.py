@@ -110,8 +110,10 @@ class ClosedPlan:
         if self.outputs.operations() is None:
             found += [_describe_slot(slot) for slot in self.outputs._segments if isinstance(slot, CacheSlot)]
         watch = self.simulator._watch
-        if watch is not None and (program.watch is None or not watch.has_fixed_witnesses):
-            found += [witness.describe() for _, witness in watch.active] or ["its witness functions"]
+        if watch is not None:
+            is_compiled = program.watch is not None and watch.has_fixed_witnesses
+            found += [witness.describe() for _, witness in watch.active if witness.declared or not is_compiled]
+            found += [_describe_decision(block) for _, block in watch.deciding]
         if found:
             listed = "\n".join(f"  - {text}" for text in dict.fromkeys(found))
             raise ValueError(
@@ -180,12 +182,17 @@ class ClosedImage:
             "EVALUATE": kernel_address(evaluate, address, 0),
             "UPDATE": kernel_address(entry.update, address),
             "NEXT_EVENT": kernel_address(entry.next_event, address),
+            "NOTE_TRIGGERS": kernel_address(entry.note_triggers, address),
         }
         self.entries = {name: self.image.number_of(code) for name, code in codes_of_entries.items()}
 
 
 def _describe_slot(slot: CacheSlot) -> str:
     return str(slot.entry.describe())
+
+
+def _describe_decision(block: Any) -> str:
+    return f"the decisions of system '{block.GetSystemPathname()}'"
 
 
 def _describe_event(context: Any, event: Any) -> str:

@@ -14,6 +14,7 @@ from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes, strike_after
 from merganser.analysis.simulation.steps import make_updates
 from merganser.analysis.simulation.watch_state import watch_at
+from merganser.analysis.simulation.witness_isolation import accumulation_time
 from merganser.framework.native import kernel
 from merganser.framework.native.memory.tape import SUCCEEDED
 
@@ -50,6 +51,21 @@ def prepare(problem: int, boundary: float, has_changed: bool) -> int:
         step_of(p.step).is_current = 0
     if p.watch:
         watch_at(p.watch).now.is_stale = 1
+    return SUCCEEDED
+
+
+@kernel
+def note_triggers(problem: int) -> int:
+    """Notes that a step has ended where witness functions without events have triggered (`note_end` in Python)."""
+    p = problem_at(problem)
+    now, w, time = p.progress, watch_at(p.watch), p.values[0]
+    now.due = now.due if time >= now.next_time else 0
+    now.must_stop = 1 if w.now.chattering else now.must_stop
+    scale = max(abs(time), time - w.now.time_start)
+    for i in range(w.now.num_witnesses):
+        if w.now.num_triggered and w.is_triggered[i] and not math.isnan(accumulation_time(w, i, scale)):
+            now.must_stop = 1
+    now.next_time, now.time, now.stage = time, time, codes.ENDING
     return SUCCEEDED
 
 
