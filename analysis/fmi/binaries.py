@@ -115,8 +115,8 @@ def shared_library(
     missing = sorted(needed - cells.keys() - _OF_C - set(_OF_CALLS))
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        (place / "model.h").write_text(_header(image, variables, model))
-        (place / "model.c").write_text(_model_text(image, variables, [code.symbol for code in codes], cells, missing))
+        names = [code.symbol for code in codes]
+        (place / "model.c").write_text(_model_text(image, variables, model, names, cells, missing))
         objects["image"] = object_of_bytes(platform.machine, "model_image", image.image.content)
         for name, content in objects.items():
             (place / f"{name}.o").write_bytes(content)
@@ -137,7 +137,7 @@ def _refuse_unknown(code: int, names: Iterable[str]) -> None:
 
 def _link(platform: Platform, folder: Path, files: Sequence[Path], library: Path) -> None:
     command = [
-        sys.executable, "-m", "ziglang", "cc", "-target", platform.target, *_FLAGS, f"-I{folder}", f"-I{_SOURCES}",
+        sys.executable, "-m", "ziglang", "cc", "-target", platform.target, *_FLAGS, f"-I{_SOURCES}",
         *map(str, files), "-o", str(library), *(["-lm"] if platform.suffix == ".so" else []),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
@@ -145,26 +145,30 @@ def _link(platform: Platform, folder: Path, files: Sequence[Path], library: Path
         raise RuntimeError(f"ExportFmu: linking for {platform.target} failed:\n{done.stderr[-3000:]}")
 
 
-def _header(image: ClosedImage, variables: Variables, model: Model) -> str:
-    """The text of model.h: sizes, and where things are in the image."""
-    numbers = {
-        "HAS_MODEL_EXCHANGE": int("me" in model.kinds), "HAS_CO_SIMULATION": int("cs" in model.kinds),
-        "IMAGE_SIZE": len(image.image.content), "PROBLEM": image.problem, "OUTPUTS": image.outputs,
-        "NUM_OPERATIONS": image.num_outputs, "NUM_ADDRESSES": len(image.image.addresses),
-        "NUM_FUNCTIONS": len(image.image.functions), "NUM_VARIABLES": len(variables.listed),
-        "NUM_STATES": len(variables.of_kind(STATE)), "DERIVATIVES": image.derivatives, **image.entries,
-    }  # fmt: skip
-    return f'#define TOKEN "{model.token}"\n' + "".join(f"#define {name} {n}\n" for name, n in numbers.items())
-
-
 def _model_text(
-    image: ClosedImage, variables: Variables, codes: Sequence[str], cells: dict[str, str], missing: Iterable[str]
+    image: ClosedImage,
+    variables: Variables,
+    model: Model,
+    codes: Sequence[str],
+    cells: dict[str, str],
+    missing: Iterable[str],
 ) -> str:
-    """The text of model.c: tables, cells of shared functions, and functions that are never called."""
-    lines = ['#include "instance.h"', *(f"extern void {name}(void);" for name in dict.fromkeys([*codes, *cells.values()]))]
+    """The text of model.c: numbers, tables, cells of shared functions, and functions that are never called."""
+    numbers = {
+        "has_model_exchange": int("me" in model.kinds), "has_co_simulation": int("cs" in model.kinds),
+        "num_variables": len(variables.listed), "num_states": len(variables.of_kind(STATE)),
+        "derivatives": image.derivatives, "image_size": len(image.image.content),
+        "num_addresses": len(image.image.addresses), "num_functions": len(image.image.functions),
+        "problem": image.problem, "outputs": image.outputs, "num_operations": image.num_outputs,
+        **{f"entries.{name}": number for name, number in image.entries.items()},
+    }  # fmt: skip
+    lines = ['#include "instance.h"']
+    lines += [f"extern void {name}(void);" for name in dict.fromkeys([*codes, *cells.values()])]
     lines += [f"void (*{cell})(void) = {name};" for cell, name in cells.items()]
     lines += [f"void *{name}(void) {{ return NULL; }}" for name in missing]
+    values = ", ".join([f'.token = "{model.token}"', *(f".{name} = {number}" for name, number in numbers.items())])
     tables: dict[str, Iterable[object]] = {
+        "const Model model": [values],
         "void (*const model_codes[])(void)": codes,
         "const uint32_t model_addresses[]": image.image.addresses,
         "const uint32_t model_functions[]": image.image.functions,

@@ -151,7 +151,8 @@ class ClosedImage:
     Attributes:
         image: the image.
         problem: where the Problem of the loop is.
-        outputs: where the list of operations of the outputs is; -1 without outputs.
+        outputs: where the list of operations of the outputs is.
+        num_outputs: how many operations these are.
         entries: the numbers of the functions that the FMU calls, by their names there.
         derivatives: where the time derivatives are among the numbers of the Context.
     """
@@ -170,8 +171,8 @@ class ClosedImage:
         except UnknownAddressError:  # of an array that a module or a class keeps
             self.image = Image(Blocks(holders, are_all=True), flat, roots, objects)
         self.problem = self.image.place_of(plan.address)
-        self.outputs = -1 if operations is None else self.image.place_of(operations[0])
-        self.num_outputs = closed.outputs.num_operations()
+        self.outputs = 0 if operations is None else self.image.place_of(operations[0])
+        self.num_outputs = 0 if operations is None else closed.outputs.num_operations()
         self.derivatives = offset_in(plan._store.flat, plan._integrator._xdot) if len(plan._integrator._xdot) else 0
         address = plan.address
         codes_of_entries = {

@@ -98,7 +98,7 @@ class Variables:
             self.listed.append(Variable(f"der({state.name})", DERIVATIVE, place, of=[number]))
         for leaf in self._leaves():
             groups = [leaf.get_discrete_state(i).size() for i in range(leaf.num_discrete_state_groups())]
-            if sum(groups) <= _MOST_DISCRETE:
+            if sum(groups) <= _MOST_DISCRETE and not _has_regions(leaf.system):
                 for group, (size, place) in enumerate(zip(groups, leaf.layout.discrete_offsets)):
                     name = f"{self._path(leaf)}xd" if len(groups) == 1 else f"{self._path(leaf)}xd{group}"
                     self.listed += [self._number(_indexed(name, n, size), DISCRETE_STATE, place + n) for n in range(size)]
@@ -161,9 +161,7 @@ class Variables:
         for leaf in self._leaves():
             path = self._path(leaf)
             sizes = [leaf.get_numeric_parameter(i).size() for i in range(leaf.num_numeric_parameter_groups())]
-            # Blocks with regions keep in theirs what a step works on.
-            is_own = not hasattr(leaf.system, "_sys_held_index")
-            if sum(sizes) and is_own:
+            if sum(sizes) and not _has_regions(leaf.system):
                 found[path.rstrip(".")] = path, leaf, sizes
         for name in wanted or ():
             if name not in found:
@@ -184,6 +182,11 @@ class Variables:
             while variable.name in known:
                 variable.name, count = f"{name} ({count})", count + 1
             known.add(variable.name)
+
+
+def _has_regions(system: Any) -> bool:
+    """Whether a block has regions or a memory: steps work on its parameters and its discrete state."""
+    return hasattr(system, "_sys_held_index")
 
 
 def _indexed(name: str, n: int, size: int) -> str:

@@ -20,7 +20,7 @@ void *PyObject_CallObject(const int64_t *function, void *arguments)
     if (function[0] == OF_TRIGGERS) {
         void *exception = NULL;
         typedef int32_t (*Note)(void *, void **, int64_t);
-        if (((Note)model_codes[NOTE_TRIGGERS])(&outcome, &exception, function[1])) outcome = LEFT_TO_PYTHON;
+        if (((Note)model_codes[model.entries.NOTE_TRIGGERS])(&outcome, &exception, function[1])) outcome = LEFT_TO_PYTHON;
     }
     return (void *)(intptr_t)(2 * outcome + 1);
 }

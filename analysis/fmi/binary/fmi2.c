@@ -64,7 +64,7 @@ EXPORTED fmi2Component fmi2Instantiate(fmi2String name, int kind, fmi2String gui
                                        const Callbacks *callbacks, fmi2Boolean visible, fmi2Boolean is_logging)
 {
     (void)resources; (void)visible; (void)is_logging;
-    bool is_built = (kind == MODEL_EXCHANGE && HAS_MODEL_EXCHANGE) || (kind == CO_SIMULATION && HAS_CO_SIMULATION);
+    bool is_built = (kind == MODEL_EXCHANGE && model.has_model_exchange) || (kind == CO_SIMULATION && model.has_co_simulation);
     if (!is_built || !callbacks) return NULL;
     return new_instance(name, guid, kind == MODEL_EXCHANGE, log_message, (void (*)(void))callbacks->log,
                         callbacks->environment);
@@ -213,8 +213,9 @@ FUNCTION(fmi2GetEventIndicators, double indicators[], size_t num)
 FUNCTION(fmi2GetNominalsOfContinuousStates, double nominals[], size_t num)
 {
     if (!may_call(instance, "fmi2GetNominalsOfContinuousStates", ALIVE | TERMINATED)) return ERROR;
-    if (num != NUM_STATES || (num && !nominals)) {
-        return refuse(instance, "fmi2GetNominalsOfContinuousStates", "an array of %d numbers is needed.", NUM_STATES);
+    if (num != model.num_states || (num && !nominals)) {
+        return refuse(instance, "fmi2GetNominalsOfContinuousStates", "an array of %u numbers is needed.",
+                      (unsigned)model.num_states);
     }
     for (size_t n = 0; n < num; n++) nominals[n] = 1.0;
     return OK;

@@ -59,7 +59,7 @@ EXPORTED fmi3Instance fmi3InstantiateModelExchange(fmi3String name, fmi3String t
                                                    LogMessage log)
 {
     (void)resources; (void)visible; (void)is_logging;
-    if (!HAS_MODEL_EXCHANGE) return NULL;
+    if (!model.has_model_exchange) return NULL;
     return new_instance(name, token, true, log_message, (void (*)(void))log, environment);
 }
 
@@ -71,7 +71,7 @@ EXPORTED fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String to
 {
     (void)resources; (void)visible; (void)is_logging; (void)may_return_early; (void)intermediate;
     (void)num_intermediate; (void)update;
-    if (!HAS_CO_SIMULATION) return NULL;
+    if (!model.has_co_simulation) return NULL;
     Instance *instance = new_instance(name, token, false, log_message, (void (*)(void))log, environment);
     if (instance) instance->is_event_mode_used = is_event_mode_used;
     return instance;
@@ -282,8 +282,9 @@ FUNCTION(fmi3GetEventIndicators, double indicators[], size_t num)
 FUNCTION(fmi3GetNominalsOfContinuousStates, double nominals[], size_t num)
 {
     if (!may_call(instance, "fmi3GetNominalsOfContinuousStates", ALIVE | TERMINATED)) return ERROR;
-    if (num != NUM_STATES || (num && !nominals)) {
-        return refuse(instance, "fmi3GetNominalsOfContinuousStates", "an array of %d numbers is needed.", NUM_STATES);
+    if (num != model.num_states || (num && !nominals)) {
+        return refuse(instance, "fmi3GetNominalsOfContinuousStates", "an array of %u numbers is needed.",
+                      (unsigned)model.num_states);
     }
     for (size_t n = 0; n < num; n++) nominals[n] = 1.0;
     return OK;
@@ -299,7 +300,7 @@ FUNCTION(fmi3GetNumberOfEventIndicators, size_t *num)
 FUNCTION(fmi3GetNumberOfContinuousStates, size_t *num)
 {
     if (!may_call(instance, "fmi3GetNumberOfContinuousStates", ALIVE | TERMINATED) || !num) return ERROR;
-    *num = NUM_STATES;
+    *num = model.num_states;
     return OK;
 }
 

@@ -18,7 +18,7 @@ typedef int32_t (*Kernel1)(void *result, void **exception, int64_t);
 typedef int32_t (*Kernel3)(void *result, void **exception, int64_t, int64_t, int64_t);
 typedef int32_t (*Preparation)(void *result, void **exception, int64_t, double, uint8_t);
 
-static int64_t problem_of(const Instance *instance) { return (int64_t)(intptr_t)(instance->memory + PROBLEM); }
+static int64_t problem_of(const Instance *instance) { return (int64_t)(intptr_t)(instance->memory + model.problem); }
 
 static int64_t call(const Instance *instance, int number)
 {
@@ -38,7 +38,7 @@ static void prepare(Instance *instance, double boundary)
 {
     int64_t result;
     void *exception = NULL;
-    ((Preparation)model_codes[PREPARE])(&result, &exception, problem_of(instance), boundary,
+    ((Preparation)model_codes[model.entries.PREPARE])(&result, &exception, problem_of(instance), boundary,
                                         (uint8_t)instance->place.has_changed);
 }
 
@@ -47,14 +47,14 @@ static void prepare(Instance *instance, double boundary)
 /* Changes what memory holds as addresses in itself, from where it was to where it is. */
 static void move_addresses(unsigned char *memory, uintptr_t from, uintptr_t to)
 {
-    for (size_t n = 0; n < NUM_ADDRESSES; n++) {
+    for (size_t n = 0; n < model.num_addresses; n++) {
         *(uint64_t *)(memory + model_addresses[n]) += (uint64_t)(to - from);
     }
 }
 
 static void place_functions(unsigned char *memory)
 {
-    for (size_t n = 0; n < NUM_FUNCTIONS; n++) {
+    for (size_t n = 0; n < model.num_functions; n++) {
         uint32_t at = model_functions[n];
         *(uint64_t *)(memory + at) = (uint64_t)(uintptr_t)model_codes[*(const uint64_t *)(model_image + at)];
     }
@@ -62,7 +62,7 @@ static void place_functions(unsigned char *memory)
 
 static void load(Instance *instance)
 {
-    memcpy(instance->memory, model_image, IMAGE_SIZE);
+    memcpy(instance->memory, model_image, model.image_size);
     move_addresses(instance->memory, 0, (uintptr_t)instance->memory);
     place_functions(instance->memory);
     instance->place = (Place){.mode = INSTANTIATED, .has_changed = 1, .is_outdated = 1, .next_event = INFINITY};
@@ -72,10 +72,10 @@ static void load(Instance *instance)
 static unsigned char *new_memory(void)
 {
 #if defined _WIN32
-    return _aligned_malloc(IMAGE_SIZE, 64);
+    return _aligned_malloc(model.image_size, 64);
 #else
     void *memory = NULL;
-    return posix_memalign(&memory, 64, IMAGE_SIZE) ? NULL : memory;
+    return posix_memalign(&memory, 64, model.image_size) ? NULL : memory;
 #endif
 }
 
@@ -106,7 +106,7 @@ Instance *new_instance(const char *name, const char *token, bool is_model_exchan
     } else {
         memcpy(instance->name, name ? name : "", length);
         if (!name || !*name) problem = "the name of the instance is missing.";
-        else if (!token || strcmp(token, TOKEN)) problem = "the token is not that of this model (" TOKEN ").";
+        else if (!token || strcmp(token, model.token)) problem = "the token is not that of this model.";
     }
     if (problem) {
         refuse(instance, "Instantiate", "%s", problem);
@@ -167,7 +167,7 @@ Status enter_initialization(Instance *instance, const char *function, double sta
 Status exit_initialization(Instance *instance, const char *function)
 {
     if (!may_call(instance, function, INITIALIZING)) return ERROR;
-    if (call(instance, BEGIN) != SUCCEEDED) {
+    if (call(instance, model.entries.BEGIN) != SUCCEEDED) {
         return refuse(instance, function, "the periods of events are too short for the time %g s.",
                       NUMBERS(instance)[0]);
     }
@@ -208,29 +208,29 @@ static bool are_arrays_right(Instance *instance, const char *function, const voi
 
 static bool is_known(Instance *instance, const char *function, uint32_t reference)
 {
-    if (reference < NUM_VARIABLES) return true;
+    if (reference < model.num_variables) return true;
     refuse(instance, function, "there is no variable with the value reference %u.", (unsigned)reference);
     return false;
 }
 
 static bool compute_outputs(Instance *instance)
 {
-#if OUTPUTS >= 0
-    int64_t operations = (int64_t)(intptr_t)(instance->memory + OUTPUTS);
-    if (instance->place.is_outdated && run(instance, RUN, operations, 0, NUM_OPERATIONS) != SUCCEEDED) return false;
-#endif
+    int64_t operations = (int64_t)(intptr_t)(instance->memory + model.outputs);
+    if (instance->place.is_outdated && model.num_operations) {
+        if (run(instance, model.entries.RUN, operations, 0, model.num_operations) != SUCCEEDED) return false;
+    }
     instance->place.is_outdated = 0;
     return true;
 }
 
 static bool compute_derivatives(Instance *instance)
 {
-    if (!NUM_STATES) return true;
+    if (!model.num_states) return true;
     prepare(instance, NUMBERS(instance)[0]);
     int64_t result = -1;
     void *exception = NULL;
     typedef int32_t (*Evaluation)(void *, void **, int64_t, int64_t);
-    return !((Evaluation)model_codes[EVALUATE])(&result, &exception, problem_of(instance), 0) && result == SUCCEEDED;
+    return !((Evaluation)model_codes[model.entries.EVALUATE])(&result, &exception, problem_of(instance), 0) && result == SUCCEEDED;
 }
 
 Status get_numbers(Instance *instance, const char *function, const uint32_t references[], size_t num_references,
@@ -302,7 +302,7 @@ Status advance_by(Instance *instance, const char *function, double time, double 
     prepare(instance, end > now ? end : now);
     instance->place.has_changed = 0;
     instance->place.is_outdated = 1;
-    int64_t outcome = call(instance, ADVANCE);
+    int64_t outcome = call(instance, model.entries.ADVANCE);
     instance->place.has_ended = *is_ended = outcome == STOPPED;
     if (outcome == DONE || outcome == STOPPED) return OK;
     instance->place.has_changed = 1;
@@ -327,7 +327,7 @@ Status update_discrete_states(Instance *instance, const char *function, bool *ha
     if (instance->is_model_exchange) {
         if (instance->place.is_event_due) {
             prepare(instance, NUMBERS(instance)[0]);
-            if (call(instance, BEGIN) != SUCCEEDED || call(instance, UPDATE) != SUCCEEDED) {
+            if (call(instance, model.entries.BEGIN) != SUCCEEDED || call(instance, model.entries.UPDATE) != SUCCEEDED) {
                 return refuse(instance, function, "the updates at time %g s failed.", NUMBERS(instance)[0]);
             }
             instance->place.is_event_due = 0;
@@ -335,7 +335,7 @@ Status update_discrete_states(Instance *instance, const char *function, bool *ha
             *has_changed = true;
         }
         void *exception = NULL;
-        ((Kernel1)model_codes[NEXT_EVENT])(&instance->place.next_event, &exception, problem_of(instance));
+        ((Kernel1)model_codes[model.entries.NEXT_EVENT])(&instance->place.next_event, &exception, problem_of(instance));
     }
     *next_event = instance->place.next_event;
     return OK;
@@ -352,8 +352,8 @@ Status set_time(Instance *instance, const char *function, double time)
 
 static bool is_size_right(Instance *instance, const char *function, const void *array, size_t size)
 {
-    if (size == NUM_STATES && (array || !size)) return true;
-    refuse(instance, function, "an array of %d numbers is needed, got %zu.", NUM_STATES, array ? size : (size_t)0);
+    if (size == model.num_states && (array || !size)) return true;
+    refuse(instance, function, "an array of %u numbers is needed, got %zu.", (unsigned)model.num_states, array ? size : (size_t)0);
     return false;
 }
 
@@ -384,7 +384,7 @@ Status get_derivatives(Instance *instance, const char *function, double derivati
     if (!compute_derivatives(instance)) {
         return refuse(instance, function, "the derivatives could not be computed at time %g s.", NUMBERS(instance)[0]);
     }
-    if (num_states) memcpy(derivatives, NUMBERS(instance) + DERIVATIVES, num_states * sizeof(double));
+    if (num_states) memcpy(derivatives, NUMBERS(instance) + model.derivatives, num_states * sizeof(double));
     return OK;
 }
 
@@ -393,17 +393,17 @@ Status get_derivatives(Instance *instance, const char *function, double derivati
 /* Memory as it was, its addresses counted from its start, so that any instance of this model may take it. */
 typedef struct {
     uint64_t mark;
-    char token[sizeof TOKEN];
+    char token[sizeof model.token];
     Place place;
     double end;
     unsigned char memory[];
 } Saved;
-#define SAVED_SIZE (sizeof(Saved) + IMAGE_SIZE)
+#define SAVED_SIZE (sizeof(Saved) + model.image_size)
 
 static Saved *saved(const void *state)
 {
     Saved *given = (Saved *)state;
-    return given && given->mark == MARK && !memcmp(given->token, TOKEN, sizeof TOKEN) ? given : NULL;
+    return given && given->mark == MARK && !memcmp(given->token, model.token, sizeof model.token) ? given : NULL;
 }
 
 Status get_state(Instance *instance, const char *function, void **state)
@@ -414,10 +414,11 @@ Status get_state(Instance *instance, const char *function, void **state)
     if (*state && !made) return refuse(instance, function, "the state is not one of this model.");
     if (!made) made = calloc(1, SAVED_SIZE);
     if (!made) return refuse(instance, function, "there is too little memory.");
-    *made = (Saved){.mark = MARK, .token = TOKEN, .place = instance->place, .end = instance->end};
-    memcpy(made->memory, instance->memory, IMAGE_SIZE);
+    *made = (Saved){.mark = MARK, .place = instance->place, .end = instance->end};
+    memcpy(made->token, model.token, sizeof model.token);
+    memcpy(made->memory, instance->memory, model.image_size);
     move_addresses(made->memory, (uintptr_t)instance->memory, 0);
-    for (size_t n = 0; n < NUM_FUNCTIONS; n++) {
+    for (size_t n = 0; n < model.num_functions; n++) {
         memcpy(made->memory + model_functions[n], model_image + model_functions[n], sizeof(uint64_t));
     }
     *state = made;
@@ -429,7 +430,7 @@ Status set_state(Instance *instance, const char *function, void *state)
     if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
     const Saved *given = saved(state);
     if (!given) return refuse(instance, function, "the state is not one of this model.");
-    memcpy(instance->memory, given->memory, IMAGE_SIZE);
+    memcpy(instance->memory, given->memory, model.image_size);
     move_addresses(instance->memory, 0, (uintptr_t)instance->memory);
     place_functions(instance->memory);
     instance->place = given->place;
@@ -473,8 +474,8 @@ Status deserialize(Instance *instance, const char *function, const unsigned char
     if (!made) return refuse(instance, function, "there is too little memory.");
     memcpy(made, bytes, SAVED_SIZE);
     bool is_right = saved(made) != NULL;
-    for (size_t n = 0; is_right && n < NUM_ADDRESSES; n++) {
-        is_right = *(uint64_t *)(made->memory + model_addresses[n]) <= IMAGE_SIZE;
+    for (size_t n = 0; is_right && n < model.num_addresses; n++) {
+        is_right = *(uint64_t *)(made->memory + model_addresses[n]) <= model.image_size;
     }
     if (!is_right) {
         free(made);

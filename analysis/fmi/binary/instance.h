@@ -1,5 +1,5 @@
 /* An instance of the model: its memory, what it may be asked in which mode, and how. FMI's functions are in fmi2.c and
- * fmi3.c; model.h and model.c are written for each model. */
+ * fmi3.c; model.c is written for each model. */
 
 #ifndef INSTANCE_H
 #define INSTANCE_H
@@ -12,20 +12,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
-
 #if defined _WIN32
 #define EXPORTED __declspec(dllexport)
 #else
 #define EXPORTED __attribute__((visibility("default")))
 #endif
 
-/* The model: written into model.c. */
+/* The model: written into model.c, see binaries.py. */
 typedef enum { TIME, INPUT, PARAMETER, STATE, DISCRETE_STATE, DERIVATIVE, OUTPUT } Kind;
 typedef struct {
     uint32_t place; /* among the numbers of the model */
     Kind kind;
 } Variable;
+/* Numbers of compiled functions (entry.py, plan/loop.py). */
+typedef struct {
+    uint32_t BEGIN, PREPARE, ADVANCE, RUN, EVALUATE, UPDATE, NEXT_EVENT, NOTE_TRIGGERS;
+} Entries;
+typedef struct {
+    char token[40];
+    bool has_model_exchange, has_co_simulation;
+    uint32_t num_variables, num_states, derivatives; /* where these begin among the numbers */
+    uint32_t image_size, num_addresses, num_functions;
+    uint32_t problem;                                /* where the Problem of the loop is in the image */
+    uint32_t outputs, num_operations;                /* where the list of operations of the outputs is, if it has any */
+    Entries entries;
+} Model;
+extern const Model model;
 extern const Variable model_variables[];
 extern const unsigned char model_image[];
 extern const uint32_t model_addresses[]; /* where words are that are addresses in the image */
