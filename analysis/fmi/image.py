@@ -33,7 +33,7 @@ from merganser.framework.native.compiler.portable_code import is_code
 from merganser.framework.native.memory.addresses import address_of_array
 
 _WORD = 8  # bytes
-_ALIGNMENT = 64
+_ALIGNMENT, _LEAST = 64, 16  # of blocks in the image, and of arrays anywhere
 _FAR = 1 << 33  # bytes between the flat array and all else
 _NO_RESERVE = 0x4000  # Linux's flag of memory that takes no place until it is written
 
@@ -119,7 +119,7 @@ def _memory_of(thing: Any) -> Block:
         return Block(start, start + thing.nbytes, True)
     steps = [(n - 1) * stride for n, stride in zip(thing.shape, thing.strides) if n]
     start, dtype = address_of_array(thing) + sum(min(0, step) for step in steps), thing.dtype
-    size = sum(map(abs, steps)) + dtype.itemsize if thing.size else 1
+    size = sum(map(abs, steps)) + dtype.itemsize if thing.size else 0
     return Block(start, start + size, dtype.kind not in "fcbSU" and dtype.itemsize >= _WORD)
 
 
@@ -181,7 +181,7 @@ class Image:
             raise UnknownAddressError(f"No array is known at the address {address:#x}.")
         place = self._places.get(block)
         if place is None:
-            place = self._places[block] = -(-self._size // _ALIGNMENT) * _ALIGNMENT + block.start % _ALIGNMENT
+            place = self._places[block] = -(-self._size // _ALIGNMENT) * _ALIGNMENT + block.start % _LEAST
             self._size = place + block.end - block.start
             self._waiting.append(block)
         return place + address - block.start

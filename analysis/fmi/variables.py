@@ -98,7 +98,8 @@ class Variables:
             self.listed.append(Variable(f"der({state.name})", DERIVATIVE, place, of=[number]))
         for leaf in self._leaves():
             groups = [leaf.get_discrete_state(i).size() for i in range(leaf.num_discrete_state_groups())]
-            if sum(groups) <= _MOST_DISCRETE and not _has_regions(leaf.system):
+            # Steps work on the discrete state and the parameters of blocks with regions.
+            if sum(groups) <= _MOST_DISCRETE and not leaf.system._sys_is_piecewise:
                 for group, (size, place) in enumerate(zip(groups, leaf.layout.discrete_offsets)):
                     name = f"{self._path(leaf)}xd" if len(groups) == 1 else f"{self._path(leaf)}xd{group}"
                     self.listed += [self._number(_indexed(name, n, size), DISCRETE_STATE, place + n) for n in range(size)]
@@ -161,7 +162,7 @@ class Variables:
         for leaf in self._leaves():
             path = self._path(leaf)
             sizes = [leaf.get_numeric_parameter(i).size() for i in range(leaf.num_numeric_parameter_groups())]
-            if sum(sizes) and not _has_regions(leaf.system):
+            if sum(sizes) and not leaf.system._sys_is_piecewise:
                 found[path.rstrip(".")] = path, leaf, sizes
         for name in wanted or ():
             if name not in found:
@@ -171,9 +172,10 @@ class Variables:
                 )
         for name, (path, leaf, sizes) in found.items():
             if name in wanted if wanted is not None else sum(sizes) <= _MOST_PARAMETERS:
-                for group, (size, place) in enumerate(zip(sizes, leaf.layout.numeric_offsets)):
-                    for n in range(size):
-                        self.listed.append(self._number(_indexed(f"{path}p{group}", n, size), PARAMETER, place + n))
+                groups = zip(leaf.system._sys_numeric_parameter_names, sizes, leaf.layout.numeric_offsets)
+                for group, size, place in groups:
+                    names = [_indexed(f"{path}{group}", n, size) for n in range(size)]
+                    self.listed += [self._number(each, PARAMETER, place + n) for n, each in enumerate(names)]
 
     def _make_names_unique(self) -> None:
         known: set[str] = set()
@@ -182,11 +184,6 @@ class Variables:
             while variable.name in known:
                 variable.name, count = f"{name} ({count})", count + 1
             known.add(variable.name)
-
-
-def _has_regions(system: Any) -> bool:
-    """Whether a block has regions or a memory: steps work on its parameters and its discrete state."""
-    return hasattr(system, "_sys_held_index")
 
 
 def _indexed(name: str, n: int, size: int) -> str:
