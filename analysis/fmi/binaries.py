@@ -1,4 +1,4 @@
-"""The shared library of an FMU: its fixed part in C (binary/), the model's memory and its compiled functions, linked."""
+"""The shared library of an FMU: its fixed part in C (binary/), the model's memory and its compiled functions."""
 
 from __future__ import annotations
 
@@ -65,17 +65,13 @@ _OF_CALLS = (
     "PyGILState_Ensure", "PyGILState_Release", "PyObject_CallObject", "PyLong_AsLongLong", "Py_DecRef", "PyErr_Fetch",
     "numba_nextafter", "numba_frexp", "numba_ldexp",
 )  # fmt: skip
-# What compiled code refers to and never calls here: functions of Python for exceptions, and those that fill empty cells.
+# What compiled code refers to and never calls here: functions of Python for exceptions, and what fills empty cells.
 _NEVER_CALLED = re.compile(r"_?Py\w+|numba_(unpickle|do_raise|gil_\w+)|NRT_MemInfo_call_dtor|merganser_find_code")
-_OF_C = frozenset(
-    f"{name}{kind}"
-    for kind in ("", "f")
-    for name in (
-        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma fmax "
-        "fmin fmod frexp hypot ldexp lgamma log log10 log1p log2 modf nearbyint pow remainder rint round sin sinh sqrt "
-        "tan tanh tgamma trunc"
-    ).split()
-) | {"memcpy", "memmove", "memset", "memcmp"}
+_OF_C = re.compile(
+    r"(a?(cos|sin|tan)h?|atan2|cbrt|ceil|copysign|erfc?|exp2?|expm1|fabs|floor|fma|fmax|fmin|fmod|frexp|hypot|ldexp"
+    r"|lgamma|log|log10|log1p|log2|modf|nearbyint|pow|remainder|rint|round|sincos|sqrt|tgamma|trunc)f?"
+    r"|mem(cpy|move|set|cmp)"
+)
 _FLAGS = (
     "-shared", "-O2", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fno-sanitize=all", "-fno-strict-aliasing",
     "-ffp-contract=off", "-s",
@@ -112,7 +108,7 @@ def shared_library(
                 waiting.append((shared, called))
         _refuse_unknown(address, set(code.needed) - cells.keys())
         needed.update(code.needed)
-    missing = sorted(needed - cells.keys() - _OF_C - set(_OF_CALLS))
+    missing = sorted(name for name in needed - cells.keys() if _NEVER_CALLED.fullmatch(name) and name not in _OF_CALLS)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         names = [code.symbol for code in codes]
@@ -127,7 +123,8 @@ def shared_library(
 
 
 def _refuse_unknown(code: int, names: Iterable[str]) -> None:
-    unknown = sorted(name for name in names if not (name in _OF_C or name in _OF_CALLS or _NEVER_CALLED.fullmatch(name)))
+    known = (_OF_C, _NEVER_CALLED)
+    unknown = sorted(name for name in names if name not in _OF_CALLS and not any(each.fullmatch(name) for each in known))
     if unknown:
         raise RuntimeError(
             f"ExportFmu: {describe_code(code)} calls {', '.join(unknown)}, which only Python has. Write it with plain "

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.analysis.fmi import entry
-from merganser.analysis.fmi.image import Blocks, Image, UnknownAddressError, far_numbers
 from merganser.analysis.plan.callbacks import Handler, SlotComputation
 from merganser.analysis.plan.loop import LOOP, evaluate
 from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.framework.core.context.derivatives import compute_for
 from merganser.framework.core.context.store import CacheSlot
+from merganser.framework.core.inside import copy_into
 from merganser.framework.native import kernel_address
 from merganser.framework.native.compiler.when_to_compile import compiled_at_once
 from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.image import Blocks, Image, UnknownAddressError, far_numbers
 from merganser.framework.native.operations.assembly import offset_in
 from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.native.operations.operation_list import RUN
@@ -36,7 +37,7 @@ _REMEDY = "Declare it with functions decorated with @native, or leave it out of 
 
 def context_apart(context: Context) -> Any:
     """A copy of a root context whose numbers are far away from all other arrays, see image.py."""
-    return context._clone(far_numbers(len(context.store.flat)))
+    return copy_into(context, far_numbers(len(context.store.flat)))
 
 
 class ClosedPlan:
@@ -107,8 +108,7 @@ class ClosedPlan:
         for record, events in zip(program.records, program.events):
             if record.flags & codes.IS_LEFT_TO_PYTHON:
                 found += [_describe_event(*item) for item in events.unrestricted]
-        if self.outputs.operations() is None:
-            found += [_describe_slot(slot) for slot in self.outputs._segments if isinstance(slot, CacheSlot)]
+        found += [_describe_slot(slot) for slot in self.outputs.left_to_python()]
         watch = self.simulator._watch
         if watch is not None:
             is_compiled = program.watch is not None and watch.has_fixed_witnesses
@@ -130,7 +130,7 @@ class ClosedPlan:
             reason = "it has events after every step of our own integrators"
         if reason:
             name = self._system.GetSystemPathname()
-            raise ValueError(f"ExportFmu: there is no model exchange for system '{name}': {reason}. Pass kinds=('cs',).")
+            raise ValueError(f"ExportFmu: there is no model exchange for system '{name}': {reason}. Use kinds=('cs',).")
 
     def image(self) -> ClosedImage:
         """All memory and code that it works with, as it is after the initialization."""
@@ -159,7 +159,7 @@ class ClosedImage:
 
     def __init__(self, closed: ClosedPlan) -> None:
         plan = closed.plan
-        operations = closed.outputs.operations() if closed.outputs._order else None
+        operations = closed.outputs.operations()
         others: tuple[Any, ...] = () if plan._compiled_steps is None else plan._compiled_steps._callbacks
         python = [id(thing) for thing in (*plan._callbacks, plan._watched_step, *others)]
         self._calls = np.array([[number, plan.address] for number in range(len(python))], np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 import zipfile
 from collections.abc import Sequence
@@ -44,8 +45,8 @@ def ExportFmu(
 
     The file has the compiled loop of the Simulator in it, with the operations of the blocks and the values of the
     context: neither Python nor this package is needed where it runs. Co-simulation computes what `AdvanceTo` computes,
-    to the last bit on the same processor. Inputs are constant over a communication step. Publish events, such as those of
-    loggers and viewers, are left out; initialization events happen now.
+    to the last bit on the same processor. Inputs are constant over a communication step. Publish events, such as those
+    of loggers and viewers, are left out; initialization events happen now.
 
     Args:
         system: whose blocks all have compiled forms; usually a Diagram.
@@ -119,10 +120,10 @@ def _config_of(step: float | None, config: SimulatorConfig | None) -> SimulatorC
 
 def _save(path: Path, files: dict[str, bytes]) -> None:
     """Writes a zip file whose bytes depend on nothing else than what is in it."""
-    import io
-
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
     save_bytes(path, buffer.getvalue())

@@ -102,7 +102,8 @@ class Variables:
             if sum(groups) <= _MOST_DISCRETE and not leaf.system._sys_is_piecewise:
                 for group, (size, place) in enumerate(zip(groups, leaf.layout.discrete_offsets)):
                     name = f"{self._path(leaf)}xd" if len(groups) == 1 else f"{self._path(leaf)}xd{group}"
-                    self.listed += [self._number(_indexed(name, n, size), DISCRETE_STATE, place + n) for n in range(size)]
+                    names = [_indexed(name, n, size) for n in range(size)]
+                    self.listed += [self._number(each, DISCRETE_STATE, place + n) for n, each in enumerate(names)]
         self._make_names_unique()
 
     def of_kind(self, kind: str) -> list[tuple[int, Variable]]:

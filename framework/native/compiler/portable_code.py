@@ -113,7 +113,7 @@ _COUNTING = re.compile(r"^(define [^\n]*@NRT_(?:inc|dec)ref\([^\n]*\{\n).*?^\}",
 
 
 def _without_counts(bitcode: bytes) -> bytes:
-    """The same code, which counts no references: all its arrays are views, and numba counts by this processor's means."""
+    """The same code without counts of references: all arrays are views, and numba counts by this processor's means."""
     binding = _binding()
     text = str(binding.parse_bitcode(bitcode))
     if "@NRT_" not in text:

@@ -165,7 +165,9 @@ def _has_loaded_code() -> bool:
 def must_compile_here(code: OptionalCode | None = None) -> bool:
     """Whether no other process may compile for this one; or whether they have failed to compile this code."""
     has_failed = code is not None and _waiting_for(code).num_requests >= _MOST_REQUESTS
-    return _at_once.get() or parallel_compilation.num_helpers() == 0 or (has_failed and not parallel_compilation.are_helpers_busy())
+    if _at_once.get() or parallel_compilation.num_helpers() == 0:
+        return True
+    return has_failed and not parallel_compilation.are_helpers_busy()
 
 
 def pays_to_compile(what: Any) -> bool:

@@ -81,15 +81,14 @@ class CompiledFunction:
                     compiled._cache = KernelCache(wrapper, self._known_by)
                     self._compile(compiled.compile)
                     self._cfuncs[signature] = compiled
-                    note_source(
-                        compiled.address, CodeFiles(self._function.interpreted, self._known_by), f"{self._kinds} {signature}",
-                        lambda: self._compile(lambda: self._compile_again(signature)),
-                    )  # fmt: skip
+                    files, what = CodeFiles(self._function.interpreted, self._known_by), f"{self._kinds} {signature}"
+                    note_source(compiled.address, files, what, lambda: self._compile_again(signature))
         address: int = self._cfuncs[signature].address
         return address
 
     def _compile_again(self, signature: Any) -> Any:
-        return compile_operation(operation_calling(self._dispatcher, self._kinds), signature)
+        wrapper = operation_calling(self._dispatcher, self._kinds)
+        return self._compile(lambda: compile_operation(wrapper, signature))
 
     def _known_by(self) -> str | None:
         """The fingerprint, unless it has changed: code that was compiled before may have old values in it."""
