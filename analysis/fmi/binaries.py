@@ -123,8 +123,9 @@ def shared_library(
 
 
 def _refuse_unknown(code: int, names: Iterable[str]) -> None:
-    known = (_OF_C, _NEVER_CALLED)
-    unknown = sorted(name for name in names if name not in _OF_CALLS and not any(each.fullmatch(name) for each in known))
+    unknown = sorted(
+        name for name in names if not (name in _OF_CALLS or _OF_C.fullmatch(name) or _NEVER_CALLED.fullmatch(name))
+    )
     if unknown:
         raise RuntimeError(
             f"ExportFmu: {describe_code(code)} calls {', '.join(unknown)}, which only Python has. Write it with plain "

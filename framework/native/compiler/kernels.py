@@ -186,7 +186,7 @@ class Kernel:
     def _compile_again(self, key: Any) -> tuple[Code, MachineCode | None]:
         compiler = _compiler()
         with compiler_lock:
-            return compiler.compile_kernel(self.interpreted, compiler.types_of(tuple(map(example_of, key))))  # type: ignore[no-any-return]
+            return compiler.compile_kernel(self.interpreted, compiler.types_of(tuple(map(example_of, key))))
 
     def compile_for(self, types: str | None, signature: Any) -> None:
         """Compiles the kernel and keeps it on the disk, for another process.
