@@ -185,12 +185,12 @@ def _commit(p: Any, now: Any, of_state: bool) -> None:
 @compiled_form(publish)
 @device
 def _publish(p: Any, now: Any) -> int:
-    found = _find_group(p, now.due)
+    found = find_group(p, now.due)
     if found < 0:
         outcome = call_python(p.add_group, p.failure)
         if outcome != SUCCEEDED:
             return outcome
-        found = _find_group(p, now.due)
+        found = find_group(p, now.due)
     group = group_of(p, found)
     now.pending, now.flags, now.handled, now.has_effect = found, group.flags, 0, 0
     now.steps_left -= 1
@@ -216,7 +216,7 @@ def group_place(clocks: int, last_place: int) -> int:
 
 
 @device
-def _find_group(p: Any, due: int) -> int:
+def find_group(p: Any, due: int) -> int:
     """The number of the group of these clocks; -1 without one."""
     places = p.places_of_groups
     last_place = len(places) - 1

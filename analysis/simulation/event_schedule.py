@@ -111,6 +111,11 @@ class EventSchedule:
     Periodic events that share period and offset share a *clock*. Which clocks strike together decides which
     events are simultaneous; each such combination is sorted once, when it first occurs.
 
+    Args:
+        system: a system.
+        context: its root context.
+        publishes: whether publish events happen.
+
     Attributes:
         events: simultaneous events that have been asked for, by number; -1 for those at the start.
         initialization: events of the initialization of a simulation, its publish events apart.
@@ -118,9 +123,9 @@ class EventSchedule:
         must_ask: whether things may come from outside without a notification, so that one has to ask at each step.
     """
 
-    def __init__(self, system: System, context: Context) -> None:
+    def __init__(self, system: System, context: Context, publishes: bool = True) -> None:
         self._declared = declared_events(system, context)
-        self._ordered = _in_order(self._declared)
+        self._ordered = [item for item in _in_order(self._declared) if publishes or item[1].kind.changes_state]
         periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
         self._periods = list(dict.fromkeys((event.period, event.offset) for event in periodic))
         self._clocks = make_clocks(self._periods)

@@ -540,17 +540,18 @@ def _go_to(w: Any, time: float) -> int:
 # ---------------------------------------------------------------------- triggers without end
 
 
-def accumulation_time(w: Any, i: int, scale: float) -> float | None:
-    """The time [s] at which triggers of function i accumulate; None if they do not seem to.
+@device
+def accumulation_time(w: Any, i: int, scale: float) -> float:
+    """The time [s] at which triggers of function i accumulate; nan if they do not seem to.
 
     Either the last two intervals d1 > d2 between triggers are terms of a geometric series whose rest
     d2 r / (1 - r), r = d2 / d1, is too short to be resolved, or many triggers have come in as short a time.
     """
-    times, shortest = w.times[i, : w.num_times[i]].tolist(), _ZENO_SHARE * scale
-    if len(times) == NUM_TIMES_KEPT and times[-1] - times[0] <= shortest:
-        return float(times[-1])
-    if len(times) < 3:
-        return None
-    d1, d2 = times[-2] - times[-3], times[-1] - times[-2]
+    times, n, shortest = w.times, w.num_times[i], _ZENO_SHARE * scale
+    if n == NUM_TIMES_KEPT and times[i, n - 1] - times[i, 0] <= shortest:
+        return float(times[i, n - 1])
+    if n < 3:
+        return math.nan
+    d1, d2 = times[i, n - 2] - times[i, n - 3], times[i, n - 1] - times[i, n - 2]
     rest = d2 * d2 / (d1 - d2) if d2 < d1 else math.inf
-    return float(times[-1] + rest) if max(d2, rest) <= shortest else None
+    return float(times[i, n - 1] + rest) if max(d2, rest) <= shortest else math.nan

@@ -5,6 +5,7 @@ Blocks that decide (DecidingBlock of framework/primitives) change their state be
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -319,7 +320,7 @@ class WitnessWatch:
         scale = self._scale()
         numbers = np.flatnonzero(self.is_triggered).tolist()
         ends = [(self.active[i][1], accumulation_time(self, i, scale)) for i in numbers]
-        return [(witness, end) for witness, end in ends if end is not None]
+        return [(witness, end) for witness, end in ends if not math.isnan(end)]
 
     def _scale(self) -> float:
         """The magnitude of times [s] in this simulation, to which resolutions are relative."""

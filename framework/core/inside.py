@@ -118,6 +118,11 @@ def new_context(system: System, dtype: Any, scalar: type[Any] | None = None) -> 
     return system._make_context(dtype, scalar)
 
 
+def copy_into(context: Context, flat: Any) -> Any:
+    """A copy of a root context, see `Clone`, whose numbers are in an array of zeros that is given."""
+    return context._clone(flat)
+
+
 def slot_of(port: OutputPort, context: Context) -> CacheSlot:
     """Where a context of the port's system keeps the value of an output port; of a Diagram, that of the leaf behind."""
     leaf_port = port._leaf_port

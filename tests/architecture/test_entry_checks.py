@@ -50,6 +50,7 @@ HYDROELASTIC = Check(
 )
 PLANS = Check("analysis.plan.plan:Plan.is_current", "ports, values and logs are those that the plan was made for")
 BATCHES = Check("analysis.batches.batch:_evaluate_all", "as many rows everywhere, of the sizes that the system has")
+EXPORTS = Check("analysis.fmi.closed_plan:ClosedPlan", "a plan without Python; the shared library checks its callers")
 STEPS = Check("analysis.integrators.base:IntegratorBase.reset_context", "the context is one of the system")
 OBSERVERS = Check("analysis.estimators.observer:checked_covariance", "sizes, symmetric, positive definite, finite")
 GENERATORS = Check("framework.core.system.random_values:GeneratorBox.set_value", "a generator; its words are copied")
@@ -71,6 +72,7 @@ BLOCKS = Check("framework.primitives._arguments:checked_vector", "sizes, finite"
 CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "analysis.controllers": (BLOCKS, VECTORS, PORTS, PLANS),
     "analysis.estimators": (OBSERVERS, PORTS),
+    "analysis.fmi.entry": (EXPORTS,),
     "analysis.integrators": (STEPS, VECTORS),
     "analysis.plan": (PLANS, VECTORS, PORTS),
     "analysis.plan.model_tape": (BATCHES, PLANS, PORTS),

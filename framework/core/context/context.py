@@ -167,11 +167,15 @@ class Context(StateAndParameters):
 
         Other computed values are not copied but computed again when asked for.
         """
+        return self._clone()
+
+    def _clone(self, flat: Any = None) -> Context:
+        """Such a copy, whose numbers are in an array of zeros that is given."""
         from merganser.framework.core.context.diagram_context import make_context
 
         self.require_root("Clone")
         store = self.store
-        clone = make_context(store.layout, store.flat.dtype)
+        clone = make_context(store.layout, store.flat.dtype, flat=flat)
         clone.store.flat[:] = store.flat
         clone._abstract_state.SetFrom(self._abstract_state)
         clone._parameters._abstract.SetFrom(self._parameters._abstract)

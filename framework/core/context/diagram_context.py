@@ -56,9 +56,16 @@ class DiagramContext(Context):
         return [self, *(context for child in self._children for context in child.parts())]
 
 
-def make_context(layout: RootLayout, dtype: Any = np.float64, scalar: type[Any] | None = None) -> Context:
-    """Makes a root context with all values at zero or at their models'; nothing is connected to free inputs."""
-    store = Store(layout, dtype, scalar)
+def make_context(
+    layout: RootLayout, dtype: Any = np.float64, scalar: type[Any] | None = None, flat: Any = None
+) -> Context:
+    """Makes a root context with all values at zero or at their models'; nothing is connected to free inputs.
+
+    Args:
+        layout: of the system.
+        dtype, scalar, flat: see Store.
+    """
+    store = Store(layout, dtype, scalar, flat)
     context = _make_subcontext(store, layout.top, None)
     slots = store.slots
     for part in context.parts():

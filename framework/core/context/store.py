@@ -45,6 +45,7 @@ class Store:
         layout: of the system at the top.
         dtype: of `flat`.
         scalar: what objects in `flat` are, if that is not the scalar type of the system: see linearization.py.
+        flat: an array of zeros for the numbers; by default a new one.
 
     Attributes:
         flat: every number, laid out as layout.py says.
@@ -69,13 +70,15 @@ class Store:
         "no_continuous_state", "num_disturbances", "reader", "reads", "routing", "scalar", "slots", "stack",
     )  # fmt: skip
 
-    def __init__(self, layout: RootLayout, dtype: Any = np.float64, scalar: type[Any] | None = None) -> None:
+    def __init__(
+        self, layout: RootLayout, dtype: Any = np.float64, scalar: type[Any] | None = None, flat: Any = None
+    ) -> None:
         self.layout = layout
         is_numeric = np.dtype(dtype) != object
         self.scalar: type[Any] = layout.top.system._scalar if scalar is None else scalar
-        self.flat: NDArray[Any] = (
-            np.zeros(layout.num_flat, dtype) if is_numeric else filled(layout.num_flat, self.scalar)
-        )
+        if flat is None:
+            flat = np.zeros(layout.num_flat, dtype) if is_numeric else filled(layout.num_flat, self.scalar)
+        self.flat: NDArray[Any] = flat
         self.no_continuous_state = ContinuousState._of(_window(self.flat[:0]), _NO_STRUCTURE)
         self.invalid = (1 << layout.num_entries) - 1
         self.computing = 0

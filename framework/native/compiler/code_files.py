@@ -151,6 +151,10 @@ class CodeFiles:
         """The folder."""
         return self._folder
 
+    def describe(self) -> str:
+        """The function, for messages."""
+        return f"{self._function.__module__}.{self._function.__qualname__}()"
+
     def read(self, key: str | None) -> MachineCode | None:
         """What was kept for a key; None if there is nothing that can be used."""
         data = None if key is None else read_kept(self.path(key), key)

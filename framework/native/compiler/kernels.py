@@ -27,11 +27,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from merganser.framework.core.context.native_code import may_compile
-from merganser.framework.native.compiler.argument_types import text_of_types, type_key
+from merganser.framework.native.compiler.argument_types import example_of, text_of_types, type_key
 from merganser.framework.native.compiler.code_files import CodeFiles
 from merganser.framework.native.compiler.extending import import_whole, interrupts_wait, register, registering_lock
 from merganser.framework.native.compiler.machine_code import MachineCode, load
 from merganser.framework.native.compiler.parallel_compilation import note_kernel, wait_for
+from merganser.framework.native.compiler.portable_code import note_source
 
 compiler_lock = threading.RLock()  # threads wait for the first one's code rather than make their own
 _helpers: weakref.WeakSet[Callable[..., Any]] = weakref.WeakSet()  # what kernels may call
@@ -158,8 +159,9 @@ class Kernel:
                 code = self.codes.get(key)
                 if code is None:
                     wait_for(self)
-                    code = self._obtain(text_of_types(arguments), lambda: _compiler().types_of(arguments))
-                    self.codes[key] = code
+                    types = text_of_types(arguments)
+                    code = self._obtain(types, lambda: _compiler().types_of(arguments))
+                    self._note(key, types, code)
         return code
 
     def load(self, *arguments: Any) -> bool:
@@ -171,8 +173,20 @@ class Kernel:
             if kept is None or loaded is None:
                 return False
             # Another thread may have been faster: its code is in use.
-            self.codes.setdefault(key, Code(loaded[0], kept.result, loaded[1], is_from_disk=True))
+            self._note(key, text_of_types(arguments), Code(loaded[0], kept.result, loaded[1], is_from_disk=True))
         return True
+
+    def _note(self, key: Any, types: str | None, code: Code) -> None:
+        """Notes code for arguments of these types, and how to compile it again."""
+        self.codes.setdefault(key, code)
+        if types is not None:
+            compile_again = functools.partial(self._compile_again, key)
+            note_source(code.address, self._files, types, compile_again)
+
+    def _compile_again(self, key: Any) -> tuple[Code, MachineCode | None]:
+        compiler = _compiler()
+        with compiler_lock:
+            return compiler.compile_kernel(self.interpreted, compiler.types_of(tuple(map(example_of, key))))
 
     def compile_for(self, types: str | None, signature: Any) -> None:
         """Compiles the kernel and keeps it on the disk, for another process.

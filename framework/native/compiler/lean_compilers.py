@@ -81,7 +81,12 @@ class _KernelLibrary(JITCodeLibrary):
 
     They are private, not internal: LLVM's linker knows internal functions by their names, and would take one, whose
     arguments it has changed, for the helper of the same name of something that is compiled later.
+
+    Attributes:
+        bitcode: the optimized code for any machine; what makes machine code of it changes it for this one.
     """
+
+    bitcode = b""
 
     def finalize(self) -> None:
         """Links all helpers, and has LLVM optimize the whole."""
@@ -95,6 +100,7 @@ class _KernelLibrary(JITCodeLibrary):
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = Linkage.private
         self._run_passes()
+        self.bitcode = self._final_module.as_bitcode()
 
     def _run_passes(self) -> None:
         builder = self._codegen._pass_builder()

@@ -11,13 +11,18 @@ as such `OptionalCode` is not there:
    meanwhile, and looks at the disk ten times a second.
 3. Where no other process may help, or has failed twice, it is compiled here, when this process has computed for longer
    without it than that is likely to take.
+
+Within `compiled_at_once` all of it is compiled here, at once.
 """
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import importlib
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from merganser.framework.native.compiler import parallel_compilation
@@ -66,6 +71,10 @@ class OptionalCode(NamedTuple):
         """Whether to use it now; if it is missing, has it compiled as the rule says."""
         if self in _usable:
             return True
+        if _at_once.get():
+            self.load().address()
+            _usable.add(self)
+            return True
         waiting, now = _waiting_for(self), time.perf_counter()
         if now < waiting.next_look:
             return False
@@ -103,6 +112,19 @@ class _Waiting:
         self.num_requests = 0  # to other processes
 
 
+_at_once: contextvars.ContextVar[bool] = contextvars.ContextVar("_at_once", default=False)
+
+
+@contextlib.contextmanager
+def compiled_at_once() -> Iterator[None]:
+    """Here, all optional code is compiled when it is asked for: Python is to have no part in what is made."""
+    token = _at_once.set(True)
+    try:
+        yield
+    finally:
+        _at_once.reset(token)
+
+
 _usable: set[Any] = set()
 _waiting: dict[Any, _Waiting] = {}  # codes, in the order in which they were wanted
 _codes_of_kernels: dict[Any, OptionalCode] = {}
@@ -131,7 +153,7 @@ def are_usable(*codes: OptionalCode) -> bool:
     if _usable.issuperset(codes):
         return True
     want(*codes)
-    if not _has_loaded_code() and time.process_time() - _waiting[codes[0]].since < _TIME_TO_LOAD:
+    if not (_has_loaded_code() or _at_once.get()) and time.process_time() - _waiting[codes[0]].since < _TIME_TO_LOAD:
         return False
     return sum(code.is_usable() for code in codes) == len(codes)  # all of them are looked for
 
@@ -143,7 +165,9 @@ def _has_loaded_code() -> bool:
 def must_compile_here(code: OptionalCode | None = None) -> bool:
     """Whether no other process may compile for this one; or whether they have failed to compile this code."""
     has_failed = code is not None and _waiting_for(code).num_requests >= _MOST_REQUESTS
-    return parallel_compilation.num_helpers() == 0 or (has_failed and not parallel_compilation.are_helpers_busy())
+    if _at_once.get() or parallel_compilation.num_helpers() == 0:
+        return True
+    return has_failed and not parallel_compilation.are_helpers_busy()
 
 
 def pays_to_compile(what: Any) -> bool:

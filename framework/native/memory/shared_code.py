@@ -143,3 +143,9 @@ def job_of(function_name: str) -> Job:
 def shared_names() -> list[str]:
     """The names of all shared functions of the modules that have been imported."""
     return list(_SHARED)
+
+
+def shared_address(name: str) -> int | None:
+    """The address of the function whose cell compiled code knows by a name; None if that is no name of a cell."""
+    function, _ = _SHARED.get(name.removeprefix("merganser_"), (None, None))
+    return None if function is None or not name.startswith("merganser_") else hinted_address(function)

@@ -39,6 +39,10 @@ class Tape:
         """Number of compiled operations on the tape."""
         return len(self._operations)
 
+    def left_to_python(self) -> list[CacheSlot]:
+        """The entries that are no operations."""
+        return [segment for segment in self._segments if isinstance(segment, CacheSlot)]
+
     def may_grow(self) -> bool:
         """Whether something has been left to Python that may become an operation."""
         return self._is_patient and len(self._assembly.waiting) > 0

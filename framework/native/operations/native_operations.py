@@ -10,6 +10,7 @@ from merganser.framework.core.system.random_values import next_word, spare_of, u
 from merganser.framework.native.compiler.code_files import CodeFiles
 from merganser.framework.native.compiler.extending import import_whole, intrinsic, ir, overload, register_module, types
 from merganser.framework.native.compiler.kernels import Code, compiler_lock, device, obtain
+from merganser.framework.native.compiler.portable_code import note_source
 from merganser.framework.native.memory.addresses import SIZE_OF_TWISTER
 from merganser.framework.native.memory.tape import doubles_at, integers_at, words_at
 
@@ -115,7 +116,8 @@ class OwnOperation:
             with compiler_lock:
                 if is_complex not in self._codes:
                     files, what = CodeFiles(self._function), self._what(is_complex)
-                    self._codes[is_complex] = obtain(files, what, lambda: self._compile(is_complex))
+                    code = self._codes[is_complex] = obtain(files, what, lambda: self._compile(is_complex))
+                    note_source(code.address, files, what, lambda: self._compile(is_complex))
         return self._codes[is_complex].address
 
     def _compile(self, is_complex: bool) -> Any:

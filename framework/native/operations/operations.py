@@ -17,6 +17,7 @@ from merganser.framework.core.declarations.native_function import NativeOperatio
 from merganser.framework.native.compiler.code_files import CodeFiles
 from merganser.framework.native.compiler.extending import import_whole
 from merganser.framework.native.compiler.kernels import Code, compiler_lock, obtain
+from merganser.framework.native.compiler.portable_code import note_source
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.tape import FAILED, call_python, integers_at
 from merganser.framework.native.operations.expression_operations import expressions
@@ -114,7 +115,9 @@ class CompiledOperation:
         if self._code is None:
             with compiler_lock:
                 if self._code is None:
-                    self._code = obtain(CodeFiles(self._function), self._types(), self._compile)
+                    files = CodeFiles(self._function)
+                    self._code = obtain(files, self._types(), self._compile)
+                    note_source(self._code.address, files, self._types(), self._compile)
                     _KEPT_ALIVE.append(self._code)
         return self._code.address
 

@@ -9,11 +9,13 @@ import numba
 from numba import types
 
 from merganser.framework.core.declarations.native_function import NativeFunction
+from merganser.framework.native.compiler.code_files import CodeFiles
 from merganser.framework.native.compiler.extending import interrupts_wait
 from merganser.framework.native.compiler.fingerprints import fingerprint
 from merganser.framework.native.compiler.kernel_cache import KernelCache
-from merganser.framework.native.compiler.numba_front import prepare
+from merganser.framework.native.compiler.numba_front import compile_operation, prepare
 from merganser.framework.native.compiler.numba_inside import CFunc, NumbaError, global_compiler_lock
+from merganser.framework.native.compiler.portable_code import note_source
 from merganser.framework.native.operations.native_operations import (
     operation_calling,
     signature_of_operation,
@@ -79,8 +81,14 @@ class CompiledFunction:
                     compiled._cache = KernelCache(wrapper, self._known_by)
                     self._compile(compiled.compile)
                     self._cfuncs[signature] = compiled
+                    files, what = CodeFiles(self._function.interpreted, self._known_by), f"{self._kinds} {signature}"
+                    note_source(compiled.address, files, what, lambda: self._compile_again(signature))
         address: int = self._cfuncs[signature].address
         return address
+
+    def _compile_again(self, signature: Any) -> Any:
+        wrapper = operation_calling(self._dispatcher, self._kinds)
+        return self._compile(lambda: compile_operation(wrapper, signature))
 
     def _known_by(self) -> str | None:
         """The fingerprint, unless it has changed: code that was compiled before may have old values in it."""

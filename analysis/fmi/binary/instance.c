@@ -1,0 +1,486 @@
+/* What an instance does, for all versions of FMI: see instance.h.
+ *
+ * The memory of an instance is a copy of the model's image in which words that are addresses have been made so. It begins
+ * with the numbers of the model: the time, the continuous state, and all others. */
+
+#include "instance.h"
+
+#include <stdarg.h>
+
+#define MARK 0x6d657267616e7365u
+#define NUMBERS(instance) ((double *)(instance)->memory)
+
+/* Outcomes of compiled code (simulation/step_codes.py). */
+enum { SUCCEEDED, DONE = 4, STOPPED = 6 };
+
+/* How compiled functions are called: they write what they return, and give 0 unless they were left by an exception. */
+typedef int32_t (*Kernel1)(void *result, void **exception, int64_t);
+typedef int32_t (*Kernel3)(void *result, void **exception, int64_t, int64_t, int64_t);
+typedef int32_t (*Preparation)(void *result, void **exception, int64_t, double, uint8_t);
+
+static int64_t problem_of(const Instance *instance) { return (int64_t)(intptr_t)(instance->memory + model.problem); }
+
+static int64_t call(const Instance *instance, int number)
+{
+    int64_t result = -1;
+    void *exception = NULL;
+    return ((Kernel1)model_codes[number])(&result, &exception, problem_of(instance)) ? -1 : result;
+}
+
+static int64_t run(const Instance *instance, int number, int64_t address, int64_t begin, int64_t end)
+{
+    int64_t result = -1;
+    void *exception = NULL;
+    return ((Kernel3)model_codes[number])(&result, &exception, address, begin, end) ? -1 : result;
+}
+
+static void prepare(Instance *instance, double boundary)
+{
+    int64_t result;
+    void *exception = NULL;
+    ((Preparation)model_codes[model.entries.PREPARE])(&result, &exception, problem_of(instance), boundary,
+                                        (uint8_t)instance->place.has_changed);
+}
+
+/* ------------------------------------------------------------------ memory */
+
+/* Changes what memory holds as addresses in itself, from where it was to where it is. */
+static void move_addresses(unsigned char *memory, uintptr_t from, uintptr_t to)
+{
+    for (size_t n = 0; n < model.num_addresses; n++) {
+        *(uint64_t *)(memory + model_addresses[n]) += (uint64_t)(to - from);
+    }
+}
+
+static void place_functions(unsigned char *memory)
+{
+    for (size_t n = 0; n < model.num_functions; n++) {
+        uint32_t at = model_functions[n];
+        *(uint64_t *)(memory + at) = (uint64_t)(uintptr_t)model_codes[*(const uint64_t *)(model_image + at)];
+    }
+}
+
+static void load(Instance *instance)
+{
+    memcpy(instance->memory, model_image, model.image_size);
+    move_addresses(instance->memory, 0, (uintptr_t)instance->memory);
+    place_functions(instance->memory);
+    instance->place = (Place){.mode = INSTANTIATED, .has_changed = 1, .is_outdated = 1, .next_event = INFINITY};
+    instance->end = INFINITY;
+}
+
+static unsigned char *new_memory(void)
+{
+#if defined _WIN32
+    return _aligned_malloc(model.image_size, 64);
+#else
+    void *memory = NULL;
+    return posix_memalign(&memory, 64, model.image_size) ? NULL : memory;
+#endif
+}
+
+static void free_memory(unsigned char *memory)
+{
+#if defined _WIN32
+    _aligned_free(memory);
+#else
+    free(memory);
+#endif
+}
+
+/* ------------------------------------------------------------------ life */
+
+Instance *new_instance(const char *name, const char *token, bool is_model_exchange, Log log, void (*callback)(void),
+                       void *environment)
+{
+    Instance *instance = calloc(1, sizeof(Instance));
+    if (!instance) return NULL;
+    *instance = (Instance){.mark = MARK, .log = log, .callback = callback, .environment = environment,
+                           .is_model_exchange = is_model_exchange};
+    size_t length = name ? strlen(name) + 1 : 1;
+    instance->name = calloc(1, length);
+    instance->memory = new_memory();
+    const char *problem = NULL;
+    if (!instance->name || !instance->memory) {
+        problem = "there is too little memory.";
+    } else {
+        memcpy(instance->name, name ? name : "", length);
+        if (!name || !*name) problem = "the name of the instance is missing.";
+        else if (!token || strcmp(token, model.token)) problem = "the token is not that of this model.";
+    }
+    if (problem) {
+        refuse(instance, "Instantiate", "%s", problem);
+        free_instance(instance);
+        return NULL;
+    }
+    load(instance);
+    return instance;
+}
+
+void free_instance(Instance *instance)
+{
+    if (!instance || instance->mark != MARK) return;
+    instance->mark = 0;
+    if (instance->memory) free_memory(instance->memory);
+    free(instance->name);
+    free(instance);
+}
+
+Status refuse(Instance *instance, const char *function, const char *format, ...)
+{
+    char message[600];
+    int length = snprintf(message, sizeof message, "%s: ", function);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message + length, sizeof message - (size_t)length, format, arguments);
+    va_end(arguments);
+    if (instance->callback) instance->log(instance, ERROR, message);
+    return ERROR;
+}
+
+bool may_call(Instance *instance, const char *function, int modes)
+{
+    static const char *const names[] = {"instantiated", "initialization mode", "step mode", "event mode",
+                                        "continuous-time mode", "terminated"};
+    if (!instance || instance->mark != MARK) return false;
+    if (instance->place.mode & modes) return true;
+    int number = 0;
+    while (!(instance->place.mode >> number & 1)) number++;
+    refuse(instance, function, "it cannot be called now: the state of the instance is '%s'.", names[number]);
+    return false;
+}
+
+Status enter_initialization(Instance *instance, const char *function, double start, bool has_end, double end)
+{
+    if (!may_call(instance, function, INSTANTIATED)) return ERROR;
+    if (!isfinite(start)) return refuse(instance, function, "the start time must be finite, got %g s.", start);
+    if (has_end && !(end >= start)) {
+        return refuse(instance, function, "the stop time %g s is before the start time %g s.", end, start);
+    }
+    NUMBERS(instance)[0] = start;
+    instance->end = has_end ? end : INFINITY;
+    instance->place.mode = INITIALIZING;
+    instance->place.is_outdated = 1;
+    return OK;
+}
+
+Status exit_initialization(Instance *instance, const char *function)
+{
+    if (!may_call(instance, function, INITIALIZING)) return ERROR;
+    if (call(instance, model.entries.BEGIN) != SUCCEEDED) {
+        return refuse(instance, function, "the periods of events are too short for the time %g s.",
+                      NUMBERS(instance)[0]);
+    }
+    instance->place.is_event_due = 1;
+    instance->place.mode = instance->is_model_exchange || instance->is_event_mode_used ? EVENTS : STEPPING;
+    return OK;
+}
+
+Status terminate(Instance *instance, const char *function)
+{
+    if (!may_call(instance, function, RUNNING)) return ERROR;
+    instance->place.mode = TERMINATED;
+    return OK;
+}
+
+Status reset(Instance *instance, const char *function)
+{
+    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
+    load(instance);
+    return OK;
+}
+
+/* ------------------------------------------------------------------ variables */
+
+static bool are_arrays_right(Instance *instance, const char *function, const void *references, size_t num_references,
+                             const void *values, size_t num_values)
+{
+    if (num_references != num_values) {
+        refuse(instance, function, "%zu value references but %zu values were given.", num_references, num_values);
+        return false;
+    }
+    if (num_references && (!references || !values)) {
+        refuse(instance, function, "an array is missing.");
+        return false;
+    }
+    return true;
+}
+
+static bool is_known(Instance *instance, const char *function, uint32_t reference)
+{
+    if (reference < model.num_variables) return true;
+    refuse(instance, function, "there is no variable with the value reference %u.", (unsigned)reference);
+    return false;
+}
+
+static bool compute_outputs(Instance *instance)
+{
+    int64_t operations = (int64_t)(intptr_t)(instance->memory + model.outputs);
+    if (instance->place.is_outdated && model.num_operations) {
+        if (run(instance, model.entries.RUN, operations, 0, model.num_operations) != SUCCEEDED) return false;
+    }
+    instance->place.is_outdated = 0;
+    return true;
+}
+
+static bool compute_derivatives(Instance *instance)
+{
+    if (!model.num_states) return true;
+    prepare(instance, NUMBERS(instance)[0]);
+    int64_t result = -1;
+    void *exception = NULL;
+    typedef int32_t (*Evaluation)(void *, void **, int64_t, int64_t);
+    return !((Evaluation)model_codes[model.entries.EVALUATE])(&result, &exception, problem_of(instance), 0) && result == SUCCEEDED;
+}
+
+Status get_numbers(Instance *instance, const char *function, const uint32_t references[], size_t num_references,
+                   double values[], size_t num_values)
+{
+    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
+    if (!are_arrays_right(instance, function, references, num_references, values, num_values)) return ERROR;
+    bool needs_outputs = false, needs_derivatives = false;
+    for (size_t n = 0; n < num_references; n++) {
+        if (!is_known(instance, function, references[n])) return ERROR;
+        needs_outputs = needs_outputs || model_variables[references[n]].kind == OUTPUT;
+        needs_derivatives = needs_derivatives || model_variables[references[n]].kind == DERIVATIVE;
+    }
+    if ((needs_outputs && !compute_outputs(instance)) || (needs_derivatives && !compute_derivatives(instance))) {
+        return refuse(instance, function, "values could not be computed at time %g s.", NUMBERS(instance)[0]);
+    }
+    for (size_t n = 0; n < num_references; n++) {
+        values[n] = NUMBERS(instance)[model_variables[references[n]].place];
+    }
+    return OK;
+}
+
+/* In which modes a variable may be set. */
+static int modes_to_set(const Instance *instance, Kind kind)
+{
+    if (kind == INPUT || kind == PARAMETER) return ALIVE;
+    if (kind == STATE) return INSTANTIATED | INITIALIZING | (instance->is_model_exchange ? CONTINUOUS : 0);
+    return kind == DISCRETE_STATE ? INSTANTIATED | INITIALIZING : 0;
+}
+
+Status set_numbers(Instance *instance, const char *function, const uint32_t references[], size_t num_references,
+                   const double values[], size_t num_values)
+{
+    if (!may_call(instance, function, ALIVE)) return ERROR;
+    if (!are_arrays_right(instance, function, references, num_references, values, num_values)) return ERROR;
+    for (size_t n = 0; n < num_references; n++) {
+        if (!is_known(instance, function, references[n])) return ERROR;
+        if (!(modes_to_set(instance, model_variables[references[n]].kind) & instance->place.mode)) {
+            return refuse(instance, function, "the variable with the value reference %u cannot be set now.",
+                          (unsigned)references[n]);
+        }
+        if (!isfinite(values[n])) {
+            return refuse(instance, function, "the value for the value reference %u must be finite, got %g.",
+                          (unsigned)references[n], values[n]);
+        }
+    }
+    for (size_t n = 0; n < num_references; n++) {
+        double *number = &NUMBERS(instance)[model_variables[references[n]].place];
+        if (memcmp(number, &values[n], sizeof(double))) {
+            *number = values[n];
+            instance->place.has_changed = instance->place.is_outdated = 1;
+        }
+    }
+    return OK;
+}
+
+/* ------------------------------------------------------------------ co-simulation */
+
+Status advance_by(Instance *instance, const char *function, double time, double step, bool *is_ended)
+{
+    if (!may_call(instance, function, STEPPING)) return ERROR;
+    double now = NUMBERS(instance)[0], end = time + step;
+    if (!(fabs(time - now) <= 1e-9 * fmax(1.0, fabs(now)))) {
+        return refuse(instance, function, "the communication point is %.17g s, but the time is %.17g s.", time, now);
+    }
+    if (!(step > 0.0) || !isfinite(end)) {
+        return refuse(instance, function, "the step size must be positive and finite, got %g s.", step);
+    }
+    prepare(instance, end > now ? end : now);
+    instance->place.has_changed = 0;
+    instance->place.is_outdated = 1;
+    int64_t outcome = call(instance, model.entries.ADVANCE);
+    instance->place.has_ended = *is_ended = outcome == STOPPED;
+    if (outcome == DONE || outcome == STOPPED) return OK;
+    instance->place.has_changed = 1;
+    return refuse(instance, function, "the step from %.17g s could not be completed; it stands at %.17g s (outcome %d).",
+                  now, NUMBERS(instance)[0], (int)outcome);
+}
+
+/* ------------------------------------------------------------------ model exchange */
+
+Status enter_events(Instance *instance, const char *function)
+{
+    if (!may_call(instance, function, instance && instance->is_model_exchange ? CONTINUOUS : STEPPING)) return ERROR;
+    instance->place.is_event_due = NUMBERS(instance)[0] >= instance->place.next_event * (1.0 - 1e-15);
+    instance->place.mode = EVENTS;
+    return OK;
+}
+
+Status update_discrete_states(Instance *instance, const char *function, bool *has_changed, double *next_event)
+{
+    if (!may_call(instance, function, EVENTS)) return ERROR;
+    *has_changed = false;
+    if (instance->is_model_exchange) {
+        if (instance->place.is_event_due) {
+            prepare(instance, NUMBERS(instance)[0]);
+            if (call(instance, model.entries.BEGIN) != SUCCEEDED || call(instance, model.entries.UPDATE) != SUCCEEDED) {
+                return refuse(instance, function, "the updates at time %g s failed.", NUMBERS(instance)[0]);
+            }
+            instance->place.is_event_due = 0;
+            instance->place.has_changed = instance->place.is_outdated = 1;
+            *has_changed = true;
+        }
+        void *exception = NULL;
+        ((Kernel1)model_codes[model.entries.NEXT_EVENT])(&instance->place.next_event, &exception, problem_of(instance));
+    }
+    *next_event = instance->place.next_event;
+    return OK;
+}
+
+Status set_time(Instance *instance, const char *function, double time)
+{
+    if (!may_call(instance, function, EVENTS | CONTINUOUS)) return ERROR;
+    if (!isfinite(time)) return refuse(instance, function, "the time must be finite, got %g s.", time);
+    NUMBERS(instance)[0] = time;
+    instance->place.has_changed = instance->place.is_outdated = 1;
+    return OK;
+}
+
+static bool is_size_right(Instance *instance, const char *function, const void *array, size_t size)
+{
+    if (size == model.num_states && (array || !size)) return true;
+    refuse(instance, function, "an array of %u numbers is needed, got %zu.", (unsigned)model.num_states, array ? size : (size_t)0);
+    return false;
+}
+
+Status get_states(Instance *instance, const char *function, double states[], size_t num_states)
+{
+    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
+    if (!is_size_right(instance, function, states, num_states)) return ERROR;
+    if (num_states) memcpy(states, NUMBERS(instance) + 1, num_states * sizeof(double));
+    return OK;
+}
+
+Status set_states(Instance *instance, const char *function, const double states[], size_t num_states)
+{
+    if (!may_call(instance, function, CONTINUOUS)) return ERROR;
+    if (!is_size_right(instance, function, states, num_states)) return ERROR;
+    for (size_t n = 0; n < num_states; n++) {
+        if (!isfinite(states[n])) return refuse(instance, function, "state %zu must be finite, got %g.", n, states[n]);
+    }
+    if (num_states) memcpy(NUMBERS(instance) + 1, states, num_states * sizeof(double));
+    instance->place.has_changed = instance->place.is_outdated = 1;
+    return OK;
+}
+
+Status get_derivatives(Instance *instance, const char *function, double derivatives[], size_t num_states)
+{
+    if (!may_call(instance, function, INITIALIZING | RUNNING | TERMINATED)) return ERROR;
+    if (!is_size_right(instance, function, derivatives, num_states)) return ERROR;
+    if (!compute_derivatives(instance)) {
+        return refuse(instance, function, "the derivatives could not be computed at time %g s.", NUMBERS(instance)[0]);
+    }
+    if (num_states) memcpy(derivatives, NUMBERS(instance) + model.derivatives, num_states * sizeof(double));
+    return OK;
+}
+
+/* ------------------------------------------------------------------ saved states */
+
+/* Memory as it was, its addresses counted from its start, so that any instance of this model may take it. */
+typedef struct {
+    uint64_t mark;
+    char token[sizeof model.token];
+    Place place;
+    double end;
+    unsigned char memory[];
+} Saved;
+#define SAVED_SIZE (sizeof(Saved) + model.image_size)
+
+static Saved *saved(const void *state)
+{
+    Saved *given = (Saved *)state;
+    return given && given->mark == MARK && !memcmp(given->token, model.token, sizeof model.token) ? given : NULL;
+}
+
+Status get_state(Instance *instance, const char *function, void **state)
+{
+    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
+    if (!state) return refuse(instance, function, "the place for the state is missing.");
+    Saved *made = saved(*state);
+    if (*state && !made) return refuse(instance, function, "the state is not one of this model.");
+    if (!made) made = calloc(1, SAVED_SIZE);
+    if (!made) return refuse(instance, function, "there is too little memory.");
+    *made = (Saved){.mark = MARK, .place = instance->place, .end = instance->end};
+    memcpy(made->token, model.token, sizeof model.token);
+    memcpy(made->memory, instance->memory, model.image_size);
+    move_addresses(made->memory, (uintptr_t)instance->memory, 0);
+    for (size_t n = 0; n < model.num_functions; n++) {
+        memcpy(made->memory + model_functions[n], model_image + model_functions[n], sizeof(uint64_t));
+    }
+    *state = made;
+    return OK;
+}
+
+Status set_state(Instance *instance, const char *function, void *state)
+{
+    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
+    const Saved *given = saved(state);
+    if (!given) return refuse(instance, function, "the state is not one of this model.");
+    memcpy(instance->memory, given->memory, model.image_size);
+    move_addresses(instance->memory, 0, (uintptr_t)instance->memory);
+    place_functions(instance->memory);
+    instance->place = given->place;
+    instance->end = given->end;
+    return OK;
+}
+
+Status free_state(Instance *instance, const char *function, void **state)
+{
+    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
+    if (!state || !*state) return OK;
+    if (!saved(*state)) return refuse(instance, function, "the state is not one of this model.");
+    saved(*state)->mark = 0;
+    free(*state);
+    *state = NULL;
+    return OK;
+}
+
+Status serialized_size(Instance *instance, const char *function, void *state, size_t *size)
+{
+    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
+    if (!saved(state) || !size) return refuse(instance, function, "the state is not one of this model.");
+    *size = SAVED_SIZE;
+    return OK;
+}
+
+Status serialize(Instance *instance, const char *function, void *state, unsigned char bytes[], size_t size)
+{
+    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
+    if (!saved(state)) return refuse(instance, function, "the state is not one of this model.");
+    if (!bytes || size < SAVED_SIZE) return refuse(instance, function, "%zu bytes are needed.", SAVED_SIZE);
+    memcpy(bytes, state, SAVED_SIZE);
+    return OK;
+}
+
+Status deserialize(Instance *instance, const char *function, const unsigned char bytes[], size_t size, void **state)
+{
+    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
+    if (!bytes || !state || size != SAVED_SIZE) return refuse(instance, function, "%zu bytes are needed.", SAVED_SIZE);
+    Saved *made = malloc(SAVED_SIZE);
+    if (!made) return refuse(instance, function, "there is too little memory.");
+    memcpy(made, bytes, SAVED_SIZE);
+    bool is_right = saved(made) != NULL;
+    for (size_t n = 0; is_right && n < model.num_addresses; n++) {
+        is_right = *(uint64_t *)(made->memory + model_addresses[n]) <= model.image_size;
+    }
+    if (!is_right) {
+        free(made);
+        return refuse(instance, function, "these bytes are no state of this model.");
+    }
+    *state = made;
+    return OK;
+}

@@ -1,0 +1,120 @@
+/* An instance of the model: its memory, what it may be asked in which mode, and how. FMI's functions are in fmi2.c and
+ * fmi3.c; model.c is written for each model. */
+
+#ifndef INSTANCE_H
+#define INSTANCE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined _WIN32
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
+/* The model: written into model.c, see binaries.py. */
+typedef enum { TIME, INPUT, PARAMETER, STATE, DISCRETE_STATE, DERIVATIVE, OUTPUT } Kind;
+typedef struct {
+    uint32_t place; /* among the numbers of the model */
+    Kind kind;
+} Variable;
+/* Numbers of compiled functions (entry.py, plan/loop.py). */
+typedef struct {
+    uint32_t BEGIN, PREPARE, ADVANCE, RUN, EVALUATE, UPDATE, NEXT_EVENT, NOTE_TRIGGERS;
+} Entries;
+typedef struct {
+    char token[40];
+    bool has_model_exchange, has_co_simulation;
+    uint32_t num_variables, num_states, derivatives; /* where these begin among the numbers */
+    uint32_t image_size, num_addresses, num_functions;
+    uint32_t problem;                                /* where the Problem of the loop is in the image */
+    uint32_t outputs, num_operations;                /* where the list of operations of the outputs is, if it has any */
+    Entries entries;
+} Model;
+extern const Model model;
+extern const Variable model_variables[];
+extern const unsigned char model_image[];
+extern const uint32_t model_addresses[]; /* where words are that are addresses in the image */
+extern const uint32_t model_functions[]; /* where words are that are numbers of compiled functions */
+extern void (*const model_codes[])(void);
+
+/* Of FMI 2 and 3 alike. */
+typedef enum { OK, WARNING, DISCARD, ERROR, FATAL } Status;
+
+/* Where an instance is in its life; bits, so that a function may be allowed in several. */
+typedef enum {
+    INSTANTIATED = 1,
+    INITIALIZING = 2,
+    STEPPING = 4,
+    EVENTS = 8,
+    CONTINUOUS = 16,
+    TERMINATED = 32,
+} Mode;
+#define RUNNING (STEPPING | EVENTS | CONTINUOUS)
+#define ALIVE (INSTANTIATED | INITIALIZING | RUNNING)
+
+typedef struct Instance Instance;
+
+/* Passes on a message; what is behind it depends on the version of FMI. */
+typedef void (*Log)(const Instance *instance, Status status, const char *message);
+
+/* What is saved and restored with the memory. */
+typedef struct {
+    int32_t mode;
+    int32_t has_changed;    /* whether inputs, parameters or states are others than in the last step */
+    int32_t is_outdated;    /* whether the outputs have to be computed */
+    int32_t is_event_due;   /* whether updates of a time event are to be made */
+    int32_t has_ended;      /* whether the model has asked to end the simulation */
+    double next_event;      /* [s] */
+} Place;
+
+struct Instance {
+    uint64_t mark;
+    unsigned char *memory;
+    Place place;
+    bool is_model_exchange, is_event_mode_used;
+    char *name;
+    void *environment;      /* of the importer */
+    Log log;
+    void (*callback)(void);
+    double end;             /* [s]; infinity without one */
+};
+
+Instance *new_instance(const char *name, const char *token, bool is_model_exchange, Log log, void (*callback)(void),
+                       void *environment);
+void free_instance(Instance *instance);
+bool may_call(Instance *instance, const char *function, int modes);
+Status refuse(Instance *instance, const char *function, const char *format, ...);
+
+Status get_numbers(Instance *instance, const char *function, const uint32_t references[], size_t num_references,
+                   double values[], size_t num_values);
+Status set_numbers(Instance *instance, const char *function, const uint32_t references[], size_t num_references,
+                   const double values[], size_t num_values);
+
+Status enter_initialization(Instance *instance, const char *function, double start, bool has_end, double end);
+Status exit_initialization(Instance *instance, const char *function);
+Status advance_by(Instance *instance, const char *function, double time, double step, bool *is_ended);
+Status terminate(Instance *instance, const char *function);
+Status reset(Instance *instance, const char *function);
+
+Status enter_events(Instance *instance, const char *function);
+Status update_discrete_states(Instance *instance, const char *function, bool *has_changed, double *next_event);
+Status set_time(Instance *instance, const char *function, double time);
+Status get_states(Instance *instance, const char *function, double states[], size_t num_states);
+Status set_states(Instance *instance, const char *function, const double states[], size_t num_states);
+Status get_derivatives(Instance *instance, const char *function, double derivatives[], size_t num_states);
+
+Status get_state(Instance *instance, const char *function, void **state);
+Status set_state(Instance *instance, const char *function, void *state);
+Status free_state(Instance *instance, const char *function, void **state);
+Status serialized_size(Instance *instance, const char *function, void *state, size_t *size);
+Status serialize(Instance *instance, const char *function, void *state, unsigned char bytes[], size_t size);
+Status deserialize(Instance *instance, const char *function, const unsigned char bytes[], size_t size, void **state);
+
+#endif

@@ -1,0 +1,84 @@
+"""What an FMU calls of the compiled loop beside `advance` (../plan/loop.py): it does what Python does between advances.
+
+`problem` is the address of a Problem (../plan/loop_state.py), in the memory of one instance of the FMU.
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.analysis.integrators.problem import step_of
+from merganser.analysis.plan.loop import find_group
+from merganser.analysis.plan.loop_state import group_of, patience_of, problem_at
+from merganser.analysis.simulation import step_codes as codes
+from merganser.analysis.simulation.clocks import clocks_at, forget_strikes, strike_after
+from merganser.analysis.simulation.steps import make_updates
+from merganser.analysis.simulation.watch_state import watch_at
+from merganser.analysis.simulation.witness_isolation import accumulation_time
+from merganser.framework.native import kernel
+from merganser.framework.native.memory.tape import SUCCEEDED
+
+_WITHOUT_END = 1 << 62
+
+
+@kernel
+def begin(problem: int) -> int:
+    """Makes pending what is due at the time in the Context, as `Simulator.Initialize` does; returns a status."""
+    p = problem_at(problem)
+    now = p.progress
+    forget_strikes(p.clocks, p.num_clocks)
+    clocks = clocks_at(p.clocks, p.num_clocks, p.values[0])
+    group = find_group(p, clocks)
+    if clocks < 0 or group < 0:
+        return codes.PYTHON_STEP
+    now.stage, now.time = codes.UPDATING, p.values[0]
+    now.pending, now.flags, now.state_is_updated, now.must_stop = group, group_of(p, group).flags, 0, 0
+    if p.watch:
+        watch_at(p.watch).now.time_start = now.time
+    return SUCCEEDED
+
+
+@kernel
+def prepare(problem: int, boundary: float, has_changed: bool) -> int:
+    """Makes ready to advance to a time [s]; `has_changed`: whether inputs, parameters or states are other ones."""
+    p = problem_at(problem)
+    now, patience = p.progress, patience_of(p)
+    now.boundary, now.steps_left, now.needs_all = boundary, _WITHOUT_END, 1
+    now.handled, now.is_out_of_date = 0, 0
+    patience.passes_left = _WITHOUT_END
+    forget_strikes(p.clocks, p.num_clocks)
+    if has_changed:
+        step_of(p.step).is_current = 0
+    if p.watch:
+        watch_at(p.watch).now.is_stale = 1
+    return SUCCEEDED
+
+
+@kernel
+def note_triggers(problem: int) -> int:
+    """Notes that a step has ended where witness functions without events have triggered (`note_end` in Python)."""
+    p = problem_at(problem)
+    now, w, time = p.progress, watch_at(p.watch), p.values[0]
+    now.due = now.due if time >= now.next_time else 0
+    now.must_stop = 1 if w.now.chattering else now.must_stop
+    scale = max(abs(time), time - w.now.time_start)
+    for i in range(w.now.num_witnesses):
+        if w.now.num_triggered and w.is_triggered[i] and not math.isnan(accumulation_time(w, i, scale)):
+            now.must_stop = 1
+    now.next_time, now.time, now.stage = time, time, codes.ENDING
+    return SUCCEEDED
+
+
+@kernel
+def update(problem: int) -> int:
+    """Makes the updates that are pending; returns a status."""
+    p = problem_at(problem)
+    return make_updates(p, p.progress)
+
+
+@kernel
+def next_event(problem: int) -> float:
+    """When clocks strike next after the time in the Context [s]; infinity without any."""
+    p = problem_at(problem)
+    forget_strikes(p.clocks, p.num_clocks)
+    return strike_after(p.clocks, p.num_clocks, p.values[0], math.inf)[0]

@@ -1,0 +1,166 @@
+"""Compiled functions for other processes: as LLVM bitcode, and as object files for any machine.
+
+Machine code on the disk is made for this processor. What goes elsewhere is made again from the code that LLVM has
+optimized, which is compiled afresh when it is first asked for, and kept on the disk beside the machine code.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from merganser.framework.native.compiler.extending import import_whole
+from merganser.framework.native.compiler.machine_code import MachineCode
+
+if TYPE_CHECKING:
+    from merganser.framework.native.compiler.code_files import CodeFiles
+
+
+class Machine(NamedTuple):
+    """A kind of machine.
+
+    Attributes:
+        triple: as LLVM names it.
+        processor: the oldest processor that the code is to run on.
+    """
+
+    triple: str
+    processor: str
+
+
+class _Source(NamedTuple):
+    """Where the code at an address comes from: its files, and what compiles it again, see `obtain` in kernels.py."""
+
+    files: CodeFiles
+    types: str | None
+    make: Callable[[], tuple[Any, MachineCode | None]]
+
+
+_sources: dict[int, _Source] = {}  # by addresses
+
+
+def note_source(
+    address: int, files: CodeFiles, types: str | None, make: Callable[[], tuple[Any, MachineCode | None]]
+) -> None:
+    """Notes where the code at an address comes from.
+
+    Args:
+        address: of the code.
+        files: of the function.
+        types: of its arguments, see `text_of_types`.
+        make: compiles it; refers to no values of arguments, which would be kept for ever.
+    """
+    _sources[address] = _Source(files, types, make)
+
+
+def is_code(address: int) -> bool:
+    """Whether a compiled function of this package or of a user begins at an address."""
+    return address in _sources
+
+
+def describe_code(address: int) -> str:
+    """The name of the function at an address."""
+    return _sources[address].files.describe()
+
+
+def object_at(machine: Machine, address: int) -> MachineCode:
+    """The function at an address as an object file for another machine; its name in there depends on its code alone.
+
+    Nothing else in the file can be seen from outside.
+
+    Raises:
+        RuntimeError: the code has addresses of this process in it.
+    """
+    files, types, _ = _sources[address]
+    key = files.key(types)
+    key = None if key is None else f"{key}\nobject for {machine}"
+    kept = files.read(key)
+    if kept is not None:
+        return kept
+    bitcode = _bitcode_at(address)
+    name = f"merganser_code_{hashlib.sha256(bitcode.content).hexdigest()[:24]}"
+    made = bitcode._replace(symbol=name, content=_object_for(machine, bitcode, name))
+    if key is not None:
+        files.keep(key, made)
+    return made
+
+
+def _bitcode_at(address: int) -> MachineCode:
+    """The function at an address, with LLVM bitcode in place of machine code."""
+    files, types, make = _sources[address]
+    key = files.key(types)
+    key = None if key is None else f"{key}\nbitcode"
+    kept = files.read(key)
+    if kept is not None:
+        return kept
+    code, made = make()
+    content: bytes = getattr(code.owner, "bitcode", b"")
+    if made is None or not content:
+        raise RuntimeError(
+            f"{files.describe()} cannot leave this process: its code has addresses in it, as of arrays or other "
+            "objects that it uses as global variables. Pass these as parameters."
+        )
+    bitcode = made._replace(content=_without_counts(content))
+    if key is not None:
+        files.keep(key, bitcode)
+    return bitcode
+
+
+_COUNTING = re.compile(r"^(define [^\n]*@NRT_(?:inc|dec)ref\([^\n]*\{\n).*?^\}", re.MULTILINE | re.DOTALL)
+
+
+def _without_counts(bitcode: bytes) -> bytes:
+    """The same code without counts of references: all arrays are views, and numba counts by this processor's means."""
+    binding = _binding()
+    text = str(binding.parse_bitcode(bitcode))
+    if "@NRT_" not in text:
+        return bitcode
+    content: bytes = binding.parse_assembly(_COUNTING.sub(r"\1  ret void\n}", text)).as_bitcode()
+    return content
+
+
+def _object_for(machine: Machine, code: MachineCode, name: str) -> bytes:
+    """An object file of bitcode, in which the function has another name."""
+    binding = _binding()
+    module = binding.parse_bitcode(code.content)
+    target = _target_machine(machine)
+    module.triple, module.data_layout = machine.triple, str(target.target_data)
+    entry = module.get_function(code.symbol)
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration:
+            value.linkage = "internal"
+    entry.name, entry.linkage, entry.visibility = name, "external", "hidden"
+    content: bytes = target.emit_object(module)
+    return content
+
+
+def object_of_bytes(machine: Machine, name: str, content: bytes) -> bytes:
+    """An object file with some constant bytes, at a place that any number may be read from."""
+    binding, ir = _binding(), import_whole("llvmlite.ir")
+    module = ir.Module()
+    kind = ir.ArrayType(ir.IntType(8), len(content))
+    constant = ir.GlobalVariable(module, kind, name)
+    constant.initializer, constant.global_constant, constant.align = ir.Constant(kind, bytearray(content)), True, 16
+    target = _target_machine(machine)
+    parsed = binding.parse_assembly(str(module))
+    parsed.triple, parsed.data_layout = machine.triple, str(target.target_data)
+    parsed.get_global_variable(name).visibility = "hidden"
+    made: bytes = target.emit_object(parsed)
+    return made
+
+
+@functools.cache
+def _target_machine(machine: Machine) -> Any:
+    target = _binding().Target.from_triple(machine.triple)
+    return target.create_target_machine(cpu=machine.processor, opt=3, reloc="pic", codemodel="small")
+
+
+@functools.cache
+def _binding() -> Any:
+    binding = import_whole("llvmlite.binding")
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    return binding
