@@ -69,12 +69,9 @@ class VideoWriter(LeafSystem):
         fourcc: str | None = None,
     ) -> None:
         super().__init__()
-        fps = checked_number(fps, "the fps of a VideoWriter")
-        if not 0.0 < fps < math.inf:
-            raise ValueError(f"The fps of a VideoWriter must be positive and finite; given {fps}.")
         self._video = open_video(filename, fps, backend, fourcc)
         self.DeclareAbstractInputPort("color_image", Value(ImageRgba8U()))
-        self.DeclarePeriodicPublishEvent(1.0 / fps, 0.0, self._publish)
+        self.DeclarePeriodicPublishEvent(1.0 / float(fps), 0.0, self._publish)
 
     @staticmethod
     def AddToBuilder(
@@ -151,12 +148,13 @@ def open_video(
     filename: str | os.PathLike[str], fps: float, backend: str, fourcc: str | None = None
 ) -> _PillowVideo | _OpenCvVideo | _AvVideo:
     """A video that takes images by `add` and is written by `save`; arguments are those of VideoWriter."""
+    fps = checked_number(fps, "the fps of a VideoWriter")
+    if not 0.0 < fps < math.inf:
+        raise ValueError(f"The fps of a VideoWriter must be positive and finite; given {fps}.")
     kinds: dict[str, Any] = {"PIL": _PillowVideo, "cv2": _OpenCvVideo, "av": _AvVideo}
     if backend not in kinds:
         raise RuntimeError(f"The backend of a VideoWriter must be 'PIL', 'cv2' or 'av'; given '{backend}'.")
-    if not isinstance(filename, (str, os.PathLike)):
-        raise TypeError(f"The filename of a VideoWriter must be a path; given {filename!r}.")
-    folder = Path(filename).absolute().parent
+    folder = _path(filename).absolute().parent
     if not folder.is_dir():
         raise RuntimeError(f"VideoWriter: the folder '{folder}' of '{filename}' does not exist.")
     found: _PillowVideo | _OpenCvVideo | _AvVideo = kinds[backend](os.fspath(filename), fps, fourcc or "mp4v")
@@ -169,10 +167,16 @@ def backend_for(filename: str | os.PathLike[str]) -> str:
     Raises:
         ValueError: there is no such format.
     """
-    found = _BACKENDS.get(Path(filename).suffix.lower())
+    found = _BACKENDS.get(_path(filename).suffix.lower())
     if found is None:
         raise ValueError(f"Videos are {', '.join(_BACKENDS)} files; given '{os.fspath(filename)}'.")
     return found
+
+
+def _path(filename: Any) -> Path:
+    if not isinstance(filename, (str, os.PathLike)):
+        raise TypeError(f"The filename of a VideoWriter must be a path; given {filename!r}.")
+    return Path(filename)
 
 
 def _source(builder: DiagramBuilder, sensor: Any, kind: str) -> Any:

@@ -47,7 +47,7 @@ def save_video(
     Raises:
         ImportError: an extra is not installed.
         RuntimeError: the folder of the file does not exist; there is no browser; the Meshcat has no recording.
-        ValueError: there is no such format, or no image.
+        ValueError: there is no such format, or no image; the rate is not positive.
     """
     video = open_video(filename, fps, backend_for(filename))
 

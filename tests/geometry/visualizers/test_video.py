@@ -45,6 +45,13 @@ def test_what_is_no_video_is_refused(name: str, images: list[Any], message: str,
     assert not (tmp_path / name).exists()
 
 
+def test_a_video_needs_a_path_and_a_rate(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="must be a path; given 7"):
+        save_video(7, [])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"fps .* must be positive and finite; given 0\.0"):
+        save_video(tmp_path / "a.gif", [colored((0, 0, 0))], fps=0.0)
+
+
 def test_the_extra_of_a_meshcats_video_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
     with pytest.raises(ImportError, match=r"needs the package playwright.*pip install 'merganser\[browser\]'"):
