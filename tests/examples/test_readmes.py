@@ -31,9 +31,9 @@ def _programs(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_rooms_say_which_way_the_data_takes(room):
+def test_rooms_say_how_data_flows(room):
     text = (ROOT / room / "README.md").read_text()
-    assert re.search(r"^## The way", text, re.MULTILINE)
+    assert re.search(r"^## (Data flow|A step|From )", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", READMES, ids=_name)
