@@ -235,20 +235,20 @@ class CompiledMachines:
         """
         watch, flat, at = self._watch, self._watch.context.store.flat, first + ACTIONS
         records, self._kept = [], []
-        for leaf, block in watch.deciding:
-            record, layout, table = new_record(Machine), leaf.layout, block.table
-            record.now.first_state, record.now.kernel, record.now.argument = block.first_state, kernel, argument
-            record.now.first_action, at = at, at + len(block._sys_actions)
+        for leaf, machine in watch.deciding:
+            record, layout, table = new_record(Machine), leaf.layout, machine.table
+            record.now.first_state, record.now.kernel, record.now.argument = machine.first_state, kernel, argument
+            record.now.first_action, at = at, at + len(machine._sys_actions)
             kinds = {name: field.kind.dtype for name, field in fields_of(ChartTable).items()}
             chart = {name: np.array(numbers, kinds[name]) for name, numbers in table._asdict().items()}
             place_arrays(record.chart, **chart)
             values, state = flat[slice(*layout.xd_range)], flat[slice(*layout.xc_range)]
             groups = [slice(at, at + leaf.get_discrete_state(n).size()) for n, at in enumerate(layout.discrete_offsets)]
             names = "active", "entered", "last_child", "memory"
-            arrays = {name: flat[groups[n]] for name, n in zip(names, block.groups())}
+            arrays = {name: flat[groups[n]] for name, n in zip(names, machine.groups())}
             of_states = "chosen", "is_asked", "was_active", "is_entered", "recalls"
             arrays |= {name: np.zeros(len(table.parent), np.int64) for name in of_states}
-            places = [(self._place_of(leaf, source) or 0) + k for source, k in block._sys_signals]
+            places = [(self._place_of(leaf, source) or 0) + k for source, k in machine._sys_signals]
             arrays |= {
                 "values": values, "before": values.copy(), "kept": values.copy(), "state": state,
                 "state_before": state.copy(), "happens": np.zeros(len(table.source), np.int64),
@@ -259,7 +259,8 @@ class CompiledMachines:
             self._kept += [record, chart, arrays]
         owners, events = [], []
         for leaf, witness in watch.active:
-            block, is_mine = witness.get_system(), witness.get_system()._sys_decides
+            block: Any = witness.get_system()
+            is_mine = block._sys_decides
             offsets = [leaf.layout.discrete_offsets[group] for group in block.groups()] if is_mine else []
             event = block.event_of(witness) if is_mine else -1
             owners.append(offsets[0] + block.owner_of(witness) if is_mine else -1)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,10 @@ from merganser.framework.core.declarations.cache import CacheEntry
 from merganser.framework.core.declarations.native_function import NativeFunction, copy, native
 from merganser.framework.core.declarations.native_wires import TIME_NAMES, PartOf
 from merganser.framework.core.inside import declare_vector_entry
-from merganser.framework.core.scalars.element_functions import is_finite
+from merganser.framework.core.scalars.element_functions import elements, is_finite
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_vector
+from merganser.framework.primitives.native_parts import if_at_most
 from merganser.framework.symbolic.expression_vector import ExpressionVector
 
 Array = NDArray[Any]
@@ -44,6 +45,35 @@ _ELEMENT = re.compile(r"(\w+)(?:\[(\d+)\])?")
 def time_now(t: float, y: Array) -> None:
     """The time [s]."""
     y[0] = t
+
+
+@native
+def elapsed(t: float, entered: Array, y: Array) -> None:
+    """The time since a state was entered [s]."""
+    y[0] = t - entered[0]
+
+
+@native
+def of_active(active: Array, owners: Array, laws: Sequence[Array], y: Array) -> None:
+    """What the last of the active owners gives; 0 where none of them is active."""
+    for i in elements(y):
+        value = 0.0 * laws[0][i]
+        for k in range(len(laws)):
+            value = if_at_most(active[owners[k]], 0.5, value, laws[k][i])
+        y[i] = value
+
+
+@native
+def distance(signal: Array, level: float, y: Array) -> None:
+    """How far a signal is above a level."""
+    y[0] = signal[0] - level
+
+
+@native
+def constant(y: Array) -> None:
+    """No change."""
+    for i in elements(y):
+        y[i] = 0.0
 
 
 class Law:

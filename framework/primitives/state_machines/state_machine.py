@@ -34,21 +34,28 @@ from merganser.framework.core.context.native_code import (
 )
 from merganser.framework.core.declarations.cache import CacheEntry
 from merganser.framework.core.declarations.events import EventStatus
-from merganser.framework.core.declarations.native_function import copy, native, result_of
+from merganser.framework.core.declarations.native_function import copy, result_of
 from merganser.framework.core.declarations.native_wires import TIME_NAMES, PartOf
 from merganser.framework.core.declarations.witness import WitnessFunction
 from merganser.framework.core.inside import declare_vector_entry
-from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.core.values.arguments import checked_size
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_vector
-from merganser.framework.primitives.native_parts import if_at_most
 from merganser.framework.primitives.piecewise import Assignment, DecidingBlock
 from merganser.framework.primitives.routing import stacked
 from merganser.framework.primitives.state_machines.chart import Chart, Laws, State, Transition
 from merganser.framework.primitives.state_machines.draft import Draft
 from merganser.framework.primitives.state_machines.guards import BoundGuard, guards_in
-from merganser.framework.primitives.state_machines.laws import ELAPSED, Law, law_of, text_of
+from merganser.framework.primitives.state_machines.laws import (
+    ELAPSED,
+    Law,
+    constant,
+    distance,
+    elapsed,
+    law_of,
+    of_active,
+    text_of,
+)
 from merganser.framework.primitives.state_machines.rounds import (
     EVENTS,
     STARTED,
@@ -61,35 +68,6 @@ from merganser.framework.primitives.state_machines.rounds import (
 
 Array = NDArray[Any]
 _OWN_NAMES = (*TIME_NAMES, ELAPSED, "active")
-
-
-@native
-def elapsed(t: float, entered: Array, y: Array) -> None:
-    """The time since a state was entered [s]."""
-    y[0] = t - entered[0]
-
-
-@native
-def of_active(active: Array, owners: Array, laws: Sequence[Array], y: Array) -> None:
-    """What the last of the active owners gives; 0 where none of them is active."""
-    for i in elements(y):
-        value = 0.0 * laws[0][i]
-        for k in range(len(laws)):
-            value = if_at_most(active[owners[k]], 0.5, value, laws[k][i])
-        y[i] = value
-
-
-@native
-def distance(signal: Array, level: float, y: Array) -> None:
-    """How far a signal is above a level."""
-    y[0] = signal[0] - level
-
-
-@native
-def constant(y: Array) -> None:
-    """No change."""
-    for i in elements(y):
-        y[i] = 0.0
 
 
 class StateMachine(DecidingBlock):
@@ -373,7 +351,6 @@ class StateMachine(DecidingBlock):
             tickets |= {entry.ticket() for entry in entries}
         else:
             tickets |= {self.ticket_of(read, state) for state, law in laws for read in law.reads}
-
         if entries is None:
             return functools.partial(self._calc_choice, laws, None, None), None, tickets
         owners = np.array([state.number for state, _ in laws])

@@ -23,6 +23,7 @@ from merganser.framework.primitives import (
     Quantizer,
     RateLimiter,
     Relay,
+    Sine,
     TransferFunction,
     TransportDelay,
     ZeroOrderHold,
@@ -218,6 +219,19 @@ def test_crossings_are_counted_in_their_direction(direction: str, expected: int)
     simulator = Simulator(builder.Build())
     simulator.AdvanceTo(8.0)
     assert simulator.get_context().get_discrete_state_vector()[0] == expected
+
+
+@pytest.mark.parametrize("use_plan", [False, True])
+def test_all_passages_are_seen_without_continuous_state(use_plan: bool) -> None:
+    """sin(3 t) rises through 0.1 ten times in 20 s, at steps of 0.1 s that no integrator takes."""
+    builder = DiagramBuilder()
+    wave, counter = builder.AddSystem(Sine(1.0, 3.0, 0.0, 1)), builder.AddSystem(DetectCrossing("rising", 0.1))
+    builder.Connect(wave.get_output_port(0), counter.get_input_port())
+    simulator = Simulator(builder.Build())
+    simulator.set_use_native_plan(use_plan, at_once=use_plan)
+    simulator.AdvanceTo(20.0)
+    assert simulator.get_context().get_discrete_state_vector()[0] == 10.0
+    assert simulator.get_num_steps_taken() == 202  # of 0.1 s, or to a passage
 
 
 def test_detectors_refuse_unknown_directions_and_several_levels() -> None:
