@@ -204,8 +204,7 @@ class StepBuffers:
         num_compiled = len(self._w.codes) if self._w.is_float else 0  # kernels that the records may name
         sources = [choices.stiction_tolerance, num_compiled]
         if self._has_multipliers or self._may_constrain():
-            self._constraint_rows.read(self._context)
-            sources.append(self._constraint_rows.num_changes)
+            sources.append(id(self._constraint_rows.read(self._context)))  # the records keep those of before
         if self._may_constrain():
             sources += [self._settings_of.of_solver(), choices.near_rigid_threshold]
             if self._contact_geometry.may_touch:
