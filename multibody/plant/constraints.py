@@ -585,19 +585,16 @@ class ConstraintRows:
 
     Attributes:
         rows: as last read; another array whenever they have changed.
-        num_changes: how often they have.
     """
 
     def __init__(self, constraints: Constraints) -> None:
         self._constraints = constraints
         self._source: tuple[Any, ...] | None = None
         self.rows: NDArray[Any] = np.zeros(0, constraint_row_dtype)
-        self.num_changes = 0
 
     def read(self, context: Context) -> NDArray[Any]:
         """Returns the current rows; none between two bodies that cannot move."""
         source = self._constraints.parameters_in(context)
         if self._source is None or any(a is not b for a, b in zip(self._source, source)):
             self.rows, self._source = self._constraints.make_rows(context), source
-            self.num_changes += 1
         return self.rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +131,7 @@ class Coordinates:
         )
 
     def gather(
-        self, kind: str, joints: Sequence[Joint], values: Callable[[Joint], npt.NDArray[np.float64]]
+        self, kind: str, joints: Iterable[Joint], values: Callable[[Joint], npt.NDArray[np.float64]]
     ) -> npt.NDArray[np.float64]:
         """Returns an array in the order of q or of v, made of the values that each joint has.
 

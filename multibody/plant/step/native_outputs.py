@@ -56,7 +56,8 @@ class NativePart:
         """The operation."""
         from merganser.multibody.kernels.operations import GATHER
 
-        source, options = self._whole, {}
+        source: Any = self._whole
+        options: dict[str, Any] = {}
         if isinstance(source, CacheEntry):
             slot = context.slots[source.cache_index()]
             source, options = ValueOf(slot), {"sources": (slot,)}

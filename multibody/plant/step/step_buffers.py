@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -204,8 +205,7 @@ class StepBuffers:
         num_compiled = len(self._w.codes) if self._w.is_float else 0  # kernels that the records may name
         sources = [choices.stiction_tolerance, num_compiled]
         if self._has_multipliers or self._may_constrain():
-            self._constraint_rows.read(self._context)
-            sources.append(self._constraint_rows.num_changes)
+            sources.append(id(self._constraint_rows.read(self._context)))  # the records keep those of before
         if self._may_constrain():
             sources += [self._settings_of.of_solver(), choices.near_rigid_threshold]
             if self._contact_geometry.may_touch:
@@ -350,7 +350,7 @@ class StepBuffers:
         is_same = capacities == before and len(first.problem.values) == num_own_rows
         is_same = is_same and first.problem.rows is self._rows and first.trees.matrix is self._matrix
         if not is_same or len(first.problem.jacobian) < self._jacobian_size():
-            self.results = [self._new_results(*capacities, num_constraints) for _ in self.results]
+            self.results = [self._new_results(capacities, num_constraints) for _ in self.results]
         sizes = self._num_velocities, len(self._rows), len(self._matrix), self._jacobian_size(), self._factor
         if workspace_size(*sizes) > len(self._solver_work):
             self._solver_work = np.zeros(workspace_size(*sizes))
@@ -363,14 +363,8 @@ class StepBuffers:
         size = 2 * len(self._rows) * self._dynamics.model.contact.most_velocities
         return size if self.deformable is None else max(size, self.deformable.sizes()[-1])
 
-    def _new_results(
-        self,
-        num_candidates: int = 0,
-        num_contacts: int = 0,
-        num_faces: int = 0,
-        num_pairs: int = 0,
-        num_constraints: int = 0,
-    ) -> StepResults:
+    def _new_results(self, capacities: Sequence[int] = (0, 0, 0, 0), num_constraints: int = 0) -> StepResults:
+        num_candidates, num_contacts, num_faces, num_pairs = capacities  # see _FOUND
         w, num_rows, num_v = self._w, len(self._rows), self._num_velocities
         trees = ProblemTrees(
             np.zeros(self._num_trees, tree_dtype), self._matrix, np.zeros(num_v, np.int64), np.zeros(num_v),
