@@ -14,6 +14,7 @@ from typing import NamedTuple
 from merganser.analysis.fmi.closed_plan import ClosedImage
 from merganser.analysis.fmi.description import Model
 from merganser.analysis.fmi.variables import STATE, Variables
+from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.native.compiler.portable_code import (
     Machine,
     describe_code,
@@ -87,8 +88,15 @@ _FLAGS = (
 )  # fmt: skip
 
 
-def require_linker() -> None:
-    """Raises an ImportError if Zig, which links for all platforms, is not installed."""
+def require_tools() -> None:
+    """Looks for what makes FMUs: compiled code, Linux, and Zig, which links for all platforms.
+
+    Raises:
+        RuntimeError: there is no compiled code, or this is not Linux.
+        ImportError: Zig is not installed.
+    """
+    if not may_compile() or sys.platform != "linux":
+        raise RuntimeError("ExportFmu makes FMUs of compiled code, on Linux; unset NUMBA_DISABLE_JIT, or use WSL.")
     if importlib.util.find_spec("ziglang") is None:
         raise ImportError("ExportFmu needs ziglang, which links for all platforms. Install the extra: "
                           "pip install 'merganser[fmi]'.")  # fmt: skip
