@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from merganser.analysis.fmi.binaries import PLATFORMS, require_linker, shared_library
+from merganser.analysis.fmi.binaries import PLATFORMS, require_tools, shared_library
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
 from merganser.analysis.fmi.description import Model, model_description, page_of
 from merganser.analysis.fmi.variables import Variables
@@ -63,6 +63,7 @@ def ExportFmu(
 
     Raises:
         ValueError: the system cannot leave Python, or an argument is wrong; nothing is written.
+        RuntimeError: a function calls what only Python has, or there is no compiled code here.
         ImportError: the linker is not installed.
     """
     path = Path(path)
@@ -73,7 +74,7 @@ def ExportFmu(
     if path.suffix != ".fmu":
         raise ValueError(f"ExportFmu: the name of the file must end with '.fmu', got '{path.name}'.")
     config = _config_of(step, config)
-    require_linker()
+    require_tools()
 
     given = system.CreateDefaultContext() if context is None else context
     system.ValidateContext(given)

@@ -24,7 +24,9 @@ class FmuFile:
         self.root = ElementTree.parse(folder / "modelDescription.xml").getroot()
         self.library = next((folder / "binaries" / "x86_64-linux").iterdir())
         self.functions = ctypes.CDLL(str(self.library))
-        self.numbers = {each.get("name"): int(each.get("valueReference")) for each in self.root.iter("Float64")}
+        variables = list(self.root.iter("Float64"))
+        self.numbers = {each.get("name"): int(each.get("valueReference")) for each in variables}
+        self.inputs = [each.get("name") for each in variables if each.get("causality") == "input"]
 
     def co_simulation(self) -> FmuInstance:
         """An instance for co-simulation."""

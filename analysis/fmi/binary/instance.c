@@ -42,6 +42,27 @@ static void prepare(Instance *instance, double boundary)
                                         (uint8_t)instance->place.has_changed);
 }
 
+/* ------------------------------------------------------------------ processors */
+
+#if defined __x86_64__
+#include <cpuid.h>
+
+/* Whether the processor and the operating system have what the level x86-64-v3 is: AVX2, FMA, and what came with them. */
+static bool is_new_processor(void)
+{
+    unsigned a, b, c, d, low, high;
+    const unsigned of_one = 1u << 12 | 1u << 22 | 1u << 23 | 1u << 27 | 1u << 28 | 1u << 29; /* FMA ... F16C */
+    const unsigned of_seven = 1u << 3 | 1u << 5 | 1u << 8;                                     /* BMI, AVX2, BMI2 */
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & of_one) != of_one) return false;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    if ((low & 6) != 6) return false;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & of_seven) != of_seven) return false;
+    return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & 1u << 5); /* LZCNT */
+}
+#else
+static bool is_new_processor(void) { return false; }
+#endif
+
 /* ------------------------------------------------------------------ memory */
 
 /* Changes what memory holds as addresses in itself, from where it was to where it is. */
@@ -113,6 +134,7 @@ Instance *new_instance(const char *name, const char *token, bool is_model_exchan
         free_instance(instance);
         return NULL;
     }
+    if (model_has_new_codes && is_new_processor()) model_use_new_codes();
     load(instance);
     return instance;
 }
@@ -306,7 +328,8 @@ Status advance_by(Instance *instance, const char *function, double time, double 
     instance->place.has_ended = *is_ended = outcome == STOPPED;
     if (outcome == DONE || outcome == STOPPED) return OK;
     instance->place.has_changed = 1;
-    return refuse(instance, function, "the step from %.17g s could not be completed; it stands at %.17g s (outcome %d).",
+    return refuse(instance, function, "the step from %.17g s could not be completed and stands at %.17g s: a value is not "
+                  "finite or not accurate enough, or there are more contacts than the model has room for (outcome %d).",
                   now, NUMBERS(instance)[0], (int)outcome);
 }
 

@@ -42,7 +42,10 @@ extern const Variable model_variables[];
 extern const unsigned char model_image[];
 extern const uint32_t model_addresses[]; /* where words are that are addresses in the image */
 extern const uint32_t model_functions[]; /* where words are that are numbers of compiled functions */
-extern void (*const model_codes[])(void);
+typedef void (*Code)(void);
+extern const Code *model_codes; /* for the processor that this runs on */
+extern const bool model_has_new_codes;
+void model_use_new_codes(void); /* from now on, uses those for processors of the level x86-64-v3 */
 
 /* Of FMI 2 and 3 alike. */
 typedef enum { OK, WARNING, DISCARD, ERROR, FATAL } Status;

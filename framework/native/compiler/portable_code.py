@@ -24,7 +24,7 @@ class Machine(NamedTuple):
 
     Attributes:
         triple: as LLVM names it.
-        processor: the oldest processor that the code is to run on.
+        processor: the oldest one that the code is to run on, as LLVM names it.
     """
 
     triple: str
@@ -67,7 +67,7 @@ def describe_code(address: int) -> str:
 
 
 def object_at(machine: Machine, address: int) -> MachineCode:
-    """The function at an address as an object file for another machine; its name in there depends on its code alone.
+    """The function at an address as an object file for another machine; its name in there is its own for each machine.
 
     Nothing else in the file can be seen from outside.
 
@@ -81,7 +81,7 @@ def object_at(machine: Machine, address: int) -> MachineCode:
     if kept is not None:
         return kept
     bitcode = _bitcode_at(address)
-    name = f"merganser_code_{hashlib.sha256(bitcode.content).hexdigest()[:24]}"
+    name = f"merganser_code_{hashlib.sha256(bitcode.content + repr(machine).encode()).hexdigest()[:24]}"
     made = bitcode._replace(symbol=name, content=_object_for(machine, bitcode, name))
     if key is not None:
         files.keep(key, made)

@@ -4,12 +4,14 @@ import random
 import re
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from fmu_host import ERROR, OK, FmuFile
 
 from merganser.analysis import Simulator, SimulatorConfig
+from merganser.analysis.controllers import PidController
 from merganser.analysis.fmi import ExportFmu
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
 from merganser.analysis.fmi.variables import Variables
@@ -18,12 +20,15 @@ from merganser.framework import BasicVector, ContinuousStateIndex, DiagramBuilde
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.native import native
 from merganser.framework.primitives import Adder, Gain, Integrator, Relay, Sine, VectorLogSink, ZeroOrderHold
+from merganser.multibody.parsing import Parser
+from merganser.multibody.plant import MultibodyPlant
 
 pytest.importorskip("ziglang", reason="ziglang, which links FMUs, is not installed (extra `fmi`)")
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or not may_compile(), reason="FMUs are made on Linux, of compiled code"
 )
 
+MODELS = Path(__file__).resolve().parents[3] / "examples" / "models"
 STEP = 0.01  # of communication [s]
 FIXED = SimulatorConfig(max_step_size=0.004, use_error_control=False)
 
@@ -92,6 +97,22 @@ def relay_loop():
     return builder.Build()
 
 
+def cart_pole():
+    """A plant with a controller, whose desired state is the input."""
+    builder = DiagramBuilder()
+    plant = add(builder, "plant", MultibodyPlant(0.0))
+    Parser(plant).AddModels(str(MODELS / "cart_pole.sdf"))
+    plant.Finalize()
+    pid = add(builder, "pid", PidController(
+        kp=[10.0], ki=[1.0], kd=[3.0], state_projection=np.eye(4)[[0, 2]], output_projection=np.eye(1)
+    ))  # fmt: skip
+    builder.Connect(plant.get_state_output_port(), pid.get_input_port_estimated_state())
+    builder.Connect(pid.get_output_port(), plant.get_actuation_input_port())
+    builder.ExportInput(pid.get_input_port_desired_state(), "desired")
+    builder.ExportOutput(plant.get_state_output_port(), "x")
+    return builder.Build()
+
+
 def input_at(number):
     return 0.25 * (number // 7 % 3 - 1)
 
@@ -104,7 +125,8 @@ def simulated(diagram, config, num_steps):
     context = simulator.get_context()
     for number in range(num_steps):
         if diagram.num_input_ports():
-            diagram.get_input_port(0).FixValue(context, [input_at(number)])
+            port = diagram.get_input_port(0)
+            port.FixValue(context, [input_at(number)] * port.size())
         simulator.AdvanceTo(time + STEP)
         time += STEP
         outputs = [diagram.get_output_port(n).Eval(context) for n in range(diagram.num_output_ports())]
@@ -116,8 +138,7 @@ def stepped(instance, names, num_steps, start=0):
     """The same of an instance for co-simulation."""
     rows, time = [], float(instance.get("time")[0])
     for number in range(start, start + num_steps):
-        if "u" in instance.file.numbers:
-            instance.set(u=input_at(number))
+        instance.set(**{name: input_at(number) for name in instance.file.inputs})
         assert instance.step(time, STEP) == OK, instance.messages
         time += STEP
         rows.append(instance.get(*names))
@@ -146,6 +167,14 @@ def test_error_control_and_relays_give_the_same_bits_too(tmp_path):
     expected = simulated(relay_loop(), None, 150)
     assert (stepped(instance, ("level", "relay"), 150) == expected).all()
     assert set(expected[:, 1]) == {1.0, -1.5}
+
+
+def test_plants_give_the_same_bits_too(tmp_path):
+    ExportFmu(cart_pole(), tmp_path / "cart_pole.fmu", kinds=("cs",), step=FIXED.max_step_size)
+    instance = FmuFile(tmp_path / "cart_pole.fmu").co_simulation().start()
+    assert "plant.cart_pole_PolePin_q" in instance.file.numbers
+    expected = simulated(cart_pole(), FIXED, 60)
+    assert (stepped(instance, ("x[0]", "x[1]", "x[2]", "x[3]"), 60) == expected).all()
 
 
 def test_the_library_needs_the_c_library_only(fmu):
