@@ -42,6 +42,8 @@ class RegionOfAttractionOptions:
         num_samples: how many random rays from the fixed point are searched first; 100 for each dimension if None
             (ours).
         seed: of the random directions (ours).
+        certificate_tolerance: of pydrake's proofs by sums of squares; must be finite and not negative. There are no
+            such proofs here.
     """
 
     lyapunov_candidate: Any = 0.0
@@ -51,6 +53,7 @@ class RegionOfAttractionOptions:
     solver_options: Any = None
     num_samples: int | None = None
     seed: int = 0
+    certificate_tolerance: float = 1e-6
 
 
 def RegionOfAttraction(
@@ -81,6 +84,11 @@ def RegionOfAttraction(
     options = options or RegionOfAttractionOptions()
     if options.use_implicit_dynamics:
         raise ValueError("RegionOfAttraction: implicit dynamics are not supported; set use_implicit_dynamics = False.")
+    if not 0.0 <= options.certificate_tolerance < np.inf:
+        raise ValueError(
+            "RegionOfAttraction: certificate_tolerance must be finite and not negative, got "
+            f"{options.certificate_tolerance}."
+        )
     path = system.GetSystemPathname()
     mine = detached_context(system, context)
     x0 = mine.get_continuous_state_vector().CopyToVector()

@@ -74,6 +74,7 @@ from merganser.geometry.shapes import (
     Shape,
     ShapeKind,
     Sphere,
+    TerrainMesh,
 )
 from merganser.geometry.shapes.bounding_boxes import Aabb, Obb, Plane
 from merganser.geometry.shapes.measures import CalcVolume
@@ -271,6 +272,7 @@ __all__ = [
     "StartMeshcat",
     "SurfacePolygon",
     "SurfaceTriangle",
+    "TerrainMesh",
     "TriangleSurfaceMesh",
     "TriangleSurfaceMeshFieldLinear",
     "TriangleSurfaceMeshFieldLinear_",

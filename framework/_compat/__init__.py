@@ -13,8 +13,16 @@ when it is used; `python -m merganser check PROGRAM.py` lists it beforehand, by 
 from __future__ import annotations
 
 from merganser.drake.modules import NotInMerganserError, install, uninstall
-from merganser.drake.report import Missing, missing_names
+from merganser.drake.report import Missing, TakenAway, missing_names, names_taken_away
 
-__all__ = ["Missing", "NotInMerganserError", "install", "missing_names", "uninstall"]
+__all__ = [
+    "Missing",
+    "NotInMerganserError",
+    "TakenAway",
+    "install",
+    "missing_names",
+    "names_taken_away",
+    "uninstall",
+]
 
 install()

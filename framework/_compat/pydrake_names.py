@@ -286,6 +286,22 @@ _TEXT = {
     "visualization.model_visualizer": "",
 }  # fmt: skip
 
+# What pydrake 1.51 has and 1.58 has not, and what does the same there.
+TAKEN_AWAY = {
+    "MultibodyPlant.GetDefaultFreeBodyPose": "GetDefaultFloatingBaseBodyPose",
+    "MultibodyPlant.SetDefaultFreeBodyPose": "SetDefaultFloatingBaseBodyPose",
+    "MultibodyPlant.GetUniqueFreeBaseBodyOrThrow": "GetUniqueFloatingBaseBodyOrThrow",
+    "MultibodyPlant.HasUniqueFreeBaseBody": "HasUniqueFloatingBaseBody",
+    "RigidBody.is_floating": "is_floating_base_body",
+    "DiscreteContactApproximation.kTamsi": "kSimilar or kLagged",
+    "DiscreteContactSolver.kTamsi": "DiscreteContactApproximation.kSimilar or kLagged",
+    "Simulator.set_publish_at_initialization": "publish events that systems declare",
+    "Simulator.set_publish_every_time_step": "publish events that systems declare",
+    "SimulatorConfig.publish_every_time_step": "publish events that systems declare",
+    "RenderEngine.SetDefaultLightPosition": "lights in the parameters of engines",
+    "trigger_an_assertion_failure": "nothing",
+}
+
 # Modules of pydrake, without "pydrake.", and the names that they define.
 NAMES: dict[str, frozenset[str]] = {module: frozenset(names.split()) for module, names in _TEXT.items()}
 

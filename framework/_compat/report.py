@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from merganser.drake.addresses import ALONG_WITH_ALL, ROOT, inner, is_module, names_of
 from merganser.drake.modules import look_up
-from merganser.drake.pydrake_names import MODULES_OF
+from merganser.drake.pydrake_names import MODULES_OF, TAKEN_AWAY
 from merganser.drake.running import parts_of
 
 _METHOD = re.compile(r"[A-Z]|(get|set|num|has|is)_")  # names of Drake's methods begin so
@@ -40,6 +40,25 @@ class Missing(NamedTuple):
         return f"{place}:{self.line}: {self.name}{'' if self.in_pydrake else ' (nor has pydrake 1.51)'}"
 
 
+class TakenAway(NamedTuple):
+    """A name in a program that merganser and pydrake 1.51 have, and Drake 1.58 has not.
+
+    Attributes:
+        file, line, name, cell: as of `Missing`.
+        instead: what does the same in 1.58.
+    """
+
+    file: Path
+    line: int
+    name: str
+    cell: int | None
+    instead: str
+
+    def __str__(self) -> str:
+        place = self.file.name if self.cell is None else f"{self.file.name}, cell {self.cell}"
+        return f"{place}:{self.line}: {self.name} is not in Drake 1.58; there: {self.instead}"
+
+
 def missing_names(program: str | Path) -> list[Missing]:
     """The names of pydrake that a program and the modules beside it use, as far as merganser lacks them.
 
@@ -54,19 +73,39 @@ def missing_names(program: str | Path) -> list[Missing]:
         OSError: a file cannot be read.
         SyntaxError: a file is no Python program.
     """
+    return [entry for file, trees in _files_and_trees(program) for entry in _missing_in(file, trees)]
+
+
+def names_taken_away(program: str | Path) -> list[TakenAway]:
+    """The names in a program, and the modules beside it, that pydrake 1.51 has and 1.58 has not."""
+    found: dict[str, TakenAway] = {}
+    for file, trees in _files_and_trees(program):
+        scope = _Scope()
+        for tree in trees:
+            scope.read(tree)
+        for number, tree in enumerate(trees, 1):
+            for line, module, name in [*scope.uses(tree), *scope.members(tree)]:
+                if name in TAKEN_AWAY:
+                    cell = number if file.suffix == ".ipynb" else None
+                    full = f"{ROOT}.{module}.{name}".replace("..", ".")
+                    found.setdefault(full, TakenAway(file, line, full, cell, TAKEN_AWAY[name]))
+    return sorted(found.values(), key=lambda entry: (entry.file, entry.cell or 0, entry.line))
+
+
+def _files_and_trees(program: str | Path) -> Iterator[tuple[Path, list[ast.Module]]]:
+    """The files of a program, and what is in their cells."""
     start = Path(program).resolve()
     start = start / "__main__.py" if start.is_dir() else start
     root = start.parent
-    waiting, seen, found = [start], {start}, []
+    waiting, seen = [start], {start}
     while waiting:
         file = waiting.pop()
         trees = [ast.parse(part.text, part.name) for part in parts_of(file)]
-        found += _missing_in(file, trees)
+        yield file, trees
         for neighbor in (path for tree in trees for path in _neighbors(tree, file, root)):
             if neighbor not in seen:
                 seen.add(neighbor)
                 waiting.append(neighbor)
-    return found
 
 
 def describe_program(name: str) -> str:
@@ -249,6 +288,15 @@ class _Scope:
         if len(classes) == 1 and None not in classes and _METHOD.match(node.attr) and isinstance(node.ctx, ast.Load):
             ((module, name),) = (each for each in classes if each is not None)
             yield node.lineno, module, f"{name}.{node.attr}"
+
+    def members(self, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+        """Line, module and `Class.member` of members of classes, as in `DiscreteContactApproximation.kSap`."""
+        for node in ast.walk(tree):
+            place = self._class_named(node.value) if isinstance(node, ast.Attribute) else None
+            if isinstance(node, ast.Attribute) and place is not None:
+                yield node.lineno, place[0], f"{place[1]}.{node.attr}"
+            elif isinstance(node, ast.Call) and (place := self._class_named(node.func)) is not None:
+                yield from ((node.lineno, place[0], f"{place[1]}.{given.arg}") for given in node.keywords)
 
     def _undefined(self, node: ast.Name) -> Iterator[tuple[int, str, str]]:
         """A name that nothing in the program defines: it is to come from `from pydrake... import *`."""

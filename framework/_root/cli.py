@@ -162,12 +162,12 @@ def _run(options: argparse.Namespace, arguments: list[str]) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from merganser.drake import missing_names
+    from merganser.drake import missing_names, names_taken_away
 
     is_complete = True
     for program in options.programs:
         missing = missing_names(program)
-        for entry in missing:
+        for entry in [*missing, *names_taken_away(program)]:
             print(entry)
         print(f"{program}: {len(missing) or 'no'} name{'' if len(missing) == 1 else 's'} of pydrake missing")
         is_complete = is_complete and not missing

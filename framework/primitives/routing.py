@@ -46,6 +46,7 @@ class PassThrough(LeafSystem):
     Args:
         vector_size: number of elements, for a default of zeros; or a default vector (also as `value=`); or a
             box with a default abstract value (also as `abstract_model_value=`).
+        input_required: whether the input must be connected, so that the default gives the size or type alone.
     """
 
     _keeps_derivatives = True
@@ -53,6 +54,7 @@ class PassThrough(LeafSystem):
     def __init__(
         self,
         vector_size: int | ArrayLike | AbstractValue | None = None,
+        input_required: bool = False,
         *,
         value: ArrayLike | None = None,
         abstract_model_value: AbstractValue | None = None,
@@ -62,6 +64,7 @@ class PassThrough(LeafSystem):
         if len(given) != 1:
             raise TypeError("PassThrough takes either a vector_size, a value or an abstract_model_value.")
         default = given[0]
+        self._input_required = bool(input_required)
         if isinstance(default, AbstractValue):
             self._default_box = default.Clone()
             self._u = self.DeclareAbstractInputPort("u", default)
@@ -71,10 +74,14 @@ class PassThrough(LeafSystem):
             default = np.zeros(checked_size(default, "PassThrough: vector_size"))
         value = checked_vector(default, "PassThrough: value")
         u = self.DeclareVectorInputPort("u", value.size)
-        self.DeclareVectorOutputPort("y", value.size, copy.given(source=InputOr(u, value)))
+        self.DeclareVectorOutputPort("y", value.size, copy.given(source=u if input_required else InputOr(u, value)))
+
+    def input_required(self) -> bool:
+        """Whether the input must be connected."""
+        return self._input_required
 
     def _calc_abstract(self, context: Context, output: AbstractValue) -> None:
-        u = self.EvalAbstractInput(context, 0)
+        u = self._u.EvalAbstract(context) if self._input_required else self.EvalAbstractInput(context, 0)
         output.SetFrom(self._default_box if u is None else u)
 
 

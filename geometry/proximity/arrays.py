@@ -19,9 +19,11 @@ from merganser.geometry.proximity.layout import (
     HULL,
     POINT,
     SEGMENT,
+    TERRAIN_MESH,
     Hulls,
     geometry_dtype,
 )
+from merganser.geometry.proximity.terrain.arrays import Terrain
 from merganser.geometry.scene.collision_filters import pairs_that_may_meet, places_of
 from merganser.geometry.shapes.measures import has_hull, hull_of
 from merganser.geometry.shapes.shape import Shape
@@ -30,7 +32,7 @@ Array = NDArray[Any]
 
 _CORES = {
     "point": POINT, "segment": SEGMENT, "box": BOX, "cylinder": CYLINDER, "ellipsoid": ELLIPSOID, "cone": CONE,
-    "half space": HALF_SPACE, "height field": HEIGHT_FIELD,
+    "half space": HALF_SPACE, "height field": HEIGHT_FIELD, "terrain mesh": TERRAIN_MESH,
 }  # fmt: skip
 
 
@@ -145,13 +147,14 @@ class _HullBuilder:
     """Gathers convex hulls, each shape's only once."""
 
     def __init__(self) -> None:
-        self._places: dict[Shape, tuple[int, int, int, int, int, int]] = {}
+        self._places: dict[Shape, tuple[int, ...]] = {}
         self._hulls: list[_Hull] = []
         self._size = np.zeros(3, np.int64)  # vertices, faces, edges so far
         self._fields: dict[Shape, int] = {}
         self._heights: list[Array] = []
+        self._nodes: list[Array] = [np.zeros((0, 9))]
 
-    def add(self, shape: Shape) -> tuple[int, int, int, int, int, int]:
+    def add(self, shape: Shape) -> tuple[int, ...]:
         """Returns the first vertex, face and edge, each with the number of them: vertices, faces, edges."""
         if shape not in self._places:
             hull = _hull_of(shape)
@@ -169,6 +172,21 @@ class _HullBuilder:
             self._heights.append(table.ravel())
         return self._fields[shape]
 
+    def add_terrain(self, shape: Shape, mesh: tuple[Array, NDArray[np.int64]]) -> tuple[tuple[int, ...], Terrain]:
+        """Returns where a terrain mesh begins, as `add`, and its first node; and the terrain."""
+        terrain: Terrain = shape._remember("proximity", lambda: Terrain(*mesh))
+        if shape not in self._places:
+            hull = _Hull(*terrain.hull())
+            first = self._size.tolist()
+            num_nodes = sum(map(len, self._nodes))
+            self._places[shape] = (
+                first[0], len(hull.vertices), first[1], len(terrain.triangles), first[2], len(hull.edges), num_nodes,
+            )  # fmt: skip
+            self._hulls.append(hull._replace(edges=hull.edges + np.array([0, 0, first[1], first[1]])))
+            self._nodes.append(terrain.nodes)
+            self._size += len(hull.vertices), len(hull.planes), len(hull.edges)
+        return self._places[shape], terrain
+
     def arrays(self) -> Hulls:
         """The hulls, each one after the other."""
         nothing = np.zeros(0, np.int64)
@@ -178,7 +196,8 @@ class _HullBuilder:
         parts = _Hull(*(np.concatenate(arrays) for arrays in zip(none, *self._hulls)))
         return Hulls(
             parts.vertices, _starts(parts.num_neighbors), parts.neighbors, parts.planes, _starts(parts.num_corners),
-            parts.corners, parts.edges, np.concatenate([np.zeros(0), *self._heights]), np.zeros(1, geometry_dtype),
+            parts.corners, parts.edges, np.concatenate([np.zeros(0), *self._heights]),
+            np.concatenate(self._nodes), np.zeros(1, geometry_dtype),
         )  # fmt: skip
 
 
@@ -204,6 +223,12 @@ def _set_record(shape: Shape, record: Any, hulls: _HullBuilder) -> None:
     if core.table is not None:
         record["first_vertex"], record["num_vertices"] = hulls.add_field(shape, core.table), core.table.size
         record["num_faces"], record["num_edges"] = core.table.shape
+    if core.mesh is not None:
+        place, terrain = hulls.add_terrain(shape, core.mesh)
+        _set_place(record, place)
+        record["first_node"] = place[6]
+        record["size_0"] = record["size_1"] = terrain.size
+        record["size_2"] = float(terrain.is_closed)
 
 
 def _set_hull(shape: Shape, record: Any, hulls: _HullBuilder) -> None:
@@ -215,6 +240,10 @@ def _set_hull(shape: Shape, record: Any, hulls: _HullBuilder) -> None:
     for i in range(3):
         record[f"half_{i}"], record[f"center_{i}"] = half[i], center[i]
     record["bound"] = np.linalg.norm(vertices - center, axis=1).max()
+    _set_place(record, place)
+
+
+def _set_place(record: Any, place: tuple[int, ...]) -> None:
     record["first_vertex"], record["num_vertices"] = place[:2]
     record["first_face"], record["num_faces"] = place[2:4]
-    record["first_edge"], record["num_edges"] = place[4:]
+    record["first_edge"], record["num_edges"] = place[4:6]

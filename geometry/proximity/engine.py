@@ -145,7 +145,7 @@ class ProximityEngine:
             A: pose of A and its derivatives.
             B: pose of B and its derivatives.
         """
-        if HEIGHT_FIELD in geometries["kind"][list(pair)]:
+        if geometries["kind"][list(pair)].max() >= HEIGHT_FIELD:
             return None
         return differentiate_pair(geometries, self._arrays.hulls, pair, result, A, B)
 

@@ -24,6 +24,7 @@ CONE = 5  # size_0, size_1: semi-axes of the base at z = size_2; the tip is at t
 HULL = 6  # vertices in the hulls
 HALF_SPACE = 7  # z <= 0
 HEIGHT_FIELD = 8  # size_0, size_1: extents of a cell; size_2: z of the bottom; num_faces rows of num_edges heights
+TERRAIN_MESH = 9  # size_0, size_1: size of a triangle; size_2: 1 if it is closed, else 0; see terrain/meshes.py
 
 # Status of a pair.
 SOLVED = 0
@@ -65,6 +66,7 @@ geometry_dtype = _records(
         ("num_faces", np.int64),
         ("first_edge", np.int64),
         ("num_edges", np.int64),
+        ("first_node", np.int64),  # of a terrain mesh
     ]
 )
 
@@ -180,6 +182,7 @@ class Hulls(NamedTuple):
         edges: of each edge both vertices, counted within their hull, and the rows of `planes` of both faces: the one
             to the left of the edge, seen from outside, and the one to the right; shape [num_edges, 4].
         heights: of all height fields, row by row [m].
+        nodes: trees of boxes of all terrain meshes, see terrain/meshes.py, shape [num_nodes, 9].
         point: the record of a point.
     """
 
@@ -191,6 +194,7 @@ class Hulls(NamedTuple):
     corners: Annotated[NDArray[np.int64], ArrayOf(INTEGER)]
     edges: Annotated[NDArray[np.int64], ArrayOf(INTEGER, 2)]
     heights: Annotated[NDArray[np.float64], ArrayOf(FLOAT)]
+    nodes: Annotated[NDArray[np.float64], ArrayOf(FLOAT, 2)]
     point: Geometries
 
 

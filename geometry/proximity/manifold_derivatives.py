@@ -58,7 +58,7 @@ def differentiate_manifolds(
     lanes = np.zeros((len(X_lanes), len(contacts)), contact_lanes_dtype)
     touching_rows = sorted(set(contacts["pair"].tolist()))
     touching = pairs[touching_rows]
-    on_fields = (engine.arrays.geometries["kind"][touching] == HEIGHT_FIELD).any(axis=1)
+    on_fields = (engine.arrays.geometries["kind"][touching] >= HEIGHT_FIELD).any(axis=1)
     if on_fields.any():
         raise LookupError(touching_rows[int(on_fields.argmax())])
     results = engine.signed_distances(X_WG, touching)

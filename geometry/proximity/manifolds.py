@@ -43,7 +43,7 @@ from merganser.geometry.proximity.layout import (
 from merganser.geometry.proximity.narrow_phase import set_relative_pose, solve_pair
 from merganser.geometry.proximity.search import set_inverse_pose
 from merganser.geometry.proximity.shares import ALIGNED, STEEP, corner, fade, keep, set_corner
-from merganser.geometry.proximity.terrain.height_fields import find_field_points
+from merganser.geometry.proximity.terrain.pairs import find_terrain_points
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
@@ -91,8 +91,8 @@ def contact_manifolds(
         num_points, normal, status, is_rough = 0, (0.0, 0.0, 1.0), UNSOLVED, True
         is_near = True
         set_relative_pose(X_WG, i, j, w.X_AB)
-        if a.kind == HEIGHT_FIELD or b.kind == HEIGHT_FIELD:
-            num_points = find_field_points(a, b, hulls, w, margin) if min(a.kind, b.kind) < HALF_SPACE else 0
+        if max(a.kind, b.kind) >= HEIGHT_FIELD:
+            num_points = find_terrain_points(a, b, hulls, w, margin) if min(a.kind, b.kind) < HALF_SPACE else 0
             for m in range(num_points):
                 if count < contacts_out.shape[0]:
                     contacts_out[count].pair = k

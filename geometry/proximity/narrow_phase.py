@@ -27,7 +27,7 @@ from merganser.geometry.proximity.layout import (
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.search import search
-from merganser.geometry.proximity.terrain.height_fields import solve_height_field
+from merganser.geometry.proximity.terrain.pairs import solve_terrain
 from merganser.geometry.proximity.vectors import Array, Vector3, dot
 
 Vector4: TypeAlias = tuple[float, float, float, float]
@@ -79,8 +79,8 @@ def solve_pair(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, is_rough: bool
         is_rough: whether it may be UNSOLVED: then the points are missing, and of cores that are apart the distance is
             at least minus the value.
     """
-    if a.kind == HEIGHT_FIELD or b.kind == HEIGHT_FIELD:
-        return solve_height_field(a, b, hulls, work) if min(a.kind, b.kind) < HALF_SPACE else UNBOUNDED
+    if max(a.kind, b.kind) >= HEIGHT_FIELD:
+        return solve_terrain(a, b, hulls, work) if min(a.kind, b.kind) < HALF_SPACE else UNBOUNDED
     if a.kind == HALF_SPACE or b.kind == HALF_SPACE:
         return solve_half_space(a, b, hulls, work)
     status = UNSOLVED

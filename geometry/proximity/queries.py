@@ -371,9 +371,9 @@ def _in_frame(G: PoseDifferential, p_WP: Array, dp_WP: Array) -> tuple[Array, Ar
 def _no_derivatives(query: str, names: str, distance: float | None = None) -> RuntimeError:
     at = "" if distance is None else f" at a distance of {distance:.6g} m"
     return RuntimeError(
-        f"{query}(): there are no derivatives for {names}{at}: one is a HeightField, which has none, or their normal "
-        "jumps there, as between two points in one place, or it has no single direction. Ask a SceneGraph of floats, "
-        "or move them."
+        f"{query}(): there are no derivatives for {names}{at}: one is a HeightField or TerrainMesh, which have none, "
+        "or their normal jumps there, as between two points in one place, or it has no single direction. Ask a "
+        "SceneGraph of floats, or move them."
     )
 
 

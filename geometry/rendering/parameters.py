@@ -177,11 +177,14 @@ class RenderEngineGlParams(_Record):
         default_diffuse: of geometries without a color.
         default_clear_color: where there is no geometry.
         lights: five at most; if empty, one shines from the camera in its viewing direction.
+        cast_shadows, shadow_map_size: as in `RenderEngineVtkParams`.
     """
 
     default_diffuse: Rgba = field(default_factory=lambda: Rgba(0.9, 0.7, 0.2, 1.0))
     default_clear_color: Rgba = field(default_factory=lambda: Rgba(*_SKY))
     lights: list[LightParameter] = field(default_factory=list)
+    cast_shadows: bool = False
+    shadow_map_size: int = 256
 
 
 @settings

@@ -4,6 +4,7 @@ A pair of geometries with the proximity role is *filtered*, so that no proximity
 
 - both are fixed to the same frame (which anchored geometries are: the world), or they are one and the same; this
   holds always, and no declaration changes it; or
+- one of them is inactive, whatever is declared about it; or
 - a declaration excludes it, and no later one allows it.
 
 Declarations are persistent, or transient: those form a history on top of the persistent ones, from which each may be
@@ -233,6 +234,7 @@ class CollisionFilters:
         self._declared: list[int] = []  # by persistent declarations, of each slot
         self._history: dict[FilterId, list[Statement]] = {}
         self._current = self._declared  # by all declarations
+        self._inactive: set[GeometryId] = set()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CollisionFilters:
         clone = CollisionFilters()
@@ -240,6 +242,7 @@ class CollisionFilters:
         clone._declared = list(self._declared)
         clone._history = dict(self._history)
         clone._current = list(self._current) if self._history else clone._declared
+        clone._inactive = set(self._inactive)
         return clone
 
     # ------------------------------------------------------------------ geometries
@@ -270,6 +273,11 @@ class CollisionFilters:
                 rows[other] &= ~(1 << slot)
             rows[slot] = 0
         self._free.append(slot)
+        self._inactive.discard(geometry_id)
+
+    def set_active(self, ids: Iterable[GeometryId], is_active: bool) -> None:
+        """Lets these geometries meet others, as far as declarations allow it, or none at all."""
+        (self._inactive.difference_update if is_active else self._inactive.update)(ids)
 
     # ------------------------------------------------------------------ declarations
 
@@ -312,7 +320,7 @@ class CollisionFilters:
 
     # ------------------------------------------------------------------ files
 
-    def declarations(self, ids: Sequence[GeometryId]) -> tuple[list[list[int]], list[Any]]:
+    def declarations(self, ids: Sequence[GeometryId]) -> tuple[list[list[int]], list[Any], list[int]]:
         """What was declared, with the places of geometries in a list instead of identifiers; see `declare`."""
         places = {id: place for place, id in enumerate(ids)}
         slots = {slot: places[id] for id, slot in self._slots.items()}
@@ -321,9 +329,12 @@ class CollisionFilters:
             [filter_id.get_value(), [_in_places(statement, places) for statement in statements]]
             for filter_id, statements in self._history.items()
         ]
-        return sorted(sorted((slots[a], slots[b])) for a, b in pairs), history
+        inactive = sorted(places[id] for id in self._inactive)
+        return sorted(sorted((slots[a], slots[b])) for a, b in pairs), history, inactive
 
-    def declare(self, ids: Sequence[GeometryId], pairs: list[list[int]], history: list[Any]) -> None:
+    def declare(
+        self, ids: Sequence[GeometryId], pairs: list[list[int]], history: list[Any], inactive: Sequence[int]
+    ) -> None:
         """Declares what other filters have declared; this one must be empty.
 
         Args:
@@ -331,6 +342,7 @@ class CollisionFilters:
             pairs: places in `ids` of each pair that is excluded by persistent declarations.
             history: number and statements of each transient declaration; a statement consists of the places of the
                 geometries in A and in B, and whether it excludes.
+            inactive: places of inactive geometries.
 
         Raises:
             IndexError: there is no such place.
@@ -348,22 +360,30 @@ class CollisionFilters:
                 Statement([ids[a] for a in A], [ids[b] for b in B], bool(excludes)) for A, B, excludes in statements
             ]
             self._write(self._current, self._history[filter_id])
+        self._inactive.update(ids[place] for place in inactive)
 
     # ------------------------------------------------------------------ answers
 
     def filtered(self, id_A: GeometryId, id_B: GeometryId) -> bool:
         """Whether a pair is filtered; both geometries must have the proximity role."""
         a, b = self._slots[id_A], self._slots[id_B]
-        return self._frames[a] == self._frames[b] or bool(self._current[a] >> b & 1)
+        are_active = id_A not in self._inactive and id_B not in self._inactive
+        return not are_active or self._frames[a] == self._frames[b] or bool(self._current[a] >> b & 1)
 
     def excluded(self, ids: Sequence[GeometryId]) -> list[int]:
-        """Of each of these geometries, which others a declaration excludes: bit k is that of ids[k]."""
+        """Of each of these geometries, which others it never meets, though of other frames: bit k is that of ids[k]."""
         slots = [self._slots[id] for id in ids]
         places, rows = {slot: place for place, slot in enumerate(slots)}, [self._current[slot] for slot in slots]
         if slots == list(range(len(slots))):
-            return [row & ((1 << len(slots)) - 1) for row in rows]
-        found = [[places[slot] for slot in places_of(row).tolist() if slot in places] for row in rows]
-        return [_bits(row, len(slots)) for row in found]
+            found = [row & ((1 << len(slots)) - 1) for row in rows]
+        else:
+            kept = [[places[slot] for slot in places_of(row).tolist() if slot in places] for row in rows]
+            found = [_bits(row, len(slots)) for row in kept]
+        if self._inactive:
+            inactive = _bits([place for place, id in enumerate(ids) if id in self._inactive], len(ids))
+            everything = (1 << len(ids)) - 1
+            found = [everything if id in self._inactive else row | inactive for id, row in zip(ids, found)]
+        return found
 
 
 def places_of(row: int) -> NDArray[np.intp]:
@@ -437,6 +457,24 @@ class CollisionFilterManager:
             RuntimeError: it names a geometry or a frame that is not registered, or there are transient declarations.
         """
         self._get_state_to_change().apply_filters(declaration)
+
+    def Activate(self, geometry_set: GeometrySet) -> None:
+        """Lets these geometries meet others again, as declarations say.
+
+        Raises:
+            TypeError: it is no GeometrySet.
+            RuntimeError: it names a geometry or a frame that is not registered.
+        """
+        self._get_state_to_change().set_active("Activate", geometry_set, True)
+
+    def Deactivate(self, geometry_set: GeometrySet) -> None:
+        """Leaves these geometries out of all proximity queries of pairs, whatever declarations say, until `Activate`.
+
+        Raises:
+            TypeError: it is no GeometrySet.
+            RuntimeError: it names a geometry or a frame that is not registered.
+        """
+        self._get_state_to_change().set_active("Deactivate", geometry_set, False)
 
     def ApplyTransient(self, declaration: CollisionFilterDeclaration) -> FilterId:
         """Applies a declaration on top of all others until it is removed; returns its name.

@@ -486,6 +486,13 @@ class GeometryState:
         self.filters.remove_transient(filter_id)
         self._note_same_places()
 
+    def set_active(self, caller: str, geometry_set: GeometrySet, is_active: bool) -> None:
+        """See `CollisionFilterManager.Activate` and `Deactivate`."""
+        if not isinstance(geometry_set, GeometrySet):
+            raise TypeError(f"{caller}() takes a GeometrySet; given {geometry_set!r}.")
+        self.filters.set_active([g.id for g in self.geometries_in(geometry_set, Role.kProximity)], is_active)
+        self._note_same_places()
+
     def _statements(self, caller: str, declaration: CollisionFilterDeclaration) -> list[Statement]:
         """The geometries of the proximity role that a declaration is about."""
         if not isinstance(declaration, CollisionFilterDeclaration):

@@ -68,7 +68,7 @@ def records_of(state: GeometryState) -> dict[str, Any]:
     """All that a state holds, with the places of records in their lists instead of identifiers."""
     sources = {id: place for place, id in enumerate(state.sources)}
     frames = {id: place for place, id in enumerate(state.frames)}
-    excluded, history = state.filters.declarations(list(state.geometries))
+    excluded, history, inactive = state.filters.declarations(list(state.geometries))
     return {
         "sources": [source.name for source in state.sources.values()],
         "frames": [[sources[f.source_id], frames[f.parent_id], f.name, f.group] for f in state.frames.values()],
@@ -82,6 +82,7 @@ def records_of(state: GeometryState) -> dict[str, Any]:
         ],
         "excluded": excluded,
         "history": history,
+        "inactive": inactive,
         "config": state.config,
     }  # fmt: skip
 
@@ -150,7 +151,7 @@ def _state_of(records: dict[str, Any], known: GeometryState) -> GeometryState:
         register: Any = state.register_deformable_geometry if hint else state.register_geometry
         geometry_ids.append(register(_at(sources, source), frame_id, geometry, *hint))
     state.apply_config(records["config"])
-    state.filters.declare(geometry_ids, records["excluded"], records["history"])
+    state.filters.declare(geometry_ids, records["excluded"], records["history"], records.get("inactive", []))
     return state
 
 

@@ -11,9 +11,11 @@ from merganser.geometry.shapes.height_field import HeightField
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.shape import Shape
 from merganser.geometry.shapes.sphere import Sphere
+from merganser.geometry.shapes.terrain_mesh import TerrainMesh
 
 SHAPES: tuple[type[Shape], ...] = (
     Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, HeightField, Mesh, MeshcatCone, Sphere,
+    TerrainMesh,
 )  # fmt: skip
 
 __all__ = [
@@ -31,4 +33,5 @@ __all__ = [
     "Shape",
     "ShapeKind",
     "Sphere",
+    "TerrainMesh",
 ]

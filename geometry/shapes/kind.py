@@ -20,19 +20,20 @@ _ORIGIN = (0.0, 0.0, 0.0)
 
 
 class Core(NamedTuple):
-    """What the proximity engine takes of a shape: a body, convex but for one kind, and a radius that rounds it.
+    """What the proximity engine takes of a shape: a body, convex but for two kinds, and a radius that rounds it.
 
     Attributes:
         kind: which body it is: "point"; "segment" along Gz, of half length size[2]; "box" of half extents; "cylinder"
             of radius size[0] and half length size[2]; "ellipsoid" of semi-axes; "cone" with its tip at Go and semi-axes
             size[0] and size[1] at height size[2]; "half space" below z = 0; "height field" above z = size[2], of cells
-            of size[0] by size[1], which is not convex.
+            of size[0] by size[1], and "terrain mesh", which are not convex.
         half: half extents of the box around the body along the axes of G [m], shape [3].
         size: measures of the body [m], shape [3].
         center: of that box, in G [m], shape [3].
         radius: of the rounding [m].
         bound: radius of a ball around the center that contains the body [m]; by default that around the box.
         table: heights of a height field [m], shape [rows, columns].
+        mesh: of a terrain mesh: vertices [m], shape [n, 3], and triangles, shape [m, 3].
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Core(NamedTuple):
     radius: float = 0.0
     bound: float | None = None
     table: Array | None = None
+    mesh: tuple[Array, NDArray[np.int64]] | None = None
 
 
 @dataclass(frozen=True, eq=False)

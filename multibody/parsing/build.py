@@ -54,6 +54,7 @@ from merganser.multibody.tree import (
     LinearSpringDamper,
     PdControllerGains,
     PlanarJoint,
+    PolynomialSpring,
     PrismaticJoint,
     PrismaticSpring,
     RevoluteJoint,
@@ -350,7 +351,7 @@ class _DocumentBuilder:
             added.set_default_positions(joint.default_positions)
         if joint.type == "ball" and np.isfinite(joint.position_limits[1]):
             added.set_rotation_limit(joint.position_limits[1])
-        if joint.spring_stiffness > 0.0:
+        if joint.spring_stiffness > 0.0 or any((*joint.higher_stiffness, *joint.higher_damping)):
             self._plant.AddForceElement(_make_spring(joint, added))
 
     def _add_loop_joint(self, joint: JointDescription) -> None:
@@ -473,5 +474,8 @@ def _set_limits(joint: JointDescription, added: Any) -> None:
 def _make_spring(joint: JointDescription, added: Any) -> ForceElement:
     if joint.type == "ball":
         return BallSpring(added, joint.spring_stiffness)
+    if any((*joint.higher_stiffness, *joint.higher_damping)):
+        stiffness = (joint.spring_stiffness, *joint.higher_stiffness)
+        return PolynomialSpring(added, joint.spring_reference, stiffness, (0.0, *joint.higher_damping))
     kind = RevoluteSpring if joint.type == "revolute" else PrismaticSpring
     return kind(added, joint.spring_reference, joint.spring_stiffness)

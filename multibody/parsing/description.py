@@ -94,7 +94,7 @@ class GeometryDescription:
         is_perceived: whether cameras see a visual geometry.
         renderers: names of the renderers that may show it; empty for all of them.
         friction: None for that of the scene graph's settings.
-        contact: numbers by (group, name) of the proximity properties, SI.
+        contact: numbers and vectors by (group, name) of the proximity properties, SI.
         compliance: "rigid" or "compliant" for hydroelastic contact, else None.
     """
 
@@ -109,7 +109,7 @@ class GeometryDescription:
     diffuse_map: str = ""
     other_colors: dict[str, np.ndarray] = field(default_factory=dict)
     friction: FrictionDescription | None = None
-    contact: dict[tuple[str, str], float] = field(default_factory=dict)
+    contact: dict[tuple[str, str], float | np.ndarray] = field(default_factory=dict)
     compliance: str | None = None
 
 
@@ -189,6 +189,7 @@ class JointDescription:
         damping: viscous [N m s or N s/m]; of a planar joint of x, y and angle, shape [3].
         friction: dry, of each velocity [N m or N].
         spring_stiffness: of a spring on a revolute, prismatic or ball joint [N m/rad or N/m]; 0 for none.
+        higher_stiffness, higher_damping: coefficients of the second and third power, see `PolynomialSpring`.
         spring_reference: position without spring force [rad or m].
         screw_pitch: of a screw [m for each turn].
         path: of a curvilinear joint, in the parent's joint frame.
@@ -212,6 +213,8 @@ class JointDescription:
     damping: float | np.ndarray = 0.0
     friction: float | np.ndarray = 0.0
     spring_stiffness: float = 0.0
+    higher_stiffness: tuple[float, float] = (0.0, 0.0)
+    higher_damping: tuple[float, float] = (0.0, 0.0)
     spring_reference: float = 0.0
     screw_pitch: float = 0.0
     path: PiecewiseConstantCurvatureTrajectory | None = None

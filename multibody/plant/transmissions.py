@@ -1,4 +1,4 @@
-"""Tendons and other transmissions of a plant in a Context: their lengths, rates and moment arms, and their energy."""
+"""Tendons and other transmissions of a plant in a Context: lengths, rates and moment arms, energies, and paths."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context
+from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.kernels.transmissions import transmission_motion
+from merganser.multibody.kernels.transmissions.arms import node_axis, node_point
 from merganser.multibody.kernels.transmissions.motion import stretch_of
+from merganser.multibody.kernels.transmissions.records import PULLEY, SITE, SPHERE
+from merganser.multibody.kernels.transmissions.wrapping import wrap
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 
@@ -37,6 +41,29 @@ class PlantTransmissions:
         w.call(transmission_motion, *given, lengths, rates, arms)
         return lengths[num_q:], rates[num_v:], arms
 
+    def calc_path(self, context: Context, index: int) -> list[Array]:
+        """Where a spatial tendon runs in W [m]: each of its branches as points that straight lines join, shape [n, 3].
+
+        Arcs on surfaces are drawn by chords that stand for 6 degrees at most; without derivatives.
+        """
+        self._model.require_finalized("The path of a tendon")
+        w, record = self._kinematics.eval_position(context), self._tree.transmission_records[index]
+        position = w.position
+        branches: list[list[Array]] = [[]]
+        nodes = self._tree.transmission_nodes[record["first"] : record["end"]]
+        for n, node in enumerate(nodes):
+            if node["what"] == PULLEY:
+                branches.append([])
+            elif node["what"] == SITE:
+                branches[-1].append(_numbers(node_point(node, position))[None])
+            else:
+                p_WP, p_WQ = (node_point(nodes[k], position) for k in (n - 1, n + 1))
+                wraps, arc, p_WA, p_WB = wrap(node, position, p_WP, p_WQ)
+                if wraps:
+                    P, A, B = _numbers(p_WP), _numbers(p_WA), _numbers(p_WB)
+                    branches[-1].append(_arc(node, position, P, A, B, real_part(arc)))
+        return [np.concatenate(points) for points in branches if points]
+
     def calc_energies(self, context: Context) -> Array:
         """Potential energy of the springs [J], its loss and the power of dampers [W], of all together, shape [3]."""
         lengths, rates, _ = self.calc_motion(context)
@@ -47,3 +74,28 @@ class PlantTransmissions:
             energies[1] -= record["stiffness"] * stretch * rate
             energies[2] -= record["damping"] * rate * rate
         return energies
+
+
+def _numbers(vector: Any) -> Array:
+    """A vector without derivatives, shape [3]."""
+    return np.array([real_part(x) for x in vector])
+
+
+def _arc(surface: Any, position: Array, p_WP: Array, p_WA: Array, p_WB: Array, arc: float) -> Array:
+    """Points of an arc of a length on a surface, from A, where the line from P arrives, to B; shape [n, 3]."""
+    center, z = _numbers(node_point(surface, position)), _numbers(node_axis(surface, position, 2))
+    rise = 0.0 if surface["what"] == SPHERE else float(z @ (p_WB - p_WA))
+    flat = np.eye(3) if surface["what"] == SPHERE else np.eye(3) - np.outer(z, z)
+    radial, r = flat @ (p_WA - center), surface["number"]
+    for forward in (p_WA - p_WP, p_WB - p_WA):  # the second if P is on the surface
+        tangent = flat @ forward
+        tangent = tangent - (tangent @ radial) / (r * r) * radial
+        if np.linalg.norm(tangent) > 1e-9 * r:
+            break
+    else:
+        return np.array([p_WA])
+    angle = np.sqrt(max(arc * arc - rise * rise, 0.0)) / r
+    share = np.linspace(0.0, 1.0, 1 + int(np.ceil(angle / np.radians(6.0))))[:, None]
+    across = r / np.linalg.norm(tangent) * tangent
+    points: Array = p_WA - radial + np.cos(angle * share) * radial + np.sin(angle * share) * across + share * rise * z
+    return points

@@ -364,6 +364,13 @@ class SpatialTendon(Transmission):
             )
         super().__init__(name, SPATIAL, path, (), model_instance)
 
+    def CalcPath(self, context: Context) -> list[npt.NDArray[np.float64]]:
+        """Returns where it runs in the world [m]: its branches, each as points that lines join, shape [n, 3].
+
+        Arcs around surfaces have a point each 6 degrees at least.
+        """
+        return self.GetParentPlant()._transmissions.calc_path(context, self._index)
+
 
 class BallTransmission(Transmission):
     """The turning of a ball joint about an axis: a force along it is a moment about that.

@@ -22,6 +22,7 @@ from merganser.multibody.visualization.params import (
 )
 from merganser.multibody.visualization.simulation_controls import SimulationControls
 from merganser.multibody.visualization.stress_visualizer import StressVisualizer
+from merganser.multibody.visualization.tendon_visualizer import TendonVisualizer
 
 ContactVisualizer_ = _SystemTemplate(ContactVisualizer, _numeric_scalars)
 JointSliders_ = _SystemTemplate(JointSliders, _numeric_scalars)
@@ -45,6 +46,7 @@ __all__ = [
     "SimulationControls",
     "StressVisualizer",
     "StressVisualizerParams",
+    "TendonVisualizer",
     "VisualizationConfig",
     "plot_sublevelset_expression",
     "plot_sublevelset_quadratic",

@@ -10,9 +10,10 @@ from merganser.geometry import MeshcatVisualizer, MeshcatVisualizerParams, Role,
 from merganser.geometry.visualizers import Meshcat, StartMeshcat
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.visualization.contact_visualizer import ContactVisualizer
-from merganser.multibody.visualization.drag_spring import describe_bodies
+from merganser.multibody.visualization.drag_spring import DragSpring, describe_bodies
 from merganser.multibody.visualization.inertia_visualizer import InertiaVisualizer
 from merganser.multibody.visualization.params import ContactVisualizerParams, VisualizationConfig
+from merganser.multibody.visualization.tendon_visualizer import TendonVisualizer, spatial_tendons
 
 if TYPE_CHECKING:
     from merganser.framework.lcm import DrakeLcmInterface, LcmBuses, LcmInterfaceSystem
@@ -73,7 +74,8 @@ def ApplyVisualizationConfig(
             f"{builder!r}."
         )
     _check_settings(config)
-    shows_plant = config.publish_inertia or config.publish_contacts
+    drags = config.mouse_interaction_stiffness is not None
+    shows_plant = config.publish_inertia or config.publish_contacts or drags
     plant = _system(builder, "plant", plant, MultibodyPlant, is_connected=shows_plant)
     scene_graph = _system(builder, "scene_graph", scene_graph, SceneGraph, is_connected=True)
     if not plant.is_finalized():
@@ -99,6 +101,11 @@ def ApplyVisualizationConfig(
             longest=_LONGEST_ARROW,
         )
         ContactVisualizer.AddToBuilder(builder, plant, meshcat, contact_params)
+    if config.publish_illustration and spatial_tendons(plant) and plant in builder.GetSystems():
+        TendonVisualizer.AddToBuilder(builder, plant, meshcat, config.publish_period)
+    stiffness = config.mouse_interaction_stiffness
+    if stiffness is not None and not builder.IsConnectedOrExported(plant.get_applied_spatial_force_input_port()):
+        DragSpring.AddToBuilder(builder, plant, meshcat, math.sqrt(stiffness))
 
 
 def _visualizer_params(config: VisualizationConfig) -> list[MeshcatVisualizerParams]:
@@ -150,6 +157,11 @@ def _check_settings(config: VisualizationConfig) -> None:
     if not 0.0 <= config.initial_proximity_alpha <= 1.0:
         raise RuntimeError(
             f"VisualizationConfig.initial_proximity_alpha must be from 0 to 1; given {config.initial_proximity_alpha}."
+        )
+    stiffness = config.mouse_interaction_stiffness
+    if stiffness is not None and not 0.0 < stiffness < math.inf:
+        raise RuntimeError(
+            f"VisualizationConfig.mouse_interaction_stiffness must be positive and finite, or None; given {stiffness}."
         )
 
 

@@ -65,13 +65,15 @@ class DragSpring(LeafSystem):
         meshcat.enable_dragging(True)
 
     @staticmethod
-    def AddToBuilder(builder: DiagramBuilder, plant: MultibodyPlant, meshcat: Meshcat) -> DragSpring:
+    def AddToBuilder(
+        builder: DiagramBuilder, plant: MultibodyPlant, meshcat: Meshcat, frequency: float = _FREQUENCY
+    ) -> DragSpring:
         """Adds a DragSpring to a diagram, and connects it with the plant.
 
         Args:
             builder: of the diagram.
             plant: in it, and finalized.
-            meshcat: as of the class.
+            meshcat, frequency: as of the class.
 
         Returns:
             The system; its name is 'drag_spring'.
@@ -87,7 +89,7 @@ class DragSpring(LeafSystem):
                 "already. Put an ExternallyAppliedSpatialForceMultiplexer before it, and connect that with what is "
                 "connected now and with the output of a DragSpring."
             )
-        spring = builder.AddNamedSystem("drag_spring", DragSpring(meshcat, plant))
+        spring = builder.AddNamedSystem("drag_spring", DragSpring(meshcat, plant, frequency))
         builder.Connect(plant.get_state_output_port(), spring.get_input_port())
         builder.Connect(spring.get_output_port(), port)
         return spring

@@ -83,6 +83,8 @@ class VisualizationConfig:
         enable_meshcat_creation: whether there is a new Meshcat where none is given.
         delete_on_initialization_event: whether what is there is deleted when a simulation begins.
         enable_alpha_sliders: whether the page has sliders for opacities.
+        mouse_interaction_stiffness: of the spring by which pages drag bodies, for each unit of mass [1/s²], see
+            `DragSpring`; None for none. A plant whose port for spatial forces is connected already has none.
     """
 
     lcm_bus: str = "default"
@@ -97,3 +99,4 @@ class VisualizationConfig:
     enable_meshcat_creation: bool = True
     delete_on_initialization_event: bool = True
     enable_alpha_sliders: bool = False
+    mouse_interaction_stiffness: float | None = None

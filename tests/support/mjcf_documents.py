@@ -52,7 +52,7 @@ inertiagrouprange="0 1"/>
 <velocity name="v" joint="j" kv="2" forcerange="-5 4"/><general name="g" joint="k" gainprm="3" biastype="affine"
 biasprm="0.5 -2 -1"/><general name="o" joint="k" dyntype="integrator"/><muscle name="u" joint="j"/>
 <motor name="w" joint="ball" gear="1 0 0"/><motor name="t" tendon="t"/><damper name="d" joint="j" kv="1" ctrlrange="0
-1"/><dcmotor joint="j" resistance="1" motorconst="0.1"/>
+1"/><dcmotor joint="j" resistance="1" motorconst="0.1" inductance="1"/>
 <general joint="k" dyntype="user"/></actuator><tendon><fixed name="t"><joint joint="j" coef="2"/>
 <joint joint="k" coef="-3"/></fixed>
 <spatial name="sp" armature="1"><site site="s1"/><site site="s2"/></spatial></tendon></mujoco>""".replace(

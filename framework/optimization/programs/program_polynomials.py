@@ -209,14 +209,22 @@ class ProgramPolynomials(ProgramMatrices):
             self.AddExponentialConeConstraint(cone)
         return t, Z
 
-    def AddMaximizeLogDeterminantCost(self, X: Any) -> tuple[Binding, Objects, Objects]:
-        """Adds the cost -log det X of a symmetric matrix of affine expressions, which is to be positive.
+    def AddMaximizeLogDeterminantCost(self, X: Any, weight: float = 1.0) -> tuple[Binding, Objects, Objects]:
+        """Adds the cost -weight log det X of a symmetric matrix of affine expressions, which is to be positive.
 
         Returns:
-            The cost -sum(t), t and the triangular Z with t_i <= log Z_ii.
+            The cost -weight sum(t), t and the triangular Z with t_i <= log Z_ii.
+
+        Raises:
+            ValueError: the weight is negative or not finite.
         """
+        if not 0.0 <= weight < np.inf:
+            raise ValueError(
+                f"AddMaximizeLogDeterminantCost: weight must be finite and not negative, got {weight}: a cost "
+                "+log det X is not convex."
+            )
         t, Z = self._log_determinant(X)
-        return self.AddLinearCost(-np.ones(t.size), t), t, Z
+        return self.AddLinearCost(np.full(t.size, -float(weight)), t), t, Z
 
     def AddLogDeterminantLowerBoundConstraint(self, X: Any, lower: float) -> tuple[Binding, Objects, Objects]:
         """Adds log det X >= lower; returns sum(t) >= lower, t and the triangular Z with t_i <= log Z_ii."""

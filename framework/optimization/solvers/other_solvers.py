@@ -106,7 +106,7 @@ class NloptSolver(StandIn):
     """Nonlinear programs, by SLSQP."""
 
     NAME, TAKES, BY, DETAILS = "NLopt", SlsqpSolver.TAKES, SlsqpSolver, NloptSolverDetails
-    OPTIONS = {"max_eval": "maxiter", "xtol_rel": "ftol"}
+    OPTIONS = {"max_eval": "maxiter", "xtol_rel": "ftol", "ftol_abs": "ftol"}
 
     XRelativeToleranceName = option_name("xtol_rel", "the relative tolerance of x")
     XAbsoluteToleranceName = option_name("xtol_abs", "the absolute tolerance of x")
@@ -114,6 +114,18 @@ class NloptSolver(StandIn):
     MaxTimeName = option_name("max_time", "the time")
     ConstraintToleranceName = option_name("constraint_tol", "the tolerance of constraints")
     AlgorithmName = option_name("algorithm", "the algorithm")
+    FRelativeToleranceName = option_name("ftol_rel", "the relative tolerance of the cost")
+    FAbsoluteToleranceName = option_name("ftol_abs", "the absolute tolerance of the cost")
+    StopValName = option_name("stopval", "the cost that is good enough")
+    LocalOptimizerAlgorithmName = option_name("local_optimizer_algorithm", "the algorithm of the inner optimizer")
+    LocalOptimizerXRelativeToleranceName = option_name("local_optimizer_xtol_rel", "its relative tolerance of x")
+    LocalOptimizerXAbsoluteToleranceName = option_name("local_optimizer_xtol_abs", "its absolute tolerance of x")
+    LocalOptimizerFRelativeToleranceName = option_name("local_optimizer_ftol_rel", "its relative tolerance of the cost")
+    LocalOptimizerFAbsoluteToleranceName = option_name("local_optimizer_ftol_abs", "its absolute tolerance of the cost")
+    LocalOptimizerMaxEvalName = option_name("local_optimizer_max_eval", "its number of evaluations")
+    LocalOptimizerMaxTimeName = option_name("local_optimizer_max_time", "its time")
+    ParamPrefix = option_name("nlopt_param:", "a parameter of the algorithm, before the parameter's name")
+    LocalOptimizerParamPrefix = option_name("local_optimizer_param:", "one of the inner optimizer's, likewise")
 
 
 class _License:

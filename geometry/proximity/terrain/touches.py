@@ -55,6 +55,7 @@ SHARP = 1e-9  # sine of the angle from which on an edge or a peak is one
 _SAME = 1e-9  # of a cell: touches so near to each other, with one normal, are one
 _SAME_NORMAL = 1e-10
 _PARALLEL = 0.02  # sine of the angle between lines that run side by side
+IN_PLACE = -2  # group of a touch that took the place of a shallower one, as there were too many
 _MOST_STEPS = 60
 _SAME_PLACE = 1e-13  # of the size: points so near to each other are one
 _SHORTEST = 1e-13  # share of an edge that is over a face
@@ -104,6 +105,14 @@ def set_lowest(g: Shape, hulls: Hulls, work: ShapeWork, n: Vector3) -> int:
     return count
 
 
+@device
+def is_lowest(g: Shape, hulls: Hulls, work: ShapeWork, x: Vector3, m: Vector3, n: Vector3, limit: float) -> bool:
+    """Whether a point of G is among the lowest along m, another normal than n."""
+    if dot(m, n) > 1.0 - SHARP:
+        return False
+    return dot(m, subtract(x, lowest_point(g, hulls, work, m))) + g.radius <= limit
+
+
 # ---------------------------------------------------------------------- touches
 
 
@@ -129,8 +138,10 @@ def add_touch(work: ShapeWork, p: Vector3, n: Vector3, depth: float, size: float
     k = work.num_touches
     if k < work.touch_depth.shape[0]:
         work.num_touches = k + 1
+        work.touch_group[k] = -1
     elif depth > work.touch_depth[shallowest]:
         k = shallowest
+        work.touch_group[k] = IN_PLACE
     else:
         return
     set_corner(work.touch_point, k, p)

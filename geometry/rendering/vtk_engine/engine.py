@@ -232,6 +232,8 @@ class RenderEngineGl(RenderEngineVtk):
                 default_diffuse=params.default_diffuse.rgba,
                 default_clear_color=params.default_clear_color.rgba[:3],
                 lights=params.lights,
+                cast_shadows=params.cast_shadows,
+                shadow_map_size=params.shadow_map_size,
             )
         )
         self._gl_params = copy.deepcopy(params)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -45,7 +46,7 @@ class DrawingFace(MeshcatParts):
     """
 
     @overload
-    def SetObject(self, path: str, shape: Shape, rgba: Rgba = ...) -> None: ...
+    def SetObject(self, path: str, shape: Shape, rgba: Rgba = ..., diffuse_map: str = "") -> None: ...
     @overload
     def SetObject(
         self,
@@ -75,6 +76,8 @@ class DrawingFace(MeshcatParts):
                 and textures are shown, and the color is that of parts that have none. A file that cannot be read is
                 left out, with a warning. A HalfSpace is drawn as a square of 50 m.
             rgba: the color; of points that have none, and of a surface.
+            diffuse_map: path of a picture (PNG, JPEG or WebP) on each face of a shape, in which white has the color
+                `rgba`; not used for Mesh and Convex. One that cannot be read is left out, with a warning.
             point_size: of points [m].
             wireframe: whether only the edges of triangles are drawn.
             wireframe_line_width: of edges [pixels]; browsers may draw one pixel whatever it is.
@@ -375,22 +378,29 @@ class DrawingFace(MeshcatParts):
             contents: of the picture's file: PNG, JPEG or WebP.
             repeats: repetitions of the texture on a face, in both directions, shape [2].
         """
-        self._set_shape(path, shape, rgba, contents, repeats)
+        content = self._shape(path, shape, rgba)
+        if content is not None:
+            self.set_object(path, cover(content, contents, repeats) if contents else content)
 
-    def _set_shape(
-        self, path: str, shape: Shape, rgba: Rgba = _LIGHT, contents: bytes = b"", repeats: Any = None
-    ) -> None:
-        color = _color("SetObject", rgba)
+    def _set_shape(self, path: str, shape: Shape, rgba: Rgba = _LIGHT, diffuse_map: str = "") -> None:
+        content = self._shape(path, shape, rgba)
+        if content is not None and diffuse_map:
+            try:
+                content = cover(content, Path(diffuse_map).read_bytes(), np.ones(2))
+            except OSError as error:
+                _logger.warning("Meshcat cannot draw the texture of '%s': %s", path, error)
+        if content is not None:
+            self.set_object(path, content)
+
+    def _shape(self, path: str, shape: Shape, rgba: Rgba) -> dict[str, Any] | None:
+        """A shape as three.js reads it; None for a mesh that cannot be read, after a warning."""
         try:
-            content = shape_object(shape, color)
-            if contents:
-                content = cover(content, contents, np.asarray(repeats, dtype=np.float64))
+            return shape_object(shape, _color("SetObject", rgba))
         except RuntimeError as error:
             if not isinstance(shape, Mesh):
                 raise
             _logger.warning("Meshcat cannot draw the mesh at '%s': %s", path, error)
-            return
-        self.set_object(path, content)
+            return None
 
     def _set_cloud(
         self,

@@ -4,7 +4,10 @@ The force on a joint, or along a tendon, is gear (gain u + bias), with the bias 
 it is a motor: the actuation of the plant is the force itself. With b1, b2 <= 0 it is a PD controller of the plant, with
 the gains -b1 gear^2 and -b2 gear^2, and the constant effort gear b0. With b1 < 0, its desired position is u / gear,
 which is cut off at ctrlrange, times gain / -b1; along a tendon the desired state has that length itself. With
-b1 = 0 < -b2, its desired velocity is gain u / (-b2 gear), which has no limits.
+b1 = 0 < -b2, its desired velocity is gain u / (-b2 gear), which has no limits. A `<pid>` is such a controller, too, and
+a `<dcmotor>` whose control is the voltage u a law, with the motor constant K and the resistance R:
+
+    force = gear K / R (u - K gear v)
 
 The force of an actuator of an MJCF file, from its class and its element.
 """
@@ -186,8 +189,38 @@ _OF_MUSCLE = ("force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax")
 _MUSCLE = (0.75, 1.05, -1.0, 200.0, 0.5, 1.6, 1.5, 1.3, 1.2)
 _READERS: dict[str, Callable[[XmlNode, MjcfLaw], MjcfLaw]] = {
     "general": _general, "position": _position, "intvelocity": _integrated_velocity, "velocity": _velocity,
-    "damper": _damper, "cylinder": _cylinder, "muscle": _muscle,
+    "damper": _damper, "cylinder": _cylinder, "muscle": _muscle, "pid": _position,
 }  # fmt: skip
+_VOLTAGE = "voltage"  # the gain of a DC motor; no file can name it
+_WITHOUT_COUNTERPART = {  # numbers that are zero where there is one
+    "pid": ("ki", "slewmax"), "dcmotor": ("inductance", "cogging", "lugre", "thermal", "controller"),
+}  # fmt: skip
+
+
+def _dc_motor(node: XmlNode) -> MjcfLaw:
+    """The law of a motor that is driven by a voltage, from its constant and resistance or its nominal numbers.
+
+    Raises:
+        ParsingError: one of these is missing or not positive.
+    """
+    volts, stall_torque, free_speed = node.vector_attribute("nominal", 3, [0.0] * 3).tolist()
+    constants = node.vector_attribute("motorconst", (1, 2), [volts / free_speed if free_speed else 0.0])
+    K = sqrt(max(float(constants[0] * constants[-1]), 0.0))  # of torque and of voltage, in this order
+    R = node.float_attribute("resistance", K * volts / stall_torque if stall_torque else 0.0)
+    if not (K > 0.0 and R > 0.0):
+        found = f"the motor constant {K:g} and resistance {R:g}"
+        raise node.error(f"{node.describe()} has {found}; expected positive ones.")
+    return MjcfLaw(_VOLTAGE, "affine", gain=_padded(K / R), bias=_padded(0.0, 0.0, -K * K / R))
+
+
+def _force_range(actuator: MjcfActuator) -> tuple[float, float] | None:
+    """The range of the force; of a DC motor that of its torque, or of its current."""
+    node = actuator.node
+    if node.tag != "dcmotor":
+        return read_range(node, "forcerange", "forcelimited", actuator.settings)
+    torque, current, _ = (*node.vector_attribute("saturation", (1, 2, 3), [0.0]), 0.0, 0.0)[:3]
+    limit = float(torque or current * -actuator.law.bias[2] / actuator.law.gain[0])  # K, see above
+    return (-limit, limit) if limit > 0.0 else None
 
 
 def _check_positive(node: XmlNode, **numbers: float) -> None:
@@ -212,7 +245,7 @@ def _parameters(node: XmlNode, name: str, default: tuple[float, ...]) -> tuple[f
     return (*map(float, given), *default[len(given) :])
 
 
-_SUPPORTED = ("motor", *_READERS)
+_SUPPORTED = ("motor", "dcmotor", *_READERS)
 _TRANSMISSIONS = ("joint", "jointinparent", "tendon", "cranksite", "site")
 _OF_LAWS = ("none", "integrator", "filter", "filterexact", "muscle")  # dynamics that have a counterpart
 
@@ -294,8 +327,10 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
     defaults, names = placement.source.defaults, placement.names
     node = defaults.filled_actuator(element)
     what = f"<{element.tag}>"
-    if element.tag not in _SUPPORTED:
-        report.add(element.location, f"{what} is left out: it has no counterpart")
+    named = [name for name in _WITHOUT_COUNTERPART.get(element.tag, ()) if node.attributes.get(name, "").strip("0. ")]
+    if element.tag not in _SUPPORTED or named:
+        which = f"{what} with {', '.join(named)}" if named else what
+        report.add(element.location, f"{which} is left out: it has no counterpart")
         return []
     found = [name for name in _TRANSMISSIONS if name in node.attributes]
     if not found:
@@ -308,7 +343,7 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
     others = [name for name in others if name in node.attributes]
     if others:
         report.add(element.location, f"{what} {', '.join(others)}: no effect, as it acts on a {found[0]}")
-    law = read_law((*defaults.actuators(element), element))
+    law = _dc_motor(node) if node.tag == "dcmotor" else read_law((*defaults.actuators(element), element))
     gear = np.array([*node.vector_attribute("gear", tuple(range(1, 7)), [1.0]), *[0.0] * 5])[:6]
     rotor_inertia = node.float_attribute("armature", 0.0)
     if rotor_inertia < 0.0:
@@ -351,12 +386,12 @@ def _drives(
 def _control_range(actuator: MjcfActuator) -> tuple[float, float] | None:
     """The least and the largest control: the range of its own, or a share of that of the joint."""
     node, (low, high) = actuator.node, actuator.drive.limits
-    share = node.float_attribute("inheritrange", 0.0)
+    share, bounds = node.float_attribute("inheritrange", 0.0), "posrange" if node.tag == "pid" else "ctrlrange"
     if share == 0.0:
-        return read_range(node, "ctrlrange", "ctrllimited", actuator.settings)
-    if share < 0.0 or "ctrlrange" in node.attributes or not isfinite(high - low):
+        return read_range(node, bounds, "ctrllimited", actuator.settings)
+    if share < 0.0 or bounds in node.attributes or not isfinite(high - low):
         raise node.error(
-            f"{node.describe()} has inheritrange {share:g}, which must be positive, without a ctrlrange, and for a "
+            f"{node.describe()} has inheritrange {share:g}, which must be positive, without a {bounds}, and for a "
             "joint or tendon with a range."
         )
     return 0.5 * (low + high - share * (high - low)), 0.5 * (low + high + share * (high - low))
@@ -367,7 +402,7 @@ def _unsupported(law: MjcfLaw, drive: MjcfJoint | MjcfTransmission) -> str:
     if isinstance(drive, MjcfJoint) and not drive.is_scalar:
         return f"of a {drive.type} joint is left out: actuators act on hinges, slides and balls"
     is_muscle = law.gain_type == "muscle" and law.bias_type in ("muscle", "none")
-    is_known = is_muscle or (law.gain_type in ("fixed", "affine") and law.bias_type in ("none", "affine"))
+    is_known = is_muscle or (law.gain_type in ("fixed", "affine", _VOLTAGE) and law.bias_type in ("none", "affine"))
     if not is_known or law.dynamics not in _OF_LAWS:
         return f"with gaintype {law.gain_type}, biastype {law.bias_type}, dyntype {law.dynamics} is left out"
     return ""
@@ -514,7 +549,7 @@ def _desired_position(actuator: MjcfActuator, report: MjcfReport) -> tuple[float
 def _effort_range(actuator: MjcfActuator) -> tuple[float, float]:
     """The lowest and the highest force on the joint, of the ranges of control and force, and of forces on the joint."""
     ranges = [actuator.drive.effort_range]
-    force = read_range(actuator.node, "forcerange", "forcelimited", actuator.settings)
+    force = _force_range(actuator)
     control = actuator.control_range if actuator.law.is_motor else None
     for factor, given in ((actuator.gear, force), (actuator.gear * actuator.law.gain[0], control)):
         if given:

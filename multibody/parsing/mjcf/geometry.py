@@ -120,12 +120,21 @@ class MjcfGeometryReader:
             drawn = finite_plane(node, rgba)
         description = GeometryDescription(
             name, X_BG, shape, node.location, rgba=rgba, friction=FrictionDescription(friction, friction),
-            diffuse_map=picture,
+            diffuse_map=picture, contact=self._belt(part, kind),
         )  # fmt: skip
         contype, conaffinity = (_bits(node, what) for what in ("contype", "conaffinity"))
         group = node.float_attribute("group", 0.0)
         is_drawn = group < _NUM_VISIBLE_GROUPS and not (part.settings.discards_visuals and not contype | conaffinity)
         return MjcfGeometry(part, description, mass_G.at(X_BG), contype, conaffinity, is_drawn, drawn)
+
+    def _belt(self, part: MjcfPart, kind: str) -> dict[tuple[str, str], float | np.ndarray]:
+        """The velocity of the surface, in the frame of the geometry, as of a belt."""
+        velocity = part.node.vector_attribute("surfacevel", (3, 6), [0.0] * 3)
+        if velocity[3:].any() or (velocity.any() and kind == "mesh"):
+            what = "<geom> surfacevel of a mesh" if kind == "mesh" else "<geom> surfacevel that turns"
+            self.report.add(part.node.location, f"{what} has no effect")
+            return {}
+        return {("material", "surface_velocity"): velocity[:3]} if velocity.any() else {}
 
     # -- shape and mass --------------------------------------------------------------------------------------
 

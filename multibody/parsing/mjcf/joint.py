@@ -34,6 +34,7 @@ class MjcfJoint:
         damping: [N m s or N s/m].
         friction: dry [N m or N].
         stiffness: of its spring [N m/rad or N/m].
+        higher_stiffness, higher_damping: coefficients of the second and third power of a hinge or slide.
         spring_reference: value without force of the spring [rad or m].
         armature: inertia that moves with it [kg m^2 or kg].
         rotors: the same, of the rotors of its actuators.
@@ -52,6 +53,8 @@ class MjcfJoint:
     damping: float = 0.0
     friction: float = 0.0
     stiffness: float = 0.0
+    higher_stiffness: tuple[float, float] = (0.0, 0.0)
+    higher_damping: tuple[float, float] = (0.0, 0.0)
     spring_reference: float = 0.0
     armature: float = 0.0
     rotors: float = 0.0
@@ -106,7 +109,9 @@ def read_joint(part: MjcfPart, body: MjcfBody, report: MjcfReport) -> MjcfJoint:
         axis = unit_axis(node, _name(node), node.vector_attribute("axis", 3, [0.0, 0.0, 1.0]))
         axis_B = part.X_BF.rotation() @ axis
     joint = MjcfJoint(part, body, kind, p_BoJo_B, axis_B)
-    damping, stiffness = (_coefficient(node, name, report) for name in ("damping", "stiffness"))
+    (damping, joint.higher_damping), (stiffness, joint.higher_stiffness) = (
+        _coefficients(node, name, joint.is_scalar, report) for name in ("damping", "stiffness")
+    )
     joint.armature = node.float_attribute("armature", 0.0)
     joint.damping = damping
     joint.friction = node.float_attribute("frictionloss", 0.0)
@@ -184,9 +189,9 @@ def switch_off(joints: Iterable[MjcfJoint], options: MjcfOptions) -> None:
         if not options.allows("limit"):
             joint.limits = (-inf, inf)
         if not options.allows("spring"):
-            joint.stiffness = 0.0
+            joint.stiffness, joint.higher_stiffness = 0.0, (0.0, 0.0)
         if not options.allows("damper"):
-            joint.damping = 0.0
+            joint.damping, joint.higher_damping = 0.0, (0.0, 0.0)
 
 
 def read_range(node: XmlNode, name: str, switch: str, settings: MjcfSettings) -> tuple[float, float] | None:
@@ -209,12 +214,16 @@ def read_range(node: XmlNode, name: str, switch: str, settings: MjcfSettings) ->
     return low, high
 
 
-def _coefficient(node: XmlNode, name: str, report: MjcfReport) -> float:
-    """The first of up to three coefficients of a polynomial."""
-    values = node.vector_attribute(name, (1, 2, 3), [0.0])
-    if values[1:].any():
-        report.add(node.location, f"<joint> {name} with several coefficients: only the linear one is used")
-    return float(values[0])
+def _coefficients(
+    node: XmlNode, name: str, is_scalar: bool, report: MjcfReport
+) -> tuple[float, tuple[float, float]]:
+    """The first of up to three coefficients of a polynomial, and the others."""
+    first, *others = (*node.vector_attribute(name, (1, 2, 3), [0.0]).tolist(), 0.0, 0.0)[:3]
+    if any(others) and not is_scalar:
+        what = f"<joint type=\"{node.attributes.get('type', 'free')}\"> {name} with several coefficients"
+        report.add(node.location, f"{what}: only the linear one is used")
+        others = [0.0, 0.0]
+    return first, (others[0], others[1])
 
 
 def _name(node: XmlNode) -> str:

@@ -138,6 +138,8 @@ class _LinkWriter:
                 damping=joint.damping,
                 friction=joint.friction,
                 spring_stiffness=joint.stiffness,
+                higher_stiffness=joint.higher_stiffness,
+                higher_damping=joint.higher_damping,
                 spring_reference=joint.spring_reference,
                 armature=joint.armature,
                 default_positions=(joint.reference,) if joint.reference else None,

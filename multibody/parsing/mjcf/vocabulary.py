@@ -90,7 +90,7 @@ _USED: dict[str, str] = {
     "damping armature frictionloss ref springref user",
     "freejoint": "name group",
     "geom": f"name class type contype conaffinity group size material friction mass density shellinertia fromto "
-    f"hfield mesh fitscale rgba castshadow fluidshape fluidcoef user {_POSE}",
+    f"surfacevel hfield mesh fitscale rgba castshadow fluidshape fluidcoef user {_POSE}",
     "site": f"name class type group size fromto material mesh rgba user {_POSE}",
     "camera": f"name class mode target fovy ipd resolution sensorsize focal focalpixel principal principalpixel "
     f"orthographic projection output user {_POSE}",
@@ -111,12 +111,14 @@ _USED: dict[str, str] = {
     "equality/joint": "name class active joint1 joint2 polycoef",
     "equality/tendon": "name class active tendon1 tendon2 polycoef",
     **dict.fromkeys(ACTUATOR_TAGS, _ACTUATOR),
+    "pid": f"{_ACTUATOR} input posrange ki slewmax",  # these two are reported with the element, as those of motors
+    "dcmotor": f"{_ACTUATOR} motorconst resistance nominal saturation inductance cogging lugre thermal controller",
 }
 # Values with which an attribute that has no counterpart does nothing.
 _HARMLESS = {
     "condim": "3", "priority": "0", "solmix": "1", "margin": "0", "gap": "0",
     "adhesion": "0", "align": "false", "alignfree": "false", "actuatorgravcomp": "false", "springyield": "0",
-    "delay": "0", "nsample": "0", "surfacevel": "0", "input": "pos", "sleep": "auto",
+    "delay": "0", "nsample": "0", "input": "pos", "sleep": "auto",
 }  # fmt: skip
 _SOLVER = ("solref", "solimp", "solreflimit", "solimplimit", "solreffriction", "solimpfriction")
 _MEANING = {

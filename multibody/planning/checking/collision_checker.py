@@ -449,6 +449,16 @@ class CollisionChecker(abc.ABC):
         self.UpdateContextPositions(model_context, q)
         return self._clearance(model_context, float(influence_distance))
 
+    def CalcRobotClearances(
+        self, configs: Iterable[ArrayLike], influence_distance: float, parallelize: Parallelism | bool = True
+    ) -> list[RobotClearance]:
+        """`CalcRobotClearance` of each configuration, one after the other: `parallelize` is not used."""
+        rows = rows_of(self, configs)
+        if not np.isfinite(rows).all():
+            bad = np.argmin(np.isfinite(rows).all(1))
+            raise ValueError(f"CalcRobotClearances(): configuration {bad} is not finite.")
+        return [self.CalcRobotClearance(q, influence_distance) for q in rows]
+
     def MaxNumDistances(self, context_number: int | None = None) -> int:
         """The largest number of distances of a clearance."""
         return self._most_distances(self.model_context(context_number))

@@ -4,7 +4,12 @@ from merganser.multibody.tree.force_elements.door_hinge import DoorHinge, DoorHi
 from merganser.multibody.tree.force_elements.fluid import FluidForceOnBox, FluidForceOnEllipsoid
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.force_elements.gravity_compensation import GravityCompensation
-from merganser.multibody.tree.force_elements.joint_spring import BallSpring, PrismaticSpring, RevoluteSpring
+from merganser.multibody.tree.force_elements.joint_spring import (
+    BallSpring,
+    PolynomialSpring,
+    PrismaticSpring,
+    RevoluteSpring,
+)
 from merganser.multibody.tree.force_elements.linear_bushing import LinearBushingRollPitchYaw
 from merganser.multibody.tree.force_elements.linear_spring_damper import LinearSpringDamper
 from merganser.multibody.tree.force_elements.uniform_gravity import UniformGravityFieldElement
@@ -19,6 +24,7 @@ __all__ = [
     "GravityCompensation",
     "LinearBushingRollPitchYaw",
     "LinearSpringDamper",
+    "PolynomialSpring",
     "PrismaticSpring",
     "RevoluteSpring",
     "UniformGravityFieldElement",

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from numpy.typing import ArrayLike
+
 from merganser.multibody.kernels.elements import joint_spring
 from merganser.multibody.kernels.elements.ball_spring import BALL_SPRING
+from merganser.multibody.kernels.elements.polynomial_spring import POLYNOMIAL_SPRING
+from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.joints.ball_joint import BallJoint
@@ -144,6 +148,51 @@ class PrismaticSpring(JointSpring[PrismaticJoint]):
     def SetNominalPosition(self, context: Context, nominal_position: float) -> None:
         """Sets the translation without force in the Context [m]; RuntimeError if it is not finite."""
         self._set_nominal(context, nominal_position)
+
+
+class PolynomialSpring(ForceElement):
+    """A spring and damper on a joint of one position, of polynomials of x = q - nominal and of the speed v.
+
+    Its force is -(k1 x + k2 x^2 + k3 x^3) - (d1 v + d2 v |v| + d3 v^3). There is no such element in pydrake.
+
+    Args:
+        joint: the joint on which it acts.
+        nominal: position without force of the spring [rad or m].
+        stiffness: k1, k2, k3 [N m or N, by powers of the position], shape [3].
+        damping: d1, d2, d3 [N m or N, by powers of the speed], shape [3].
+
+    Raises:
+        RuntimeError: if a number is not finite.
+        TypeError: if `joint` is not a joint of one position.
+        ValueError: if there are not three coefficients.
+    """
+
+    kind = POLYNOMIAL_SPRING
+
+    def __init__(
+        self, joint: OneDofJoint, nominal: float, stiffness: ArrayLike, damping: ArrayLike = (0.0, 0.0, 0.0)
+    ) -> None:
+        check_joint("PolynomialSpring", joint, OneDofJoint)
+        super().__init__(joint.model_instance())
+        self._joint = joint
+        self._nominal = self._checked("nominal position", nominal)
+        named = (("stiffness", stiffness), ("damping", damping))
+        self._coefficients = {
+            what: [self._checked(what, value) for value in as_vector(values, 3, f"PolynomialSpring: {what}")]
+            for what, values in named
+        }
+
+    def joint(self) -> OneDofJoint:
+        """Returns the joint on which the spring acts."""
+        return self._joint
+
+    def _parts(self) -> tuple[MultibodyElement, ...]:
+        return (self._joint,)
+
+    def _write_constants(self, record: Any) -> None:
+        record["nominal"] = self._nominal
+        for name, values in self._coefficients.items():
+            record[name][:3] = values
 
 
 class BallSpring(_SpringOnJoint[BallJoint]):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from merganser.drake import missing_names, modules, uninstall
+from merganser.drake import missing_names, modules, names_taken_away, uninstall
 from merganser.drake.addresses import ADDRESSES, names_of
 
 uninstall()  # other tests of this process are to find pydrake itself, or none
@@ -325,3 +325,20 @@ def test_methods_that_classes_lack_are_listed_where_an_object_is_of_one_class(tm
         (7, "systems.primitives.Gain.get_gainn"),
         (12, "all.MultibodyPlant.Finalise"),
     ]
+
+
+def test_what_newer_versions_of_drake_lack_is_named_with_what_is_in_its_place(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "from pydrake.systems.analysis import SimulatorConfig\n"
+        "import pydrake.multibody.plant as mp\n"
+        "plant = mp.MultibodyPlant(0.001)\n"
+        "plant.set_discrete_contact_approximation(mp.DiscreteContactApproximation.kTamsi)\n"
+        "plant.SetDefaultFreeBodyPose(None, None), plant.SetDefaultFloatingBaseBodyPose(None, None)\n"
+        "SimulatorConfig(publish_every_time_step=True)\n"
+    )
+    found = names_taken_away(tmp_path / "program.py")
+    assert [entry.line for entry in found] == [4, 5, 6]
+    assert str(found[1]) == (
+        "program.py:5: pydrake.multibody.plant.MultibodyPlant.SetDefaultFreeBodyPose is not in Drake 1.58; there: "
+        "SetDefaultFloatingBaseBodyPose"
+    )

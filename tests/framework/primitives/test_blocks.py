@@ -119,6 +119,16 @@ def test_pass_through_without_input_gives_its_default():
         assert system.get_output_port().Eval(context).tolist() == [7.0, 8.0]
 
 
+def test_pass_through_that_requires_its_input_names_the_port_that_is_not_connected():
+    for system, value in ((PassThrough(2, True), [7.0, 8.0]), (PassThrough(Value("a"), input_required=True), "b")):
+        assert system.input_required() and not PassThrough(2).input_required()
+        context = system.CreateDefaultContext()
+        with pytest.raises(RuntimeError, match=r"Input port 'u' .* is not connected"):
+            system.get_output_port().Eval(context)
+        system.get_input_port().FixValue(context, value)
+        assert np.all(system.get_output_port().Eval(context) == np.array(value))
+
+
 def test_zero_order_hold_samples_at_its_period():
     for system, old, new in (
         (ZeroOrderHold(0.2, 1, 0.5), [0.0], [3.0]),

@@ -199,3 +199,29 @@ def test_two_fields_or_a_field_and_a_half_space_have_no_distance():
         with pytest.raises(RuntimeError, match="two half spaces or height fields have no answer"):
             query.ComputeSignedDistancePairClosestPoints(*ids)
         assert query.ComputeContactManifolds(0.0)[1].size == 0
+
+
+def test_no_face_that_goes_on_outside_of_the_solid_touches_a_corner() -> None:
+    """A corner of a box 0.3 mm below a rough surface is not 50 mm below a face two triangles away."""
+    heights = [
+        [0.11, 0.28, 0.15, 0.23, 0.08], [0.14, 0.17, 0.15, 0.28, 0.14], [0.26, 0.03, 0.06, 0.05, 0.05],
+        [0.18, 0.03, 0.20, 0.26, 0.28], [0.02, 0.07, 0.13, 0.00, 0.20],
+    ]  # fmt: skip
+    field, box = HeightField(heights, 1.2, 0.8, base=0.5), Box(0.2, 0.3, 0.25)
+    X_FG = RigidTransform(
+        np.array([
+            [-0.2746581101318928, 0.9070203501671208, -0.31918177723906843, -0.18194820820270718],
+            [-0.9600185095248454, -0.2399954119505702, 0.1441064315440866, 0.0909152308627604],
+            [0.054105303884846204, 0.34600041419829153, 0.9366730109628113, 0.22765059188872816],
+        ])
+    )  # fmt: skip
+    corners = np.array([X_FG.multiply((np.array(s) - 0.5) * [0.2, 0.3, 0.25]) for s in np.ndindex(2, 2, 2)])
+    compared = 0
+    for contact in touches(field, box, X_FG):
+        on_box = contact["p_WC"] + 0.5 * contact["depth"] * contact["nhat_BA_W"]
+        nearest = corners[np.linalg.norm(corners - on_box, axis=1).argmin()]
+        below = field.CalcHeight(*nearest[:2]) - nearest[2]
+        if np.linalg.norm(nearest - on_box) < 1e-9 and below < 1e-3:
+            assert contact["depth"] <= below + 1e-12
+        compared += 1
+    assert compared > 0

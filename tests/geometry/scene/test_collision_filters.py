@@ -3,10 +3,12 @@
 import copy
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from merganser.framework.core.context.context_file import LoadContext
 from merganser.framework.math import RigidTransform
 from merganser.geometry import (
     Box,
@@ -240,6 +242,31 @@ def test_matrix_agrees_with_a_set_of_pairs_through_random_changes() -> None:
         assert [[bool(row >> k & 1) for k in range(len(ids))] for row in rows] == expected
         a, b = (ids[i] for i in rng.integers(len(ids), size=2))
         assert filters.filtered(a, b) == (frozenset((a, b)) in excluded or frame_of[a] == frame_of[b])
+
+
+def test_inactive_geometries_meet_nothing_whatever_is_declared(scene: Scene) -> None:
+    """Activity is no declaration: those made meanwhile are in force when geometries are active again."""
+    scene.manager.Deactivate(GeometrySet(scene.balls[0]))
+    scene.manager.Deactivate(GeometrySet([scene.balls[0], scene.ghost]))
+    assert scene.inspector.CollisionFiltered(scene.balls[0], scene.balls[1])
+    assert not any(scene.balls[0] in pair for pair in scene.inspector.GetCollisionCandidates())
+    assert scene.num_candidates() == 19 - 6 + 1
+    scene.manager.ApplyTransient(exclude(scene.frames[1], scene.frames[2]))
+    scene.manager.Activate(GeometrySet(scene.frames))
+    assert scene.num_candidates() == 19 - 1
+    with pytest.raises(RuntimeError, match="no geometry with id"):
+        scene.manager.Deactivate(GeometrySet(GeometryId.get_new_id()))
+
+
+def test_contexts_have_activity_of_their_own_and_save_it(scene: Scene, tmp_path: Path) -> None:
+    context = scene.graph.CreateDefaultContext()
+    scene.graph.collision_filter_manager(context).Deactivate(GeometrySet(scene.balls[0]))
+    context.Save(tmp_path / "scene.npz")
+    loaded = LoadContext(scene.graph, tmp_path / "scene.npz")
+    for each, count in ((context, 14), (context.Clone(), 14), (loaded, 14), (scene.graph.CreateDefaultContext(), 19)):
+        inspector = scene.graph.get_query_output_port().Eval(each).inspector()
+        assert len(inspector.GetCollisionCandidates()) == count
+    assert scene.num_candidates() == 19
 
 
 def test_layout_for_engines_is_ordered_by_id_and_lives_until_something_changes(scene: Scene) -> None:

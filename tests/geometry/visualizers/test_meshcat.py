@@ -139,6 +139,18 @@ def test_mesh_files_that_cannot_be_read_are_left_out_with_a_warning(
 # ------------------------------------------------------------------ lines, triangles, points
 
 
+def test_a_picture_covers_the_faces_of_a_shape_and_one_that_is_missing_is_named(
+    meshcat: Meshcat, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "red.jpg").write_bytes(b"\xff\xd8 and so on")
+    meshcat.SetObject("box", Box(1, 2, 3), Rgba(1, 0, 0), diffuse_map=str(tmp_path / "red.jpg"))
+    content = object_at(meshcat, "box")
+    assert content["materials"][0]["map"] == content["textures"][0]["uuid"]
+    meshcat.SetObject("box", Box(1, 2, 3), diffuse_map=str(tmp_path / "blue.jpg"))
+    assert "textures" not in object_at(meshcat, "box")
+    assert "cannot draw the texture of 'box'" in caplog.text and "blue.jpg" in caplog.text
+
+
 def test_lines_and_segments_are_drawn_through_their_vertices(meshcat: Meshcat) -> None:
     start, end = np.arange(6.0).reshape(3, 2), -np.arange(6.0).reshape(3, 2)
     meshcat.SetLine("line", start, line_width=3, rgba=Rgba(0, 0, 1))

@@ -25,6 +25,7 @@ from merganser.geometry import (
     ProximityProperties,
     Shape,
     Sphere,
+    TerrainMesh,
 )
 from merganser.multibody.math import SpatialVelocity
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
@@ -235,3 +236,20 @@ def test_derivatives_are_refused_by_names():
     plant.SetPositionsAndVelocities(mine, InitializeAutoDiff(values).reshape(-1))
     with pytest.raises(RuntimeError, match="'round' and 'hills' touch, and contacts of a HeightField have none"):
         diagram.CalcForcedUnrestrictedUpdate(context, context.Clone().get_mutable_state())
+
+
+def test_bodies_rest_on_a_mesh_that_is_not_convex_by_closed_forms() -> None:
+    """A ball in a valley of two sheets at 45 degrees, between both; a box on the floor of a ditch, below its banks."""
+    x, z = np.array([-1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0])
+    vertices = [[x[k % 3], y, z[k % 3]] for y in (-1.0, 0.0, 1.0) for k in range(3)]
+    cells = [(a, a + 1, a + 4, a + 3) for a in (0, 1, 3, 4)]
+    valley = TerrainMesh(vertices, [t for a, b, c, d in cells for t in ((a, b, c), (a, c, d))])
+    X_WB = World(valley, Sphere(0.1)).run(RigidTransform([0.05, 0.0, 0.25]), 1.0)
+    np.testing.assert_allclose(X_WB.translation(), [0.0, 0.0, 0.1 * np.sqrt(2.0) - SINKS], atol=1e-5)
+    profile = [(-1.0, 0.3), (-0.4, 0.3), (-0.4, 0.0), (0.4, 0.0), (0.4, 0.3), (1.0, 0.3)]
+    vertices = [[u, y, w] for u, w in profile for y in (-1.0, 1.0)]
+    triangles = [t for a in range(0, 10, 2) for t in ((a, a + 2, a + 3), (a, a + 3, a + 1))]
+    world = World(TerrainMesh(vertices, triangles), Box(0.2, 0.2, 0.2))
+    X_WB = world.run(RigidTransform([0.1, 0.2, 0.12]), 0.5)
+    np.testing.assert_allclose(X_WB.translation(), [0.1, 0.2, 0.1 - SINKS], atol=1e-6)
+    assert world.force() == pytest.approx(G, rel=1e-3)

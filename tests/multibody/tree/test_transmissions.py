@@ -168,6 +168,22 @@ def test_a_helix_is_straight_where_the_cylinder_is_unrolled():
 
 
 @pytest.mark.parametrize("is_cylinder", [True, False])
+@pytest.mark.parametrize("side", [None, (0, 0, 0.5), (0, 0, -0.5), (0, 0, 0.05)])
+def test_the_path_of_a_tendon_is_as_long_as_it_is_and_on_the_surface(side, is_cylinder):
+    """Chords of 6 degrees are shorter than their arcs by 5e-4 at most."""
+    for angle in (-0.5, 0.0, 0.9, 2.5):
+        for height in (0.0, 0.1) if is_cylinder else (0.0,):
+            tendon, context = belt(angle, side, is_cylinder, height)
+            (points,) = tendon.CalcPath(context)
+            length = tendon.CalcLength(context)
+            chords = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
+            assert length * (1.0 - 5e-4) <= chords <= length * (1.0 + 1e-12)
+            np.testing.assert_allclose(points[0], [-0.3, 0, 0], atol=1e-15)
+            from_axis = np.linalg.norm(points[1:-1] * [1.0, 0.0 if is_cylinder else 1.0, 1.0], axis=1)
+            np.testing.assert_allclose(from_axis, RADIUS, atol=1e-12)
+
+
+@pytest.mark.parametrize("is_cylinder", [True, False])
 @pytest.mark.parametrize("side", [None, (0, 0, 0.5), (0, 0, 0.05)])
 def test_length_and_moment_arms_are_continuous_where_a_tendon_touches(side, is_cylinder):
     tendon, context = belt(0.0, side, is_cylinder)

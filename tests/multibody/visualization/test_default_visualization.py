@@ -20,7 +20,16 @@ from merganser.framework.math import RigidTransform, RollPitchYaw, RotationMatri
 from merganser.geometry import Box, Cylinder, Meshcat, Rgba, Role, SceneGraph
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
-from merganser.multibody.tree import FixedOffsetFrame, FrameIndex, SpatialInertia, UnitInertia
+from merganser.multibody.tree import (
+    FixedOffsetFrame,
+    FrameIndex,
+    PrismaticJoint,
+    SpatialInertia,
+    SpatialTendon,
+    TendonPulley,
+    TendonSite,
+    UnitInertia,
+)
 from merganser.multibody.visualization import (
     AddDefaultVisualization,
     AddFrameTriadIllustration,
@@ -28,6 +37,7 @@ from merganser.multibody.visualization import (
     InertiaVisualizer,
     VisualizationConfig,
 )
+from merganser.multibody.visualization.tendon_visualizer import spatial_tendons
 
 ARM = Path(__file__).resolve().parents[3] / "examples" / "models" / "arm7.urdf"
 VIEWERS = [
@@ -103,6 +113,36 @@ def test_each_viewer_can_be_left_out(meshcat: Meshcat, left_out: str) -> None:
     names = [system.get_name() for system in builder.GetSystems()]
     assert [name for name in names if name in VIEWERS] == rest
     assert ("inertia_visualizer" in names) is (left_out != "inertia")
+
+
+def test_bodies_are_dragged_where_a_stiffness_is_given_and_the_port_is_free(meshcat: Meshcat) -> None:
+    for stiffness, is_taken, drags in ((None, False, False), (49.0, False, True), (49.0, True, False)):
+        builder, plant, _, _ = boxes()
+        if is_taken:
+            builder.ExportInput(plant.get_applied_spatial_force_input_port(), "forces")
+        ApplyVisualizationConfig(VisualizationConfig(mouse_interaction_stiffness=stiffness), builder, meshcat=meshcat)
+        springs = [system for system in builder.GetSystems() if system.get_name() == "drag_spring"]
+        assert [spring._frequency for spring in springs] == [7.0] * drags
+
+
+def test_tendons_are_drawn_as_lines_that_move_with_their_bodies(meshcat: Meshcat) -> None:
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.01)
+    body = plant.AddRigidBody("b", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+    plant.AddJoint(PrismaticJoint("j", plant.world_frame(), body.body_frame(), [0, 0, 1]))
+    path = [TendonSite(plant.world_body(), [0, 0, 0.3]), TendonSite(body), TendonPulley(2.0)]
+    plant.AddTransmission(SpatialTendon("t", [*path, TendonSite(body), TendonSite(plant.world_body(), [1, 0, 0])]))
+    plant.Finalize()
+    ApplyVisualizationConfig(VisualizationConfig(), builder, meshcat=meshcat)
+    simulator = Simulator(builder.Build())
+    simulator.Initialize()
+    assert meshcat.HasPath("tendons/t/0") and meshcat.HasPath("tendons/t/1")
+    assert not meshcat.HasPath("tendons/t/2")
+    (tendon,) = spatial_tendons(plant)
+    context = plant.GetMyContextFromRoot(simulator.get_context())
+    simulator.AdvanceTo(0.1)
+    fallen = plant.GetPositions(context)[0]
+    np.testing.assert_allclose(tendon.CalcPath(context)[0], [[0, 0, 0.3], [0, 0, fallen]], atol=1e-15)
 
 
 def test_settings_reach_viewers(meshcat: Meshcat) -> None:
@@ -183,6 +223,7 @@ def test_what_does_not_fit_is_refused(meshcat: Meshcat) -> None:
         (VisualizationConfig(publish_period=0.0), "publish_period must be positive"),
         (VisualizationConfig(lcm_bus="other"), "non-default LCM bus 'other', and there are no LcmBuses"),
         (VisualizationConfig(initial_proximity_alpha=2.0), "must be from 0 to 1"),
+        (VisualizationConfig(mouse_interaction_stiffness=-1.0), "must be positive and finite, or None; given -1.0"),
     ):
         with pytest.raises(RuntimeError, match=text):
             ApplyVisualizationConfig(config, builder, meshcat=meshcat)

@@ -84,11 +84,13 @@ def test_the_smallest_circle_around_points(prog: MathematicalProgram) -> None:
 
 def test_the_greatest_determinant_and_mean_under_a_trace(prog: MathematicalProgram) -> None:
     X = prog.NewSymmetricContinuousVariables(3)
-    prog.AddMaximizeLogDeterminantCost(X)
+    prog.AddMaximizeLogDeterminantCost(X, weight=0.5)
     prog.AddLinearConstraint(np.ones((1, 3)), [-np.inf], [6.0], X.diagonal())
     result = Solve(prog)
     np.testing.assert_allclose(result.GetSolution(X), 2.0 * np.eye(3), atol=1e-3)
-    assert result.get_optimal_cost() == pytest.approx(-3 * np.log(2.0), abs=1e-5)
+    assert result.get_optimal_cost() == pytest.approx(-1.5 * np.log(2.0), abs=1e-5)
+    with pytest.raises(ValueError, match="weight must be finite and not negative"):
+        prog.AddMaximizeLogDeterminantCost(X, -1.0)
 
     means = MathematicalProgram()
     z = means.NewContinuousVariables(3)

@@ -32,6 +32,12 @@ CASES = {
     "constant force": (GENERAL.format("20", "1 -20 -2", ""), 0.3, 0.2, 3.0),
     "constant force with a gear": (GENERAL.format("20", "1 -20 -2", 'gear="2"'), 0.3, 0.2, -2.0),
     "gain that is not the stiffness": (GENERAL.format("20", "0 -10 -2", ""), 0.3, 0.2, 4.0),
+    "voltage of a DC motor": ('<dcmotor joint="j" motorconst=".5" resistance="2"/>', 3.0, 0.2, 0.75),
+    "DC motor by nominal voltage, torque, speed": ('<dcmotor joint="j" nominal="12 1.5 300"/>', 12.0, 0.0, 1.5),
+    "DC motor with the greatest current": (
+        '<dcmotor joint="j" motorconst=".25 1" resistance="2" saturation="0 .2"/>', 3.0, 0.0, 0.1
+    ),
+    "PID controller without I": ('<pid joint="j" kp="10" kv="1" posrange="-.4 .6"/>', 2.0, 0.2, 4.0),
     "all of them": (GENERAL.format("20", "1 -10 -2", 'ctrlrange="-.1 .1" forcerange="-9 1.5"'), 0.3, 0.2, 1.0),
 }  # fmt: skip
 
@@ -157,3 +163,19 @@ def test_ranges_and_maps_may_change_while_a_program_runs():
         simulator.AdvanceTo(0.01 * (k + 2))
         found = plant.get_net_actuation_output_port().Eval(context)[0]
         assert found == force or (force is None and -1.0 < found < 2.0)
+
+
+def test_a_dc_motor_is_braked_by_the_voltage_that_it_makes():
+    """f = K gear / R (u - K gear v), so that it does not push at the speed u / (K gear)."""
+    text = MODEL.format(joint="", actuator='<dcmotor joint="j" motorconst=".5" resistance="2" gear="3"/>')
+    plant, _, context = driven(text, 1.0, 0.0, 0.0)  # the voltage is 3, the control that of `driven` times the gear
+    for speed, force in ((0.0, 0.75 * 3.0), (1.0, 0.75 * 1.5), (2.0, 0.0), (-1.0, 0.75 * 4.5)):
+        plant.SetVelocities(context, [speed])
+        assert plant.get_net_actuation_output_port().Eval(context)[0] == pytest.approx(force, abs=1e-12)
+
+
+@pytest.mark.parametrize("constants", ['motorconst=".5"', 'resistance="2"', 'motorconst=".5 -1" resistance="1"'])
+def test_a_dc_motor_without_positive_constants_is_refused(constants):
+    text = MODEL.format(joint="", actuator=f'<dcmotor name="d" joint="j" {constants}/>')
+    with pytest.raises(ParsingError, match=r'xml:2: <dcmotor name="d"> has the motor constant .* expected positive'):
+        driven(text, 1.0, 0.0, 0.0)

@@ -89,6 +89,11 @@ def test_clearances_and_their_derivatives_are_those_of_differences(padding):
     assert kind is RobotCollisionType.kEnvironmentCollision
     assert checker.CalcRobotClearance(q, 0.0).size() == 0
     assert checker.MaxNumDistances() == 2
+    configs = [q, q + 0.1, q - 0.2]
+    for each, clearance in zip(configs, checker.CalcRobotClearances(configs, 0.5), strict=True):
+        np.testing.assert_array_equal(clearance.distances(), checker.CalcRobotClearance(each, 0.5).distances())
+    with pytest.raises(ValueError, match="configuration 1 is not finite"):
+        checker.CalcRobotClearances([q, q * np.nan], 0.5)
 
 
 def test_collisions_are_reported_by_body():

@@ -19,6 +19,7 @@ from merganser.multibody.tree import (
     LinearSpringDamper,
     ModelInstanceIndex,
     MultibodyForces,
+    PolynomialSpring,
     PrismaticJoint,
     PrismaticSpring,
     RevoluteJoint,
@@ -245,6 +246,36 @@ def test_energy_stays_in_a_long_run_on_springs():
     kinetic, potential = np.array(energies).T
     assert np.ptp(kinetic) > 1.0
     np.testing.assert_allclose(kinetic + potential, kinetic[0] + potential[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("time_step", [0.0, 1e-3])
+def test_forces_of_polynomial_springs_have_their_slopes_and_energy(time_step):
+    """tau = -(x + 2 x^2 + 3 x^3) - (4 v + 5 v |v| + 6 v^3) with x = q - 0.2, on a mass of 1.5 kg."""
+    plant = MultibodyPlant(time_step)
+    body = plant.AddRigidBody("body", SpatialInertia(1.5, np.zeros(3), UnitInertia.SolidSphere(0.1)))
+    slide = plant.AddJoint(PrismaticJoint("slide", plant.world_frame(), body.body_frame(), [1.0, 0.0, 0.0]))
+    spring = plant.AddForceElement(PolynomialSpring(slide, 0.2, [1.0, 2.0, 3.0], [4.0, 5.0, 6.0]))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    for q, v in ((0.9, -0.4), (-0.6, 0.7), (0.2, 0.0)):
+        plant.SetPositionsAndVelocities(context, [q, v])
+        x, brakes = q - 0.2, 4 * v + 5 * v * abs(v) + 6 * v**3
+        pulls = x + 2 * x**2 + 3 * x**3
+        forces = MultibodyForces(plant)
+        plant.CalcForceElementsContribution(context, forces)
+        assert forces.generalized_forces()[0] == pytest.approx(-pulls - brakes, abs=1e-14)
+        assert plant.CalcPotentialEnergy(context) == pytest.approx(x**2 / 2 + 2 / 3 * x**3 + 3 / 4 * x**4, abs=1e-14)
+        assert spring.CalcConservativePower(context) == pytest.approx(-pulls * v, abs=1e-14)
+        assert spring.CalcNonConservativePower(context) == pytest.approx(-brakes * v, abs=1e-14)
+        if time_step == 0.0:
+            exact = plant.ToAutoDiffXd()
+            of_exact = exact.CreateDefaultContext()
+            exact.SetPositionsAndVelocities(of_exact, [AutoDiffXd(q, [1, 0]), AutoDiffXd(v, [0, 1])])
+            vdot = exact.EvalTimeDerivatives(of_exact).CopyToVector()[1]
+            slopes = [-(1 + 4 * x + 9 * x**2), -(4 + 10 * abs(v) + 18 * v**2)]
+            np.testing.assert_allclose(vdot.derivatives(), np.array(slopes) / 1.5, atol=1e-13)
+    with pytest.raises(RuntimeError, match="the damping must be finite"):
+        PolynomialSpring(slide, 0.2, [1.0, 2.0, 3.0], [4.0, np.nan, 6.0])
 
 
 def test_change_of_energy_is_the_power_of_dampers_friction_joints_and_motor():

@@ -1,0 +1,198 @@
+"""Touches of one triangle of a terrain F, its edges and its corners, with a body G.
+
+A lowest point x of G under a triangle's plane touches that triangle if it is in the solid and if no other face, along
+whose normal x is among the lowest points of G as well, is much nearer: what pushes against a step from the side does
+not touch the ground above it.
+"""
+
+from __future__ import annotations
+
+from merganser.framework.native import device
+from merganser.geometry.proximity.layout import HEIGHT_FIELD, Hulls, Shape, ShapeWork
+from merganser.geometry.proximity.shares import corner
+from merganser.geometry.proximity.terrain.grids import is_in_field, is_nearer_in_field
+from merganser.geometry.proximity.terrain.meshes import is_in_mesh, is_nearer_in_mesh
+from merganser.geometry.proximity.terrain.touches import (
+    IN_PLACE,
+    SHARP,
+    add_edge,
+    add_touch,
+    cut_edge,
+    distance_to_body,
+    look_down,
+    lowest_point,
+    set_lowest,
+    touch_edge,
+)
+from merganser.geometry.proximity.vectors import (
+    Vector3,
+    add,
+    cross,
+    dot,
+    negated,
+    norm,
+    rotated,
+    subtract,
+    sum_scaled,
+)
+
+# Of an edge: whether it is convex, whether the triangle's own; the normal and the third corner of the one beyond
+Side = tuple[bool, bool, Vector3, Vector3]
+
+_EDGE = 1e-12  # of a cell: how far outside of a triangle rounding may take a point
+_PRESSED = 1e-12  # of a cell: depths below this need no care
+_DEEP, _MUCH_NEARER = 0.2, 0.1  # of the size of a body: depths to be looked at again; and of such a depth
+_NEARER = 0.5  # of its depth: what is nearer than this to a point in the solid is where it came in
+
+
+@device
+def touch_face(
+    f: Shape,
+    g: Shape,
+    hulls: Hulls,
+    work: ShapeWork,
+    corners: tuple[Vector3, Vector3, Vector3],
+    n: Vector3,
+    sides: tuple[Side, Side, Side],
+    reach: float,
+    size: float,
+) -> None:
+    """Touches of a triangle with what is lowest of G, equation (1) of touches.py, and of its edges, equation (2)."""
+    a = corners[0]
+    is_near = dot(n, subtract(look_down(g, hulls, work, n), a)) - g.radius <= reach
+    if is_near:
+        for k in range(set_lowest(g, hulls, work, n)):
+            q = corner(work.polygon_b, k)
+            height = dot(n, subtract(q, a))
+            depth = g.radius - height
+            if depth >= -reach and _is_over(f, hulls, corners, sides, n, q, height, size):
+                x = sum_scaled(q, n, -g.radius)
+                if came_this_way(f, g, hulls, work, x, n, depth, 1.0, size, False):
+                    add_touch(work, sum_scaled(q, n, -0.5 * (height + g.radius)), n, depth, size)
+    for e in range(3):
+        p, q = corners[e], corners[(e + 1) % 3]
+        is_convex, is_own, beyond, _ = sides[e]
+        if not is_convex:
+            continue
+        first = work.num_touches
+        if is_near and set_lowest(g, hulls, work, n) >= 2:
+            cut_edge(g, work, p, q, n, reach, size)
+            drop_others(f, g, hulls, work, first, 1.0, size)
+        if is_own:
+            first = work.num_touches
+            is_found, normal, x = touch_edge(g, hulls, work, p, q, n, beyond, reach, size)
+            if is_found:
+                add_edge(g, hulls, work, p, q, normal, x, reach, size)
+                drop_others(f, g, hulls, work, first, min(dot(normal, n), dot(normal, beyond)), size)
+
+
+@device
+def is_in(f: Shape, hulls: Hulls, x: Vector3, size: float) -> bool:
+    """Whether a point is in the solid, but for rounding."""
+    if f.kind == HEIGHT_FIELD:
+        return is_in_field(f, hulls, x, _PRESSED * size)
+    return is_in_mesh(f, hulls, x, _PRESSED * size)
+
+
+@device
+def _is_over(
+    f: Shape,
+    hulls: Hulls,
+    corners: tuple[Vector3, Vector3, Vector3],
+    sides: tuple[Side, Side, Side],
+    n: Vector3,
+    q: Vector3,
+    height: float,
+    size: float,
+) -> bool:
+    """Whether the foot of a point of a core, so high above the plane of a triangle, is in the triangle.
+
+    Beyond concave edges the face goes on within the solid under the other one, for corners that are below both.
+    """
+    foot = sum_scaled(q, n, -height)
+    for e in range(3):
+        p, end = corners[e], corners[(e + 1) % 3]
+        edge = subtract(end, p)
+        outside = -dot(cross(n, edge), subtract(foot, p)) / norm(edge)
+        if outside > _EDGE * size:
+            is_convex, _, beyond, third = sides[e]
+            if is_convex or not height < 0.0 or dot(cross(n, beyond), edge) > -SHARP * norm(edge):
+                return False
+            if outside > 0.5 * min(norm(edge), norm(subtract(third, p)), norm(subtract(third, end))):
+                return False
+            if not is_in(f, hulls, foot, size):
+                return False
+    return True
+
+
+@device
+def came_this_way(
+    f: Shape,
+    g: Shape,
+    hulls: Hulls,
+    work: ShapeWork,
+    x: Vector3,
+    n: Vector3,
+    depth: float,
+    share: float,
+    size: float,
+    is_edge: bool,
+) -> bool:
+    """Whether a point of G, so deep under a face or an edge of normal n, came into the solid there.
+
+    It is in the solid, or G is around the edge; and no face is much nearer to it through which G may have come in. What
+    a sheet touches crosses it. An edge that is far from the other side of G, but near another one, came in there.
+    """
+    if depth <= _PRESSED * size:
+        return True
+    is_sheet = f.kind != HEIGHT_FIELD and f.size_2 == 0.0
+    is_around = False
+    if is_edge or is_sheet:
+        highest = lowest_point(g, hulls, work, negated(n))
+        is_around = dot(n, subtract(highest, x)) + g.radius >= depth
+        if is_sheet and not is_around:
+            return False
+    if is_edge and depth > _DEEP * (g.bound + g.radius):
+        distance, _ = distance_to_body(g, hulls, work, sum_scaled(x, n, depth))
+        if g.radius - distance < _MUCH_NEARER * depth:
+            return False
+    limit = _NEARER * depth * share
+    if not (is_edge and is_around) and not is_in(f, hulls, x, size):
+        return False
+    if limit <= _PRESSED * size:
+        return True
+    if f.kind == HEIGHT_FIELD:
+        return not is_nearer_in_field(f, g, hulls, work, x, n, limit)
+    return not is_nearer_in_mesh(f, g, hulls, work, x, n, limit)
+
+
+@device
+def drop_others(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, first: int, share: float, size: float) -> None:
+    """Drops touches of an edge, from the first one on, that G did not come in through."""
+    start = 0 if work.num_touches == work.touch_depth.shape[0] else first
+    kept = start
+    for k in range(start, work.num_touches):
+        p, n, depth = corner(work.touch_point, k), corner(work.touch_normal, k), work.touch_depth[k]
+        x, is_known = sum_scaled(p, n, -0.5 * depth), k < first and work.touch_group[k] != IN_PLACE
+        work.touch_group[kept] = -1
+        if is_known or came_this_way(f, g, hulls, work, x, n, depth, share, size, True):
+            for c in range(3):
+                work.touch_point[kept, c], work.touch_normal[kept, c] = p[c], n[c]
+            work.touch_depth[kept] = depth
+            kept += 1
+    work.num_touches = kept
+
+
+@device
+def look_at_peak(
+    g: Shape, hulls: Hulls, work: ShapeWork, v: Vector3, reach: float
+) -> tuple[bool, float, Vector3]:
+    """Whether a vertex is near G, and the depth and normal of equation (3) of touches.py, if it is a peak."""
+    X = work.X_FG
+    around = g.bound + g.radius + max(reach, 0.0)
+    middle = add(rotated(X, (g.center_0, g.center_1, g.center_2)), (X[9], X[10], X[11]))
+    to_middle = subtract(middle, v)
+    if dot(to_middle, to_middle) > around * around:
+        return False, 0.0, v
+    distance, n = distance_to_body(g, hulls, work, v)
+    return g.radius - distance >= -reach, g.radius - distance, n
