@@ -349,7 +349,7 @@ class Driver:
 def _doubles(count: int) -> tuple[Any, NDArray[np.float64]]:
     """Room for numbers, as C functions and as numpy see it."""
     values = (ctypes.c_double * max(count, 1))()
-    return values, np.frombuffer(values)[:count]
+    return values, np.frombuffer(memoryview(values))[:count]
 
 
 class IsolatedDriver:
