@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from merganser.analysis import Simulator
+from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
 from merganser.multibody.parsing import Parser, ParsingError
-from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 from merganser.multibody.tree import GravityCompensation, MultibodyForces, SpatialInertia
 
 ARM = """<mujoco model="m"><option gravity="0 .5 -9.81">{option}</option><worldbody>
@@ -154,3 +155,35 @@ def test_a_mass_without_moments_of_inertia_is_at_one_point(caplog):
     assert "<inertial> has neither 'diaginertia' nor 'fullinertia': a mass at one point" in caplog.text
     with pytest.raises(ParsingError, match="both 'fullinertia' and 'diaginertia'"):
         read(text.format('diaginertia="1 1 1" fullinertia="1 1 1 0 0 0"'))
+
+
+def test_surfaces_of_geometries_move_as_those_of_belts(caplog):
+    belt = '<geom name="{}" type="box" size="1 1 .1" {}/>'
+    plant, graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)
+    geoms = belt.format("a", 'surfacevel=".5 0 .7"') + belt.format("b", "")
+    Parser(plant).AddModelsFromString(f"<mujoco><worldbody>{geoms}</worldbody></mujoco>", "xml")
+    inspector = graph.model_inspector()
+    found = {
+        inspector.GetName(id).rpartition("::")[2]: inspector.GetProximityProperties(id)
+        for id in plant.GetCollisionGeometriesForBody(plant.world_body())
+    }
+    assert found["a"].GetProperty("material", "surface_velocity").tolist() == [0.5, 0.0, 0.7]
+    assert not found["b"].HasProperty("material", "surface_velocity") and not caplog.records
+    turning = belt.format("c", 'surfacevel="0 0 0 0 0 1"')
+    Parser(MultibodyPlant(0.0)).AddModelsFromString(f"<mujoco><worldbody>\n{turning}</worldbody></mujoco>", "xml")
+    assert "line 2: <geom> surfacevel that turns has no effect" in caplog.text
+
+
+def test_springs_and_dampers_of_joints_are_polynomials_and_flags_switch_them_off():
+    joint = '<joint name="j" type="slide" axis="1 0 0" springref=".1" stiffness="1 2 3" damping=".1 .2 .3"/>'
+    for flags, spring, damper in (("", 1.0, 1.0), ('spring="disable"', 0.0, 1.0), ('damper="disable"', 1.0, 0.0)):
+        option = f'<option gravity="0 0 0"><flag {flags}/></option>'
+        plant = MultibodyPlant(0.0)
+        body = f'<body>{joint}<geom size=".1" mass="2"/></body>'
+        text = f"<mujoco>{option}<worldbody>{body}</worldbody></mujoco>"
+        Parser(plant).AddModelsFromString(text, "xml")
+        plant.Finalize()
+        context = plant.CreateDefaultContext()
+        plant.SetPositionsAndVelocities(context, [0.6, -0.7])  # MuJoCo: as in its reference manual
+        force = -spring * (0.5 + 2 * 0.25 + 3 * 0.125) + damper * (0.1 * 0.7 + 0.2 * 0.49 + 0.3 * 0.343)
+        assert 2.0 * plant.EvalTimeDerivatives(context).CopyToVector()[1] == pytest.approx(force, abs=1e-13)

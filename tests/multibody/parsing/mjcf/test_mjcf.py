@@ -119,34 +119,6 @@ def test_a_ball_has_a_limit_a_spring_and_armature():
     assert free.rotation_limit() == np.inf and free.default_armature() == 0.0
 
 
-def test_surfaces_of_geometries_move_as_those_of_belts(caplog):
-    belt = '<geom name="{}" type="box" size="1 1 .1" {}/>'
-    plant, graph = read_scene(world(belt.format("a", 'surfacevel=".5 0 .7"') + belt.format("b", "")))
-    inspector = graph.model_inspector()
-    found = {
-        inspector.GetName(id).removeprefix("m::"): inspector.GetProximityProperties(id)
-        for id in plant.GetCollisionGeometriesForBody(plant.world_body())
-    }
-    assert found["a"].GetProperty("material", "surface_velocity").tolist() == [0.5, 0.0, 0.7]
-    assert not found["b"].HasProperty("material", "surface_velocity") and not caplog.records
-    read(world("\n" + belt.format("c", 'surfacevel="0 0 0 0 0 1"')))
-    assert "line 5: <geom> surfacevel that turns has no effect" in caplog.text
-
-
-def test_springs_and_dampers_of_joints_are_polynomials_and_flags_switch_them_off():
-    joint = '<joint name="j" type="slide" axis="1 0 0" springref=".1" stiffness="1 2 3" damping=".1 .2 .3"/>'
-    for flags, spring, damper in (("", 1.0, 1.0), ('spring="disable"', 0.0, 1.0), ('damper="disable"', 1.0, 0.0)):
-        option = f'<option gravity="0 0 0"><flag {flags}/></option>'
-        plant = MultibodyPlant(0.0)
-        body = f'<body>{joint}<geom size=".1" mass="2"/></body>'
-        Parser(plant).AddModelsFromString(world(body, before=option), "xml")
-        plant.Finalize()
-        context = plant.CreateDefaultContext()
-        plant.SetPositionsAndVelocities(context, [0.6, -0.7])  # MuJoCo: as in its reference manual
-        force = -spring * (0.5 + 2 * 0.25 + 3 * 0.125) + damper * (0.1 * 0.7 + 0.2 * 0.49 + 0.3 * 0.343)
-        assert 2.0 * plant.EvalTimeDerivatives(context).CopyToVector()[1] == pytest.approx(force, abs=1e-13)
-
-
 def test_the_range_of_a_ball_begins_with_zero():
     with pytest.raises(ParsingError, match="which is a ball, is '10 50', but has to begin with 0"):
         read(world(BALL.format('range="10 50"')))
