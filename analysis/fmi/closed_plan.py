@@ -196,7 +196,7 @@ class ClosedImage:
     def _refuse_inner_models(self, blocks: Blocks, flat: Any, name: str) -> None:
         """Refuses operations on another Context, of a block's own model, that may work on numbers outside of its array.
 
-        That array is among all others: an offset from it to one of these cannot be told from a small number.
+        That array is among all others: an offset from it to one of these looks like any small number.
         """
         for thing in gc.get_objects():
             if type(thing) is OperationList and self.image.has(thing.address) and thing.values is not flat:

@@ -76,7 +76,7 @@ class Blocks:
         self._starts = [block.start for block in self._blocks]
 
     def find(self, address: int) -> Block | None:
-        """The block that an address is in, or just behind; None if there is none."""
+        """The block that an address is in, or just behind; None for other addresses."""
         number = bisect.bisect_right(self._starts, address) - 1
         return self._blocks[number] if number >= 0 and address <= self._blocks[number].end else None
 
