@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.image import Blocks, Image, UnknownAddressError, far_numbers
 from merganser.framework.native.operations.assembly import offset_in
 from merganser.framework.native.operations.lowering import Tape
-from merganser.framework.native.operations.operation_list import RUN
+from merganser.framework.native.operations.operation_list import RUN, OperationList
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -32,6 +33,7 @@ MOST_CLOCKS = 8  # whose strikes may coincide in any way
 # Why compiled code calls Python, in the order of Plan._callbacks; then whatever cannot happen.
 LOOK, ADD_GROUP, MAKE_ROOM, UPDATE, DETERMINE_WITNESSES, NOTE_TRIGGERS, OTHERS = range(7)
 
+_WORD = 8  # bytes
 _REMEDY = "Declare it with functions decorated with @native, or leave it out of the diagram"
 
 
@@ -167,9 +169,12 @@ class ClosedImage:
         roots = [plan.address, *([] if operations is None else [operations[0]])]
         holders, flat = [closed, self, plan, closed.simulator], plan._store.flat
         try:
-            self.image = Image(Blocks(holders), flat, roots, objects)
+            blocks = Blocks(holders)
+            self.image = Image(blocks, flat, roots, objects)
         except UnknownAddressError:  # of an array that a module or a class keeps
-            self.image = Image(Blocks(holders, are_all=True), flat, roots, objects)
+            blocks = Blocks(holders, are_all=True)
+            self.image = Image(blocks, flat, roots, objects)
+        self._refuse_inner_models(blocks, flat, closed.simulator.get_system().GetSystemPathname())
         self.problem = self.image.place_of(plan.address)
         self.outputs = 0 if operations is None else self.image.place_of(operations[0])
         self.num_outputs = 0 if operations is None else closed.outputs.num_operations()
@@ -186,6 +191,23 @@ class ClosedImage:
             "NOTE_TRIGGERS": kernel_address(entry.note_triggers, address),
         }
         self.entries = {name: self.image.number_of(code) for name, code in codes_of_entries.items()}
+
+
+    def _refuse_inner_models(self, blocks: Blocks, flat: Any, name: str) -> None:
+        """Refuses operations on another Context, of a block's own model, that may work on numbers outside of its array.
+
+        That array is among all others: an offset from it to one of these looks like any small number.
+        """
+        for thing in gc.get_objects():
+            if type(thing) is OperationList and self.image.has(thing.address) and thing.values is not flat:
+                first = address_of_array(thing.values)
+                others = [n for n in thing.integers.tolist() if not 0 <= n <= len(thing.values)]
+                if any(blocks.find(first + _WORD * n) is not None for n in others):
+                    raise ValueError(
+                        f"ExportFmu: a block of system '{name}' computes with a model of its own that has discrete "
+                        "state, as a filter of a discrete system does. That cannot leave Python yet; give it the "
+                        "equations of the model as a native block."
+                    )
 
 
 def _describe_slot(slot: CacheSlot) -> str:

@@ -76,7 +76,7 @@ class Blocks:
         self._starts = [block.start for block in self._blocks]
 
     def find(self, address: int) -> Block | None:
-        """The block that an address is in, or just behind."""
+        """The block that an address is in, or just behind; None for other addresses."""
         number = bisect.bisect_right(self._starts, address) - 1
         return self._blocks[number] if number >= 0 and address <= self._blocks[number].end else None
 
@@ -158,7 +158,7 @@ class Image:
         self, blocks: Blocks, flat: NDArray[Any], roots: Iterable[int], objects: Mapping[int, int]
     ) -> None:
         self._blocks, self._flat, self._objects = blocks, address_of_array(flat), objects
-        self._places: dict[Block, int] = {}
+        self._places: dict[Block | None, int] = {}
         self._size = 0
         self.addresses: list[int] = []
         self.functions: list[int] = []
@@ -185,6 +185,10 @@ class Image:
             self._size = place + block.end - block.start
             self._waiting.append(block)
         return place + address - block.start
+
+    def has(self, address: int) -> bool:
+        """Whether what is at an address is in the image."""
+        return self._blocks.find(address) in self._places
 
     def number_of(self, code: int) -> int:
         """The number of the function at an address."""

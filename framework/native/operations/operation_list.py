@@ -109,6 +109,11 @@ class OperationList:
         """The lists of integers of all operations."""
         return self._arrays[2]
 
+    @property
+    def values(self) -> NDArray[Any]:
+        """The flat array that they work on."""
+        return self._values
+
     def at(self) -> int:
         """The number of the operation that did not succeed."""
         number: int = self._record.at

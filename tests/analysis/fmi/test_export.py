@@ -12,6 +12,7 @@ from fmu_host import ERROR, OK, FmuFile
 
 from merganser.analysis import Simulator, SimulatorConfig
 from merganser.analysis.controllers import PidController
+from merganser.analysis.estimators import ExtendedKalmanFilter
 from merganser.analysis.fmi import ExportFmu
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
 from merganser.analysis.fmi.variables import Variables
@@ -124,8 +125,8 @@ def simulated(diagram, config, num_steps):
         ApplySimulatorConfig(config, simulator)
     context = simulator.get_context()
     for number in range(num_steps):
-        if diagram.num_input_ports():
-            port = diagram.get_input_port(0)
+        for n in range(diagram.num_input_ports()):
+            port = diagram.get_input_port(n)
             port.FixValue(context, [input_at(number)] * port.size())
         simulator.AdvanceTo(time + STEP)
         time += STEP
@@ -175,6 +176,18 @@ def test_plants_give_the_same_bits_too(tmp_path):
     assert "plant.cart_pole_PolePin_q" in instance.file.numbers
     expected = simulated(cart_pole(), FIXED, 60)
     assert (stepped(instance, ("x[0]", "x[1]", "x[2]", "x[3]"), 60) == expected).all()
+
+
+def test_observers_with_a_model_inside_give_the_same_bits_too(tmp_path):
+    pendulum = Pendulum()
+    context = pendulum.CreateDefaultContext()
+    pendulum.get_input_port().FixValue(context, [0.0])
+    observer = ExtendedKalmanFilter(pendulum, context, np.eye(2), np.eye(2))
+    ExportFmu(observer, tmp_path / "observer.fmu", kinds=("cs",), step=FIXED.max_step_size)
+    file = FmuFile(tmp_path / "observer.fmu")
+    outputs = [each.get("name") for each in file.root.iter("Float64") if each.get("causality") == "output"]
+    expected = simulated(observer, FIXED, 40)
+    assert (stepped(file.co_simulation().start(), outputs, 40) == expected).all() and np.ptp(expected) > 0.1
 
 
 def test_the_library_needs_the_c_library_only(fmu):
