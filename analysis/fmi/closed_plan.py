@@ -115,7 +115,9 @@ class ClosedPlan:
         if watch is not None:
             is_compiled = program.watch is not None and watch.has_fixed_witnesses
             found += [witness.describe() for _, witness in watch.active if witness.declared or not is_compiled]
-            found += [_describe_decision(block) for _, block in watch.deciding]
+            for _, block in watch.deciding:
+                if not is_compiled or None in block._sys_actions:
+                    found.append(f"an action or guard of system '{block.GetSystemPathname()}'")
         if found:
             listed = "\n".join(f"  - {text}" for text in dict.fromkeys(found))
             raise ValueError(
@@ -192,7 +194,6 @@ class ClosedImage:
         }
         self.entries = {name: self.image.number_of(code) for name, code in codes_of_entries.items()}
 
-
     def _refuse_inner_models(self, blocks: Blocks, flat: Any, name: str) -> None:
         """Refuses operations on another Context, of a block's own model, that may work on numbers outside of its array.
 
@@ -212,10 +213,6 @@ class ClosedImage:
 
 def _describe_slot(slot: CacheSlot) -> str:
     return str(slot.entry.describe())
-
-
-def _describe_decision(block: Any) -> str:
-    return f"the decisions of system '{block.GetSystemPathname()}'"
 
 
 def _describe_event(context: Any, event: Any) -> str:

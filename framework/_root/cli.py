@@ -1,4 +1,4 @@
-"""The command line: look at, read and make models, let them drop and swing, compile kernels, run programs for pydrake.
+"""The command line: look at, read and make models, let them drop and swing, export, compile, run programs for pydrake.
 
 merganser info MODEL
 merganser simulate MODEL [--duration 5] [--time-step S] [--fix-base] [--tilt RAD] [--plot out.png] [--html out.html]
@@ -7,6 +7,7 @@ merganser simulate MODEL --view [-w]
 merganser view MODEL ... [-w] [--visualize_frames] [-q Q ...]
 merganser mesh_to_model MESH [--scale FACTOR] [--mass KG | --density KG/M3] [-o FILE] ...
 merganser fix_inertia MODEL [OUTPUT] [--in_place] ...
+merganser fmu PROGRAM:NAME [-o FILE.fmu] [--kinds cs me] [--fmi 3.0] [--platforms linux64 win64 ...] [--step S]
 merganser compile [TOPIC ...]
 merganser run PROGRAM [ARGUMENT ...]
 merganser run -m MODULE [ARGUMENT ...]
@@ -29,6 +30,7 @@ from pathlib import Path
 
 from merganser import __version__
 from merganser.compiling import TOPICS, compile_topics
+from merganser.fmu_command import add_fmu_arguments, export_fmu
 from merganser.multibody import fix_inertia, mesh_to_model
 from merganser.simulate_command import add_simulate_arguments, simulate_model
 
@@ -101,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         commands.add_parser("fix_inertia", help="put mass properties into a model file that its geometry has")
     )
     add_view_arguments(commands.add_parser("view", help="show models in the browser, with sliders for their joints"))
+    add_fmu_arguments(commands.add_parser("fmu", help="write a diagram of a program as a Functional Mock-up Unit"))
     compile_ = commands.add_parser("compile", help="compile kernels beforehand, for images and classrooms")
     compile_.add_argument("topics", metavar="TOPIC", nargs="*", help=f"{', '.join(TOPICS)}; by default all")
     run = commands.add_parser("run", help="run a program written for pydrake with merganser in its place")
@@ -119,8 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _check(options)
         if options.command == "compile":
             return _compile(options)
-        if options.command in ("view", "simulate"):
-            (view_models if options.command == "view" else simulate_model)(options)
+        actions = {"view": view_models, "simulate": simulate_model, "fmu": export_fmu}
+        if options.command in actions:
+            actions[options.command](options)
             return 0
         if options.command in ("mesh_to_model", "fix_inertia"):
             return (mesh_to_model if options.command == "mesh_to_model" else fix_inertia).run(options)

@@ -17,10 +17,23 @@ from merganser.analysis.fmi import ExportFmu
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
 from merganser.analysis.fmi.variables import Variables
 from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig
+from merganser.cli import main
 from merganser.framework import BasicVector, ContinuousStateIndex, DiagramBuilder, LeafSystem
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.native import native
-from merganser.framework.primitives import Adder, Gain, Integrator, Relay, Sine, VectorLogSink, ZeroOrderHold
+from merganser.framework.primitives import (
+    Adder,
+    Gain,
+    Guard,
+    Integrator,
+    LinearSystem,
+    Relay,
+    Sine,
+    StateMachine,
+    VectorLogSink,
+    ZeroOrderHold,
+)
+from merganser.framework.symbolic import Variable
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
 
@@ -98,6 +111,24 @@ def relay_loop():
     return builder.Build()
 
 
+def thermostat(when_idle=None):
+    """A room that a state machine heats."""
+    machine = StateMachine("machine", inputs={"temperature": 1}, outputs={"power": 1}, variables={"count": 1})
+    heating = machine.AddState("heating", initial=True, outputs={"power": 6.0})
+    idle = machine.AddState("idle", outputs={"power": 0.0}, entry={"count": when_idle or Variable("count") + 1.0})
+    machine.AddTransition(heating, idle, when=Guard.at_least("temperature", 21.0))
+    machine.AddTransition(idle, heating, when=Guard.at_most("temperature", 19.0))
+    machine.Finalize()
+    builder = DiagramBuilder()
+    room = add(builder, "room", LinearSystem([[-1.0]], [[8.0]], [[1.0]], [[0.0]]))
+    builder.AddSystem(machine)
+    builder.Connect(machine.GetOutputPort("power"), room.get_input_port())
+    builder.Connect(room.get_output_port(), machine.GetInputPort("temperature"))
+    builder.ExportOutput(room.get_output_port(), "temperature")
+    builder.ExportOutput(machine.GetOutputPort("count"), "count")
+    return builder.Build()
+
+
 def cart_pole():
     """A plant with a controller, whose desired state is the input."""
     builder = DiagramBuilder()
@@ -168,6 +199,16 @@ def test_error_control_and_relays_give_the_same_bits_too(tmp_path):
     expected = simulated(relay_loop(), None, 150)
     assert (stepped(instance, ("level", "relay"), 150) == expected).all()
     assert set(expected[:, 1]) == {1.0, -1.5}
+
+
+def test_state_machines_give_the_same_bits_too(tmp_path):
+    ExportFmu(thermostat(), tmp_path / "thermostat.fmu", kinds=("cs",))
+    instance = FmuFile(tmp_path / "thermostat.fmu").co_simulation().start()
+    expected = simulated(thermostat(), None, 200)
+    assert (stepped(instance, ("temperature", "count"), 200) == expected).all()
+    assert expected[-1, 1] > 3.0
+    with pytest.raises(ValueError, match=r"an action or guard of system '::.*machine'"):
+        ExportFmu(thermostat(lambda count: count + 1.0), tmp_path / "python.fmu", kinds=("cs",))
 
 
 def test_plants_give_the_same_bits_too(tmp_path):
@@ -330,6 +371,14 @@ def test_fmpy_finds_nothing_wrong_and_follows_the_closed_form(tmp_path, version)
     for kind in ("CoSimulation", "ModelExchange"):
         y = fmpy.simulate_fmu(str(path), fmi_type=kind, stop_time=1.0, output_interval=0.1, relative_tolerance=1e-9)
         assert y["y"][-1] == pytest.approx((1.0 - np.cos(2.0)) / 2.0, abs=1e-5)  # of our own error control at 1e-4
+
+
+def test_a_diagram_of_a_program_is_exported_from_the_command_line(tmp_path, capsys):
+    program = tmp_path / "program.py"
+    program.write_text("from merganser.framework.primitives import Integrator\n\ndiagram = Integrator(1)\n")
+    assert main(["fmu", f"{program}:diagram", "-o", str(tmp_path / "out.fmu"), "--fmi", "2.0"]) == 0
+    assert "out.fmu: " in capsys.readouterr().out
+    assert FmuFile(tmp_path / "out.fmu").root.get("fmiVersion") == "2.0"
 
 
 def test_python_blocks_are_refused_by_their_paths(tmp_path):

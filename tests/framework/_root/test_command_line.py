@@ -225,6 +225,10 @@ def test_base_can_be_fixed(tmp_path, capsys):
         (["simulate", str(MODELS / "free_box.sdf"), "--time-step", "-1"], "time step"),
         (["simulate", str(MODELS / "free_box.sdf"), "--tilt", "nan"], "--tilt must be finite"),
         (["simulate", str(MODELS / "free_box.sdf"), "--accuracy", "0"], "--accuracy must be positive"),
+        (["fmu", "robot"], "expected PROGRAM:NAME"),
+        (["fmu", "nowhere.py:diagram"], "no file 'nowhere.py'"),
+        (["fmu", "merganser.examples:nothing"], "has no 'nothing'"),
+        (["fmu", "merganser.framework:Diagram"], "System"),
     ],
 )
 def test_bad_input_is_one_line_on_standard_error(arguments, words, capsys):
