@@ -228,7 +228,7 @@ def test_base_can_be_fixed(tmp_path, capsys):
         (["fmu", "robot"], "expected PROGRAM:NAME"),
         (["fmu", "nowhere.py:diagram"], "no file 'nowhere.py'"),
         (["fmu", "merganser.examples:nothing"], "has no 'nothing'"),
-        (["fmu", "merganser.framework:Diagram"], "System"),
+        (["fmu", "merganser.compiling:TOPICS"], "not a System"),
     ],
 )
 def test_bad_input_is_one_line_on_standard_error(arguments, words, capsys):
