@@ -148,6 +148,7 @@ if _TYPE_CHECKING:
         RerunVisualizer,
         StartMeshcat,
         ViserVisualizer,
+        save_video,
     )
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
@@ -284,4 +285,5 @@ __all__ = [
     "kHasRenderEngineGl",
     "kHasRenderEngineGltfClient",
     "kHasRenderEngineVtk",
+    "save_video",
 ]

@@ -171,7 +171,11 @@ class Plan:
             self._program.watch.place(len(computed), self._program.derivatives, self._evaluate)
         # Making it may have changed the arrays that operations made before work on: then it must not run.
         self._is_allowed = all(slot.clearing != -1 for slot in self._store.slots) and self._program.is_current()
-        self.now.needs_all, self.now.is_out_of_date = 1, 0
+        now = self.now
+        now.needs_all, now.is_out_of_date = 1, 0
+        if now.flags:  # updates that are pending may be operations now, or be left to Python
+            now.flags = self._program.records[now.pending].flags
+            now.state_is_updated = now.state_is_updated and not now.flags & codes.IS_LEFT_TO_PYTHON
         self._routing = routing
         self._point_to_program(version)
         self._place_logs()

@@ -14,6 +14,7 @@ from merganser.analysis import Radau3Integrator, RungeKutta3Integrator, Simulato
 from merganser.analysis.plan.plan import Plan
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
 from merganser.framework.core.declarations.events import TriggerType
+from merganser.framework.native.compiler.when_to_compile import OptionalCode
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.tape import SUCCEEDED
 from merganser.framework.primitives import (
@@ -25,7 +26,9 @@ from merganser.framework.primitives import (
     VectorLogSink,
     ZeroOrderHold,
 )
-from merganser.multibody.plant.step import native_outputs
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.step import native_code, native_outputs
+from merganser.multibody.tree import PrismaticJoint, SpatialInertia
 
 CALLBACKS = ["derivatives", "output", "logged output", "update", "publish"]
 
@@ -449,3 +452,24 @@ def test_the_loop_does_not_run_on_with_arrays_that_looking_for_code_has_replaced
     simulator.AdvanceTo(end)
     simulator._plan._look()
     assert (SUCCEEDED, True) in seen and (SUCCEEDED, False) not in seen
+
+
+def test_a_step_that_becomes_an_operation_while_the_loop_runs_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A falling body, whose step is compiled somewhere between two steps that Python takes for the loop."""
+    plant = MultibodyPlant(0.01)
+    body = plant.AddRigidBody("body", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+    plant.AddJoint(PrismaticJoint("fall", plant.world_frame(), body.body_frame(), [0.0, 0.0, 1.0]))
+    plant.Finalize()
+    is_usable, num_asked = OptionalCode.is_usable, 0
+
+    def is_usable_later(code: OptionalCode) -> bool:
+        nonlocal num_asked
+        num_asked += code is native_code._STEP
+        return is_usable(code) and not (code is native_code._STEP and num_asked == 1)
+
+    monkeypatch.setattr(OptionalCode, "is_usable", is_usable_later)
+    simulator = Simulator(plant)
+    simulator.set_use_native_plan(True, at_once=True)
+    simulator.AdvanceTo(20.0)
+    assert num_asked > 1
+    assert plant.GetVelocities(simulator.get_context()) == pytest.approx([-9.81 * 20.0], rel=1e-12)
