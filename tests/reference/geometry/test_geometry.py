@@ -203,6 +203,7 @@ def test_contact_materials_agree() -> None:
 def test_public_functions_of_a_class_are_among_those_of_pydrake(cls: str) -> None:
     extra = {
         "CollisionFilterDeclaration": {"statements"},
+        "CollisionFilterManager": {"Activate", "Deactivate"},  # of Drake 1.58
         "ContactSurface": {"Save", "as_triangles"},
         "FramePoseVector": {"frame_ids", "poses_of", "poses", "rows", "set_poses"},
         "GeometryInstance": {"properties", "set_properties"},
@@ -219,6 +220,7 @@ def test_public_functions_of_a_class_are_among_those_of_pydrake(cls: str) -> Non
             "DoRenderDepthImage", "DoRenderLabelImage", "DoUpdateVisualPose",  # which users write there, too
             "geometry_ids", "type_name", "update_poses", "update_surface",
         },
+        "RenderEngineGlParams": {"cast_shadows", "shadow_map_size"},  # of Drake 1.58
         "RenderLabel": {"of_number"},
         "SceneGraph": {"SourceIsRegistered"},
         "SceneGraphInspector": {"GetFrameIds", "GetParentFrame"},
