@@ -197,6 +197,8 @@ class Driver:
 
     def end(self) -> None:
         """Frees the instance, if there is one."""
+        while self._fmu is not None and self._saved:
+            self.forget(next(iter(self._saved)))
         fmu, self._fmu = self._fmu, None
         if fmu is not None:
             try:
@@ -360,7 +362,7 @@ class IsolatedDriver:
     """
 
     def __init__(self, archive: Archive, choice: Choice) -> None:
-        context = multiprocessing.get_context("spawn")
+        context, self._has_answered = multiprocessing.get_context("spawn"), False
         self._connection, other = context.Pipe()
         self._process = context.Process(target=_serve, args=(other, archive, choice), daemon=True)
         self._process.start()
@@ -378,7 +380,9 @@ class IsolatedDriver:
             is_result, answer = self._connection.recv()
         except (EOFError, OSError):
             self._process.join()
-            raise RuntimeError(f"its process has ended with exit code {self._process.exitcode}") from None
+            main = "" if self._has_answered else " (a program that isolates FMUs needs `if __name__ == '__main__':`)"
+            raise RuntimeError(f"its process has ended with exit code {self._process.exitcode}{main}") from None
+        self._has_answered = True
         if is_result:
             return answer
         raise answer

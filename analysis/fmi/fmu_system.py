@@ -178,7 +178,8 @@ class FmuSystem(LeafSystem):
         accuracy: relative tolerance that the FMU is asked for; None for its own.
         parameters: values of parameters by name; whole numbers, truth values and strings can be given here only.
         outputs: names of further variables that become output ports.
-        isolated: whether the FMU runs in a process of its own.
+        isolated: whether the FMU runs in a process of its own; a program then needs `if __name__ == "__main__":`, as
+            all programs that start processes do.
 
     Raises:
         ImportError: the extra `fmi` is not installed.
