@@ -433,6 +433,7 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
     if runs.may_rest and (rows[:, 0] == ends).any():
         moving = np.flatnonzero(rows[:, 0] != ends)
         indices, rows, ends = [indices[n] for n in moving], rows[moving], ends[moving]
+    rows, ahead = _advance_in_lanes(work, worker, rows, ends)
     singly = runs.wants_traces(worker, indices)
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:
@@ -450,10 +451,23 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
                 worker.forget_samples()
         if work.is_stopped:
             return
+        counts[:, [0, 2]] += ahead[part]
         work.left.extend(mine[n] for n in skipped)
         done = [n for n in range(len(mine)) if n not in skipped]
         runs.put(worker, [mine[n] for n in done], results[done], counts[done], ends[part][done])
         work.note(len(done))
+
+
+def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array) -> tuple[Array, Array]:
+    """Advances rows side by side as far as that goes; returns them, and how many steps and updates each has made."""
+    ahead = np.zeros((len(rows), 2), dtype=np.int64)
+    lanes = worker.lanes() if len(rows) > 1 and (rows[:, 0] <= ends).all() else None
+    if lanes is not None:
+        rows = rows.copy()
+        lanes.begin(rows, ends, ahead)
+        while not work.is_stopped and lanes.run(work.num_steps):
+            pass
+    return rows, ahead
 
 
 def _run_rows(
