@@ -451,7 +451,7 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
                 worker.forget_samples()
         if work.is_stopped:
             return
-        counts[:, [0, 2]] += ahead[part]
+        counts[:, 0] += ahead[part]
         work.left.extend(mine[n] for n in skipped)
         done = [n for n in range(len(mine)) if n not in skipped]
         runs.put(worker, [mine[n] for n in done], results[done], counts[done], ends[part][done])
@@ -459,8 +459,8 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
 
 
 def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array) -> tuple[Array, Array]:
-    """Advances rows side by side as far as that goes; returns them, and how many steps and updates each has made."""
-    ahead = np.zeros((len(rows), 2), dtype=np.int64)
+    """Advances rows side by side as far as that goes; returns them, and how many steps each has made."""
+    ahead = np.zeros(len(rows), dtype=np.int64)
     lanes = worker.lanes() if len(rows) > 1 and (rows[:, 0] <= ends).all() else None
     if lanes is not None:
         rows = rows.copy()

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from merganser.analysis.plan.loop_state import problem_at
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes, strike_after
 from merganser.analysis.simulation.event_schedule import EventSchedule
-from merganser.framework import DiscreteUpdateEvent, TriggerType
+from merganser.framework import TriggerType
+from merganser.framework.core.declarations.events import DISCRETE_PHASE
 from merganser.framework.native import device, kernel
 from merganser.framework.native.compiler.argument_types import type_key
 from merganser.framework.native.compiler.when_to_compile import OptionalCode
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import (
     FLOAT,
-    INTEGER,
     ArrayOf,
     Floats,
     Integers,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 _MOST_STEPS = 64  # of one block of rows at a time
-_LOOP = OptionalCode(__name__, "advance_in_lanes", "advance_in_lanes", (type_key(0),))
+LOOP = OptionalCode(__name__, "advance_in_lanes", "advance_in_lanes", (type_key(0),))
 
 
 class LaneRows(NamedTuple):
@@ -55,7 +55,8 @@ class LaneRows(NamedTuple):
         values_at, operands_at: addresses of what it is given.
         row: the first one of the block in progress, or of the next one.
         size: how many rows there are in the block in progress; 0 if there is none.
-        num_updates, num_steps: that have been made with these rows, and after how many steps of a simulation that is.
+        num_updates: that have been made with these rows.
+        num_steps: of a simulation before the first of these.
         steps_left: of one block of rows, until Python is asked.
         operands: integers of the operation; the first one is how many updates to make, and how many it has made.
         values: for each number of the flat array one of each row, shape [size of the flat array, number of lanes].
@@ -64,7 +65,7 @@ class LaneRows(NamedTuple):
         state_at: which of these are the state that updates change.
         boundaries: up to which time each row is simulated [s], shape [n].
         rows: values at `offsets`, shape [n, m].
-        counts: gets the numbers of steps and of discrete updates, shape [n, 2].
+        counts: gets the numbers of steps, shape [n].
     """
 
     problem: int
@@ -83,7 +84,7 @@ class LaneRows(NamedTuple):
     state_at: Integers
     boundaries: Floats
     rows: Annotated[Array, ArrayOf(FLOAT, 2)]
-    counts: Annotated[Array, ArrayOf(INTEGER, 2)]
+    counts: Integers
 
 
 _rows_at = record_at_address(LaneRows)
@@ -152,7 +153,7 @@ def _end_block(given: Any) -> None:
             rows[row, 0] = given.times[0]
             for k in range(len(state_at)):
                 rows[row, state_at[k]] = values[offsets[state_at[k]], lane]
-            given.counts[row, 0], given.counts[row, 1] = given.num_steps + given.num_updates, given.num_updates
+            given.counts[row] = given.num_steps + given.num_updates
     given.row += given.size
     given.size = 0
 
@@ -170,10 +171,10 @@ class LanesOfWorker:
     def __init__(self, worker: BatchWorker) -> None:
         context, plan = worker.context, worker._plan
         events = EventSchedule(context.system, context)._ordered
-        if len(events) != 1 or context.num_continuous_states() or not (num_lanes() and _LOOP.is_usable()):
+        if len(events) != 1 or context.num_continuous_states() or not (num_lanes() and LOOP.is_usable()):
             raise LookupError
         (leaf, event), values = events[0], repeated(context.store.flat)
-        is_update = event.trigger is TriggerType.kPeriodic and event.kind is DiscreteUpdateEvent
+        is_update = event.trigger is TriggerType.kPeriodic and event.phase == DISCRETE_PHASE
         native = event.native.resolve(leaf) if is_update and event.native is not None else None
         code = None if native is None or native.in_lanes is None else native.in_lanes(values)
         if code is None:
@@ -195,7 +196,7 @@ class LanesOfWorker:
         Args:
             rows: shape [n, m].
             ends: up to which time [s], shape [n].
-            counts: gets how many steps and discrete updates have been made, shape [n, 2].
+            counts: gets how many steps have been taken, shape [n].
         """
         self._arrays = rows, ends, counts
         place_arrays(self._rows, rows=rows, boundaries=ends, counts=counts)

@@ -558,12 +558,16 @@ def filters() -> None:
 def worlds() -> None:
     """simulations side by side"""
     from merganser.analysis import BatchSimulator
+    from merganser.analysis.batches.rows_in_lanes import LOOP
     from merganser.geometry import Box
+    from merganser.multibody.dynamics.operation import STEPS_IN_LANES
 
     system = scene_of_two(Box(0.1, 0.1, 0.1), "lagged", TIME_STEP)
     batch = BatchSimulator(system)
     batch.advance(worlds := batch.make_worlds(2), TIME_STEP)
     worlds.eval_output(system.GetSubsystemByName("plant").GetOutputPort("state"))
+    for operation in (LOOP.load(), STEPS_IN_LANES):
+        operation.address()
 
 
 # ---------------------------------------------------------------------- optimization

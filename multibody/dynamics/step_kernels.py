@@ -212,6 +212,7 @@ KERNELS_IN_LANES = (
     find_limits,
     are_resolved,
     kernels.kinematics,
+    kernels.force_elements,
     kernels.step_from_kinematics,
     kernels.discrete_step,
     kernels.next_pass,

@@ -54,7 +54,9 @@ def describe_machine() -> str:
 
 def vector_width() -> int:
     """How many floats of 64 bits a vector register of the processor takes, for which code is compiled."""
-    features = os.environ.get("NUMBA_CPU_FEATURES") or _llvm().get_host_cpu_features().flatten()
+    features = os.environ.get("NUMBA_CPU_FEATURES", "")
+    if not (features or os.environ.get("NUMBA_CPU_NAME")):
+        features = _llvm().get_host_cpu_features().flatten()
     return next((width for feature, width in (("+avx512f", 8), ("+avx2", 4)) if feature in features.split(",")), 2)
 
 

@@ -137,8 +137,8 @@ def _type_of(field: Field, width: int = 0) -> Any:
     if field.is_list:
         return _ListType(kind, width)
     if isinstance(kind, ArrayOf | RecordOf):
-        element = with_lanes(numba.from_dtype(in_lanes(kind.dtype) if width else kind.dtype))
-        return element if isinstance(kind, RecordOf) else types.Array(element, kind.num_dimensions, "C")
+        element = numba.from_dtype(in_lanes(kind.dtype) if width else kind.dtype)
+        return with_lanes(element if isinstance(kind, RecordOf) else types.Array(element, kind.num_dimensions, "C"))
     if is_record_class(kind):
         if not field.is_one_value:
             return _RecordType(kind, width)
@@ -198,9 +198,7 @@ def _read(context: Any, builder: Any, field: Field, values: Any, integers: Any, 
     return builder.bitcast(number, context.get_value_type(result)) if kind is float else number
 
 
-def _read_array(
-    context: Any, builder: Any, field: Field, result: Any, values: Any, integers: Any, width: int
-) -> Any:
+def _read_array(context: Any, builder: Any, field: Field, result: Any, values: Any, integers: Any, width: int) -> Any:
     numbers = _load(builder, integers, field.start, field.size())
     shape = numbers[field.size() - field.kind.num_dimensions :]
     pointer = context.get_data_type(result.dtype).as_pointer()

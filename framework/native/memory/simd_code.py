@@ -213,7 +213,6 @@ for _names, _generate in (
     ("sub isub", lambda builder, x, y: builder.fsub(x, y)),
     ("mul imul", lambda builder, x, y: builder.fmul(x, y)),
     ("truediv itruediv", lambda builder, x, y: builder.fdiv(x, y)),
-    ("pow ipow", _call_each("llvm.pow.f64")),
 ):
     for _name in _names.split():
         _define(getattr(operator, _name), _generate, _TWO)
@@ -246,6 +245,33 @@ _define(fused, _call("llvm.fma"), (_LANES, _LANES, _LANES, _LANES), (_PLAIN, _PL
 _define(element, lambda builder, x, k: builder.extract_element(x, k), (_PLAIN, _LANES, types.int64))
 _define(with_element, lambda builder, x, k, v: builder.insert_element(x, v, k), (_LANES, _LANES, types.int64, _PLAIN))
 _define(total_of_six, _total, (_PLAIN, _LANES))
+
+
+@infer_global(operator.pow)
+class _Power(AbstractTemplate):
+    """Integer powers that are known are products, as those of numbers."""
+
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        base, exponent = args
+        if isinstance(base, LanesType) and isinstance(exponent, types.Float | LanesType):
+            return signature(base, base, base)
+        is_product = isinstance(exponent, types.IntegerLiteral) and exponent.literal_value >= 0
+        return signature(base, base, exponent) if isinstance(base, LanesType) and is_product else None
+
+
+@lower_builtin(operator.pow, LanesType, LanesType)
+def _lower_power(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+    return _call_each("llvm.pow.f64")(builder, *values)
+
+
+@lower_builtin(operator.pow, LanesType, types.IntegerLiteral)
+def _lower_product(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+    exponent, x = sig.args[1].literal_value, values[0]
+    result = ir.Constant(x.type, [1.0] * x.type.count)
+    while exponent:
+        result = builder.fmul(result, x) if exponent & 1 else result
+        exponent, x = exponent >> 1, builder.fmul(x, x)
+    return result
 
 
 def _define_of_mask(function: Any, result: Any, generate: Callable[..., Any]) -> None:
@@ -347,17 +373,23 @@ def _lower_set_six(context: Any, builder: Any, sig: Any, values: Any) -> Any:
 
 
 def with_lanes(kind: Any) -> Any:
-    """The type of compiled code for one that numba has for arrays and records with lanes (`in_lanes`)."""
-    if isinstance(kind, types.NestedArray):
-        return types.NestedArray(with_lanes(kind.dtype), kind.shape)
-    if isinstance(kind, types.Array) and isinstance(kind.dtype, types.Record):
-        return kind.copy(dtype=with_lanes(kind.dtype))
-    if not isinstance(kind, types.Record):
+    """The type of compiled code for one that numba has for arrays and records with lanes (`in_lanes`).
+
+    They may stand at any address: arrays of numpy do, and processors take hardly longer for it.
+    """
+    if isinstance(kind, types.Record):
+        if list(kind.fields) == [LANES]:
+            return lanes_of(kind.typeof(LANES).shape[0])
+        has_lanes = any(with_lanes(kind.typeof(name)) != kind.typeof(name) for name in kind.fields)
+        return _RecordOfLanes(kind) if has_lanes else kind
+    if not isinstance(kind, types.Array) or with_lanes(kind.dtype) == kind.dtype:
         return kind
-    if list(kind.fields) == [LANES]:
-        return lanes_of(kind.typeof(LANES).shape[0])
-    has_lanes = any(with_lanes(kind.typeof(name)) != kind.typeof(name) for name in kind.fields)
-    return _RecordOfLanes(kind) if has_lanes else kind
+    element = with_lanes(kind.dtype)
+    if not isinstance(kind, types.NestedArray):
+        return types.Array(element, kind.ndim, kind.layout, readonly=not kind.mutable, aligned=False)
+    nested = types.NestedArray(element, kind.shape)
+    nested.aligned = False
+    return nested
 
 
 class _RecordOfLanes(types.Record):
@@ -365,7 +397,7 @@ class _RecordOfLanes(types.Record):
 
     def __init__(self, kind: Any) -> None:
         self.fields = {name: field._replace(type=with_lanes(field.type)) for name, field in kind.fields.items()}
-        self.size, self.aligned, self.bitwidth = kind.size, True, kind.bitwidth
+        self.size, self.aligned, self.bitwidth = kind.size, False, kind.bitwidth
         types.Type.__init__(self, f"lanes in {kind.name}")
 
     @property

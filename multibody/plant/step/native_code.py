@@ -60,9 +60,7 @@ Array = NDArray[Any]
 
 _DERIVATIVES = OptionalCode("merganser.multibody.dynamics.operation", "DERIVATIVES", "plant_derivatives")
 _STEP = OptionalCode("merganser.multibody.dynamics.operation", "STEP", "plant_step")
-STEPS_IN_LANES = OptionalCode(
-    "merganser.multibody.dynamics.operation", "STEPS_IN_LANES", "plant_steps_in_lanes"
-)
+_STEPS_IN_LANES = OptionalCode("merganser.multibody.dynamics.operation", "STEPS_IN_LANES", "plant_steps_in_lanes")
 _SLOPES = OptionalCode("merganser.multibody.dynamics.operation", "SLOPES", "plant_slopes")
 _INPUTS = OptionalCode("merganser.multibody.dynamics.operation", "INPUTS", "plant_inputs")
 _STEP_WITH_DEFORMABLES = OptionalCode(
@@ -310,15 +308,16 @@ class NativeDynamics:
     def _in_lanes(self, context: Context, buffers: SampleBuffers, lanes: Array) -> CodeInLanes | None:
         """The same steps for several worlds, whose numbers are in an array of lanes; None if they are not compiled.
 
-        Nothing constrains these steps but joint limits, and all forces are those of inputs, controllers and gravity.
+        Nothing constrains these steps but joint limits, and no function of a user has a part in them.
         """
         step, record = buffers.step, self._record(context, buffers)
         assert isinstance(record, StepRecord)
         model = record.model
-        others = len(model.elements) + len(model.transmissions) + len(model.laws) + self._dynamics.views.num_activations
-        if others or model.topology["code"].any() or not num_lanes() or not STEPS_IN_LANES.is_usable():
+        others = len(model.transmissions) + len(model.laws) + self._dynamics.views.num_activations
+        has_others = others or model.topology["code"].any() or model.elements["code"].any()
+        if has_others or not num_lanes() or not _STEPS_IN_LANES.is_usable():
             return None
-        operation = STEPS_IN_LANES.load()
+        operation = _STEPS_IN_LANES.load()
         operation.address()
         model = model._replace(
             code=addresses_of(Plant(step.model, is_complete=False), has_lanes=True),
