@@ -91,7 +91,7 @@ def assert_as_alone(plant: Any, begin: Any, num: int = NUM, end: float = END, **
 def test_worlds_of_random_trees_are_those_of_simulators(seed: int, ahead: list[Any]) -> None:
     plant = RandomPlant(OURS, seed, STEP, num_joints=6, has_springs=seed % 2 == 1).build()
     assert_as_alone(plant, lambda context, n: set_up(plant, context, n), parallelize=1 + seed % 2)
-    assert max(steps.max() for steps in ahead) > 5
+    assert seed % 2 or max(steps.max() for steps in ahead) > 5  # worlds with springs may part at once
 
 
 @pytest.mark.parametrize("is_explicit", [False, True])
