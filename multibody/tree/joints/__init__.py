@@ -1,7 +1,6 @@
 """Joints, one type a file."""
 
-from merganser.multibody.tree.joints.ball_quaternion_joint import BallQuaternionJoint
-from merganser.multibody.tree.joints.ball_rpy_joint import BallRpyJoint
+from merganser.multibody.tree.joints.ball_joint import BallQuaternionJoint, BallRpyJoint
 from merganser.multibody.tree.joints.curvilinear_joint import CurvilinearJoint
 from merganser.multibody.tree.joints.floating_joint import FloatingJoint
 from merganser.multibody.tree.joints.joint import Joint
