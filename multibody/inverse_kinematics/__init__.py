@@ -6,14 +6,16 @@ from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
 if _TYPE_CHECKING:
     from merganser.multibody.inverse_kinematics.differential import DoDifferentialInverseKinematics
-    from merganser.multibody.inverse_kinematics.differential_controller import DifferentialInverseKinematicsController
     from merganser.multibody.inverse_kinematics.differential_integrator import DifferentialInverseKinematicsIntegrator
     from merganser.multibody.inverse_kinematics.differential_parameters import (
         DifferentialInverseKinematicsParameters,
         DifferentialInverseKinematicsResult,
         DifferentialInverseKinematicsStatus,
     )
-    from merganser.multibody.inverse_kinematics.differential_system import DifferentialInverseKinematicsSystem
+    from merganser.multibody.inverse_kinematics.differential_system import (
+        DifferentialInverseKinematicsController,
+        DifferentialInverseKinematicsSystem,
+    )
     from merganser.multibody.inverse_kinematics.distance_constraints import (
         DistanceConstraint,
         MinimumDistanceLowerBoundConstraint,
