@@ -33,8 +33,7 @@ from merganser.multibody.manipulation.schunk_wsg import (
     MakeMultibodyStateToWsgStateSystem,
     SchunkWsgDriver,
 )
-from merganser.multibody.manipulation.schunk_wsg_control import BuildSchunkWsgControl
-from merganser.multibody.manipulation.schunk_wsg_controller import SchunkWsgController
+from merganser.multibody.manipulation.schunk_wsg_controller import BuildSchunkWsgControl, SchunkWsgController
 from merganser.multibody.manipulation.schunk_wsg_messages import (
     SchunkWsgCommandReceiver,
     SchunkWsgCommandSender,

@@ -19,7 +19,7 @@ from merganser.multibody.manipulation.arm_controller_model import make_arm_contr
 from merganser.multibody.manipulation.iiwa import IiwaDriver
 from merganser.multibody.manipulation.iiwa_control import BuildIiwaControl
 from merganser.multibody.manipulation.schunk_wsg import SchunkWsgDriver
-from merganser.multibody.manipulation.schunk_wsg_control import BuildSchunkWsgControl
+from merganser.multibody.manipulation.schunk_wsg_controller import BuildSchunkWsgControl
 from merganser.multibody.parsing import ModelInstanceInfo
 from merganser.multibody.plant import MultibodyPlant
 
