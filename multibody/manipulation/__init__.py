@@ -1,7 +1,8 @@
 """Arms and grippers as their drivers show them, in simulations and as messages: see README.md."""
 
 from merganser.multibody.manipulation.driver_configs import ApplyDriverConfig, ApplyDriverConfigs, ZeroForceDriver
-from merganser.multibody.manipulation.iiwa import (
+from merganser.multibody.manipulation.iiwa_control import (
+    BuildIiwaControl,
     IiwaControlMode,
     IiwaDriver,
     ParseIiwaControlMode,
@@ -11,7 +12,6 @@ from merganser.multibody.manipulation.iiwa import (
     position_enabled,
     torque_enabled,
 )
-from merganser.multibody.manipulation.iiwa_control import BuildIiwaControl
 from merganser.multibody.manipulation.iiwa_messages import (
     IiwaCommandReceiver,
     IiwaCommandSender,
