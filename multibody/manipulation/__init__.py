@@ -1,6 +1,11 @@
 """Arms and grippers as their drivers show them, in simulations and as messages: see README.md."""
 
-from merganser.multibody.manipulation.driver_configs import ApplyDriverConfig, ApplyDriverConfigs, ZeroForceDriver
+from merganser.multibody.manipulation.driver_configs import (
+    ApplyDriverConfig,
+    ApplyDriverConfigs,
+    ApplyNamedPositionsAsDefaults,
+    ZeroForceDriver,
+)
 from merganser.multibody.manipulation.iiwa_control import (
     BuildIiwaControl,
     IiwaControlMode,
@@ -18,7 +23,6 @@ from merganser.multibody.manipulation.iiwa_messages import (
     IiwaStatusReceiver,
     IiwaStatusSender,
 )
-from merganser.multibody.manipulation.named_positions import ApplyNamedPositionsAsDefaults
 from merganser.multibody.manipulation.panda_messages import (
     PandaCommandReceiver,
     PandaCommandSender,
