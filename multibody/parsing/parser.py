@@ -26,8 +26,14 @@ from merganser.multibody.parsing.description import (
     ShapeDescription,
 )
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation, located
-from merganser.multibody.parsing.named_robots import file_of_robot, is_name_of_robot
-from merganser.multibody.parsing.package_map import PackageMap, Resolved, near_files, resolve_uri
+from merganser.multibody.parsing.package_map import (
+    PackageMap,
+    Resolved,
+    file_of_robot,
+    is_name_of_robot,
+    near_files,
+    resolve_uri,
+)
 from merganser.multibody.parsing.urdf_and_sdf.loops import open_loops
 from merganser.multibody.parsing.validate import check_document, group_members
 from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
