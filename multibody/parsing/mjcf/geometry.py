@@ -9,9 +9,9 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HeightField, InMemoryMesh
+from merganser.multibody.parsing.build_geometry import read_brightness
 from merganser.multibody.parsing.description import FrictionDescription, GeometryDescription, ShapeDescription
 from merganser.multibody.parsing.errors import ParsingError, located
-from merganser.multibody.parsing.height_pictures import read_brightness
 from merganser.multibody.parsing.mjcf.mass import MassProperties, shell_mass, solid_mass
 from merganser.multibody.parsing.mjcf.mesh import MjcfMesh, fitted_primitive, read_mesh
 from merganser.multibody.parsing.mjcf.pose import segment_pose
