@@ -1,4 +1,4 @@
-"""Paths through a mechanism, and Jacobians along them."""
+"""Paths through a mechanism, Jacobians along them, and momentum."""
 
 from __future__ import annotations
 

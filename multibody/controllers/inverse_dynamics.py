@@ -1,4 +1,4 @@
-"""InverseDynamics: the generalized forces that a desired acceleration takes."""
+"""InverseDynamics: the generalized forces that a desired acceleration takes, and the controller that is made of it."""
 
 from __future__ import annotations
 

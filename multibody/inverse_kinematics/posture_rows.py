@@ -14,7 +14,15 @@ g(R_AB, p_AQ) changes with w_AB and v_AQ, both in A, by
     POINT       |p_PQ|^2                                        0               2 p_PQ                          (6)
     LINE        |d|^2, d = p_PQ - (a . p_PQ) a                  0               2 d                             (7)
 
-with axial(R) = [R_21 - R_12, R_02 - R_20, R_10 - R_01]. A trace has three gaps, too, see rotation_gaps.py.
+with axial(R) = [R_21 - R_12, R_02 - R_20, R_10 - R_01]. A trace has three gaps, too: by what rotation B is turned too far.
+The rotation vector phi = theta a of R_AB = exp([phi]x) changes with the angular velocity w_AB_A by the inverse of the
+left Jacobian of the exponential (J. Sola, J. Deray, D. Atchuthan, 2018, "A micro Lie theory", equation 146),
+
+    dphi = (I - theta [a]x / 2 + (1 - theta cot(theta / 2) / 2) [a]x^2) w_AB_A,    [a]x^2 = a a^T - I            (8)
+
+and phi - theta_0 a, what is to be taken away until the angle is theta_0, by
+
+    dphi - theta_0 da,    theta da = dphi - (a . w_AB_A) a                                                       (9)
 """
 
 from __future__ import annotations
@@ -49,7 +57,7 @@ def calc_rotation_gap(
     is_over, is_turned = theta > aim, theta > 1e-9
     by_axis = 1.0 - 0.5 * theta / math.tan(0.5 * theta) if is_turned else 0.0  # of [a]x^2
     across = 0.5 * theta
-    of_axis = aim / theta if is_turned else 0.0  # part of (1) that (2) takes away, but for what is along a
+    of_axis = aim / theta if is_turned else 0.0  # part of (8) that (9) takes away, but for what is along a
     for i in range(3):
         for j in range(3):
             along = gap_out[i] * gap_out[j]

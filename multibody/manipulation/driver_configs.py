@@ -1,4 +1,12 @@
-"""Drivers of models in a simulation, from their settings: ApplyDriverConfig and ApplyDriverConfigs."""
+"""Drivers of models in a simulation, from their settings: ApplyDriverConfig and ApplyDriverConfigs.
+
+make_arm_controller_model() makes an arm as its controller knows it, with the masses of all that is fastened to it.
+The model is read again from the arm's file, and welded to the world as in the simulation. What is fastened to a link
+counts as one rigid body, whatever joints it has, as it is by default. With the hand's frame C, and a link L,
+
+    M_BCo_C = sum of M_SCo_C over the bodies S of the hand, and those that welds connect with C           (1)
+    M_BLo_L = sum of M_SLo_L over the other bodies S that welds connect with L, and which are not the arm's   (2)
+"""
 
 from __future__ import annotations
 

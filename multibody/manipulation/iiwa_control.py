@@ -1,4 +1,7 @@
-"""BuildIiwaControl: a simulated arm that talks by messages, as a real iiwa with its control cabinet does."""
+"""A KUKA LBR iiwa arm: its constants, the settings of its driver, and BuildIiwaControl.
+
+That makes a simulated arm which talks by messages, as a real one with its control cabinet does.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SchunkWsgController: forces of the fingers of a WSG gripper for the commands in messages.
+"""SchunkWsgController, forces of the fingers of a WSG gripper for the commands in messages, and BuildSchunkWsgControl.
 
 The state of the fingers is [q_0, q_1, v_0, v_1]. One controller keeps their middle m where it is, another, of limited
 force, brings x = q_0 - q_1, minus the distance between them, to where the firmware would have it, x_d:

@@ -1,4 +1,4 @@
-"""Geometries of descriptions as the plant registers them."""
+"""Geometries of descriptions as the plant registers them, and pictures whose brightness is a height."""
 
 from __future__ import annotations
 

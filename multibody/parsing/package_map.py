@@ -1,4 +1,4 @@
-"""Where the packages named in `package://` and `model://` addresses live on this machine."""
+"""Where the packages named in `package://` and `model://` addresses live on this machine, and robots by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The parser: from the name of a model file to model instances of a plant."""
+"""The parser: from the name of a model file to model instances of a plant.
+
+Descriptions of documents are kept, for programs that make many plants of one file. A document is kept if its
+description follows from its text and from where the files are that it names. These are looked for each time. Documents
+that include others are read each time. Warnings about a document are kept with it, since parsing may be strict the
+next time.
+"""
 
 from __future__ import annotations
 
@@ -393,8 +399,6 @@ class Parser:
         file_type, location = _file_type(path), SourceLocation(str(path))
         self._check_not_finalized(str(path))
         if file_type in _MESHES:
-            from merganser.multibody.parsing.parser import read_mesh_model
-
             return read_mesh_model(path, name_of_mesh)
         if file_type in _USD:
             from merganser.multibody.parsing.usd import read_usd

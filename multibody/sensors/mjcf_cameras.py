@@ -1,4 +1,18 @@
-"""The cameras of an MJCF file, as records and as sensors of a diagram."""
+"""The cameras of an MJCF file, as records and as sensors of a diagram.
+
+Some follow bodies, or turn towards them. With a point P, the origin of a body or the mass centre of several, and all as
+the file puts it at first (0),
+
+    R_WC = R_WC0,   p_WC = p_WP + p_WC0 - p_WP0                                           (1)
+
+of a camera that follows P. One that turns towards P stays at its place in its body; with e_z upwards in the world,
+
+    Cz = (p_WP - p_WC) / |p_WP - p_WC|,   Cx = Cz x e_z / |Cz x e_z|,   Cy = Cz x Cx      (2)
+
+where a vector without length has the direction of x, as in MuJoCo.
+
+Source: the XML reference of MuJoCo, on cameras.
+"""
 
 from __future__ import annotations
 

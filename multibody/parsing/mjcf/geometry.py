@@ -1,4 +1,4 @@
-"""Geometries of MJCF files: shapes, looks and friction, and the mass that they give their bodies."""
+"""Geometries of MJCF files: shapes, height fields, looks and friction, and the mass that they give their bodies."""
 
 from __future__ import annotations
 

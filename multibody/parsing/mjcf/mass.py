@@ -1,6 +1,13 @@
 """Mass properties of the geometries of MJCF files: solids, thin shells and meshes.
 
 Mass properties of bodies in MJCF files: as written, or those of their geometries.
+
+Damping ratios take their meaning from the mass matrix of the model as the file puts it,
+
+    M = sum_B J_B^T M_B J_B + diag(armature)
+
+with the Jacobian J_B of the motion of the mass centre of B (rotational, then translational) by the velocities of
+all joints between B and the world.
 """
 
 from __future__ import annotations
@@ -226,7 +233,7 @@ def _pyramids(corners: np.ndarray, normals: np.ndarray) -> np.ndarray:
 
 
 def _of_simplices(weights: np.ndarray, corners: np.ndarray, origin: np.ndarray, num_corners: int) -> MassProperties:
-    """Triangles, or tetrahedra with one corner at the origin (Lasserre and Avrachenkov 2001, see mesh_inertia.py)."""
+    """Triangles, or tetrahedra with one corner at the origin (Lasserre and Avrachenkov 2001, see shape_inertia.py)."""
     mass = float(weights.sum())
     if not mass > 0.0:
         return MassProperties()

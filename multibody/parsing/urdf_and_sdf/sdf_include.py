@@ -1,4 +1,9 @@
-"""Replaces the <include> elements of an SDF document by the models they name."""
+"""Replaces the <include> elements of an SDF document by the models they name.
+
+Flattened models of SDFormat up to 1.7 are written as the nested models that they were: before 1.8, an element inside of
+a nested model could be written in the model around it, under a scoped name: a link `arm::hand` of model `cart` is link
+`hand` of model `arm` in `cart`. Gazebo classic and `gz sdf -p` print files so.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""Mass properties of homogeneous shapes, and of bodies given by triangles or tetrahedra."""
+"""Mass properties of homogeneous shapes, and of bodies given by triangles or tetrahedra.
+
+The divergence theorem turns integrals over a closed body into integrals over its surface (Mirtich 1996, Fast and
+accurate computation of polyhedral mass properties, J. Graphics Tools 1). For polyhedra this is the sum over the
+triangles (a, b, c) of the tetrahedra (0, a, b, c), whose volumes are signed: positive where the triangle's outward
+normal points away from the origin. Over a tetrahedron of volume V with vertices p_i and s = sum p_i
+
+    integral of x = V s / 4                                                  (1)
+    integral of x x^T = V (sum p_i p_i^T + s s^T) / 20                       (2)
+
+(Lasserre and Avrachenkov 2001, Amer. Math. Monthly 108).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Base of all mobilizers."""
+"""Base of all mobilizers: the motion across one is that of a tree with one body.
+
+If the frames P, F and W coincide, and so do M and B, what the kernels compute of the body is the motion of M in F.
+"""
 
 from __future__ import annotations
 
