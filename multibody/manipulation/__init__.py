@@ -6,8 +6,7 @@ from merganser.multibody.manipulation.driver_configs import (
     ApplyNamedPositionsAsDefaults,
     ZeroForceDriver,
 )
-from merganser.multibody.manipulation.iiwa_control import (
-    BuildIiwaControl,
+from merganser.multibody.manipulation.iiwa import (
     IiwaControlMode,
     IiwaDriver,
     ParseIiwaControlMode,
@@ -17,6 +16,7 @@ from merganser.multibody.manipulation.iiwa_control import (
     position_enabled,
     torque_enabled,
 )
+from merganser.multibody.manipulation.iiwa_control import BuildIiwaControl
 from merganser.multibody.manipulation.iiwa_messages import (
     IiwaCommandReceiver,
     IiwaCommandSender,

@@ -7,7 +7,7 @@ from typing import Any
 from merganser.framework import BasicVector, Context, InputPort
 from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.manipulators import lcmt_iiwa_command, lcmt_iiwa_status
-from merganser.multibody.manipulation.iiwa_control import (
+from merganser.multibody.manipulation.iiwa import (
     IiwaControlMode,
     kIiwaArmNumJoints,
     position_enabled,

@@ -20,7 +20,7 @@ from merganser.framework.primitives import (
 )
 from merganser.multibody.controllers import InverseDynamics, InverseDynamicsController
 from merganser.multibody.controllers.arguments import require_fully_actuated
-from merganser.multibody.manipulation.iiwa_control import (
+from merganser.multibody.manipulation.iiwa import (
     IiwaControlMode,
     IiwaDriver,
     ParseIiwaControlMode,
