@@ -30,7 +30,7 @@ from merganser.multibody.parsing.mjcf.equality import add_equalities
 from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry, MjcfGeometryReader
 from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_spring_dampers, switch_off
 from merganser.multibody.parsing.mjcf.links import add_links, fuse_static_bodies
-from merganser.multibody.parsing.mjcf.mass import ReferenceMass
+from merganser.multibody.parsing.mjcf.reference_mass import ReferenceMass
 from merganser.multibody.parsing.mjcf.sensor import add_sensors
 from merganser.multibody.parsing.mjcf.settings import MjcfOptions
 from merganser.multibody.parsing.mjcf.source import MjcfSource, read_source
