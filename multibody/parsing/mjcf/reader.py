@@ -23,14 +23,13 @@ from merganser.multibody.parsing.description import (
 )
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.mjcf.actuator import add_actuators, read_actuators
-from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel, name_links, read_bodies
+from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel, ReferenceMass, name_links, read_bodies
 from merganser.multibody.parsing.mjcf.camera import read_lights
 from merganser.multibody.parsing.mjcf.collision import add_exclusions, read_pairs, touching_geometries
 from merganser.multibody.parsing.mjcf.equality import add_equalities
 from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry, MjcfGeometryReader
 from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_spring_dampers, switch_off
 from merganser.multibody.parsing.mjcf.links import add_links, fuse_static_bodies
-from merganser.multibody.parsing.mjcf.reference_mass import ReferenceMass
 from merganser.multibody.parsing.mjcf.sensor import add_sensors
 from merganser.multibody.parsing.mjcf.settings import MjcfOptions
 from merganser.multibody.parsing.mjcf.source import MjcfSource, read_source
