@@ -10,8 +10,7 @@ import numpy as np
 from merganser.framework import Diagram, DiagramBuilder, LeafSystem, Value
 from merganser.framework.math import RigidTransform
 from merganser.geometry.images import ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U
-from merganser.geometry.sensors.image_ports import ImagePorts, Sample
-from merganser.geometry.sensors.rgbd_sensor import RgbdSensor
+from merganser.geometry.sensors.rgbd_sensor import ImagePorts, RgbdSensor, Sample
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
