@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from merganser.framework import InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.math import RigidTransform
 from merganser.geometry.images import AnyImage, ImageDepth16U, ImageDepth32F, ImageRgba8U, PixelType
-from merganser.geometry.perception.fields import BaseField, Fields
-from merganser.geometry.perception.point_cloud import PointCloud
+from merganser.geometry.perception.point_cloud import BaseField, Fields, PointCloud
 from merganser.geometry.rendering.camera_info import CameraInfo
 
 if TYPE_CHECKING:

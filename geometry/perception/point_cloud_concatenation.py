@@ -9,8 +9,7 @@ import numpy as np
 
 from merganser.framework import Context, LeafSystem, Value
 from merganser.framework.math import RigidTransform
-from merganser.geometry.perception.fields import BaseField, Fields
-from merganser.geometry.perception.point_cloud import Concatenate, PointCloud
+from merganser.geometry.perception.point_cloud import BaseField, Concatenate, Fields, PointCloud
 
 _FIELDS = Fields(BaseField.kXYZs | BaseField.kRGBs)
 
