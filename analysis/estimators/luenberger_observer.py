@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
-from merganser.analysis.estimators.observer import Observer, require_finite
-from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
+from merganser.analysis.estimators.observer import KeptAlive, Observer, ObserverCode, require_finite
 from merganser.framework import Context, LeafOutputPort, System
 from merganser.framework.core.context.native_code import FAILURE, InputOf, NativeCode
 from merganser.framework.core.scalars.element_functions import left_to_right_product
