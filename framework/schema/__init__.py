@@ -15,8 +15,7 @@ if _TYPE_CHECKING:
         ToDistributionVector,
         ToSymbolic,
     )
-    from merganser.framework.schema.rotation import Rotation
-    from merganser.framework.schema.transform import Transform
+    from merganser.framework.schema.transform import Rotation, Transform
     from merganser.framework.schema.vectors import (
         DeterministicVector,
         DeterministicVectorX,
