@@ -1,4 +1,7 @@
-"""LuenbergerObserver: a model of a system, corrected by a gain times the error of its output."""
+"""LuenbergerObserver: a model of a system, corrected by a gain times the error of its output.
+
+SteadyStateKalmanFilter makes one, with the dual of the gain of a linear quadratic regulator (Kalman and Bucy 1961).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Observer: what all observers of a system have in common."""
+"""Observer: what all observers of a system have in common.
+
+In the native plan observers are operations that run the tapes of the observed system (analysis/plan/model_tape.py).
+"""
 
 from __future__ import annotations
 

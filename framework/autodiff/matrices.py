@@ -1,4 +1,4 @@
-"""Matrices of AutoDiffXd from values and gradients, and back.
+"""Matrices of AutoDiffXd from values and gradients, and back; derivatives of functions by them (pydrake.forwarddiff).
 
 As in Drake, a sequence of n numbers counts as a column, shape [n, 1], and derivatives of matrices count entries
 column by column.

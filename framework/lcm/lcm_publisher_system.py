@@ -1,4 +1,4 @@
-"""LcmPublisherSystem: sends the value at its input as a message."""
+"""LcmPublisherSystem and LcmScopeSystem: send the value at their input as a message; the second, for plots, a vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LcmSubscriberSystem: the last message on a channel, as an output port."""
+"""Subscriber, Mailbox and LcmSubscriberSystem: the last message on a channel, and as an output port."""
 
 from __future__ import annotations
 

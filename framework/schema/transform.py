@@ -1,4 +1,4 @@
-"""Poses as data, which may be random."""
+"""Rotations, by one of their parametrizations, and poses as data, which may be random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Convex hulls of points (Barber, Dobkin, Huhdanpaa 1996, The Quickhull algorithm for convex hulls)."""
+"""Convex hulls of points (Barber, Dobkin, Huhdanpaa 1996, The Quickhull algorithm for convex hulls).
+
+And convex pieces that together are nearly a mesh, by the package coacd (Wei, Liu, Ling, Su 2022, Approximate convex
+decomposition for 3D meshes with collision-aware concavity and tree search, ACM Transactions on Graphics 41). A mesh
+takes seconds to minutes, so the pieces are kept in files.
+"""
 
 from __future__ import annotations
 

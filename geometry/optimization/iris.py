@@ -3,7 +3,7 @@
 Source: Deits and Tedrake, Computing large convex regions of obstacle-free space through semidefinite programming, 2014;
 the functions named below have the equations.
 
-Options of Iris and IrisNp.
+Options of Iris and IrisNp; files of regions.
 
 Geometries of a SceneGraph as obstacles.
 

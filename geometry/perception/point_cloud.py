@@ -1,4 +1,4 @@
-"""Clouds of points."""
+"""Clouds of points, and what they know of these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RgbdSensor: color, depth and label images of a scene, as it is now."""
+"""RgbdSensor and RgbdSensorDiscrete: color, depth and label images of a scene, as it is now, and taken periodically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Where a line o + t d is in a convex body: the interval of t, empty where its end is before its start.
+"""Where a line o + t d is in a convex body: the interval of t, empty where its end is before its start; and where rays
+hit the surface of a grid of heights.
 
 A ray, of t >= 0, hits a triangle with corners p_i, e_i = p_i - p_0, from either side at
 

@@ -1,4 +1,5 @@
-"""What surfaces of shapes are made of: triangles with normals and texture coordinates, for color images.
+"""What shapes are drawn from: triangles with normals and texture coordinates for color images, points of round shapes
+and boxes for drawings in a plane, and primitive shapes as three.js makes them.
 
 The texture goes around spheres and ellipsoids by longitude, from Gx on, and around the sides of cylinders and capsules
 from +Gy both ways to -Gy; its upper edge is at the top. Every face of a box has the whole of it, and so has a half

@@ -1,4 +1,4 @@
-"""Constraints on where points and axes of a plant are: PositionConstraint and its like."""
+"""Constraints and costs on where points and axes of a plant are: PositionConstraint and its like."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of values in general: headers, points, signals, states of robots."""
+"""Messages of values and of sensors: headers, points, signals, states of robots, images and point clouds."""
 
 from __future__ import annotations
 
