@@ -31,20 +31,18 @@ if _TYPE_CHECKING:
     )
     from merganser.multibody.inverse_kinematics.posture_constraints import (
         AngleBetweenVectorsConstraint,
+        AngleBetweenVectorsCost,
         ComInPolyhedronConstraint,
         ComPositionConstraint,
         GazeTargetConstraint,
         OrientationConstraint,
+        OrientationCost,
         PointToLineDistanceConstraint,
         PointToPointDistanceConstraint,
         PolyhedronConstraint,
         PositionConstraint,
-        UnitQuaternionConstraint,
-    )
-    from merganser.multibody.inverse_kinematics.posture_costs import (
-        AngleBetweenVectorsCost,
-        OrientationCost,
         PositionCost,
+        UnitQuaternionConstraint,
     )
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
