@@ -1,4 +1,4 @@
-"""LcmPublisherSystem and LcmScopeSystem: send the value at their input as a message; the second, for plots, a vector."""
+"""LcmPublisherSystem and LcmScopeSystem: send their input as a message; the second a vector, for plots."""
 
 from __future__ import annotations
 

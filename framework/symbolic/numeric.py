@@ -1,4 +1,4 @@
-"""Expressions as functions of numbers, for those who evaluate them many times, and of other scalars: ExpressionVector."""
+"""Expressions as functions of numbers that are evaluated many times, and of other scalars: ExpressionVector."""
 
 from __future__ import annotations
 

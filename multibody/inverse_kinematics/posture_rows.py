@@ -14,9 +14,9 @@ g(R_AB, p_AQ) changes with w_AB and v_AQ, both in A, by
     POINT       |p_PQ|^2                                        0               2 p_PQ                          (6)
     LINE        |d|^2, d = p_PQ - (a . p_PQ) a                  0               2 d                             (7)
 
-with axial(R) = [R_21 - R_12, R_02 - R_20, R_10 - R_01]. A trace has three gaps, too: by what
-rotation B is turned too far. The rotation vector phi = theta a of R_AB = exp([phi]x) changes with the angular velocity w_AB_A by the inverse of the
-left Jacobian of the exponential (J. Sola, J. Deray, D. Atchuthan, 2018, "A micro Lie theory", equation 146),
+with axial(R) = [R_21 - R_12, R_02 - R_20, R_10 - R_01]. A trace has three gaps, too: by what rotation B is turned too
+far. The rotation vector phi = theta a of R_AB = exp([phi]x) changes with the angular velocity w_AB_A by the inverse of
+the left Jacobian of the exponential (J. Sola, J. Deray, D. Atchuthan, 2018, "A micro Lie theory", equation 146),
 
     dphi = (I - theta [a]x / 2 + (1 - theta cot(theta / 2) / 2) [a]x^2) w_AB_A,    [a]x^2 = a a^T - I            (8)
 
