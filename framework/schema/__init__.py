@@ -6,15 +6,6 @@ from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
 if _TYPE_CHECKING:
     from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform, UniformDiscrete
-    from merganser.framework.schema.functions import (
-        GetDeterministicValue,
-        IsDeterministic,
-        Mean,
-        Sample,
-        ToDistribution,
-        ToDistributionVector,
-        ToSymbolic,
-    )
     from merganser.framework.schema.transform import Rotation, Transform
     from merganser.framework.schema.vectors import (
         DeterministicVector,
@@ -22,6 +13,13 @@ if _TYPE_CHECKING:
         DistributionVector,
         GaussianVector,
         GaussianVectorX,
+        GetDeterministicValue,
+        IsDeterministic,
+        Mean,
+        Sample,
+        ToDistribution,
+        ToDistributionVector,
+        ToSymbolic,
         UniformVector,
         UniformVectorX,
     )

@@ -16,8 +16,14 @@ from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.math import AngleAxis, RigidTransform, RollPitchYaw, RotationMatrix
 from merganser.framework.math.rotations.quaternion_functions import quaternion_of_numbers
 from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform, UniformDiscrete
-from merganser.framework.schema.functions import ToDistribution, ToDistributionVector
-from merganser.framework.schema.vectors import DeterministicVector, DistributionVector, GaussianVector, UniformVector
+from merganser.framework.schema.vectors import (
+    DeterministicVector,
+    DistributionVector,
+    GaussianVector,
+    ToDistribution,
+    ToDistributionVector,
+    UniformVector,
+)
 
 # A number, and a vector of three, that may be random, as settings files say them.
 Number = float | Deterministic | Gaussian | Uniform | UniformDiscrete
