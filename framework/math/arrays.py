@@ -1,4 +1,4 @@
-"""Comparisons, choices, products and inverses that hold for scalars of any type: of expressions, comparisons are formulas."""
+"""Comparisons, choices, products and inverses for scalars of any type; comparisons of expressions are formulas."""
 
 from __future__ import annotations
 

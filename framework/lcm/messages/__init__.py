@@ -106,7 +106,7 @@ __all__ = [
     "lcmt_viewer_load_robot",
 ]
 
-_TOPICS = ("signals", "viewers", "perception", "manipulators", "examples")
+_TOPICS = ("signals", "viewers", "manipulators", "examples")
 
 
 def __getattr__(name: str) -> Any:
