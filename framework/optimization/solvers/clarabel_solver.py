@@ -229,7 +229,8 @@ def _settings(clarabel: Any, options: SolverOptions) -> Any:
     if threads is not None:
         settings.max_threads = int(threads)
     given = options.of(ClarabelSolver.NAME)
-    check_names(ClarabelSolver, given, [name for name in dir(settings) if not name.startswith("_")])
+    if given:
+        check_names(ClarabelSolver, given, [name for name in dir(settings) if not name.startswith("_")])
     for name, value in given.items():
         setattr(settings, name, type(getattr(settings, name))(value))
     return settings

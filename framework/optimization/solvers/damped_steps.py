@@ -203,7 +203,7 @@ def make_convex(
     factor_work: Array, # shape [n, n]
 ) -> bool:  # fmt: skip
     """Adds to a symmetric matrix what makes it positive definite, and returns whether it is."""
-    n, is_convex = W_io.shape[0], True
+    n = W_io.shape[0]
     for r in range(rows_in.shape[0]):
         square = 0.0
         for i in range(n):
@@ -214,16 +214,9 @@ def make_convex(
     for i in range(n):
         W_io[i, i] += damping
         for j in range(i + 1):
-            total = W_io[i, j] - (least if i == j else 0.0)
-            for k in range(j):
-                total -= factor_work[i, k] * factor_work[j, k]
-            if i == j:
-                is_convex = is_convex and total > 0.0
-                factor_work[i, i] = math.sqrt(total) if total > 0.0 else 1.0
-            else:
-                factor_work[i, j] = total / factor_work[j, j]
             W_io[j, i] = W_io[i, j]
-    return is_convex
+            factor_work[i, j] = W_io[i, j] - (least if i == j else 0.0)
+    return _factor(factor_work)
 
 
 @device
@@ -239,11 +232,10 @@ def _solve_normal_equations(
             if is_free[i] == 1 and is_free[j] == 1:
                 for k in range(J.shape[0]):
                     total += J[k, i] * J[k, j]
-            if i == j:
-                total = total + damping if is_free[i] == 1 else 1.0
-            for k in range(j):
-                total -= normal_work[i, k] * normal_work[j, k]
-            normal_work[i, j] = math.sqrt(total) if i == j else total / normal_work[j, j]
+            normal_work[i, j] = total
+        normal_work[i, i] = normal_work[i, i] + damping if is_free[i] == 1 else 1.0
+    _factor(normal_work)
+    for i in range(n):
         for j in range(i):
             d_out[i] -= normal_work[i, j] * d_out[j]
         d_out[i] /= normal_work[i, i]
@@ -251,3 +243,20 @@ def _solve_normal_equations(
         for j in range(i + 1, n):
             d_out[i] -= normal_work[j, i] * d_out[j]
         d_out[i] /= normal_work[i, i]
+
+
+@device
+def _factor(A: Array) -> bool:
+    """Cholesky's factor of a lower triangle, in its place; whether the matrix is positive definite."""
+    is_positive = True
+    for i in range(A.shape[0]):
+        for j in range(i + 1):
+            total = A[i, j]
+            for k in range(j):
+                total -= A[i, k] * A[j, k]
+            if i == j:
+                is_positive = is_positive and total > 0.0
+                A[i, i] = math.sqrt(total) if total > 0.0 else 1.0
+            else:
+                A[i, j] = total / A[j, j]
+    return is_positive

@@ -45,8 +45,7 @@ class MixedIntegerForm:
     def __init__(self, prog: MathematicalProgram) -> None:
         self._prog, self.c = prog, QuadraticCosts.of(prog).f
         self.rows = OneSidedRows(LinearRows.of(prog, "linear_constraints", "linear_equality_constraints"))
-        kinds = [variable.get_type().name for variable in prog._variables]
-        self.integrality = np.array([kind in ("BINARY", "INTEGER") for kind in kinds], dtype=np.uint8)
+        self.integrality = prog._are("BINARY", "INTEGER").astype(np.uint8)
         self.lower, self.upper = box_of(prog)
 
     def duals(self, of_equations: Array, of_inequalities: Array, of_box: Array) -> dict[Binding, Array]:
