@@ -77,7 +77,7 @@ def check_libraries(libraries):
     functions = set(re.findall(rb"\0(fmi3[A-Z]\w+)(?=\0)", next(iter(libraries.values()))))
     needed = re.compile(rb"[\w.+/@-]+\.(?:dll|dylib|so\.\d)\b", re.IGNORECASE)
     known = re.compile(
-        rb"(@rpath/)?model\.\w+|lib[cm]\.so\.6|/usr/lib/libSystem\.B\.dylib|(api-ms-win-crt|kernel32).*", re.IGNORECASE
+        rb"(@rpath/)?model\.d\w+|lib[cm]\.so\.6|/usr/lib/libSystem\.B\.dylib|(api-ms-win-crt|kernel32).*", re.IGNORECASE
     )
     marks = {".so": b"\x7fELF", ".dll": b"MZ", ".dylib": bytes.fromhex("cffaedfe")}
     assert len(functions) > 50 and len(libraries) == len(marks)
