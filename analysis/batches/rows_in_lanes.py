@@ -54,7 +54,7 @@ class LaneRows(NamedTuple):
         operation: address of the update in lanes.
         values_at, operands_at: addresses of what it is given.
         row: the first one of the block in progress, or of the next one.
-        size: how many rows there are in the block in progress; 0 if there is none.
+        size: how many rows there are in the block in progress; 0 between two blocks.
         num_updates: that have been made with these rows.
         num_steps: of a simulation before the first of these.
         steps_left: of one block of rows, until Python is asked.

@@ -106,4 +106,4 @@ def _numbers_in(kind: Any) -> set[Any]:
         return set().union(*(_numbers_in(kind.typeof(name)) for name in kind.fields))
     if isinstance(kind, types.Array | types.NestedArray):
         return _numbers_in(kind.dtype)
-    return {kind} - {types.int64}
+    return set() if isinstance(kind, types.Integer | types.Boolean) else {kind}

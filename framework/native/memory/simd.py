@@ -88,7 +88,7 @@ _ALIGNMENT = 64  # of arrays of lanes [bytes]
 
 @functools.cache
 def num_lanes() -> int:
-    """How many numbers fit into a vector of the processor; 0 where compiled code cannot tell when lanes part."""
+    """How many numbers fit into a vector of the processor; 0 where compiled code does not notice when lanes part."""
     names = "__errno_location", "__error", "_errno"  # of the C library: where a thread has its last error
     try:
         library: Any = ctypes.CDLL(None)

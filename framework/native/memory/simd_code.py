@@ -379,7 +379,7 @@ def with_lanes(kind: Any) -> Any:
     """
     if isinstance(kind, types.Record):
         if list(kind.fields) == [LANES]:
-            return lanes_of(kind.typeof(LANES).shape[0])
+            return lanes_of(kind.bitwidth // 64)
         has_lanes = any(with_lanes(kind.typeof(name)) != kind.typeof(name) for name in kind.fields)
         return _RecordOfLanes(kind) if has_lanes else kind
     if not isinstance(kind, types.Array) or with_lanes(kind.dtype) == kind.dtype:
