@@ -40,6 +40,7 @@ Array = NDArray[Any]
 _SLICE = 0.005  # how long compiled code runs before it is looked for interrupts, about [s]
 _FIRST_STEPS, _MOST_STEPS = 256, 1 << 20
 _FIRST_BLOCK, _MOST_IN_BLOCK = 4, 4096  # simulations that a thread takes at a time
+_FIRST_ALONE = 16  # steps that worlds take one after the other when they have parted
 _ROWS = OptionalCode("merganser.analysis.batches.rows", "advance_rows", "advance_rows", (type_key(0),))
 _WORTH_A_THREAD = 0.01  # as long as it takes to make another worker, and more [s]
 
@@ -459,14 +460,32 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
 
 
 def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array) -> tuple[Array, Array]:
-    """Advances rows side by side as far as that goes; returns them, and how many steps each has made."""
+    """Advances rows side by side as far as that goes; returns them, and how many steps each has made.
+
+    Those that part take some steps alone, then as many more each time, before they try again.
+    """
     ahead = np.zeros(len(rows), dtype=np.int64)
     lanes = worker.lanes() if len(rows) > 1 and (rows[:, 0] <= ends).all() else None
-    if lanes is not None:
-        rows = rows.copy()
-        lanes.begin(rows, ends, ahead)
+    if lanes is None:
+        return rows, ahead
+    rows, mine, num_alone = rows.copy(), np.arange(len(rows)), _FIRST_ALONE
+    while len(mine) > 1:
+        part, counts = rows[mine], np.zeros(len(mine), dtype=np.int64)
+        lanes.begin(part, ends[mine], counts)
         while not work.is_stopped and lanes.run(work.num_steps):
             pass
+        rows[mine], ahead[mine] = part, ahead[mine] + counts
+        until = rows[:, 0] + num_alone * lanes.period
+        mine = mine[(until + lanes.period < ends)[mine]]
+        if work.is_stopped or not (len(mine) and counts.any()):
+            break
+        results = np.empty((len(mine), len(worker.results_at)))
+        counts = np.zeros((len(mine), worker.num_counts), dtype=np.int64)
+        skipped = _run_rows(work, worker, rows[mine], until[mine], results, counts)
+        done = [n for n in range(len(mine)) if n not in skipped and not work.is_stopped]
+        mine, num_alone = mine[done], 2 * num_alone
+        rows[mine[:, None], np.searchsorted(worker.offsets, worker.results_at)] = results[done]
+        ahead[mine] += counts[done, 0]
     return rows, ahead
 
 

@@ -164,6 +164,9 @@ class LanesOfWorker:
     Args:
         worker: the worker.
 
+    Attributes:
+        period: of the update [s].
+
     Raises:
         LookupError: more happens in its simulations than one update that is made in lanes, for now at least.
     """
@@ -179,6 +182,7 @@ class LanesOfWorker:
         code = None if native is None or native.in_lanes is None else native.in_lanes(values)
         if code is None:
             raise LookupError
+        self.period = event.period
         offsets = [_offset_in(worker.offsets, argument, leaf) for argument in code.arguments]
         self._kept = code, values, np.zeros(_MOST_STEPS + 1)
         self._operands = np.array(offsets, np.int64)

@@ -120,7 +120,7 @@ class NativeDynamics:
         keep = None if box is None else box.keep_parameters
         arguments = FAILURE, *integers_of(self._record(context, buffers))
         native = NativeCode(code.load(), arguments, keep, self._check_of(context, buffers.step))
-        if code is _STEP and not self._constrains_at_once():
+        if code is _STEP and not self._constrains_at_once() and not self._dynamics.views.num_activations:
             native = dataclasses.replace(native, in_lanes=functools.partial(self._in_lanes, context, buffers))
         return native if self._is_discrete() else _of_vectors(context, native)
 
@@ -313,8 +313,8 @@ class NativeDynamics:
         step, record = buffers.step, self._record(context, buffers)
         assert isinstance(record, StepRecord)
         model = record.model
-        others = len(model.transmissions) + len(model.laws) + self._dynamics.views.num_activations
-        has_others = others or model.topology["code"].any() or model.elements["code"].any()
+        others = len(model.transmissions), len(model.laws), len(model.contact.geometry.mobods)
+        has_others = any(others) or model.topology["code"].any() or model.elements["code"].any()
         if has_others or not num_lanes() or not _STEPS_IN_LANES.is_usable():
             return None
         operation = _STEPS_IN_LANES.load()

@@ -102,10 +102,19 @@ def test_worlds_with_controllers_are_those_of_simulators(is_explicit: bool, ahea
 
 
 @pytest.mark.parametrize(("effort", "limit"), [(8.0, np.inf), (np.inf, 0.4)])
-def test_worlds_at_limits_take_their_steps_alone(effort: float, limit: float, ahead: list[Any]) -> None:
-    plant = arm(effort=effort, limit=limit)
-    assert_as_alone(plant, lambda context, n: set_up(plant, context, n, 3.0))
-    assert min(steps.min() for steps in ahead) < 5
+def test_worlds_that_part_at_limits_meet_again(
+    effort: float, limit: float, ahead: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant, parts = arm(effort=effort, limit=limit), []
+    run_rows = batch_simulation._run_rows
+
+    def noted(*arguments: Any) -> Any:
+        parts.append(len(arguments[2]))
+        return run_rows(*arguments)
+
+    monkeypatch.setattr(batch_simulation, "_run_rows", noted)
+    assert_as_alone(plant, lambda context, n: set_up(plant, context, n, 3.0), end=0.3)
+    assert len(parts) > len(ahead)
 
 
 def test_a_world_that_is_not_finite_leaves_the_bits_of_the_others(ahead: list[Any]) -> None:
@@ -151,3 +160,17 @@ def test_samples_of_contexts_are_those_of_the_last_step(ahead: list[Any]) -> Non
     for one, other in zip(contexts, alone):
         Simulator(plant, other).AdvanceTo(END)
         np.testing.assert_array_equal(port.Eval(one), port.Eval(other))
+
+
+def test_worlds_follow_gains_that_change_between_batches(ahead: list[Any]) -> None:
+    plant = arm()
+    context = plant.CreateDefaultContext()
+    set_up(plant, context, 0)
+    batch, states = BatchSimulator(plant, context), np.random.default_rng(0).normal(size=(6, NUM))
+    before = batch.simulate(states, END).states
+    plant.get_joint_actuator(JointActuatorIndex(1)).set_controller_gains(PdControllerGains(p=5.0, d=1.0))
+    after = batch.simulate(states, END).states
+    assert ahead[-1].min() > 5
+    assert (after != before).any()
+    alone = BatchSimulator(plant, context).simulate(states[:, :1], END).states
+    np.testing.assert_array_equal(after[:, :1], alone)
