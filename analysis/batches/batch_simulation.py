@@ -475,9 +475,10 @@ def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array
         while not work.is_stopped and lanes.run(work.num_steps):
             pass
         rows[mine], ahead[mine] = part, ahead[mine] + counts
-        until = rows[:, 0] + num_alone * lanes.period
-        mine = mine[(until + lanes.period < ends)[mine]]
-        if work.is_stopped or not (len(mine) and counts.any()):
+        alone = num_alone * lanes.period
+        until = rows[:, 0] + alone
+        mine = mine[(until + alone < ends)[mine]]
+        if work.is_stopped or not len(mine):
             break
         results = np.empty((len(mine), len(worker.results_at)))
         counts = np.zeros((len(mine), worker.num_counts), dtype=np.int64)

@@ -101,7 +101,7 @@ def test_worlds_with_controllers_are_those_of_simulators(is_explicit: bool, ahea
     assert max(steps.min() for steps in ahead) > 5
 
 
-@pytest.mark.parametrize(("effort", "limit"), [(8.0, np.inf), (np.inf, 0.4)])
+@pytest.mark.parametrize(("effort", "limit"), [(8.0, np.inf), (np.inf, 1.0)])
 def test_worlds_that_part_at_limits_meet_again(
     effort: float, limit: float, ahead: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
