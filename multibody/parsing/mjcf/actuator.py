@@ -4,12 +4,9 @@ The force on a joint, or along a tendon, is gear (gain u + bias), with the bias 
 it is a motor: the actuation of the plant is the force itself. With b1, b2 <= 0 it is a PD controller of the plant, with
 the gains -b1 gear^2 and -b2 gear^2, and the constant effort gear b0. With b1 < 0, its desired position is u / gear,
 which is cut off at ctrlrange, times gain / -b1; along a tendon the desired state has that length itself. With
-b1 = 0 < -b2, its desired velocity is gain u / (-b2 gear), which has no limits. A `<pid>` is such a controller, too, and
-a `<dcmotor>` whose control is the voltage u a law, with the motor constant K and the resistance R:
-
-    force = gear K / R (u - K gear v)
-
-The force of an actuator of an MJCF file, from its class and its element.
+b1 = 0 < -b2, its desired velocity is gain u / (-b2 gear), which has no limits. A `<pid>` is such a controller, too,
+with an integral; a `<dcmotor>` and an `<orientation>` are laws of their own (multibody/kernels/laws), the latter of
+three actuators.
 """
 
 from __future__ import annotations
@@ -33,7 +30,14 @@ from merganser.multibody.parsing.mjcf.tendon import FixedTendon, MjcfTransmissio
 from merganser.multibody.parsing.mjcf.tree import MjcfTree, Placement
 from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode
-from merganser.multibody.tree import ActuatorLaw, MuscleCurves
+from merganser.multibody.tree import (
+    ActuatorLaw,
+    ControlDelay,
+    DcMotor,
+    MuscleCurves,
+    OrientationServo,
+    ServoIntegral,
+)
 
 _GAINS = ("fixed", "affine", "muscle", "dcmotor", "pid", "so3", "user")
 _BIASES = ("none", "affine", "muscle", "dcmotor", "so3", "user")
@@ -52,6 +56,8 @@ class MjcfLaw:
         bias: b0, b1, b2.
         dynamics_parameters: time constants.
         damping_ratio: from which b2 follows, if positive.
+        integral: of a PD controller.
+        motor: in place of gain and bias.
     """
 
     gain_type: str = "fixed"
@@ -61,10 +67,14 @@ class MjcfLaw:
     bias: tuple[float, ...] = (0.0,) * 10
     dynamics_parameters: tuple[float, ...] = (1.0, *[0.0] * 9)
     damping_ratio: float = 0.0
+    integral: ServoIntegral | None = None
+    motor: DcMotor | None = None
 
     @property
     def is_affine(self) -> bool:
         """Whether gain and bias have constant coefficients."""
+        if self.motor is not None:
+            return False
         has_constant_gain = self.gain_type == "fixed" or (self.gain_type == "affine" and not any(self.gain[1:3]))
         return has_constant_gain and self.bias_type in ("none", "affine")
 
@@ -150,6 +160,24 @@ def _integrated_velocity(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
     return replace(_position(node, law), dynamics="integrator")
 
 
+def _pid(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
+    """A position servo with an integral of its error, and a limit of the rate of its setpoint."""
+    before = law.integral or ServoIntegral()
+    gain = node.float_attribute("ki", before.gain)
+    limit, rate = node.float_attribute("imax", before.limit), node.float_attribute("slewmax", before.rate_limit)
+    _check_positive(node, ki=gain, imax=limit, slewmax=rate)
+    integral = ServoIntegral(gain, limit, rate) if gain or rate else None
+    return replace(_position(node, replace(law, integral=None)), integral=integral)
+
+
+def _orientation(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
+    """A servo of a rotation vector."""
+    before = (law.gain[0], -law.bias[2]) if law.gain_type == "so3" else (1.0, 0.0)
+    kp, kv = (node.float_attribute(name, value) for name, value in zip(("kp", "kv"), before))
+    _check_positive(node, kp=kp, kv=kv)
+    return MjcfLaw("so3", "so3", gain=_padded(kp), bias=_padded(0.0, -kp, -kv))
+
+
 def _velocity(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
     """A servo of damping kv."""
     kv = node.float_attribute("kv", law.gain[0] if law.is_velocity_servo else 1.0)
@@ -189,38 +217,70 @@ _OF_MUSCLE = ("force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax")
 _MUSCLE = (0.75, 1.05, -1.0, 200.0, 0.5, 1.6, 1.5, 1.3, 1.2)
 _READERS: dict[str, Callable[[XmlNode, MjcfLaw], MjcfLaw]] = {
     "general": _general, "position": _position, "intvelocity": _integrated_velocity, "velocity": _velocity,
-    "damper": _damper, "cylinder": _cylinder, "muscle": _muscle, "pid": _position,
-}  # fmt: skip
-_VOLTAGE = "voltage"  # the gain of a DC motor; no file can name it
-_WITHOUT_COUNTERPART = {  # numbers that are zero where there is one
-    "pid": ("ki", "slewmax"), "dcmotor": ("inductance", "cogging", "lugre", "thermal", "controller"),
+    "damper": _damper, "cylinder": _cylinder, "muscle": _muscle, "pid": _pid, "orientation": _orientation,
 }  # fmt: skip
 
 
 def _dc_motor(node: XmlNode) -> MjcfLaw:
-    """The law of a motor that is driven by a voltage, from its constant and resistance or its nominal numbers.
+    """The law of a motor, from its constant and resistance or its nominal numbers.
 
     Raises:
-        ParsingError: one of these is missing or not positive.
+        ParsingError: one of these is missing or not positive, or another number is not admissible.
     """
-    volts, stall_torque, free_speed = node.vector_attribute("nominal", 3, [0.0] * 3).tolist()
-    constants = node.vector_attribute("motorconst", (1, 2), [volts / free_speed if free_speed else 0.0])
-    K = sqrt(max(float(constants[0] * constants[-1]), 0.0))  # of torque and of voltage, in this order
-    R = node.float_attribute("resistance", K * volts / stall_torque if stall_torque else 0.0)
-    if not (K > 0.0 and R > 0.0):
+    def numbers(name: str, count: int) -> list[float]:
+        given = node.vector_attribute(name, tuple(range(1, count + 1)), [0.0])
+        return [*map(float, given), *[0.0] * count][:count]
+
+    words = node.attributes.get("input", "voltage").split()
+    control = None if words == ["none"] else words[0] if words else "voltage"
+    K, R = _motor_constants(node, numbers)
+    if not (R > 0.0 and (K > 0.0 or (control is None and K == 0.0))):
         found = f"the motor constant {K:g} and resistance {R:g}"
         raise node.error(f"{node.describe()} has {found}; expected positive ones.")
-    return MjcfLaw(_VOLTAGE, "affine", gain=_padded(K / R), bias=_padded(0.0, 0.0, -K * K / R))
+    torque, current, current_rate = numbers("saturation", 3)
+    inductance, electrical_time = numbers("inductance", 2)
+    heat_resistance, capacity, heat_time, coefficient, reference, ambient = numbers("thermal", 6)
+    if heat_time > 0.0 and heat_resistance > 0.0 and capacity == 0.0:
+        capacity = heat_time / heat_resistance
+    elif heat_time > 0.0 and capacity > 0.0 and heat_resistance == 0.0:
+        heat_resistance = heat_time / capacity
+    if (heat_time or capacity) and heat_resistance == 0.0:
+        raise node.error(f"attribute 'thermal' of {node.describe()} has no resistance; give it two of its first three.")
+    kp, ki, kd, setpoint_rate, integral_limit, voltage_limit = numbers("controller", 6)
+    limit, (stiffness, *others) = torque or current * K or inf, numbers("lugre", 5)
+    with located(node.location):
+        motor = DcMotor(
+            K, R, limit, inductance / R or electrical_time, current_rate, heat_resistance, capacity, coefficient,
+            ambient - reference, tuple(numbers("cogging", 3)), (stiffness, *others), (kp, ki, kd),
+            setpoint_rate, integral_limit, voltage_limit, control,
+        )  # fmt: skip
+    return MjcfLaw(motor=motor)
+
+
+def _motor_constants(node: XmlNode, numbers: Callable[[str, int], list[float]]) -> tuple[float, float]:
+    """The constant K and the resistance R of a motor; a nominal speed is that with its damping B."""
+    (K_t, K_e), (volts, stall_torque, free_speed) = numbers("motorconst", 2), numbers("nominal", 3)
+    R, B = node.float_attribute("resistance", 0.0), numbers("damping", 3)[0]
+    if volts > 0.0 and K_e <= 0.0 and free_speed > 0.0:
+        K_e = volts / free_speed
+        square = volts**2 - 4.0 * R * B * free_speed**2
+        if B > 0.0 and R > 0.0 and square > 0.0:  # free_speed K_e^2 - volts K_e + R B free_speed = 0
+            K_e = (volts + sqrt(square)) / (2.0 * free_speed)
+        elif B > 0.0 and R <= 0.0 and stall_torque > volts * B * free_speed / volts:
+            K_e -= volts * B / stall_torque
+    K = sqrt(K_t * K_e) if K_t > 0.0 and K_e > 0.0 else max(K_t, K_e)
+    return K, R or (K * volts / stall_torque if stall_torque > 0.0 else 0.0)
 
 
 def _force_range(actuator: MjcfActuator) -> tuple[float, float] | None:
-    """The range of the force; of a DC motor that of its torque, or of its current."""
-    node = actuator.node
-    if node.tag != "dcmotor":
-        return read_range(node, "forcerange", "forcelimited", actuator.settings)
-    torque, current, _ = (*node.vector_attribute("saturation", (1, 2, 3), [0.0]), 0.0, 0.0)[:3]
-    limit = float(torque or current * -actuator.law.bias[2] / actuator.law.gain[0])  # K, see above
-    return (-limit, limit) if limit > 0.0 else None
+    """The range of the force; of a motor that of its torque, if nothing comes on top of it."""
+    law, node = actuator.law, actuator.node
+    if law.motor is not None:
+        limit = law.motor.torque_limit
+        return (-limit, limit) if isfinite(limit) and not (law.motor.cogging[0] or law.motor.friction[0]) else None
+    if node.tag == "orientation" or law.gain_type == "so3":
+        return None
+    return read_range(node, "forcerange", "forcelimited", actuator.settings)
 
 
 def _check_positive(node: XmlNode, **numbers: float) -> None:
@@ -246,7 +306,9 @@ def _parameters(node: XmlNode, name: str, default: tuple[float, ...]) -> tuple[f
 
 
 _SUPPORTED = ("motor", "dcmotor", *_READERS)
+_INPUTS = {"pid": ("pos", "vel", "ff"), "dcmotor": ("none", "voltage", "pos", "vel", "ff")}
 _TRANSMISSIONS = ("joint", "jointinparent", "tendon", "cranksite", "site")
+_MAX_SAMPLES = 10_000
 _OF_LAWS = ("none", "integrator", "filter", "filterexact", "muscle")  # dynamics that have a counterpart
 
 
@@ -263,6 +325,7 @@ class MjcfActuator:
         gear: of the force, and of position and velocity.
         rotor_inertia: of its own [kg m^2 or kg].
         control_range: within which the control is kept; None if it is not.
+        axis: which one of the three of an orientation; the first one has the law.
     """
 
     node: XmlNode
@@ -273,11 +336,29 @@ class MjcfActuator:
     gear: float
     rotor_inertia: float
     control_range: tuple[float, float] | None = None
+    axis: int | None = None
 
     @property
     def has_law(self) -> bool:
-        """Whether it is more than a motor or a PD controller: with dynamics, or another gain or bias."""
+        """Whether it is more than a motor or a PD controller: with dynamics or delay, or another gain or bias."""
+        if self.axis:
+            return False
+        if self.law.integral is not None or self.delay() is not None:
+            return True
         return self.law.dynamics != "none" or not (self.law.is_motor or self.law.is_servo or self.law.damping_ratio)
+
+    def delay(self) -> ControlDelay | None:
+        """How late its control acts."""
+        node = self.node
+        time, num_samples = node.float_attribute("delay", 0.0), node.float_attribute("nsample", 0.0)
+        if not time:
+            return None
+        if time < 0.0 or not 1.0 <= num_samples <= _MAX_SAMPLES or num_samples % 1.0:
+            raise node.error(
+                f"{node.describe()} has the delay {time:g} and nsample {num_samples:g}; expected a positive delay, and "
+                f"a whole number of samples from 1 to {_MAX_SAMPLES}."
+            )
+        return ControlDelay(time, node.attributes.get("interp", "zoh") != "zoh", int(num_samples))
 
     @property
     def group(self) -> int:
@@ -308,7 +389,8 @@ def read_actuators(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> list
                 actuators += _read(element, placement, model, report)
     actuators = [a for a in actuators if a.group not in options.disabled_actuator_groups]
     for actuator in actuators:
-        actuator.control_range = _control_range(actuator) if options.allows("clampctrl") else None
+        if options.allows("clampctrl") and not actuator.axis:
+            actuator.control_range = _control_range(actuator)
         squared = actuator.gear**2
         damping = _damping(actuator.node, report)
         if isinstance(actuator.drive, MjcfJoint):
@@ -327,10 +409,14 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
     defaults, names = placement.source.defaults, placement.names
     node = defaults.filled_actuator(element)
     what = f"<{element.tag}>"
-    named = [name for name in _WITHOUT_COUNTERPART.get(element.tag, ()) if node.attributes.get(name, "").strip("0. ")]
-    if element.tag not in _SUPPORTED or named:
-        which = f"{what} with {', '.join(named)}" if named else what
-        report.add(element.location, f"{which} is left out: it has no counterpart")
+    if element.tag not in _SUPPORTED:
+        report.add(element.location, f"{what} is left out: it has no counterpart")
+        return []
+    words = node.attributes.get("input", "").split()
+    if any(word not in _INPUTS[element.tag] for word in words) if element.tag in _INPUTS else False:
+        raise element.error(f"{what} has the input {' '.join(words)!r}; known are {', '.join(_INPUTS[element.tag])}.")
+    if element.tag == "dcmotor" and len(words) > 1:
+        report.add(element.location, f"{what} with several inputs is left out: its control here is one of them")
         return []
     found = [name for name in _TRANSMISSIONS if name in node.attributes]
     if not found:
@@ -349,6 +435,8 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
     if rotor_inertia < 0.0:
         raise element.error(f"{element.describe()} has the armature {rotor_inertia:g}; it cannot be negative.")
     actuators = []
+    if law.gain_type == "so3":
+        return _orientation_axes(node, found[0], placement, model, law, report)
     for copies, drive in _drives(node, found[0], placement, model, gear):
         name = names.spot.full(node.attributes.get("name", ""), copies)
         is_scaled = drive.kind in _GEARED if isinstance(drive, MjcfTransmission) else drive.is_scalar
@@ -360,6 +448,36 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
             drive.is_used = True
         own_gear = float(gear[0]) if is_scaled else 1.0
         actuators.append(MjcfActuator(node, placement.source.settings, name, drive, law, own_gear, rotor_inertia))
+    return actuators
+
+
+def _orientation_axes(
+    node: XmlNode, attribute: str, placement: Placement, model: MjcfModel, law: MjcfLaw, report: MjcfReport
+) -> list[MjcfActuator]:
+    """The three actuators of each replica of a servo of an orientation."""
+    what, is_site = f"<{node.tag}>", attribute == "site" and "refsite" in node.attributes
+    if node.attributes.get("input", "expmap") != "expmap":
+        report.add(node.location, f"{what} input {node.attributes['input']}: its control here is a rotation vector")
+    if law.dynamics not in ("none", "integrator") or law.bias_type != "so3" or node.attributes.get("dampratio"):
+        why = f"gaintype so3, biastype {law.bias_type}, dyntype {law.dynamics}"
+        why = "a damping ratio; give it kv" if node.attributes.get("dampratio") else why
+        report.add(node.location, f"{what} is left out: it has {why}")
+        return []
+    by_axis = []
+    for k in range(3):
+        gear = np.eye(6)[3 + k] if is_site else np.eye(6)[k]
+        by_axis.append(_drives(node, attribute, placement, model, gear))
+    actuators = []
+    for drives in zip(*by_axis):
+        for k, (copies, drive) in enumerate(drives):
+            if not (is_site or (isinstance(drive, MjcfTransmission) and drive.kind == "ball")):
+                raise node.error(f"{node.describe()} is of no ball joint, and of no site with a refsite.")
+            drive.constants = (*drive.constants, 1.0) if is_site else drive.constants
+            drive.is_used = True
+            name = node.attributes.get("name", "")
+            name = placement.names.spot.full(f"{name}_{'xyz'[k]}" if name else "", copies)
+            of_axis = law if k == 0 else MjcfLaw()
+            actuators.append(MjcfActuator(node, placement.source.settings, name, drive, of_axis, 1.0, 0.0, axis=k))
     return actuators
 
 
@@ -402,7 +520,9 @@ def _unsupported(law: MjcfLaw, drive: MjcfJoint | MjcfTransmission) -> str:
     if isinstance(drive, MjcfJoint) and not drive.is_scalar:
         return f"of a {drive.type} joint is left out: actuators act on hinges, slides and balls"
     is_muscle = law.gain_type == "muscle" and law.bias_type in ("muscle", "none")
-    is_known = is_muscle or (law.gain_type in ("fixed", "affine", _VOLTAGE) and law.bias_type in ("none", "affine"))
+    is_known = is_muscle or (law.gain_type in ("fixed", "affine") and law.bias_type in ("none", "affine"))
+    if law.integral is not None and not law.is_servo and not law.damping_ratio:
+        return "is left out: it has no gain kp or kv"
     if not is_known or law.dynamics not in _OF_LAWS:
         return f"with gaintype {law.gain_type}, biastype {law.bias_type}, dyntype {law.dynamics} is left out"
     return ""
@@ -488,8 +608,19 @@ def _law(actuator: MjcfActuator) -> ActuatorLaw:
     law, node, inf_range = actuator.law, actuator.node, (-inf, inf)
     muscle = _muscle_curves(actuator) if law.gain_type == "muscle" else None
     given: dict[str, Any] = {"control_range": actuator.control_range or inf_range, "gear": actuator.gear}
-    if law.is_servo:  # whose desired position is limited and scaled already
+    if law.is_servo or law.damping_ratio:  # whose desired position is limited and scaled already
         given = {}
+    given |= {"delay": actuator.delay(), "is_early": node.attributes.get("actearly") == "true"}
+    if law.integral is not None and actuator.gear:
+        of, gear = law.integral, abs(actuator.gear)
+        given["form"] = ServoIntegral(of.gain * gear**2, of.limit / gear, of.rate_limit / gear)
+    elif law.motor is not None:
+        given["form"] = law.motor
+    elif law.gain_type == "so3":
+        high = (read_range(node, "forcerange", "forcelimited", actuator.settings) or (0.0, inf))[1]
+        if not high > 0.0:
+            raise node.error(f"{node.describe()} has the largest torque {high:g}; it must be positive.")
+        given["form"] = OrientationServo(law.gain[0], -law.bias[2], high, law.bias[0])
     limits = read_range(node, "actrange", "actlimited", actuator.settings)
     scale = law.gain[0] / -law.bias[1] if law.is_servo and law.bias[1] else 1.0
     times = law.dynamics_parameters[:3] if law.dynamics == "muscle" else law.dynamics_parameters[:1]

@@ -146,8 +146,8 @@ def test_lengths_and_force_of_a_muscle_may_follow_from_the_model():
     actuator.set_law(ActuatorLaw("muscle", (0.01, 0.04), muscle=MuscleCurves(scale=50.0), gear=2.0))
     plant.Finalize()
     record = plant._tree.law_records[0]
-    np.testing.assert_allclose(record["lengths"], [-0.6, 0.2], atol=1e-6)
-    assert record["peak_force"] == pytest.approx(50.0 * 2.0)  # a force of 1 accelerates 2 kg by 0.5
+    np.testing.assert_allclose(record["constants"][1:3], [-0.6, 0.2], atol=1e-6)
+    assert record["constants"][0] == pytest.approx(50.0 * 2.0)  # a force of 1 accelerates 2 kg by 0.5
 
 
 @pytest.mark.parametrize("time_step", STEPS)
