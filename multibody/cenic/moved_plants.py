@@ -75,6 +75,7 @@ class MovedPlant:
         actuators = map(plant.get_joint_actuator, plant.GetJointActuatorIndices())
         laws = [(a.name(), a.law()) for a in actuators]
         activations = [f"activation of {name}" for name, law in laws if law for _ in range(law.num_states())]
+        activations += [f"displacement of the surface of {body.name()}" for body in plant._tree.belts()]
         return f"{[*positions, *velocities, *activations][k]} of plant '{plant.GetSystemPathname()}'"
 
 

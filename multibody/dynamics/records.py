@@ -261,7 +261,8 @@ class Work(NamedTuple):
         feedforward: u_ff, shape [num_u].
         desired: q_d and v_d, and what is made of them, see ../kernels/actuators.py, shape [NUM_DESIRED_ROWS, num_u].
         u: what the actuators exert, shape [num_u].
-        law_step, commands, activations: the time step and what laws of actuators make, see kernels/laws.
+        law_step: the time step, and speeds of belts.
+        commands, activations: what laws of actuators make, see kernels/laws.
         lengths, rates, arms, forces: q, v and tau with those of transmissions behind them, and their moment arms; see
             kernels/transmissions/motion.py. Empty without transmissions.
         drives, drive_values, drive_work, efforts: of the PD controllers, see kernels/actuators.py.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import BasicVector, Context, InputPort, Value
+from merganser.framework import BasicVector, BusValue, Context, InputPort, Value
 from merganser.framework.common.errors import log_once
 from merganser.framework.common.records import settings
 from merganser.framework.core.context.nonfinite import blame_input
@@ -59,7 +59,7 @@ class InputPorts:
 
     Attributes:
         geometry_query: the only port that is there before Finalize().
-        actuation, generalized_force, spatial_force: of the whole plant.
+        actuation, generalized_force, spatial_force, surface_speeds: of the whole plant.
         desired_states: by model instance.
         driven_instances: model instances with actuators, and their ports for actuation.
         driven_velocities: of each actuator.
@@ -71,6 +71,7 @@ class InputPorts:
     actuation: InputPort
     generalized_force: InputPort
     spatial_force: InputPort
+    surface_speeds: InputPort
     desired_states: list[InputPort]
     driven_instances: list[tuple[int, InputPort]]
     driven_velocities: Any
@@ -98,6 +99,7 @@ class InputPorts:
             size = tree.num_actuated_dofs(index)
             self._instance_actuation.append(system.DeclareVectorInputPort(f"{name}_actuation", size))
             self.desired_states.append(system.DeclareVectorInputPort(f"{name}_desired_state", 2 * size))
+        self.surface_speeds = system.DeclareAbstractInputPort("surface_speeds", Value(BusValue()))
         self.driven_velocities = np.array(tree.actuated_velocity_indices(), dtype=np.int64)
         vectors = [self.actuation, self.generalized_force, *self._instance_actuation, *self.desired_states]
         self.of_vectors = [port.get_index() for port in vectors if port.size()]
@@ -138,6 +140,14 @@ class InputPorts:
         self._model.require_finalized("get_applied_spatial_force_input_port()")
         return self.spatial_force
 
+    def get_surface_speeds_input_port(self) -> InputPort[BusValue]:
+        """Returns the port for a BusValue of speeds of surfaces [m/s], by scoped names of bodies; optional.
+
+        They are of bodies with SetSurfaceVelocityAxis(); what the bus does not name has the speed 0.
+        """
+        self._model.require_finalized("get_surface_speeds_input_port()")
+        return self.surface_speeds
+
     def get_geometry_query_input_port(self) -> InputPort[QueryObject]:
         """Returns the port for the QueryObject of a SceneGraph."""
         return self.geometry_query
@@ -176,6 +186,28 @@ class InputPorts:
             nothing if applied is None else _contiguous(applied),
             w.zeros_F if forces is None else self._add_up_spatial_forces(context, w, forces.get_value()),
         )
+
+    def has_objects(self, context: Context) -> bool:
+        """Whether anything comes through ports that Python alone can read."""
+        if context.has_input(self.spatial_force.get_index()):
+            return True
+        return bool(self._tree.belts()) and context.has_input(self.surface_speeds.get_index())
+
+    def put_surface_speeds(self, context: Context, speeds_out: Array) -> None:
+        """Writes the speeds of belts, in the order of bodies, shape [num_belts].
+
+        Raises:
+            RuntimeError: a speed is no finite number.
+        """
+        given = context.read_input(self.surface_speeds.get_index())
+        for k, body in enumerate(self._tree.belts()):
+            speed = None if given is None else given.get_value().Find(body.scoped_name().get_full())
+            speeds_out[k] = 0.0 if speed is None else speed
+            if not np.isfinite(speeds_out[k]):
+                raise RuntimeError(
+                    f"The speed of the surface of body '{body.name()}' must be finite, but {speed} has come through "
+                    f"{self.surface_speeds.GetFullDescription()}."
+                )
 
     def log_undriven(self, context: Context, table: ActuatorTable) -> None:
         """Logs once for each model instance that its actuators have no input and exert nothing."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from merganser.framework import Context
 from merganser.framework import LeafSystem
 from merganser.multibody.deformable.model import DeformableModel
+from merganser.multibody.plant.belts import PlantBelts
 from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import ForceElements, PlantComputations
 from merganser.multibody.plant.constraints import Constraints
@@ -159,6 +160,7 @@ class MultibodyPlant(
         self._jacobians = PlantJacobians(model, kinematics)
         self._computations = PlantComputations(model, views, kinematics)
         self._transmissions = PlantTransmissions(model, kinematics)
+        self._belts = PlantBelts(model, views)
         self._force_elements = ForceElements(model, kinematics, self._computations, self._transmissions)
         # Inputs, dynamics and outputs.
         self._inputs = InputPorts(model, views, kinematics)
@@ -292,6 +294,7 @@ class MultibodyPlant(
             self._dynamics.declare_steps()  # not of a class with derivatives of its own
         self._sampling.declare_entries()
         self._outputs.declare()
+        self._belts.declare()
         self._settings.freeze()
         self._constraints.declare()
         self._loops.declare()

@@ -127,8 +127,9 @@ class DcMotor:
         if self.control not in _INPUTS:
             raise ValueError(f"DcMotor: control must be one of {', '.join(map(str, _INPUTS))}, got {self.control!r}.")
         numbers = self.form().constants
+        limits = self.setpoint_rate_limit, self.gains[1]
         positive = self.resistance, self.heat_capacity if self.heat_resistance else 1.0
-        others = self.constant, self.electrical_time, self.heat_resistance, self.torque_limit, self.setpoint_rate_limit, self.gains[1]
+        others = self.constant, self.electrical_time, self.heat_resistance, self.torque_limit, *limits
         is_valid = np.isfinite([*numbers[:2], *numbers[3:]]).all() and min(positive) > 0.0 and min(others) >= 0.0
         is_valid = is_valid and (self.constant > 0.0 or self.control is None)
         if not is_valid or math.isnan(self.torque_limit):

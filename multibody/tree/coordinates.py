@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.elements import set_element_kind
-from merganser.multibody.kernels.laws import law_dtype
+from merganser.multibody.kernels.laws import BELT, law_dtype, set_law_kind
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, set_kind
 from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.actuator_law import OrientationServo
@@ -156,16 +156,19 @@ def _place_of(actuator: Actuator, num_v: int) -> int:
     return actuator.joint().velocity_start() if transmission is None else num_v + int(transmission.index())
 
 
-def make_laws(actuators: Sequence[Actuator], num_q: int, num_v: int, time_step: float) -> npt.NDArray[Any]:
+def make_laws(
+    actuators: Sequence[Actuator], num_q: int, num_v: int, time_step: float, num_belts: int
+) -> npt.NDArray[Any]:
     """Returns one record for each actuator with a law, see kernels/laws, and numbers their activations.
 
     Args:
         actuators: all of them, in the order of u.
         num_q, num_v: numbers of positions and velocities, behind which those of transmissions are.
         time_step: of the plant [s].
+        num_belts: bodies whose displacements are the last states.
     """
     with_laws = [place for place, actuator in enumerate(actuators) if actuator.law() is not None]
-    records, count = np.zeros(len(with_laws), law_dtype), 0
+    records, count = np.zeros(len(with_laws) + num_belts, law_dtype), 0
     for record, place in zip(records, with_laws):
         actuator, law = actuators[place], actuators[place].law()
         assert law is not None
@@ -187,6 +190,10 @@ def make_laws(actuators: Sequence[Actuator], num_q: int, num_v: int, time_step: 
         if law.num_states():
             record["activation"], actuator._activation_place = count, slice(count, count + law.num_states())
             count += law.num_states()
+    for number, record in enumerate(records[len(with_laws) :]):
+        set_law_kind(record, BELT)
+        record["actuators"] = record["delay"] = -1
+        record["activation"], record["constants"][0] = count + number, number
     return records
 
 

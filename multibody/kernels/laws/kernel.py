@@ -20,20 +20,20 @@ def actuator_laws(
     u_in: Floats,  # what comes for the actuators, shape [num_u]
     desired_io: FloatTable,  # of PD controllers, see actuators.py; activations replace desired positions
     # Work:
-    step_work: Floats,  # shape [1]
+    step_io: Floats,  # h, which it writes, and the speeds of belts [m/s], shape [1 + num_belts]
     # Out:
     u_out: Floats,  # the same with efforts in place of controls, shape [num_u]
     activations_out: Floats,  # after the step; in continuous time their rates
 ) -> None:
     """Computes forces and activations."""
-    step_work[0] = time_step
+    step_io[0] = time_step
     for k in range(u_in.shape[0]):
         u_out[k] = u_in[k]
     for i in range(laws.shape[0]):
         law, given = laws[i], (lengths_in, rates_in, activations_in, u_out)
         if law["delay"] >= 0:
             _delay(law, activations_in, desired_io, u_out, activations_out)
-        set_effort(law, step_work, *given, desired_io, u_out, activations_out)
+        set_effort(law, step_io, *given, desired_io, u_out, activations_out)
 
 
 @device

@@ -9,12 +9,13 @@ import numpy as np
 from merganser.framework.native import device
 from merganser.multibody.kernels.actuators import NUM_DESIRED_ROWS
 from merganser.multibody.kernels.kind_table import KindTable, Role
-from merganser.multibody.kernels.laws import affine, dc_motor, muscle, orientation, servo
+from merganser.multibody.kernels.laws import affine, belt, dc_motor, muscle, orientation, servo
 from merganser.multibody.kernels.laws.kind import ActuatorLawKind
 from merganser.multibody.kernels.laws.records import law_dtype
 
 LAWS: tuple[ActuatorLawKind, ...] = (
-    affine.AFFINE, muscle.MUSCLE, servo.SERVO, servo.INTEGRAL, dc_motor.DC_MOTOR, orientation.ORIENTATION
+    affine.AFFINE, muscle.MUSCLE, servo.SERVO, servo.INTEGRAL, dc_motor.DC_MOTOR, orientation.ORIENTATION,
+    belt.BELT,
 )  # fmt: skip
 
 _ARGUMENTS = (

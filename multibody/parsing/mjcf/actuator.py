@@ -227,6 +227,7 @@ def _dc_motor(node: XmlNode) -> MjcfLaw:
     Raises:
         ParsingError: one of these is missing or not positive, or another number is not admissible.
     """
+
     def numbers(name: str, count: int) -> list[float]:
         given = node.vector_attribute(name, tuple(range(1, count + 1)), [0.0])
         return [*map(float, given), *[0.0] * count][:count]

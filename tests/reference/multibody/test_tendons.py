@@ -114,7 +114,8 @@ ACTUATORS = {
     'lugre="50 .3 .1 .15 .2" cogging=".02 7 .3" controller="2 .5 .1 3 .4 5" input="pos" gear=".5"/>',
     "speed": '<dcmotor name="a" joint="j" motorconst=".3" resistance="2" controller="0 0 .5" input="vel"/>',
     "torque": '<dcmotor name="a" joint="j" motorconst=".3" resistance="2" controller="0 0 0 0 0 1" input="ff"/>',
-    "passive": '<dcmotor name="a" joint="j" motorconst="0" resistance="1" cogging=".02 7 .3" lugre="50 .3 .1 .15 .2" input="none"/>',
+    "passive": '<dcmotor name="a" joint="j" motorconst="0" resistance="1" cogging=".02 7 .3" lugre="50 .3 .1 .15 .2" '
+    'input="none"/>',
     "ball": '<orientation name="a" joint="ball" kp="3" kv=".2" forcerange="0 4"/>',
     "sites": '<orientation name="a" site="t" refsite="s" kp="3" kv=".2" ctrlrange="-1 1"/>',
     "turning": '<orientation name="a" site="t" refsite="here" kp="3"/>',
@@ -172,3 +173,27 @@ def test_motors_and_servos_are_those_of_mujoco(which, time_step):
             mujoco.mj_step(model, data)
             found = plant.EvalUniquePeriodicDiscreteUpdate(context).get_vector(1).CopyToVector()
             assert found == pytest.approx(data.act, **tolerance)
+
+
+@pytest.mark.parametrize("interpolation", ["zoh", "linear"])
+@pytest.mark.parametrize("delay", [0.002, 0.005, 0.0061, 0.02])
+def test_controls_act_as_late_as_in_mujoco(delay, interpolation):
+    late = f'delay="{delay}" nsample="8" interp="{interpolation}"'
+    actuators = f'<motor name="m" joint="j" gear="2" ctrlrange="-1 1" {late}/><orientation joint="ball" {late}/>'
+    text = LAWS.format(step=0.002, actuators=actuators)
+    model, plant = mujoco.MjModel.from_xml_string(text), MultibodyPlant(0.002)
+    plant.SetUseSampledOutputPorts(False)
+    Parser(plant).AddModelsFromString(text, "xml")
+    plant.Finalize()
+    data, context, rng = mujoco.MjData(model), plant.CreateDefaultContext(), np.random.default_rng(2)
+    for _ in range(25):
+        data.ctrl[:] = rng.normal(size=4)
+        plant.get_actuation_input_port().FixValue(context, data.ctrl)
+        data.qpos[:], data.qvel[:] = [0.0, 1.0, 0.0, 0.0, 0.0], 0.0
+        plant.SetPositionsAndVelocities(context, np.concatenate([data.qpos, data.qvel]))
+        mujoco.mj_forward(model, data)
+        expected = data.actuator_force * [2.0, 1.0, 1.0, 1.0]
+        assert plant.get_net_actuation_output_port().Eval(context) == pytest.approx(expected, abs=1e-9)
+        mujoco.mj_step(model, data)
+        waiting = plant.EvalUniquePeriodicDiscreteUpdate(context).get_vector(1).CopyToVector()
+        context.get_mutable_discrete_state(1).SetFromVector(waiting)

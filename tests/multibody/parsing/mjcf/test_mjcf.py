@@ -411,7 +411,7 @@ def test_one_warning_lists_all_that_has_no_counterpart_with_lines(caplog):
     lines = DOCUMENTS["actuators"].splitlines()
     for word, what in (
         ("<velocity", "<velocity> ctrlrange: the desired speed"),
-        ("<dcmotor", "<dcmotor> with inductance is left out"),
+        ("<adhesion", "<adhesion> is left out: it has no counterpart"),
         ("<spatial", "<spatial> tendon armature has no effect"),
         ('dyntype="user"', "dyntype user is left out"),
     ):
