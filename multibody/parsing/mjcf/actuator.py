@@ -344,7 +344,7 @@ class MjcfActuator:
         """Whether it is more than a motor or a PD controller: with dynamics or delay, or another gain or bias."""
         if self.axis:
             return False
-        if self.law.integral is not None or self.delay() is not None:
+        if self.law.integral is not None or self.delay() is not None or self.is_early():
             return True
         return self.law.dynamics != "none" or not (self.law.is_motor or self.law.is_servo or self.law.damping_ratio)
 
@@ -352,6 +352,7 @@ class MjcfActuator:
         """How late its control acts."""
         node = self.node
         time, num_samples = node.float_attribute("delay", 0.0), node.float_attribute("nsample", 0.0)
+        interpolation = _type(node, "interp", "zoh", ("zoh", "linear", "cubic"))
         if not time:
             return None
         if time < 0.0 or not 1.0 <= num_samples <= _MAX_SAMPLES or num_samples % 1.0:
@@ -359,7 +360,11 @@ class MjcfActuator:
                 f"{node.describe()} has the delay {time:g} and nsample {num_samples:g}; expected a positive delay, and "
                 f"a whole number of samples from 1 to {_MAX_SAMPLES}."
             )
-        return ControlDelay(time, node.attributes.get("interp", "zoh") != "zoh", int(num_samples))
+        return ControlDelay(time, interpolation != "zoh", int(num_samples))
+
+    def is_early(self) -> bool:
+        """Whether steps use the activation at their end."""
+        return _type(self.node, "actearly", "false", ("false", "true")) == "true"
 
     @property
     def group(self) -> int:
@@ -390,6 +395,8 @@ def read_actuators(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> list
                 actuators += _read(element, placement, model, report)
     actuators = [a for a in actuators if a.group not in options.disabled_actuator_groups]
     for actuator in actuators:
+        if actuator.delay() is not None and actuator.node.attributes.get("interp") == "cubic":
+            report.add(actuator.node.location, f"<{actuator.node.tag}> interp cubic is linear here")
         if options.allows("clampctrl") and not actuator.axis:
             actuator.control_range = _control_range(actuator)
         squared = actuator.gear**2
@@ -611,7 +618,7 @@ def _law(actuator: MjcfActuator) -> ActuatorLaw:
     given: dict[str, Any] = {"control_range": actuator.control_range or inf_range, "gear": actuator.gear}
     if law.is_servo or law.damping_ratio:  # whose desired position is limited and scaled already
         given = {}
-    given |= {"delay": actuator.delay(), "is_early": node.attributes.get("actearly") == "true"}
+    given |= {"delay": actuator.delay(), "is_early": actuator.is_early()}
     if law.integral is not None and actuator.gear:
         of, gear = law.integral, abs(actuator.gear)
         given["form"] = ServoIntegral(of.gain * gear**2, of.limit / gear, of.rate_limit / gear)

@@ -121,7 +121,7 @@ _USED: dict[str, str] = {
 _HARMLESS = {
     "condim": "3", "priority": "0", "solmix": "1", "margin": "0", "gap": "0",
     "adhesion": "0", "align": "false", "alignfree": "false", "actuatorgravcomp": "false", "springyield": "0",
-    "actearly": "false", "sleep": "auto",
+    "input": "pos", "sleep": "auto",
 }  # fmt: skip
 _SOLVER = ("solref", "solimp", "solreflimit", "solimplimit", "solreffriction", "solimpfriction")
 _MEANING = {
