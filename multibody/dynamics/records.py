@@ -261,7 +261,7 @@ class Work(NamedTuple):
         feedforward: u_ff, shape [num_u].
         desired: q_d and v_d, and what is made of them, see ../kernels/actuators.py, shape [NUM_DESIRED_ROWS, num_u].
         u: what the actuators exert, shape [num_u].
-        law_step: the time step, and speeds of belts.
+        controls, law_step: of laws of actuators; the time step, and speeds of belts, see kernels/laws.
         commands, activations: what laws of actuators make, see kernels/laws.
         lengths, rates, arms, forces: q, v and tau with those of transmissions behind them, and their moment arms; see
             kernels/transmissions/motion.py. Empty without transmissions.
@@ -280,6 +280,7 @@ class Work(NamedTuple):
     feedforward: Floats
     desired: FloatTable
     u: Floats
+    controls: Floats
     law_step: Floats
     commands: Floats
     activations: Floats

@@ -32,7 +32,7 @@ def set_effort(
 ) -> None:  # fmt: skip
     """Equation (1); constants are g and b."""
     k, c = law["actuators"][0], law["constants"]
-    a = activate(law, step_in[0], within(law["control"], controls_in[k]), states_in, states_out)
+    a = activate(law, step_in[0].real, within(law["control"], controls_in[k]), states_in, states_out)
     length, rate = motion_of(law, lengths_in, rates_in)
     f = (c[0] + c[1] * length + c[2] * rate) * a + c[3] + c[4] * length + c[5] * rate
     efforts_out[k] = law["gear"] * f

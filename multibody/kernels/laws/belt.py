@@ -14,7 +14,7 @@ def set_displacement(
     desired_io: FloatTable, efforts_out: Floats, states_out: Floats,
 ) -> None:  # fmt: skip
     """The state is s; the first constant is the number of the belt, whose speed is step_in[1 + number]."""
-    n, speed, h = law["activation"], step_in[1 + int(law["constants"][0])], step_in[0]
+    n, speed, h = law["activation"], step_in[1 + int(law["constants"][0])], step_in[0].real
     states_out[n] = states_in[n] + h * speed if h > 0.0 else speed + 0.0 * states_in[n]
 
 

@@ -54,7 +54,7 @@ def set_effort(
     desired_io: FloatTable, efforts_out: Floats, states_out: Floats,
 ) -> None:  # fmt: skip
     """Equations (1) to (4); states are the setpoint, z_I, T, z and i, as far as there are such."""
-    k, n, c, h = law["actuators"][0], law["activation"], law["constants"], step_in[0]
+    k, n, c, h = law["actuators"][0], law["activation"], law["constants"], step_in[0].real
     length, rate = motion_of(law, lengths_in, rates_in)
     u, K, R = within(law["control"], controls_in[k]), c[CONSTANT], c[RESISTANCE] + 0.0 * rate
     if c[SETPOINT_RATE] > 0.0:

@@ -20,6 +20,7 @@ def actuator_laws(
     u_in: Floats,  # what comes for the actuators, shape [num_u]
     desired_io: FloatTable,  # of PD controllers, see actuators.py; activations replace desired positions
     # Work:
+    controls_work: Floats,  # u_in, some of them late, shape [num_u]
     step_io: Floats,  # h, which it writes, and the speeds of belts [m/s], shape [1 + num_belts]
     # Out:
     u_out: Floats,  # the same with efforts in place of controls, shape [num_u]
@@ -28,11 +29,11 @@ def actuator_laws(
     """Computes forces and activations."""
     step_io[0] = time_step
     for k in range(u_in.shape[0]):
-        u_out[k] = u_in[k]
+        u_out[k] = controls_work[k] = u_in[k]
     for i in range(laws.shape[0]):
-        law, given = laws[i], (lengths_in, rates_in, activations_in, u_out)
+        law, given = laws[i], (lengths_in, rates_in, activations_in, controls_work)
         if law["delay"] >= 0:
-            _delay(law, activations_in, desired_io, u_out, activations_out)
+            _delay(law, activations_in, desired_io, controls_work, activations_out)
         set_effort(law, step_io, *given, desired_io, u_out, activations_out)
 
 

@@ -35,7 +35,7 @@ def set_effort(
 ) -> None:  # fmt: skip
     """Equation (1)."""
     k = law["actuators"][0]
-    a = activate(law, step_in[0], within(law["control"], controls_in[k]), states_in, states_out)
+    a = activate(law, step_in[0].real, within(law["control"], controls_in[k]), states_in, states_out)
     length, rate = motion_of(law, lengths_in, rates_in)
     efforts_out[k] = law["gear"] * _force(law["constants"], length, rate, a)
 

@@ -57,7 +57,7 @@ def set_efforts(
     limits = law["control"]
     d = (within(limits, controls_in[u[0]]), within(limits, controls_in[u[1]]), within(limits, controls_in[u[2]]))
     if law["dynamics"] == INTEGRATOR:
-        rates, h, bounds = d, step_in[0], law["range"]
+        rates, h, bounds = d, step_in[0].real, law["range"]
         d = (states_in[n], states_in[n + 1], states_in[n + 2])
         for k in range(3):
             states_out[n + k] = within(bounds, d[k] + h * rates[k]) if h > 0.0 else rates[k] + 0.0 * d[k]

@@ -29,7 +29,7 @@ def set_desired_position(
     k = law["actuators"][0]
     given = desired_io[0, k]
     control = within(law["control"], given if exceeds(given, -math.inf) else 0.0 * lengths_in[law["positions"][0]])
-    desired_io[0, k] = activate(law, step_in[0], control, states_in, states_out)
+    desired_io[0, k] = activate(law, step_in[0].real, control, states_in, states_out)
 
 
 @device
@@ -38,7 +38,7 @@ def set_integral(
     desired_io: FloatTable, efforts_out: Floats, states_out: Floats,
 ) -> None:  # fmt: skip
     """Equation (2); constants are K_i, z_max and the limit of the rate, and where it or K_i is 0, there is no state."""
-    k, n, c, h = law["actuators"][0], law["activation"], law["constants"], step_in[0]
+    k, n, c, h = law["actuators"][0], law["activation"], law["constants"], step_in[0].real
     if not exceeds(desired_io[0, k], -math.inf):  # nothing comes, and the controller is disarmed
         for i in range(n, n + int(c[2] > 0.0) + int(c[0] > 0.0)):
             states_out[i] = states_in[i] if h > 0.0 else 0.0 * states_in[i]

@@ -21,14 +21,14 @@ LAWS: tuple[ActuatorLawKind, ...] = (
 _ARGUMENTS = (
     "law", "step_in", "lengths_in", "rates_in", "states_in", "controls_in", "desired_io", "efforts_out", "states_out"
 )  # fmt: skip
-_ROLES = {"set_effort": Role(_ARGUMENTS, 'efforts_out[law["actuators"][0]]', num_constant=2)}
+_ROLES = {"set_effort": Role(_ARGUMENTS, 'efforts_out[law["actuators"][0]]')}
 
 
 def _make_examples(scalar: Any) -> dict[str, Any]:
-    vectors = ("lengths_in", "rates_in", "states_in", "controls_in", "efforts_out", "states_out")
+    vectors = ("step_in", "lengths_in", "rates_in", "states_in", "controls_in", "efforts_out", "states_out")
     examples: dict[str, Any] = {name: np.zeros(1, scalar) for name in vectors}
     examples["desired_io"] = np.zeros((NUM_DESIRED_ROWS, 1), scalar)
-    return examples | {"law": np.zeros(1, law_dtype)[0], "step_in": np.zeros(1)}
+    return examples | {"law": np.zeros(1, law_dtype)[0]}
 
 
 _TABLE = KindTable("actuator law", ActuatorLawKind, LAWS, _ROLES, _make_examples)

@@ -267,7 +267,7 @@ def set_spring_of_wound_clock(
 ):
     k, n, c = law["actuators"][0], law["activation"], law["constants"]
     efforts_out[k] = -c[0] * (lengths_in[law["positions"][0]] - states_in[n])
-    states_out[n] = states_in[n] + step_in[0] * controls_in[k] if step_in[0] > 0.0 else controls_in[k]
+    states_out[n] = states_in[n] + step_in[0] * controls_in[k] if step_in[0].real > 0.0 else controls_in[k]
 
 
 @pytest.mark.parametrize("time_step", STEPS)
