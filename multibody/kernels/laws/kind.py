@@ -16,8 +16,8 @@ class ActuatorLawKind:
             sets the effort efforts_out[k] of the actuator k = law["actuators"][0] by its control controls_in[k], with
             the length lengths_in[law["positions"][0]] and its rate rates_in[law["velocities"][0]]. Its states begin at
             states_in[law["activation"]]; those after a step of step_in[0].real seconds go into states_out, or in
-            continuous time, where that is 0, their rates. law["constants"] are numbers of its own (records.py). It is a kernels'
-            helper: loops over arrays and records, of floats and complex numbers alike.
+            continuous time, where that is 0, their rates. law["constants"] are numbers of its own (records.py). It is a
+            kernels' helper: loops over arrays and records, of floats and complex numbers alike.
     """
 
     name: str
