@@ -316,7 +316,8 @@ class ActuatorLaw:
     def kind_name(self) -> str:
         """Returns a word for it: that of its dynamics, or of its form."""
         named = self.form is not None or self.muscle is not None
-        return self._form(False).kind.name if named else self.dynamics if self.has_activation() else "law"
+        plain = "delay" if self.delay is not None else "law"
+        return self._form(False).kind.name if named else self.dynamics if self.has_activation() else plain
 
     def write(self, record: Any, is_servo: bool, time_step: float) -> None:
         """Writes a record of kernels/laws, but for places.
