@@ -15,6 +15,11 @@ from merganser.multibody.tree.actuator_law import (
     ServoIntegral,
 )
 from merganser.multibody.tree.base_bodies import BaseBodyJointType
+from merganser.multibody.tree.computations import (
+    AccelerationKinematicsCache,
+    PositionKinematicsCache,
+    VelocityKinematicsCache,
+)
 from merganser.multibody.tree.constraints import MultibodyConstraintId
 from merganser.multibody.tree.element import MultibodyElement, ScopedName
 from merganser.multibody.tree.force_elements import (
@@ -64,11 +69,6 @@ from merganser.multibody.tree.joints import (
     ScrewJoint,
     UniversalJoint,
     WeldJoint,
-)
-from merganser.multibody.tree.kinematics_caches import (
-    AccelerationKinematicsCache,
-    PositionKinematicsCache,
-    VelocityKinematicsCache,
 )
 from merganser.multibody.tree.mobilizers import (
     BallQuaternionMobilizer,
