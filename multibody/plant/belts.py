@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework import BusValue, Context, LeafOutputPort, Value
+from merganser.framework import BusValue, Context, InputPort, LeafOutputPort, Value
 from merganser.framework.core.values.values import AbstractValue
 from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.plant.input_ports import InputPorts
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.tree import RigidBody
@@ -20,17 +21,19 @@ class PlantBelts:
     """Belts of a plant.
 
     Args:
-        model, views: of the plant.
+        model, views, inputs: of the plant.
     """
 
-    _port: LeafOutputPort
-
-    def __init__(self, model: PlantModel, views: StateViews) -> None:
-        self._model, self._tree, self._views = model, model.tree, views
+    def __init__(self, model: PlantModel, views: StateViews, inputs: InputPorts) -> None:
+        self._model, self._tree, self._views, self._inputs = model, model.tree, views, inputs
+        self._port: LeafOutputPort | None = None
 
     def declare(self) -> None:
-        """Declares the output port of a finalized plant."""
+        """Declares the ports of a finalized plant with belts."""
         system = self._model.system
+        if not self._tree.belts():
+            return
+        self._inputs.surface_speeds = system.DeclareAbstractInputPort("surface_speeds", Value(BusValue()))
         states = {system.xd_ticket()} if self._model.is_discrete else {system.z_ticket()}
         self._port = system.DeclareAbstractOutputPort(
             "surface_displacements", lambda: Value(BusValue()), self._calc_displacements, states
@@ -72,9 +75,33 @@ class PlantBelts:
         """Returns the port with a BusValue: how far the surface of each belt has moved [m], by scoped names of bodies.
 
         Displacements are states, 0 in a default Context.
+
+        Raises:
+            RuntimeError: before Finalize(), or the plant has no belts.
         """
-        self._model.require_finalized("get_surface_displacements_output_port()")
+        self._require("get_surface_displacements_output_port()")
+        assert self._port is not None
         return self._port
+
+    def get_input_port(self) -> InputPort[BusValue]:
+        """Returns the port for a BusValue of speeds of surfaces [m/s], by scoped names of bodies; optional.
+
+        They are of bodies with SetSurfaceVelocityAxis(); what the bus does not name has the speed 0.
+
+        Raises:
+            RuntimeError: before Finalize(), or there is no such body.
+        """
+        self._require("get_surface_speeds_input_port()")
+        assert self._inputs.surface_speeds is not None
+        return self._inputs.surface_speeds
+
+    def _require(self, what: str) -> None:
+        self._model.require_finalized(what)
+        if self._port is None:
+            raise RuntimeError(
+                f"Plant '{self._model.path()}' has no belts, and no port for {what}: call SetSurfaceVelocityAxis() for "
+                "a body before Finalize()."
+            )
 
     def num_misc_continuous_states(self) -> int:
         """Returns the number of continuous states that are neither positions nor velocities.

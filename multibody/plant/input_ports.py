@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import BasicVector, BusValue, Context, InputPort, Value
+from merganser.framework import BasicVector, Context, InputPort, Value
 from merganser.framework.common.errors import log_once
 from merganser.framework.common.records import settings
 from merganser.framework.core.context.nonfinite import blame_input
@@ -59,7 +59,8 @@ class InputPorts:
 
     Attributes:
         geometry_query: the only port that is there before Finalize().
-        actuation, generalized_force, spatial_force, surface_speeds: of the whole plant.
+        actuation, generalized_force, spatial_force: of the whole plant.
+        surface_speeds: of belts; None without.
         desired_states: by model instance.
         driven_instances: model instances with actuators, and their ports for actuation.
         driven_velocities: of each actuator.
@@ -71,7 +72,6 @@ class InputPorts:
     actuation: InputPort
     generalized_force: InputPort
     spatial_force: InputPort
-    surface_speeds: InputPort
     desired_states: list[InputPort]
     driven_instances: list[tuple[int, InputPort]]
     driven_velocities: Any
@@ -83,6 +83,7 @@ class InputPorts:
     def __init__(self, model: PlantModel, views: StateViews, kinematics: PlantKinematics) -> None:
         self._model, self._tree, self._system = model, model.tree, model.system
         self._views, self._kinematics = views, kinematics
+        self.surface_speeds: InputPort | None = None  # of plants with belts, see belts.py
         self._table: ActuatorTable | None = None  # None until it is needed, and after a change of an actuator
         self._undriven_instances: set[int] = set()  # for which it was said that nothing drives their actuators
         self.geometry_query = self._system.DeclareAbstractInputPort("geometry_query", Value(QueryObject()))
@@ -99,7 +100,6 @@ class InputPorts:
             size = tree.num_actuated_dofs(index)
             self._instance_actuation.append(system.DeclareVectorInputPort(f"{name}_actuation", size))
             self.desired_states.append(system.DeclareVectorInputPort(f"{name}_desired_state", 2 * size))
-        self.surface_speeds = system.DeclareAbstractInputPort("surface_speeds", Value(BusValue()))
         self.driven_velocities = np.array(tree.actuated_velocity_indices(), dtype=np.int64)
         vectors = [self.actuation, self.generalized_force, *self._instance_actuation, *self.desired_states]
         self.of_vectors = [port.get_index() for port in vectors if port.size()]
@@ -139,14 +139,6 @@ class InputPorts:
         """Returns the port for a list of ExternallyAppliedSpatialForce, which add up; optional."""
         self._model.require_finalized("get_applied_spatial_force_input_port()")
         return self.spatial_force
-
-    def get_surface_speeds_input_port(self) -> InputPort[BusValue]:
-        """Returns the port for a BusValue of speeds of surfaces [m/s], by scoped names of bodies; optional.
-
-        They are of bodies with SetSurfaceVelocityAxis(); what the bus does not name has the speed 0.
-        """
-        self._model.require_finalized("get_surface_speeds_input_port()")
-        return self.surface_speeds
 
     def get_geometry_query_input_port(self) -> InputPort[QueryObject]:
         """Returns the port for the QueryObject of a SceneGraph."""
@@ -191,7 +183,7 @@ class InputPorts:
         """Whether anything comes through ports that Python alone can read."""
         if context.has_input(self.spatial_force.get_index()):
             return True
-        return bool(self._tree.belts()) and context.has_input(self.surface_speeds.get_index())
+        return self.surface_speeds is not None and context.has_input(self.surface_speeds.get_index())
 
     def put_surface_speeds(self, context: Context, speeds_out: Array) -> None:
         """Writes the speeds of belts, in the order of bodies, shape [num_belts].
@@ -199,6 +191,7 @@ class InputPorts:
         Raises:
             RuntimeError: a speed is no finite number.
         """
+        assert self.surface_speeds is not None
         given = context.read_input(self.surface_speeds.get_index())
         for k, body in enumerate(self._tree.belts()):
             speed = None if given is None else given.get_value().Find(body.scoped_name().get_full())

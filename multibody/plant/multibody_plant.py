@@ -160,10 +160,10 @@ class MultibodyPlant(
         self._jacobians = PlantJacobians(model, kinematics)
         self._computations = PlantComputations(model, views, kinematics)
         self._transmissions = PlantTransmissions(model, kinematics)
-        self._belts = PlantBelts(model, views)
         self._force_elements = ForceElements(model, kinematics, self._computations, self._transmissions)
         # Inputs, dynamics and outputs.
         self._inputs = InputPorts(model, views, kinematics)
+        self._belts = PlantBelts(model, views, self._inputs)
         dynamics = self._dynamics = PlantDynamics(
             model, views, kinematics, self._inputs, self._geometry, self._settings, self._constraints,
             self._force_elements, self._warn_once,

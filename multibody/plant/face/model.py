@@ -247,7 +247,7 @@ class PortsFace:
     get_desired_state_input_port = from_part(InputPorts.get_desired_state_input_port)
     get_applied_generalized_force_input_port = from_part(InputPorts.get_applied_generalized_force_input_port)
     get_applied_spatial_force_input_port = from_part(InputPorts.get_applied_spatial_force_input_port)
-    get_surface_speeds_input_port = from_part(InputPorts.get_surface_speeds_input_port)
+    get_surface_speeds_input_port = from_part(PlantBelts.get_input_port)
     get_geometry_query_input_port = from_part(InputPorts.get_geometry_query_input_port)
 
     # ------------------------------------------------------------------ belts

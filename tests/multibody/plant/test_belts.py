@@ -121,3 +121,6 @@ def test_axes_have_length_one_and_what_is_no_axis_is_refused():
     plant.Finalize()
     with pytest.raises(RuntimeError, match="Finalize"):
         plant.SetSurfaceVelocityAxis(body, [1, 0, 0])
+    for get_port in (plant.get_surface_speeds_input_port, plant.get_surface_displacements_output_port):
+        with pytest.raises(RuntimeError, match="has no belts"):
+            get_port()
