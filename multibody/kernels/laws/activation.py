@@ -60,11 +60,11 @@ def _next_activation(law: Law, h: float, a: Any, control: Any) -> Any:
     if h > 0.0:
         share = T * (1.0 - math.exp(-h / T)) if law["dynamics"] == EXACT_FILTER else h
         return within(law["range"], a + share * rate)
-    return _held(law["range"][0], law["range"][1], a, rate)
+    return _stopped(law["range"][0], law["range"][1], a, rate)
 
 
 @device
-def _held(low: float, high: float, a: Any, rate: Any) -> Any:
+def _stopped(low: float, high: float, a: Any, rate: Any) -> Any:
     """A rate, or 0 where it would lead out of a range."""
     if high < math.inf and real_part(a) >= high and real_part(rate) > 0.0:
         return 0.0 * rate
@@ -90,7 +90,7 @@ def _muscle_rate(law: Law, a: Any, control: Any) -> Any:
 def integrate_error(h: float, limit: float, error: Any, z: Any) -> Any:
     """The integral (4) after a step, or its rate; a limit of 0 is none."""
     bound = limit if limit > 0.0 else math.inf
-    rate = _held(-bound, bound, z, error + 0.0 * z)
+    rate = _stopped(-bound, bound, z, error + 0.0 * z)
     return z + h * rate if h > 0.0 else rate
 
 
