@@ -140,7 +140,7 @@ def _driven(actuator: Any) -> str:
     name: str = actuator.joint().name() if transmission is None else transmission.name()
     if law is None:
         return name
-    return f"{name} ({'muscle' if law.muscle is not None else law.dynamics if law.has_activation() else 'law'})"
+    return f"{name} ({law.kind_name()})"
 
 
 def _tendons(plant: MultibodyPlant) -> _Rows:

@@ -73,7 +73,9 @@ class MovedPlant:
         positions = [f"position {name}" for name in plant.GetPositionNames()]
         velocities = [f"velocity {name}" for name in plant.GetVelocityNames()]
         actuators = map(plant.get_joint_actuator, plant.GetJointActuatorIndices())
-        activations = [f"activation of {a.name()}" for a in actuators if a._activation_place is not None]
+        laws = [(a.name(), a.law()) for a in actuators]
+        activations = [f"activation of {name}" for name, law in laws if law for _ in range(law.num_states())]
+        activations += [f"displacement of the surface of {body.name()}" for body in plant._tree.belts()]
         return f"{[*positions, *velocities, *activations][k]} of plant '{plant.GetSystemPathname()}'"
 
 

@@ -74,7 +74,7 @@ from merganser.geometry.proximity.layout import Contacts
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.kernels.frames import arm_to, velocity_of
 from merganser.multibody.kernels.layout import Positions, Topology, Velocities
-from merganser.multibody.kernels.spatial import Vector3, add, dot, scaled, set_vector, subtract, vector
+from merganser.multibody.kernels.spatial import Vector3, add, cross, dot, scaled, set_vector, subtract, vector
 
 _LIFT = 1e-12  # of the size of a face: by how much rounding may lift a point of it
 LEAST_AREA = 1e-14  # of a face that presses [m²], as in pydrake
@@ -94,6 +94,8 @@ material_dtype = np.dtype(
         ("has_one_point", np.int64),  # whether its contacts have one point, equation (4)
         ("modulus", np.float64),  # hydroelastic modulus, infinite if it is rigid [Pa]
         ("v_GS_G", np.float64, 3),  # velocity of its surface S, as that of a conveyor belt, in its frame G [m/s]
+        ("belt_axis_G", np.float64, 3),  # about which its surface goes round; zero if it does not
+        ("belt_speed", np.float64),  # [m/s]
     ]
 )
 
@@ -148,12 +150,12 @@ def calc_make_contact_pairs(
         if tree_of_mobod[A["mobod"]] >= 0 or tree_of_mobod[B["mobod"]] >= 0:
             pair = contact_pairs_out[count]
             combine_materials(A, B, pair)
-            set_surface_velocity(A, B, X_WG_in[candidates_in[row, 0]], X_WG_in[candidates_in[row, 1]], pair)
             pair["origin"] = OF_POINT
             k_A, k_B = A["stiffness"], B["stiffness"]
             pair["stiffness"] = _combine_stiffness(k_A, k_B)
             pair["dissipation"] = combine_dissipation(k_A, A["dissipation"], k_B, B["dissipation"])
             _set_point(A, B, contacts_in, i, end, has_one_point, pair)
+            set_surface_velocity(A, B, X_WG_in[candidates_in[row, 0]], X_WG_in[candidates_in[row, 1]], pair)
             count += 1
         i = end
     return count
@@ -173,13 +175,31 @@ def combine_materials(A: Material, B: Material, pair: ContactPair) -> None:
 
 @device
 def set_surface_velocity(A: Material, B: Material, X_WA: FloatTable, X_WB: FloatTable, pair: ContactPair) -> None:
-    """v_SbSa_W = R_WA v_GS_A - R_WB v_GS_B: how the surfaces move where the bodies do not."""
-    v_A, v_B = A["v_GS_G"], B["v_GS_G"]
-    for r in range(3):
-        pair["v_SbSa_W"][r] = (
-            X_WA[r, 0] * v_A[0] + X_WA[r, 1] * v_A[1] + X_WA[r, 2] * v_A[2]
-            - X_WB[r, 0] * v_B[0] - X_WB[r, 1] * v_B[1] - X_WB[r, 2] * v_B[2]
-        )  # fmt: skip
+    """v_SbSa_W, how the surfaces move where the bodies do not; of a pair that has its normal.
+
+    Of a surface that goes round an axis a with the speed s, where n points out of it, v_GS = s a x n.
+    """
+    n = vector(pair["nhat_BA_W"])
+    v_A, v_B = _velocity_of_surface(A, X_WA, scaled(-1.0, n)), _velocity_of_surface(B, X_WB, n)
+    set_vector(pair["v_SbSa_W"], subtract(v_A, v_B))
+
+
+@device
+def _velocity_of_surface(M: Material, X_WG: FloatTable, n: Vector3) -> Vector3:
+    v = _turned(X_WG, M["v_GS_G"])
+    if M["belt_speed"] == 0.0:
+        return v
+    return add(v, scaled(M["belt_speed"], cross(_turned(X_WG, M["belt_axis_G"]), n)))
+
+
+@device
+def _turned(X_WG: FloatTable, v_G: Floats) -> Vector3:
+    """R_WG v_G."""
+    return (
+        X_WG[0, 0] * v_G[0] + X_WG[0, 1] * v_G[1] + X_WG[0, 2] * v_G[2],
+        X_WG[1, 0] * v_G[0] + X_WG[1, 1] * v_G[1] + X_WG[1, 2] * v_G[2],
+        X_WG[2, 0] * v_G[0] + X_WG[2, 1] * v_G[1] + X_WG[2, 2] * v_G[2],
+    )
 
 
 @device

@@ -29,8 +29,8 @@ from merganser.multibody.contact.plant_layout import (
 )
 from merganser.multibody.dynamics.step_kernels import StepCode
 from merganser.multibody.kernels import layout
-from merganser.multibody.kernels.actuator_laws import Laws
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
+from merganser.multibody.kernels.laws import Laws
 from merganser.multibody.kernels.layout import Elements, Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.transmissions import Nodes, Transmissions
 
@@ -162,7 +162,7 @@ class Model(NamedTuple):
         transmissions, nodes: see kernels/transmissions/records.py.
         pitches: which positions are pitch angles, whose cosines must not vanish.
         actuators: and their PD controllers.
-        laws: of actuators that have some, see kernels/actuator_laws.py.
+        laws: of actuators that have some, see kernels/laws.
         limits: of joints, records of limit_dtype.
         limit_stiffness, limit_dissipation: of these, in continuous time.
         frictions: dry friction of joints, records of friction_dtype.
@@ -261,7 +261,8 @@ class Work(NamedTuple):
         feedforward: u_ff, shape [num_u].
         desired: q_d and v_d, and what is made of them, see ../kernels/actuators.py, shape [NUM_DESIRED_ROWS, num_u].
         u: what the actuators exert, shape [num_u].
-        commands, activations: what laws of actuators make, see kernels/actuator_laws.py.
+        controls, law_step: of laws of actuators; the time step, and speeds of belts, see kernels/laws.
+        commands, activations: what laws of actuators make, see kernels/laws.
         lengths, rates, arms, forces: q, v and tau with those of transmissions behind them, and their moment arms; see
             kernels/transmissions/motion.py. Empty without transmissions.
         drives, drive_values, drive_work, efforts: of the PD controllers, see kernels/actuators.py.
@@ -279,6 +280,8 @@ class Work(NamedTuple):
     feedforward: Floats
     desired: FloatTable
     u: Floats
+    controls: Floats
+    law_step: Floats
     commands: Floats
     activations: Floats
     lengths: Floats

@@ -103,7 +103,7 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
             call_quiet_kernel(code.put_desired_state, (part.actuators, part.values, work.desired))
     if model.laws.shape[0] > 0:
         given = model.laws, h, q, v, state.activations, u, work.desired
-        call_quiet_kernel(code.laws, (*given, work.commands, work.activations))
+        call_quiet_kernel(code.laws, (*given, work.controls, work.law_step, work.commands, work.activations))
         u = work.commands
     if actuators.controlled.shape[0] > 0:
         why = call_kernel(code.efforts, (

@@ -31,8 +31,8 @@ from merganser.multibody.deformable.kernels.problem import find_participants, po
 from merganser.multibody.fem.newton import free_motion
 from merganser.multibody.fem.schur import couple_nodes, follow_nodes
 from merganser.multibody.kernels import actuators, checked_arrays
-from merganser.multibody.kernels.actuator_laws import actuator_laws
 from merganser.multibody.kernels.frames import geometry_poses
+from merganser.multibody.kernels.laws import actuator_laws
 from merganser.multibody.kernels.transmissions import transmission_forces, transmission_motion
 
 if TYPE_CHECKING:

@@ -389,7 +389,7 @@ class _DocumentBuilder:
         elif kind == "ball":
             made = BallTransmission(name, joints[0], c[1:], bool(c[0]))
         elif kind == "site":
-            made = SiteTransmission(name, path[0], c, path[1] if len(path) > 1 else None)
+            made = SiteTransmission(name, path[0], c[:6], path[1] if len(path) > 1 else None, bool(sum(c[6:])))
         else:
             made = SliderCrankTransmission(name, *path, *c)
         springs = dict(description.springs)
@@ -424,7 +424,12 @@ class _DocumentBuilder:
         if actuator.controller_gains is not None:
             p, d = actuator.controller_gains
             added.set_controller_gains(PdControllerGains(p=p, d=d))
-        added.set_law(actuator.law)
+        law = actuator.law
+        if law is not None and law.delay is not None and not self._plant.is_discrete():
+            what = "the delay of an actuator has no effect: it needs a discrete plant."
+            self._diagnostics.warn(actuator.location, what)
+            law = replace(law, delay=None)
+        added.set_law(law)
         if actuator.effort_range is not None:
             added.set_effort_range(*actuator.effort_range)
         if actuator.desired_position is not None:

@@ -122,6 +122,10 @@ class ContactGeometry:
             is_compliant = compliance_of(properties) is HydroelasticType.kCompliant
             modulus = properties.GetPropertyOrDefault("hydroelastic", "hydroelastic_modulus", math.inf)
             record["modulus"] = modulus if is_compliant else math.inf
+        for body in self._tree.belts():
+            for k in np.flatnonzero(bodies == int(body.index())):
+                R_BG = inspector.GetPoseInFrame(ids[k]).rotation().matrix()
+                materials["belt_axis_G"][k] = R_BG.T @ body._surface_axis
         world, frame_of = inspector.world_frame_id(), inspector.GetFrameId
         is_own = all(id in of_bodies and frame_of(id) == frames[of_bodies[id]] for id in ids)
         is_foreign = np.array([id not in of_bodies and frame_of(id) != world for id in ids], bool)

@@ -60,6 +60,7 @@ class InputPorts:
     Attributes:
         geometry_query: the only port that is there before Finalize().
         actuation, generalized_force, spatial_force: of the whole plant.
+        surface_speeds: of belts; None without.
         desired_states: by model instance.
         driven_instances: model instances with actuators, and their ports for actuation.
         driven_velocities: of each actuator.
@@ -82,6 +83,7 @@ class InputPorts:
     def __init__(self, model: PlantModel, views: StateViews, kinematics: PlantKinematics) -> None:
         self._model, self._tree, self._system = model, model.tree, model.system
         self._views, self._kinematics = views, kinematics
+        self.surface_speeds: InputPort | None = None  # of plants with belts, see belts.py
         self._table: ActuatorTable | None = None  # None until it is needed, and after a change of an actuator
         self._undriven_instances: set[int] = set()  # for which it was said that nothing drives their actuators
         self.geometry_query = self._system.DeclareAbstractInputPort("geometry_query", Value(QueryObject()))
@@ -176,6 +178,29 @@ class InputPorts:
             nothing if applied is None else _contiguous(applied),
             w.zeros_F if forces is None else self._add_up_spatial_forces(context, w, forces.get_value()),
         )
+
+    def has_objects(self, context: Context) -> bool:
+        """Whether anything comes through ports that Python alone can read."""
+        if context.has_input(self.spatial_force.get_index()):
+            return True
+        return self.surface_speeds is not None and context.has_input(self.surface_speeds.get_index())
+
+    def put_surface_speeds(self, context: Context, speeds_out: Array) -> None:
+        """Writes the speeds of belts, in the order of bodies, shape [num_belts].
+
+        Raises:
+            RuntimeError: a speed is no finite number.
+        """
+        assert self.surface_speeds is not None
+        given = context.read_input(self.surface_speeds.get_index())
+        for k, body in enumerate(self._tree.belts()):
+            speed = None if given is None else given.get_value().Find(body.scoped_name().get_full())
+            speeds_out[k] = 0.0 if speed is None else speed
+            if not np.isfinite(speeds_out[k]):
+                raise RuntimeError(
+                    f"The speed of the surface of body '{body.name()}' must be finite, but {speed} has come through "
+                    f"{self.surface_speeds.GetFullDescription()}."
+                )
 
     def log_undriven(self, context: Context, table: ActuatorTable) -> None:
         """Logs once for each model instance that its actuators have no input and exert nothing."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from merganser.framework import Context
 from merganser.framework import LeafSystem
 from merganser.multibody.deformable.model import DeformableModel
+from merganser.multibody.plant.belts import PlantBelts
 from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import ForceElements, PlantComputations
 from merganser.multibody.plant.constraints import Constraints
@@ -162,6 +163,7 @@ class MultibodyPlant(
         self._force_elements = ForceElements(model, kinematics, self._computations, self._transmissions)
         # Inputs, dynamics and outputs.
         self._inputs = InputPorts(model, views, kinematics)
+        self._belts = PlantBelts(model, views, self._inputs)
         dynamics = self._dynamics = PlantDynamics(
             model, views, kinematics, self._inputs, self._geometry, self._settings, self._constraints,
             self._force_elements, self._warn_once,
@@ -292,6 +294,7 @@ class MultibodyPlant(
             self._dynamics.declare_steps()  # not of a class with derivatives of its own
         self._sampling.declare_entries()
         self._outputs.declare()
+        self._belts.declare()
         self._settings.freeze()
         self._constraints.declare()
         self._loops.declare()

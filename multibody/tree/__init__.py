@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
 from merganser.multibody.tree.actuator import Actuator, JointActuator, PdControllerGains
-from merganser.multibody.tree.actuator_law import ActuatorLaw, MuscleCurves
+from merganser.multibody.tree.actuator_law import (
+    ActuatorLaw,
+    ControlDelay,
+    DcMotor,
+    LawForm,
+    MuscleCurves,
+    OrientationServo,
+    ServoIntegral,
+)
 from merganser.multibody.tree.base_bodies import BaseBodyJointType
 from merganser.multibody.tree.computations import (
     AccelerationKinematicsCache,
@@ -148,8 +156,10 @@ __all__ = [
     "BodyIndex",
     "Body_",
     "CalcSpatialInertia",
+    "ControlDelay",
     "CurvilinearJoint",
     "CurvilinearMobilizer",
+    "DcMotor",
     "DeformableBody",
     "DeformableBodyId",
     "DeformableBodyIndex",
@@ -181,6 +191,7 @@ __all__ = [
     "JointIndex",
     "JointTerm",
     "Joint_",
+    "LawForm",
     "LinearBushingRollPitchYaw",
     "LinearBushingRollPitchYaw_",
     "LinearSpringDamper",
@@ -194,6 +205,7 @@ __all__ = [
     "MultibodyForces_",
     "MultibodyTree",
     "MuscleCurves",
+    "OrientationServo",
     "PdControllerGains",
     "PlanarJoint",
     "PlanarJoint_",
@@ -226,6 +238,7 @@ __all__ = [
     "ScrewJoint",
     "ScrewJoint_",
     "ScrewMobilizer",
+    "ServoIntegral",
     "SiteTransmission",
     "SliderCrankTransmission",
     "SpaceXYZMobilizer",

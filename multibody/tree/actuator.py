@@ -61,7 +61,7 @@ class Actuator(NamedElement):
         self._default_rotor_inertia = 0.0
         self._gains = PdControllerGains()
         self._law: ActuatorLaw | None = None
-        self._activation_place: int | None = None  # set by Finalize()
+        self._activation_place: slice | None = None  # set by Finalize()
         self._desired_range, self._desired_scale, self._bias = (-np.inf, np.inf), 1.0, 0.0
         self.set_effort_limit(effort_limit)
 
@@ -232,24 +232,33 @@ class Actuator(NamedElement):
         return self._law
 
     def activation(self, context: Context) -> Any:
-        """Returns its activation in a Context.
+        """Returns its activation in a Context; of a law with several states these, shape [num_states].
 
         Raises:
             RuntimeError: it has none.
         """
-        return self.GetParentPlant()._views.workspace(context).activations[self._place_of_activation("activation")]
+        place = self._place_of_activation("activation")
+        states = self.GetParentPlant()._views.workspace(context).activations[place]
+        return states[0] if len(states) == 1 else states.copy()
 
-    def SetActivation(self, context: Context, activation: float) -> None:
-        """Sets its activation in a Context.
+    def SetActivation(self, context: Context, activation: npt.ArrayLike) -> None:
+        """Sets its activation in a Context, or all states of its law, shape [num_states].
 
         Raises:
             RuntimeError: it has none.
-            ValueError: it is not finite.
+            ValueError: a number is not finite, or there are not as many as states.
         """
-        place, value = self._place_of_activation("SetActivation"), self._finite("activation", activation)
-        self.GetParentPlant()._views.mutable_activations(context)[place] = value
+        place = self._place_of_activation("SetActivation")
+        given = np.atleast_1d(np.asarray(activation, dtype=object))
+        if given.shape != (place.stop - place.start,):
+            raise ValueError(
+                f"{self._described()}: SetActivation() takes {place.stop - place.start} states, but got the shape "
+                f"{given.shape}."
+            )
+        values = [self._finite("activation", value) for value in given]
+        self.GetParentPlant()._views.mutable_activations(context)[place] = values
 
-    def _place_of_activation(self, caller: str) -> int:
+    def _place_of_activation(self, caller: str) -> slice:
         if self._activation_place is None:
             raise RuntimeError(
                 f"{caller}(): {self._described()} has no activation. Give it a law with dynamics by set_law(), and "

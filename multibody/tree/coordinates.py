@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.multibody.kernels import layout
-from merganser.multibody.kernels.actuator_laws import law_dtype
 from merganser.multibody.kernels.elements import set_element_kind
+from merganser.multibody.kernels.laws import BELT, law_dtype, set_law_kind
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, set_kind
 from merganser.multibody.tree.actuator import Actuator
+from merganser.multibody.tree.actuator_law import OrientationServo
 from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.forest import ForestEdge
 from merganser.multibody.tree.joints.joint import Joint
@@ -155,30 +156,62 @@ def _place_of(actuator: Actuator, num_v: int) -> int:
     return actuator.joint().velocity_start() if transmission is None else num_v + int(transmission.index())
 
 
-def make_laws(actuators: Sequence[Actuator], num_q: int, num_v: int) -> npt.NDArray[Any]:
-    """Returns one record for each actuator with a law, see kernels/actuator_laws.py, and numbers their activations.
+def make_laws(
+    actuators: Sequence[Actuator], num_q: int, num_v: int, time_step: float, num_belts: int
+) -> npt.NDArray[Any]:
+    """Returns one record for each actuator with a law, see kernels/laws, and numbers their activations.
 
     Args:
         actuators: all of them, in the order of u.
         num_q, num_v: numbers of positions and velocities, behind which those of transmissions are.
+        time_step: of the plant [s].
+        num_belts: bodies whose displacements are the last states.
     """
-    with_laws = [(place, actuator) for place, actuator in enumerate(actuators) if actuator.law() is not None]
-    records, count = np.zeros(len(with_laws), law_dtype), 0
-    for record, (place, actuator) in zip(records, with_laws):
-        law, transmission = actuator.law(), actuator.transmission()
+    with_laws = [place for place, actuator in enumerate(actuators) if actuator.law() is not None]
+    records, count = np.zeros(len(with_laws) + num_belts, law_dtype), 0
+    for record, place in zip(records, with_laws):
+        actuator, law = actuators[place], actuators[place].law()
         assert law is not None
-        law.write(record, actuator.has_controller())
-        record["actuator"], record["activation"] = place, -1
-        if law.has_activation():
-            record["activation"] = actuator._activation_place = count
-            count += 1
-        if transmission is None:
-            joint = actuator.joint()
-            record["position"], record["velocity"] = joint.position_start(), joint.velocity_start()
-        else:
-            number = int(transmission.index())
-            record["position"], record["velocity"] = num_q + number, num_v + number
+        num_waiting = law.num_waiting(time_step)
+        law.write(record, actuator.has_controller(), time_step)
+        record["actuators"] = -1
+        driven = _driven_by_law(actuators[place : place + 3], isinstance(law.form, OrientationServo))
+        for k, each in enumerate(driven):
+            transmission = each.transmission()
+            places = (
+                (each.joint().position_start(), each.joint().velocity_start()) if transmission is None
+                else (num_q + int(transmission.index()), num_v + int(transmission.index()))
+            )  # fmt: skip
+            record["actuators"][k], (record["positions"][k], record["velocities"][k]) = place + k, places
+        record["activation"] = record["delay"] = -1
+        if num_waiting:
+            record["delay"] = count
+            count += num_waiting
+        if law.num_states():
+            record["activation"], actuator._activation_place = count, slice(count, count + law.num_states())
+            count += law.num_states()
+    for number, record in enumerate(records[len(with_laws) :]):
+        set_law_kind(record, BELT)
+        record["actuators"] = record["delay"] = -1
+        record["activation"], record["constants"][0] = count + number, number
     return records
+
+
+def _driven_by_law(following: Sequence[Actuator], is_orientation: bool) -> Sequence[Actuator]:
+    """The actuators that a law drives, of the one that has it and those that follow.
+
+    Raises:
+        RuntimeError: those of an orientation are not three, or have laws or controllers of their own.
+    """
+    if not is_orientation:
+        return following[:1]
+    are_free = [each.law() is None and not each.has_controller() for each in following[1:]]
+    if len(are_free) < 2 or not all(are_free) or any(each.transmission() is None for each in following):
+        raise RuntimeError(
+            f"Finalize(): actuator '{following[0].name()}' has an OrientationServo, but is not followed by two "
+            "actuators for the other axes, all three along transmissions and these two without law or controller."
+        )
+    return following
 
 
 def position_names(

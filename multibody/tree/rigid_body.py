@@ -63,6 +63,7 @@ class RigidBody(NamedElement):
         self._body_frame = RigidBodyFrame(self)
         # Set by Finalize(): number of the mobilized body, and the joint towards the world (none for the
         # world).
+        self._surface_axis: npt.NDArray[Any] | None = None  # of a belt, in B
         self._mobod: int | None = None
         self._inboard_joint: Joint | None = None
 

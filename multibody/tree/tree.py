@@ -70,7 +70,7 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
         coordinates: after Finalize(), index arrays of positions, velocities and inputs.
         elements: after Finalize(), records of the force elements but gravity, see kernels/layout.py.
         transmission_records, transmission_nodes: after Finalize(), records of kernels/transmissions/records.py.
-        law_records: after Finalize(), records of kernels/actuator_laws.py.
+        law_records: after Finalize(), records of kernels/laws.
         loop_rows: after Finalize(), constraints of the loop joints, see kernels/constraints/.
     """
 
@@ -388,7 +388,8 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
         self.transmission_records, self.transmission_nodes = make_transmissions(list(self.transmissions), self)
         self.coordinates = Coordinates.of(self.num_model_instances(), list(self.joints), list(self.actuators))
         sizes = self.coordinates.num_positions, self.coordinates.num_velocities
-        self.law_records = make_laws(list(self.actuators), *sizes)
+        time_step = 0.0 if self.plant is None else self.plant.time_step()
+        self.law_records = make_laws(list(self.actuators), *sizes, time_step, len(self.belts()))
         self.loop_rows = make_loop_rows(list(self.loop_joints), self._stabilization_times, self.mobod_of_body)
         self._is_finalized = True
 
@@ -439,8 +440,15 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
             frame._slot = slot
 
     def num_activations(self) -> int:
-        """Returns the number of actuators whose activation is a state."""
-        return int(np.count_nonzero(self.law_records["activation"] >= 0))
+        """Returns the number of states of actuators, activations and others, and of displacements of belts."""
+        records = self.law_records
+        laws = [law for law in (actuator.law() for actuator in self.actuators) if law is not None]
+        waiting = records["num_delayed"] @ np.count_nonzero(records["actuators"] >= 0, axis=1)
+        return int(waiting) + sum(law.num_states() for law in laws) + len(self.belts())
+
+    def belts(self) -> list[RigidBody]:
+        """Returns the bodies whose surfaces go round an axis."""
+        return [body for body in self.bodies if body._surface_axis is not None]
 
     # -- results of finalizing -------------------------------------------------------------------------------
 

@@ -110,6 +110,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "multibody.kernels.constraints": (STATE, ELEMENTS),  # compiled for tendons and constraints of users
     "multibody.kernels.mobilizers": (STATE, ELEMENTS),  # compiled for joints of users
     "multibody.kernels.transmissions": (STATE, ELEMENTS, ACTUATION),  # and for transmissions of users
+    "multibody.kernels.laws": (PORTS, ACTUATION),  # and for laws of users
     "multibody.kernels": {
         "calc_body_jacobians": (STATE,),
         "calc_bushing_forces": (STATE, ELEMENTS, FORCES),
@@ -166,7 +167,6 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
         "calc_total_inertia": (STATE, ELEMENTS),
         "calc_velocity_kinematics": (STATE, CACHES),
         "calc_velocity_to_qdot": (STATE,),
-        "actuator_laws": (PORTS, ACTUATION),
         "add_input": (PORTS, ACTUATION),
         "calc_efforts": (STATE, PORTS, ACTUATION),
         "copy_pose": (STATE,),

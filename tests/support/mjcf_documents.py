@@ -52,7 +52,11 @@ inertiagrouprange="0 1"/>
 <velocity name="v" joint="j" kv="2" forcerange="-5 4"/><general name="g" joint="k" gainprm="3" biastype="affine"
 biasprm="0.5 -2 -1"/><general name="o" joint="k" dyntype="integrator"/><muscle name="u" joint="j"/>
 <motor name="w" joint="ball" gear="1 0 0"/><motor name="t" tendon="t"/><damper name="d" joint="j" kv="1" ctrlrange="0
-1"/><dcmotor joint="j" resistance="1" motorconst="0.1" inductance="1"/>
+1"/><dcmotor joint="j" resistance="1" motorconst="0.1" inductance="1" cogging=".1 5 .2" saturation="1 0 9" thermal="2 30
+0 .004 25 20" lugre="50 .3 .1 .15 .2" controller="2 .5 .1 3 .4 5" input="pos" delay=".01" nsample="3" interp="linear"/>
+<pid joint="k" kp="3" ki="2" imax="1" slewmax="4" gear="2"/><orientation name="q" joint="ball" kp="3" forcerange="0 2"/>
+<general joint="ball" gaintype="so3" biastype="so3" dyntype="integrator" gainprm="3" biasprm="0 -3 0" actearly="true"/>
+<adhesion body="a" ctrlrange="0 1"/>
 <general joint="k" dyntype="user"/></actuator><tendon><fixed name="t"><joint joint="j" coef="2"/>
 <joint joint="k" coef="-3"/></fixed>
 <spatial name="sp" armature="1"><site site="s1"/><site site="s2"/></spatial></tendon></mujoco>""".replace(

@@ -129,11 +129,11 @@ def make_deformable_pairs(
             if not _set_end_of_tetrahedron(mesh_rows[n], vertices, elements[f], p_WC, ends_out[count, 1]):
                 continue
         combine_materials(M, N, pair)
-        set_surface_velocity(M, N, X_WG_in[m], X_WG_in[n], pair)
         pair["dissipation"] = combine_dissipation(stiffness_M, M["dissipation"], SURFACE_STIFFNESS, N["dissipation"])
         pair["origin"], pair["source"] = OF_FACE, i
         set_vector(pair["p_WC"], p_WC)
         set_vector(pair["nhat_BA_W"], vector(face[NORMAL:]))
+        set_surface_velocity(M, N, X_WG_in[m], X_WG_in[n], pair)
         pair["stiffness"], pair["phi"] = face[AREA] * g, gap
         pair["elastic_force"] = -pair["stiffness"] * gap
         count += 1

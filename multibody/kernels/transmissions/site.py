@@ -5,7 +5,7 @@ A force F = [t; f] of constant components in a frame S has the moment arms of it
 
     l = f . p_RS_R + t . theta_RS_R,   J v = f . (v_WS - v_WR) + t . (w_WS - w_WR)        (1)
 
-where a reference that turns changes l by more than J v, as it does in MuJoCo.
+where a reference that turns changes l by more than J v, as it does in MuJoCo. A moment may be constant in S instead.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def set_length(
     transmission: Array, nodes: Array, topology: Array, q_in: Array, position_in: Array, length_out: Array,
     arms_out: Array,
 ) -> None:  # fmt: skip
-    """Equation (1); constants are [f, t]. The first node is the site, the second one the reference."""
+    """Equation (1); constants are [f, t, whether t is in S]. The first node is the site, the second the reference."""
     S, R, c = nodes[transmission["first"]], nodes[transmission["end"] - 1], transmission["constants"]
-    axes_R = _axes(R, position_in)
-    f, t, p_WS = _in_world(axes_R, c, 0), _in_world(axes_R, c, 3), node_point(S, position_in)
+    axes_S, axes_R, p_WS = _axes(S, position_in), _axes(R, position_in), node_point(S, position_in)
+    f, t = _in_world(axes_R, c, 0), _in_world(axes_S if c[6] != 0.0 else axes_R, c, 3)
     add_force_arms(topology, position_in, S["mobod"], p_WS, t, f, 0, arms_out)
     if transmission["end"] - transmission["first"] > 1:
         p_WR = node_point(R, position_in)
         add_force_arms(topology, position_in, R["mobod"], p_WR, scaled(-1.0, t), scaled(-1.0, f), 0, arms_out)
         p_RS_R = express(axes_R, subtract(p_WS, p_WR))
-        theta_R = express(axes_R, rotation_vector(axes_R, _axes(S, position_in)))
+        theta_R = express(axes_R, rotation_vector(axes_R, axes_S))
         length_out[0] += dot((c[0], c[1], c[2]), p_RS_R) + dot((c[3], c[4], c[5]), theta_R)
 
 

@@ -4,25 +4,23 @@ The force on a joint, or along a tendon, is gear (gain u + bias), with the bias 
 it is a motor: the actuation of the plant is the force itself. With b1, b2 <= 0 it is a PD controller of the plant, with
 the gains -b1 gear^2 and -b2 gear^2, and the constant effort gear b0. With b1 < 0, its desired position is u / gear,
 which is cut off at ctrlrange, times gain / -b1; along a tendon the desired state has that length itself. With
-b1 = 0 < -b2, its desired velocity is gain u / (-b2 gear), which has no limits. A `<pid>` is such a controller, too, and
-a `<dcmotor>` whose control is the voltage u a law, with the motor constant K and the resistance R:
-
-    force = gear K / R (u - K gear v)
-
-The force of an actuator of an MJCF file, from its class and its element.
+b1 = 0 < -b2, its desired velocity is gain u / (-b2 gear), which has no limits. A `<pid>` is such a controller, too,
+with an integral; a `<dcmotor>` and an `<orientation>` are laws of their own (multibody/kernels/laws), the latter of
+three actuators.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite, pi, sqrt
+from math import inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
 
 from merganser.multibody.parsing.description import ActuatorDescription, ModelDescription
 from merganser.multibody.parsing.errors import located
+from merganser.multibody.parsing.mjcf.actuator_force import LAW_READERS, MjcfLaw, read_dc_motor, read_law, word_of
 from merganser.multibody.parsing.mjcf.bodies import MjcfModel, ReferenceMass
 from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_range
 from merganser.multibody.parsing.mjcf.names import Copies, unique_name
@@ -32,220 +30,30 @@ from merganser.multibody.parsing.mjcf.tendon import FixedTendon, MjcfTransmissio
 from merganser.multibody.parsing.mjcf.tree import MjcfTree, Placement
 from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode
-from merganser.multibody.tree import ActuatorLaw, MuscleCurves
-
-_GAINS = ("fixed", "affine", "muscle", "dcmotor", "pid", "so3", "user")
-_BIASES = ("none", "affine", "muscle", "dcmotor", "so3", "user")
-_DYNAMICS = ("none", "integrator", "filter", "filterexact", "pid", "dcmotor", "muscle", "user")
-_MAX_PARAMETERS = 10
-
-
-@dataclass(frozen=True)
-class MjcfLaw:
-    """The force gain u + b0 + b1 length + b2 speed by the control u, or that of a muscle.
-
-    Attributes:
-        gain_type, bias_type, dynamics: as MJCF calls them.
-        gain: of the control, and what length and speed add to it; of a muscle range, force, scale, lmin, lmax, vmax,
-            fpmax and fvmax.
-        bias: b0, b1, b2.
-        dynamics_parameters: time constants.
-        damping_ratio: from which b2 follows, if positive.
-    """
-
-    gain_type: str = "fixed"
-    bias_type: str = "none"
-    dynamics: str = "none"
-    gain: tuple[float, ...] = (1.0, *[0.0] * 9)
-    bias: tuple[float, ...] = (0.0,) * 10
-    dynamics_parameters: tuple[float, ...] = (1.0, *[0.0] * 9)
-    damping_ratio: float = 0.0
-
-    @property
-    def is_affine(self) -> bool:
-        """Whether gain and bias have constant coefficients."""
-        has_constant_gain = self.gain_type == "fixed" or (self.gain_type == "affine" and not any(self.gain[1:3]))
-        return has_constant_gain and self.bias_type in ("none", "affine")
-
-    @property
-    def coefficients(self) -> tuple[float, float, float]:
-        """b0, b1, b2."""
-        b_0, b_1, b_2 = self.bias[:3] if self.bias_type == "affine" else (0.0, 0.0, 0.0)
-        return b_0, b_1, b_2
-
-    @property
-    def is_motor(self) -> bool:
-        """Whether the force is that of the control alone."""
-        has_bias = any(self.coefficients) or (self.bias_type == "affine" and self.damping_ratio)
-        return self.is_affine and self.dynamics == "none" and not has_bias
-
-    @property
-    def is_servo(self) -> bool:
-        """Whether it is a PD controller, which does not push away from where it is to be."""
-        _, b_1, b_2 = self.coefficients
-        return self.is_affine and b_1 <= 0.0 and b_2 <= 0.0 and bool(b_1 or b_2)
-
-    @property
-    def is_position_servo(self) -> bool:
-        """Whether it drives the length to the control."""
-        return self.gain_type == "fixed" and self.bias_type == "affine" and self.gain[0] == -self.bias[1] != 0.0
-
-    @property
-    def is_velocity_servo(self) -> bool:
-        """Whether it drives the speed to the control."""
-        return (
-            self.gain_type == "fixed"
-            and self.bias_type == "affine"
-            and self.bias[1] == 0.0
-            and self.gain[0] == -self.bias[2] != 0.0
-        )
-
-
-def read_law(steps: Iterable[XmlNode]) -> MjcfLaw:
-    """The law after the actuator elements of a class and the element itself, each of which changes it.
-
-    Raises:
-        ParsingError: a type or number is wrong.
-    """
-    law = MjcfLaw()
-    for node in steps:
-        law = _READERS[node.tag](node, law) if node.tag in _READERS else MjcfLaw()
-    return law
-
-
-def _general(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
-    return replace(
-        law,
-        gain_type=_type(node, "gaintype", law.gain_type, _GAINS),
-        bias_type=_type(node, "biastype", law.bias_type, _BIASES),
-        dynamics=_type(node, "dyntype", law.dynamics, _DYNAMICS),
-        gain=_parameters(node, "gainprm", law.gain),
-        bias=_parameters(node, "biasprm", law.bias),
-        dynamics_parameters=_parameters(node, "dynprm", law.dynamics_parameters),
-        damping_ratio=0.0 if "biasprm" in node.attributes else law.damping_ratio,
-    )
-
-
-def _position(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
-    """A servo of stiffness kp, and of damping kv, or of a damping ratio."""
-    if not law.is_position_servo:
-        law = MjcfLaw("fixed", "affine", gain=_padded(1.0), bias=_padded(0.0, -1.0))
-    kp = node.float_attribute("kp", law.gain[0])
-    kv, ratio = -law.bias[2], law.damping_ratio
-    if "kv" in node.attributes and "dampratio" in node.attributes:
-        raise node.error(f"{node.describe()} has both 'kv' and 'dampratio'; expected one of them.")
-    if "kv" in node.attributes:
-        kv, ratio = node.float_attribute("kv"), 0.0
-    elif "dampratio" in node.attributes:
-        kv, ratio = 0.0, node.float_attribute("dampratio")
-    _check_positive(node, kp=kp, kv=kv, dampratio=ratio)
-    time = node.float_attribute("timeconst", 0.0)
-    dynamics, parameters = ("filterexact", _padded(time)) if time > 0.0 else (law.dynamics, law.dynamics_parameters)
-    return MjcfLaw("fixed", "affine", dynamics, _padded(kp), _padded(0.0, -kp, -kv), parameters, ratio)
-
-
-def _integrated_velocity(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
-    """A position servo of the integral of the control."""
-    return replace(_position(node, law), dynamics="integrator")
-
-
-def _velocity(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
-    """A servo of damping kv."""
-    kv = node.float_attribute("kv", law.gain[0] if law.is_velocity_servo else 1.0)
-    _check_positive(node, kv=kv)
-    return MjcfLaw("fixed", "affine", gain=_padded(kv), bias=_padded(0.0, 0.0, -kv))
-
-
-def _damper(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
-    """A damper of kv times the control."""
-    kv = node.float_attribute("kv", -law.gain[2] if law.gain_type == "affine" else 1.0)
-    _check_positive(node, kv=kv)
-    return MjcfLaw("affine", gain=_padded(0.0, 0.0, -kv))
-
-
-def _cylinder(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
-    """A cylinder whose pressure follows the control."""
-    area, time = node.float_attribute("area", 1.0), node.float_attribute("timeconst", 1.0)
-    if "diameter" in node.attributes:
-        area = 0.25 * pi * node.float_attribute("diameter") ** 2
-    bias = node.vector_attribute("bias", 3, [0.0, 0.0, 0.0])
-    return MjcfLaw("fixed", "affine", "filter", _padded(area), _padded(*bias), _padded(time))
-
-
-def _muscle(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
-    """A muscle; what a class says of one stays."""
-    before = law.gain[:9] if law.gain_type == "muscle" else _MUSCLE
-    times = law.dynamics_parameters[:3] if law.gain_type == "muscle" else (0.01, 0.04, 0.0)
-    low, high = node.vector_attribute("range", 2, list(before[:2]))
-    others = [node.float_attribute(name, value) for name, value in zip(_OF_MUSCLE, before[2:])]
-    rise, fall = node.vector_attribute("timeconst", 2, list(times[:2]))
-    dynamics = _padded(rise, fall, node.float_attribute("tausmooth", times[2]))
-    gain = _padded(low, high, *others)
-    return MjcfLaw("muscle", "muscle", "muscle", gain, gain, dynamics)
-
-
-_OF_MUSCLE = ("force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax")
-_MUSCLE = (0.75, 1.05, -1.0, 200.0, 0.5, 1.6, 1.5, 1.3, 1.2)
-_READERS: dict[str, Callable[[XmlNode, MjcfLaw], MjcfLaw]] = {
-    "general": _general, "position": _position, "intvelocity": _integrated_velocity, "velocity": _velocity,
-    "damper": _damper, "cylinder": _cylinder, "muscle": _muscle, "pid": _position,
-}  # fmt: skip
-_VOLTAGE = "voltage"  # the gain of a DC motor; no file can name it
-_WITHOUT_COUNTERPART = {  # numbers that are zero where there is one
-    "pid": ("ki", "slewmax"), "dcmotor": ("inductance", "cogging", "lugre", "thermal", "controller"),
-}  # fmt: skip
-
-
-def _dc_motor(node: XmlNode) -> MjcfLaw:
-    """The law of a motor that is driven by a voltage, from its constant and resistance or its nominal numbers.
-
-    Raises:
-        ParsingError: one of these is missing or not positive.
-    """
-    volts, stall_torque, free_speed = node.vector_attribute("nominal", 3, [0.0] * 3).tolist()
-    constants = node.vector_attribute("motorconst", (1, 2), [volts / free_speed if free_speed else 0.0])
-    K = sqrt(max(float(constants[0] * constants[-1]), 0.0))  # of torque and of voltage, in this order
-    R = node.float_attribute("resistance", K * volts / stall_torque if stall_torque else 0.0)
-    if not (K > 0.0 and R > 0.0):
-        found = f"the motor constant {K:g} and resistance {R:g}"
-        raise node.error(f"{node.describe()} has {found}; expected positive ones.")
-    return MjcfLaw(_VOLTAGE, "affine", gain=_padded(K / R), bias=_padded(0.0, 0.0, -K * K / R))
+from merganser.multibody.tree import (
+    ActuatorLaw,
+    ControlDelay,
+    MuscleCurves,
+    OrientationServo,
+    ServoIntegral,
+)
 
 
 def _force_range(actuator: MjcfActuator) -> tuple[float, float] | None:
-    """The range of the force; of a DC motor that of its torque, or of its current."""
-    node = actuator.node
-    if node.tag != "dcmotor":
-        return read_range(node, "forcerange", "forcelimited", actuator.settings)
-    torque, current, _ = (*node.vector_attribute("saturation", (1, 2, 3), [0.0]), 0.0, 0.0)[:3]
-    limit = float(torque or current * -actuator.law.bias[2] / actuator.law.gain[0])  # K, see above
-    return (-limit, limit) if limit > 0.0 else None
+    """The range of the force; of a motor that of its torque, if nothing comes on top of it."""
+    law, node = actuator.law, actuator.node
+    if law.motor is not None:
+        limit = law.motor.torque_limit
+        return (-limit, limit) if isfinite(limit) and not (law.motor.cogging[0] or law.motor.friction[0]) else None
+    if node.tag == "orientation" or law.gain_type == "so3":
+        return None
+    return read_range(node, "forcerange", "forcelimited", actuator.settings)
 
 
-def _check_positive(node: XmlNode, **numbers: float) -> None:
-    for name, value in numbers.items():
-        if value < 0.0:
-            raise node.error(f"attribute '{name}' of {node.describe()} is {value:g}; it cannot be negative.")
-
-
-def _padded(*numbers: float) -> tuple[float, ...]:
-    return (*map(float, numbers), *[0.0] * _MAX_PARAMETERS)[:_MAX_PARAMETERS]
-
-
-def _type(node: XmlNode, name: str, default: str, known: tuple[str, ...]) -> str:
-    return node.expect_one_of(node.attributes.get(name, default), known, f"value of attribute '{name}'")
-
-
-def _parameters(node: XmlNode, name: str, default: tuple[float, ...]) -> tuple[float, ...]:
-    """Up to ten parameters; those that are not there keep their values."""
-    if name not in node.attributes:
-        return default
-    given = node.vector_attribute(name, tuple(range(1, _MAX_PARAMETERS + 1)))
-    return (*map(float, given), *default[len(given) :])
-
-
-_SUPPORTED = ("motor", "dcmotor", *_READERS)
+_SUPPORTED = ("motor", "dcmotor", *LAW_READERS)
+_INPUTS = {"pid": ("pos", "vel", "ff"), "dcmotor": ("none", "voltage", "pos", "vel", "ff")}
 _TRANSMISSIONS = ("joint", "jointinparent", "tendon", "cranksite", "site")
+_MAX_SAMPLES = 10_000
 _OF_LAWS = ("none", "integrator", "filter", "filterexact", "muscle")  # dynamics that have a counterpart
 
 
@@ -262,6 +70,7 @@ class MjcfActuator:
         gear: of the force, and of position and velocity.
         rotor_inertia: of its own [kg m^2 or kg].
         control_range: within which the control is kept; None if it is not.
+        axis: which one of the three of an orientation; the first one has the law.
     """
 
     node: XmlNode
@@ -272,11 +81,34 @@ class MjcfActuator:
     gear: float
     rotor_inertia: float
     control_range: tuple[float, float] | None = None
+    axis: int | None = None
 
     @property
     def has_law(self) -> bool:
-        """Whether it is more than a motor or a PD controller: with dynamics, or another gain or bias."""
+        """Whether it is more than a motor or a PD controller: with dynamics or delay, or another gain or bias."""
+        if self.axis:
+            return False
+        if self.law.integral is not None or self.delay() is not None or self.is_early():
+            return True
         return self.law.dynamics != "none" or not (self.law.is_motor or self.law.is_servo or self.law.damping_ratio)
+
+    def delay(self) -> ControlDelay | None:
+        """How late its control acts."""
+        node = self.node
+        time, num_samples = node.float_attribute("delay", 0.0), node.float_attribute("nsample", 0.0)
+        interpolation = word_of(node, "interp", "zoh", ("zoh", "linear", "cubic"))
+        if not time:
+            return None
+        if time < 0.0 or not 1.0 <= num_samples <= _MAX_SAMPLES or num_samples % 1.0:
+            raise node.error(
+                f"{node.describe()} has the delay {time:g} and nsample {num_samples:g}; expected a positive delay, and "
+                f"a whole number of samples from 1 to {_MAX_SAMPLES}."
+            )
+        return ControlDelay(time, interpolation != "zoh", int(num_samples))
+
+    def is_early(self) -> bool:
+        """Whether steps use the activation at their end."""
+        return word_of(self.node, "actearly", "false", ("false", "true")) == "true"
 
     @property
     def group(self) -> int:
@@ -307,7 +139,10 @@ def read_actuators(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> list
                 actuators += _read(element, placement, model, report)
     actuators = [a for a in actuators if a.group not in options.disabled_actuator_groups]
     for actuator in actuators:
-        actuator.control_range = _control_range(actuator) if options.allows("clampctrl") else None
+        if actuator.delay() is not None and actuator.node.attributes.get("interp") == "cubic":
+            report.add(actuator.node.location, f"<{actuator.node.tag}> interp cubic is linear here")
+        if options.allows("clampctrl") and not actuator.axis:
+            actuator.control_range = _control_range(actuator)
         squared = actuator.gear**2
         damping = _damping(actuator.node, report)
         if isinstance(actuator.drive, MjcfJoint):
@@ -326,10 +161,14 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
     defaults, names = placement.source.defaults, placement.names
     node = defaults.filled_actuator(element)
     what = f"<{element.tag}>"
-    named = [name for name in _WITHOUT_COUNTERPART.get(element.tag, ()) if node.attributes.get(name, "").strip("0. ")]
-    if element.tag not in _SUPPORTED or named:
-        which = f"{what} with {', '.join(named)}" if named else what
-        report.add(element.location, f"{which} is left out: it has no counterpart")
+    if element.tag not in _SUPPORTED:
+        report.add(element.location, f"{what} is left out: it has no counterpart")
+        return []
+    words = node.attributes.get("input", "").split()
+    if any(word not in _INPUTS[element.tag] for word in words) if element.tag in _INPUTS else False:
+        raise element.error(f"{what} has the input {' '.join(words)!r}; known are {', '.join(_INPUTS[element.tag])}.")
+    if element.tag == "dcmotor" and len(words) > 1:
+        report.add(element.location, f"{what} with several inputs is left out: its control here is one of them")
         return []
     found = [name for name in _TRANSMISSIONS if name in node.attributes]
     if not found:
@@ -342,12 +181,14 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
     others = [name for name in others if name in node.attributes]
     if others:
         report.add(element.location, f"{what} {', '.join(others)}: no effect, as it acts on a {found[0]}")
-    law = _dc_motor(node) if node.tag == "dcmotor" else read_law((*defaults.actuators(element), element))
+    law = read_dc_motor(node) if node.tag == "dcmotor" else read_law((*defaults.actuators(element), element))
     gear = np.array([*node.vector_attribute("gear", tuple(range(1, 7)), [1.0]), *[0.0] * 5])[:6]
     rotor_inertia = node.float_attribute("armature", 0.0)
     if rotor_inertia < 0.0:
         raise element.error(f"{element.describe()} has the armature {rotor_inertia:g}; it cannot be negative.")
     actuators = []
+    if law.gain_type == "so3":
+        return _orientation_axes(node, found[0], placement, model, law, report)
     for copies, drive in _drives(node, found[0], placement, model, gear):
         name = names.spot.full(node.attributes.get("name", ""), copies)
         is_scaled = drive.kind in _GEARED if isinstance(drive, MjcfTransmission) else drive.is_scalar
@@ -359,6 +200,37 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
             drive.is_used = True
         own_gear = float(gear[0]) if is_scaled else 1.0
         actuators.append(MjcfActuator(node, placement.source.settings, name, drive, law, own_gear, rotor_inertia))
+    return actuators
+
+
+def _orientation_axes(
+    node: XmlNode, attribute: str, placement: Placement, model: MjcfModel, law: MjcfLaw, report: MjcfReport
+) -> list[MjcfActuator]:
+    """The three actuators of each replica of a servo of an orientation."""
+    what, is_site = f"<{node.tag}>", attribute == "site" and "refsite" in node.attributes
+    if node.attributes.get("input", "expmap") != "expmap":
+        report.add(node.location, f"{what} input {node.attributes['input']}: its control here is a rotation vector")
+    if law.dynamics not in ("none", "integrator") or law.bias_type != "so3" or node.attributes.get("dampratio"):
+        why = f"gaintype so3, biastype {law.bias_type}, dyntype {law.dynamics}"
+        why = "a damping ratio; give it kv" if node.attributes.get("dampratio") else why
+        report.add(node.location, f"{what} is left out: it has {why}")
+        return []
+    by_axis: list[list[tuple[Copies, MjcfJoint | MjcfTransmission]]] = []
+    for k in range(3):
+        gear = np.eye(6)[3 + k] if is_site else np.eye(6)[k]
+        by_axis.append(_drives(node, attribute, placement, model, gear))
+    actuators = []
+    for drives in zip(*by_axis):
+        for k, (copies, drive) in enumerate(drives):
+            is_ball = attribute == "joint" and isinstance(drive, MjcfTransmission) and drive.kind == "ball"
+            if not (is_ball or is_site) or isinstance(drive, MjcfJoint):
+                raise node.error(f"{node.describe()} is of no ball joint, and of no site with a refsite.")
+            drive.constants = (*drive.constants, 1.0) if is_site else drive.constants
+            drive.is_used = True
+            name = node.attributes.get("name", "")
+            name = placement.names.spot.full(f"{name}_{'xyz'[k]}" if name else "", copies)
+            of_axis = law if k == 0 else MjcfLaw()
+            actuators.append(MjcfActuator(node, placement.source.settings, name, drive, of_axis, 1.0, 0.0, axis=k))
     return actuators
 
 
@@ -401,7 +273,9 @@ def _unsupported(law: MjcfLaw, drive: MjcfJoint | MjcfTransmission) -> str:
     if isinstance(drive, MjcfJoint) and not drive.is_scalar:
         return f"of a {drive.type} joint is left out: actuators act on hinges, slides and balls"
     is_muscle = law.gain_type == "muscle" and law.bias_type in ("muscle", "none")
-    is_known = is_muscle or (law.gain_type in ("fixed", "affine", _VOLTAGE) and law.bias_type in ("none", "affine"))
+    is_known = is_muscle or (law.gain_type in ("fixed", "affine") and law.bias_type in ("none", "affine"))
+    if law.integral is not None and not law.is_servo and not law.damping_ratio:
+        return "is left out: it has no gain kp or kv"
     if not is_known or law.dynamics not in _OF_LAWS:
         return f"with gaintype {law.gain_type}, biastype {law.bias_type}, dyntype {law.dynamics} is left out"
     return ""
@@ -487,8 +361,19 @@ def _law(actuator: MjcfActuator) -> ActuatorLaw:
     law, node, inf_range = actuator.law, actuator.node, (-inf, inf)
     muscle = _muscle_curves(actuator) if law.gain_type == "muscle" else None
     given: dict[str, Any] = {"control_range": actuator.control_range or inf_range, "gear": actuator.gear}
-    if law.is_servo:  # whose desired position is limited and scaled already
+    if law.is_servo or law.damping_ratio:  # whose desired position is limited and scaled already
         given = {}
+    given |= {"delay": actuator.delay(), "is_early": actuator.is_early()}
+    if law.integral is not None and actuator.gear:
+        of, gear = law.integral, abs(actuator.gear)
+        given["form"] = ServoIntegral(of.gain * gear**2, of.limit / gear, of.rate_limit / gear)
+    elif law.motor is not None:
+        given["form"] = law.motor
+    elif law.gain_type == "so3":
+        high = (read_range(node, "forcerange", "forcelimited", actuator.settings) or (0.0, inf))[1]
+        if not high > 0.0:
+            raise node.error(f"{node.describe()} has the largest torque {high:g}; it must be positive.")
+        given["form"] = OrientationServo(law.gain[0], -law.bias[2], high, law.bias[0])
     limits = read_range(node, "actrange", "actlimited", actuator.settings)
     scale = law.gain[0] / -law.bias[1] if law.is_servo and law.bias[1] else 1.0
     times = law.dynamics_parameters[:3] if law.dynamics == "muscle" else law.dynamics_parameters[:1]

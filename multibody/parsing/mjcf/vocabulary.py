@@ -71,7 +71,7 @@ _ACTUATOR = (
     "name class group joint jointinparent tendon site body refsite slidersite cranksite cranklength gear damping "
     "armature ctrllimited forcelimited ctrlrange forcerange actlimited actrange lengthrange inheritrange user "
     "kp kv dampratio timeconst tausmooth area diameter bias range force scale lmin lmax vmax fpmax fvmax "
-    "gaintype biastype dyntype gainprm biasprm dynprm actdim"
+    "gaintype biastype dyntype gainprm biasprm dynprm actdim delay nsample interp"
 )
 # Attributes that are read, that others report, or that have no effect in MuJoCo either but on the drawing, on memory,
 # on how files are saved, and on the method of its solver.
@@ -111,14 +111,17 @@ _USED: dict[str, str] = {
     "equality/joint": "name class active joint1 joint2 polycoef",
     "equality/tendon": "name class active tendon1 tendon2 polycoef",
     **dict.fromkeys(ACTUATOR_TAGS, _ACTUATOR),
-    "pid": f"{_ACTUATOR} input posrange ki slewmax",  # these two are reported with the element, as those of motors
-    "dcmotor": f"{_ACTUATOR} motorconst resistance nominal saturation inductance cogging lugre thermal controller",
+    "general": f"{_ACTUATOR} actearly",
+    "orientation": f"{_ACTUATOR} input",
+    "pid": f"{_ACTUATOR} input posrange ki imax slewmax",
+    "dcmotor": f"{_ACTUATOR} input motorconst resistance nominal saturation inductance cogging lugre thermal "
+    "controller",
 }
 # Values with which an attribute that has no counterpart does nothing.
 _HARMLESS = {
     "condim": "3", "priority": "0", "solmix": "1", "margin": "0", "gap": "0",
     "adhesion": "0", "align": "false", "alignfree": "false", "actuatorgravcomp": "false", "springyield": "0",
-    "delay": "0", "nsample": "0", "input": "pos", "sleep": "auto",
+    "input": "pos", "sleep": "auto",
 }  # fmt: skip
 _SOLVER = ("solref", "solimp", "solreflimit", "solimplimit", "solreffriction", "solimpfriction")
 _MEANING = {

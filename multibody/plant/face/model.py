@@ -12,6 +12,7 @@ from merganser.framework.common.deprecation import deprecated_method
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.deformable.model import DeformableModel
+from merganser.multibody.plant.belts import PlantBelts
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_geometry import ContactGeometry
 from merganser.multibody.plant.contact_settings import ContactSettings, ContactsOfKinds
@@ -235,6 +236,7 @@ class GeometryFace:
 class PortsFace:
     """Ports. All but those of geometry are there after Finalize(); before, RuntimeError is raised."""
 
+    _belts: PlantBelts
     _inputs: InputPorts
     _outputs: OutputPorts
     _sampling: Sampling
@@ -245,7 +247,14 @@ class PortsFace:
     get_desired_state_input_port = from_part(InputPorts.get_desired_state_input_port)
     get_applied_generalized_force_input_port = from_part(InputPorts.get_applied_generalized_force_input_port)
     get_applied_spatial_force_input_port = from_part(InputPorts.get_applied_spatial_force_input_port)
+    get_surface_speeds_input_port = from_part(PlantBelts.get_input_port)
     get_geometry_query_input_port = from_part(InputPorts.get_geometry_query_input_port)
+
+    # ------------------------------------------------------------------ belts
+
+    SetSurfaceVelocityAxis = from_part(PlantBelts.set_axis)
+    GetSurfaceVelocityAxis = from_part(PlantBelts.get_axis)
+    num_misc_continuous_states = from_part(PlantBelts.num_misc_continuous_states)
 
     # ------------------------------------------------------------------ sampling
 
@@ -270,6 +279,7 @@ class PortsFace:
     get_generalized_acceleration_output_port = from_part(OutputPorts.get_generalized_acceleration_output_port)
     get_net_actuation_output_port = from_part(OutputPorts.get_net_actuation_output_port)
     get_reaction_forces_output_port = from_part(OutputPorts.get_reaction_forces_output_port)
+    get_surface_displacements_output_port = from_part(PlantBelts.get_output_port)
     get_contact_results_output_port = from_part(OutputPorts.get_contact_results_output_port)
     get_generalized_contact_forces_output_port = from_part(OutputPorts.get_generalized_contact_forces_output_port)
     get_geometry_pose_output_port = from_part(OutputPorts.get_geometry_pose_output_port)

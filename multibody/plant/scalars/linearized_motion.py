@@ -39,7 +39,7 @@ def linearized_motion(dynamics: PlantDynamics, context: Context, port: InputPort
     acts = len(model.tree.elements) or len(model.contact.frictions) or inputs.actuators_in(context).controlled
     acts = acts or len(model.tree.transmissions)
     holds = dynamics.has_multipliers or dynamics.may_touch or dynamics.deformables is not None
-    if model.is_discrete or acts or holds or context.has_input(inputs.spatial_force.get_index()):
+    if model.is_discrete or acts or holds or inputs.has_objects(context):
         return None
     limits = model.contact.limits
     places = _actuators_of(dynamics, port)

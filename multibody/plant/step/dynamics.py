@@ -301,6 +301,12 @@ class PlantDynamics:
         if not buffers.is_current(controllers):
             buffers.prepare(controllers)
         self.contact_geometry.update_poses(context, buffers)
+        belts = self._tree.belts()
+        if belts:
+            speeds, of_geometries = buffers.work.law_step[1:], buffers.geometry.materials["belt_speed"]
+            self.inputs.put_surface_speeds(context, speeds)
+            for body, speed in zip(belts, speeds):
+                of_geometries[buffers.geometry.bodies == int(body.index())] = speed
         return True
 
     def _can_fall_back(self, buffers: StepBuffers, out: StepResults) -> bool:

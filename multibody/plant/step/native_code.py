@@ -76,7 +76,7 @@ class InPython(enum.Enum):
 
     OTHER_SCALARS = "compiled code takes floats only"
     FORCE_DENSITIES = "a program defines force densities on deformable bodies"
-    SPATIAL_FORCES = "spatial forces come through its input port"
+    OBJECTS = "spatial forces or speeds of surfaces come through its input ports"
     NO_GEOMETRY = "its geometry query port is not connected"
     LEARNING = "what its derivatives depend on is not known yet"
     NOT_COMPILED = "its step has not been compiled yet"
@@ -169,8 +169,8 @@ class NativeDynamics:
             return InPython.OTHER_SCALARS
         if dynamics.deformables is not None and not dynamics.deformables.has_operation():
             return InPython.FORCE_DENSITIES
-        if context.has_input(inputs.spatial_force.get_index()):
-            return InPython.SPATIAL_FORCES
+        if inputs.has_objects(context):
+            return InPython.OBJECTS
         if dynamics.contact_geometry.may_touch and not context.has_input(inputs.geometry_query.get_index()):
             return InPython.NO_GEOMETRY
         entry = derivatives_entry(dynamics.model.system) if code is _DERIVATIVES else None
@@ -342,7 +342,7 @@ class NativeDynamics:
         """
         inputs = self._dynamics.inputs
         buffers: StepBuffers | None = w.step_buffers
-        if buffers is None or context.has_input(inputs.spatial_force.get_index()):
+        if buffers is None or inputs.has_objects(context):
             return False
         call = buffers.compiled
         if call is None and not (_DERIVATIVES.is_usable() and self._obstacle(context) is None):

@@ -180,8 +180,10 @@ class StepBuffers:
         sizes = (len(w.q) + num_t, num_v + num_t, (num_t, num_v), num_v + num_t) if num_t else (0, 0, (0, num_v), 0)
         along = [np.zeros(size, w.dtype) for size in sizes]
         self._actuation = u[1]
-        commands = np.zeros(num_u, w.dtype), np.zeros(len(w.activations), w.dtype)
-        of_inputs = u[0], desired, u[1], *commands
+        controls, commands = np.zeros((2, num_u), w.dtype)
+        desired[0] = np.nan  # until some come
+        law_step = np.zeros(1 + len(dynamics.model.tree.belts()), w.dtype)
+        of_inputs = u[0], desired, u[1], controls, law_step, commands, np.zeros(len(w.activations), w.dtype)
         self._first_of_work = *own, *mean, *F, *of_inputs, *along  # fields of Work that stay the same
         self.results = [self._new_results() for _ in range(2 if is_native else 1)]
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.laws import muscle
 from merganser.multibody.kernels.transmissions import transmission_motion
 from merganser.multibody.kernels.transmissions.records import COORDINATE
 from merganser.multibody.tree import MultibodyTree, Transmission
@@ -74,18 +75,22 @@ def _trees_of(
 
 def _complete_muscles(tree: MultibodyTree) -> None:
     """Writes lengths and peak forces of muscles that say how to find them, see MuscleCurves."""
-    for record in tree.law_records:
-        i = int(record["position"]) - tree.num_positions()
-        if np.isnan(record["lengths"][0]):
-            record["lengths"] = np.sort(record["gear"] * _range_of(tree, i, int(record["position"])))
-        if record["peak_force"] < 0.0:
+    of_laws = [law for law in (actuator.law() for actuator in tree.actuators) if law is not None]
+    for record, law in zip(tree.law_records, of_laws):
+        if law.muscle is None:
+            continue
+        place, c = int(record["positions"][0]), record["constants"]
+        i = place - tree.num_positions()
+        if np.isnan(c[muscle.LENGTHS]):
+            c[muscle.LENGTHS : muscle.LENGTHS + 2] = np.sort(record["gear"] * _range_of(tree, i, place))
+        if c[muscle.PEAK_FORCE] < 0.0:
             arms = np.zeros(tree.num_velocities())
             if i < 0:
-                arms[record["velocity"]] = 1.0
+                arms[record["velocities"][0]] = 1.0
             else:
                 arms = _length_at(tree, i, tree.default_positions())[1]
             acceleration = abs(record["gear"]) * np.linalg.norm(_accelerations(tree, arms))
-            record["peak_force"] = -record["peak_force"] / acceleration if acceleration > 0.0 else 0.0
+            c[muscle.PEAK_FORCE] = -c[muscle.PEAK_FORCE] / acceleration if acceleration > 0.0 else 0.0
 
 
 def _range_of(tree: MultibodyTree, i: int, place: int) -> Array:

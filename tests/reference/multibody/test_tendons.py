@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from merganser.framework.math import Quaternion, RotationMatrix
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
 
@@ -86,7 +87,114 @@ def test_tendons_and_actuators_are_those_of_mujoco(shape, side):
         rates = plant.EvalTimeDerivatives(context).CopyToVector()
         for i, actuator in enumerate(actuators):
             if model.actuator_actadr[i] >= 0:
-                found = rates[6 + actuator._activation_place]
+                found = rates[6 + actuator._activation_place.start]
                 assert found == pytest.approx(data.act_dot[model.actuator_actadr[i]], abs=1e-9)
         expected, found = data.qacc_smooth, rates[3:6][v_of]
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=100 * tolerance * max(1.0, np.abs(expected).max()))
+
+
+LAWS = """<mujoco><option gravity="0 0 0" timestep="{step}"/><worldbody><site name="here" euler="20 30 40"/>
+<body><joint name="j" axis="0 1 0"/><geom type="box" size=".1 .05 .05" mass=".5"/><site name="s" euler="0 30 40"/>
+<body pos=".3 0 0"><joint name="ball" type="ball"/><geom type="box" size=".02 .03 .04" mass=".2"/>
+<site name="t" euler="50 0 10"/></body></body></worldbody>
+<tendon><fixed name="f"><joint joint="j" coef="-1.5"/></fixed></tendon><actuator>{actuators}</actuator></mujoco>"""
+ACTUATORS = {
+    "pid": '<pid name="a" joint="j" kp="3" kv=".2" ki="4" gear="-2" forcerange="-5 5" input="pos vel ff"/>',
+    "windup": '<pid name="a" tendon="f" kp="3" ki="4" imax=".3" gear="2" input="pos"/>',
+    "slew": '<pid name="a" joint="j" kp="3" kv=".1" ki=".2" slewmax=".5" gear="3"/>',
+    "voltage": '<dcmotor name="a" joint="j" motorconst=".3 .2" resistance="2" gear="3" saturation=".05"/>',
+    "nominal": '<dcmotor name="a" tendon="f" nominal="12 3 40" damping=".001" saturation="0 .3"/>',
+    "damped": '<dcmotor name="a" joint="j" nominal="12 3 40" damping=".001" resistance="1.5"/>',
+    "inductance": '<dcmotor name="a" joint="j" motorconst=".3" resistance="2" inductance=".01" saturation=".1 0 9"/>',
+    "cogging": '<dcmotor name="a" joint="j" motorconst=".3" resistance="2" cogging=".02 7 .3" gear="2" '
+    'saturation=".1"/>',
+    "friction": '<dcmotor name="a" joint="j" motorconst=".3" resistance="2" lugre="50 .3 .1 .15 .2" saturation=".1"/>',
+    "heat": '<dcmotor name="a" joint="j" motorconst=".3" resistance="2" thermal="2 0 50 .004 25 20"/>',
+    "all": '<dcmotor name="a" joint="j" motorconst=".3" resistance="2" thermal="2 30 0 .004 25 20" inductance="0 .02" '
+    'lugre="50 .3 .1 .15 .2" cogging=".02 7 .3" controller="2 .5 .1 3 .4 5" input="pos" gear=".5"/>',
+    "speed": '<dcmotor name="a" joint="j" motorconst=".3" resistance="2" controller="0 0 .5" input="vel"/>',
+    "torque": '<dcmotor name="a" joint="j" motorconst=".3" resistance="2" controller="0 0 0 0 0 1" input="ff"/>',
+    "passive": '<dcmotor name="a" joint="j" motorconst="0" resistance="1" cogging=".02 7 .3" lugre="50 .3 .1 .15 .2" '
+    'input="none"/>',
+    "ball": '<orientation name="a" joint="ball" kp="3" kv=".2" forcerange="0 4"/>',
+    "sites": '<orientation name="a" site="t" refsite="s" kp="3" kv=".2" ctrlrange="-1 1"/>',
+    "turning": '<orientation name="a" site="t" refsite="here" kp="3"/>',
+    "integrated": '<general name="a" joint="ball" gaintype="so3" biastype="so3" dyntype="integrator" gainprm="3" '
+    'biasprm=".2 -3 -.3" actrange="-1.5 2.5"/>',
+    "early": '<general name="a" joint="j" dyntype="filter" dynprm=".05" gainprm="3" actearly="true"/>',
+}  # fmt: skip
+
+
+# In continuous time, setpoints of limited rate follow with 1 ms, and not with a time step.
+CASES = [(which, h) for which, text in ACTUATORS.items() for h in (0.0, 0.002) if h or which not in ("slew", "all")]
+
+
+@pytest.mark.parametrize(("which", "time_step"), CASES)
+def test_motors_and_servos_are_those_of_mujoco(which, time_step):
+    # Steps take servos at their end, so that their states alone are compared.
+    is_servo, step = "<pid" in ACTUATORS[which], time_step or 1e-9
+    model = mujoco.MjModel.from_xml_string(LAWS.format(step=step, actuators=ACTUATORS[which]))
+    data, plant = mujoco.MjData(model), MultibodyPlant(time_step)
+    plant.SetUseSampledOutputPorts(False)
+    Parser(plant).AddModelsFromString(LAWS.format(step=step, actuators=ACTUATORS[which]), "xml")
+    plant.Finalize()
+    context, rng, is_empty = plant.CreateDefaultContext(), np.random.default_rng(1), model.nu == 0
+    actuators = [plant.get_joint_actuator(index) for index in plant.GetJointActuatorIndices()]
+    for _ in range(40):
+        data.qpos[:], data.qvel[:] = rng.normal(size=model.nq), rng.normal(size=model.nv)
+        data.qpos[1:] /= np.linalg.norm(data.qpos[1:])
+        data.ctrl[:], data.act[:] = rng.normal(size=model.nu), rng.normal(size=model.na)
+        R = RotationMatrix(Quaternion(data.qpos[1:])).matrix()  # velocities of balls are in their parents here
+        plant.SetPositionsAndVelocities(context, np.concatenate([data.qpos, data.qvel[:1], R @ data.qvel[1:]]))
+        gear = model.actuator_gear[0, 0]
+        if model.na:
+            states = data.act / gear if is_servo else data.act
+            actuators[0].SetActivation(context, states)
+        u = np.zeros(len(actuators))
+        if is_servo:
+            given = np.zeros(3)
+            given[: model.nu] = data.ctrl
+            desired = given[:2] / gear
+            plant.get_desired_state_input_port(actuators[0].model_instance()).FixValue(context, desired)
+            u[0] = given[2] * gear
+        elif not is_empty:
+            u[:] = data.ctrl
+        plant.get_actuation_input_port().FixValue(context, u)
+        mujoco.mj_forward(model, data)
+        efforts = plant.get_net_actuation_output_port().Eval(context)
+        tolerance = {"rel": 1e-9, "abs": 1e-9 if time_step else 1e-6}
+        if not (is_servo and time_step):
+            expected = data.actuator_force * (1.0 if len(actuators) == 3 else gear)
+            assert efforts == pytest.approx(expected, **tolerance)
+        rates = data.act_dot / (gear if is_servo else 1.0)
+        if time_step == 0.0 and model.na:
+            found = plant.EvalTimeDerivatives(context).CopyToVector()[model.nq + model.nv :]
+            assert found == pytest.approx(rates, **tolerance)
+        elif model.na:
+            mujoco.mj_step(model, data)
+            found = plant.EvalUniquePeriodicDiscreteUpdate(context).get_vector(1).CopyToVector()
+            assert found == pytest.approx(data.act / (gear if is_servo else 1.0), **tolerance)
+
+
+@pytest.mark.parametrize("interpolation", ["zoh", "linear"])
+@pytest.mark.parametrize("delay", [0.002, 0.005, 0.0061, 0.02])
+def test_controls_act_as_late_as_in_mujoco(delay, interpolation):
+    late = f'delay="{delay}" nsample="8" interp="{interpolation}"'
+    actuators = f'<motor name="m" joint="j" gear="2" ctrlrange="-1 1" {late}/><orientation joint="ball" {late}/>'
+    text = LAWS.format(step=0.002, actuators=actuators)
+    model, plant = mujoco.MjModel.from_xml_string(text), MultibodyPlant(0.002)
+    plant.SetUseSampledOutputPorts(False)
+    Parser(plant).AddModelsFromString(text, "xml")
+    plant.Finalize()
+    data, context, rng = mujoco.MjData(model), plant.CreateDefaultContext(), np.random.default_rng(2)
+    for _ in range(25):
+        data.ctrl[:] = rng.normal(size=4)
+        plant.get_actuation_input_port().FixValue(context, data.ctrl)
+        data.qpos[:], data.qvel[:] = [0.0, 1.0, 0.0, 0.0, 0.0], 0.0
+        plant.SetPositionsAndVelocities(context, np.concatenate([data.qpos, data.qvel]))
+        mujoco.mj_forward(model, data)
+        expected = data.actuator_force * [2.0, 1.0, 1.0, 1.0]
+        assert plant.get_net_actuation_output_port().Eval(context) == pytest.approx(expected, abs=1e-9)
+        mujoco.mj_step(model, data)
+        waiting = plant.EvalUniquePeriodicDiscreteUpdate(context).get_vector(1).CopyToVector()
+        context.get_mutable_discrete_state(1).SetFromVector(waiting)

@@ -174,7 +174,7 @@ def test_a_dc_motor_is_braked_by_the_voltage_that_it_makes():
         assert plant.get_net_actuation_output_port().Eval(context)[0] == pytest.approx(force, abs=1e-12)
 
 
-@pytest.mark.parametrize("constants", ['motorconst=".5"', 'resistance="2"', 'motorconst=".5 -1" resistance="1"'])
+@pytest.mark.parametrize("constants", ['motorconst=".5"', 'resistance="2"', 'motorconst="-.5" resistance="1"'])
 def test_a_dc_motor_without_positive_constants_is_refused(constants):
     text = MODEL.format(joint="", actuator=f'<dcmotor name="d" joint="j" {constants}/>')
     with pytest.raises(ParsingError, match=r'xml:2: <dcmotor name="d"> has the motor constant .* expected positive'):

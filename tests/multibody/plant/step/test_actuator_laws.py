@@ -11,13 +11,21 @@ import pytest
 from merganser.analysis import Simulator
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.multibody.cenic import CenicIntegrator
+from merganser.multibody.kernels.laws import ActuatorLawKind
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import (
     ActuatorLaw,
+    BallQuaternionJoint,
+    BallTransmission,
+    ControlDelay,
+    DcMotor,
     FixedTendon,
+    LawForm,
     MuscleCurves,
+    OrientationServo,
     PdControllerGains,
     PrismaticJoint,
+    ServoIntegral,
     SpatialInertia,
 )
 
@@ -146,25 +154,52 @@ def test_lengths_and_force_of_a_muscle_may_follow_from_the_model():
     actuator.set_law(ActuatorLaw("muscle", (0.01, 0.04), muscle=MuscleCurves(scale=50.0), gear=2.0))
     plant.Finalize()
     record = plant._tree.law_records[0]
-    np.testing.assert_allclose(record["lengths"], [-0.6, 0.2], atol=1e-6)
-    assert record["peak_force"] == pytest.approx(50.0 * 2.0)  # a force of 1 accelerates 2 kg by 0.5
+    np.testing.assert_allclose(record["constants"][1:3], [-0.6, 0.2], atol=1e-6)
+    assert record["constants"][0] == pytest.approx(50.0 * 2.0)  # a force of 1 accelerates 2 kg by 0.5
+
+
+MOTOR = DcMotor(
+    0.3, 2.0, 4.0, 0.02, 300.0, 2.0, 30.0, 0.004, -5.0, (0.02, 7.0, 0.3), (50.0, 0.3, 0.1, 0.15, 0.2),
+    (2.0, 0.5, 0.1), 3.0, 0.4, 50.0, "pos",
+)  # fmt: skip
+GAINS = PdControllerGains(p=40.0, d=6.0)
+LAWS = {
+    "muscle": (ActuatorLaw("muscle", (0.01, 0.04), muscle=MUSCLE), None, [0.3]),
+    "motor": (ActuatorLaw(form=MOTOR, gear=1.5), None, [0.1, 0.2, 40.0, 0.002, 1.5]),
+    "servo": (ActuatorLaw("filter", (0.1,)), GAINS, [0.3]),
+    "integral": (ActuatorLaw(form=ServoIntegral(30.0, 2.0, 5.0)), GAINS, [0.1, 0.2]),
+    "early": (ActuatorLaw("filterexact", (0.1,), is_early=True), None, [0.3]),
+}
 
 
 @pytest.mark.parametrize("time_step", STEPS)
-def test_activations_are_cloned_saved_converted_and_set_to_their_defaults(time_step):
-    plant, actuator = slide(time_step, ActuatorLaw("muscle", (0.01, 0.04), muscle=MUSCLE))
+@pytest.mark.parametrize("which", LAWS)
+def test_activations_are_cloned_saved_converted_and_set_to_their_defaults(which, time_step):
+    law, gains, states = LAWS[which]
+    plant, actuator = slide(time_step, law, gains=gains)
     _, context = started(plant, 0.7, 0.9)
-    actuator.SetActivation(context, 0.3)
-    assert actuator.activation(context.Clone()) == 0.3
+
+    def set_inputs(system, where):
+        system.get_actuation_input_port().FixValue(where, [0.7])
+        if gains is not None:
+            port = system.get_desired_state_input_port(actuator.model_instance())
+            port.FixValue(where, [0.2, 0.1])
+
+    def states_of(an_actuator, where):
+        return np.atleast_1d(an_actuator.activation(where)).tolist()
+
+    set_inputs(plant, context)
+    actuator.SetActivation(context, states)
+    assert states_of(actuator, context.Clone()) == states
     copied = pickle.loads(pickle.dumps((plant, context)))
-    assert copied[0].GetJointActuatorByName("a").activation(copied[1]) == 0.3
+    assert states_of(copied[0].GetJointActuatorByName("a"), copied[1]) == states
     other = plant.ToAutoDiffXd()
     there, twin = other.CreateDefaultContext(), other.GetJointActuatorByName("a")
     there.SetTimeStateAndParametersFrom(context)
-    other.get_actuation_input_port().FixValue(there, [0.7])
-    assert twin.activation(there).value() == 0.3
-    x = np.array([0.9, -0.3, 0.3])
-    q, v, a = InitializeAutoDiff(x).ravel()
+    set_inputs(other, there)
+    assert [a.value() for a in states_of(twin, there)] == states
+    x = np.array([0.9, -0.3, *states])
+    q, v, *a = InitializeAutoDiff(x).ravel()
     other.SetPositionsAndVelocities(there, [q, v])
     twin.SetActivation(there, a)
 
@@ -175,18 +210,90 @@ def test_activations_are_cloned_saved_converted_and_set_to_their_defaults(time_s
         return np.concatenate([updates.get_vector(i).CopyToVector() for i in range(updates.num_groups())])
 
     found, step, differences = motion(other, there), 1e-6, []
-    for k in range(3):
+    for k in range(len(x)):
         sides = []
         for sign in (1.0, -1.0):
-            moved = x + sign * step * np.eye(3)[k]
+            moved = x + sign * step * np.eye(len(x))[k]
             plant.SetPositionsAndVelocities(context, moved[:2])
-            actuator.SetActivation(context, moved[2])
+            actuator.SetActivation(context, moved[2:])
             sides.append(motion(plant, context))
         differences.append((sides[0] - sides[1]) / (2.0 * step))
     np.testing.assert_allclose(ExtractGradient(found), np.transpose(differences), rtol=1e-6, atol=1e-5)
-    assert ExtractValue(found).shape == (3, 1)
+    assert ExtractValue(found).shape == (2 + len(states), 1)
     plant.SetDefaultContext(context)
-    assert actuator.activation(context) == 0.0
+    assert states_of(actuator, context) == [0.0] * len(states)
+
+
+@pytest.mark.parametrize("time_step", STEPS)
+def test_the_integral_of_a_controller_without_desired_state_stays_and_exerts_nothing(time_step):
+    plant, actuator = slide(time_step, ActuatorLaw(form=ServoIntegral(30.0)), gains=GAINS)
+    simulator, context = started(plant, 0.7)
+    actuator.SetActivation(context, 0.2)
+    assert effort(plant, context) == pytest.approx(0.7)
+    simulator.AdvanceTo(0.01)
+    assert actuator.activation(context) == 0.2
+
+
+def oriented(time_step: float, law: ActuatorLaw):
+    """A box on a ball joint, with three actuators; the law is that of the first."""
+    plant = MultibodyPlant(time_step)
+    plant.mutable_gravity_field().set_gravity_vector([0, 0, 0])
+    box = plant.AddRigidBody("b", SpatialInertia.SolidBoxWithMass(2.0, 0.1, 0.2, 0.3))
+    ball = plant.AddJoint(BallQuaternionJoint("j", plant.world_frame(), box.body_frame()))
+    for k in range(3):
+        actuator = plant.AddActuator(f"a{k}", plant.AddTransmission(BallTransmission(f"t{k}", ball, np.eye(3)[k])))
+        if k == 0:
+            actuator.set_law(law)
+    plant.Finalize()
+    return plant
+
+
+@pytest.mark.parametrize("time_step", STEPS)
+def test_a_servo_of_an_orientation_turns_the_shorter_way_and_stays(time_step):
+    plant = oriented(time_step, ActuatorLaw(form=OrientationServo(2.0, 0.4, torque_limit=1.5)))
+    simulator = Simulator(plant)
+    context = simulator.get_mutable_context()
+    axis = np.array([1.0, 2.0, -2.0]) / 3.0
+    plant.get_actuation_input_port().FixValue(context, (2.0 * math.pi - 0.5) * axis)
+    assert np.linalg.norm(plant.get_net_actuation_output_port().Eval(context)) <= 1.5
+    simulator.AdvanceTo(3.0)
+    expected = np.array([math.cos(0.25), *(-math.sin(0.25) * axis)])
+    q = plant.GetPositions(context)
+    np.testing.assert_allclose(q * np.sign(q[0]), expected, atol=1e-3)
+
+
+def set_spring_of_wound_clock(
+    law, step_in, lengths_in, rates_in, states_in, controls_in, desired_io, efforts_out, states_out
+):
+    k, n, c = law["actuators"][0], law["activation"], law["constants"]
+    efforts_out[k] = -c[0] * (lengths_in[law["positions"][0]] - states_in[n])
+    states_out[n] = states_in[n] + step_in[0] * controls_in[k] if step_in[0].real > 0.0 else controls_in[k]
+
+
+@pytest.mark.parametrize("time_step", STEPS)
+def test_a_law_of_a_user_has_states_of_its_own(time_step):
+    clock = LawForm(ActuatorLawKind("clock", set_spring_of_wound_clock), (5.0,), 1)
+    plant, actuator = slide(time_step, ActuatorLaw(form=clock))
+    simulator, context = started(plant, 0.5, 0.4, 0.0)
+    actuator.SetActivation(context, 0.1)
+    assert effort(plant, context) == pytest.approx(-5.0 * 0.3)
+    simulator.AdvanceTo(0.2)
+    assert actuator.activation(context) == pytest.approx(0.1 + 0.5 * 0.2)
+
+
+@pytest.mark.parametrize("is_servo", [False, True])
+def test_a_control_acts_after_its_delay(is_servo):
+    law = ActuatorLaw(delay=ControlDelay(0.0035))
+    plant, _ = slide(0.001, law, gains=GAINS if is_servo else None)
+    simulator, context = started(plant, 0.0 if is_servo else 3.0, 0.0, 0.0)
+    if is_servo:
+        plant.get_desired_state_input_port(plant.GetJointActuatorByName("a").model_instance()).FixValue(
+            context, [0.3, 0.0]
+        )
+    for k in range(6):
+        is_at_work = effort(plant, context) != 0.0
+        assert is_at_work == (k >= 4)
+        simulator.AdvanceTo(0.001 * (k + 1))
 
 
 def test_the_native_plan_and_error_control_move_activations():
@@ -221,6 +328,26 @@ def test_what_is_no_law_is_refused():
     ):
         with pytest.raises(ValueError, match=what):
             ActuatorLaw(**given)
+    for given, what in (
+        ({"resistance": 0.0}, "is no motor"),
+        ({"control": "odd"}, "control must be one of None, voltage"),
+        ({"constant": 0.0}, "is no motor"),
+        ({"cogging": (math.nan, 0.0, 0.0)}, "is no motor"),
+        ({"torque_limit": -1.0}, "is no motor"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            DcMotor(**{"constant": 0.1, "resistance": 1.0} | given)
+    for wrong in (lambda: ServoIntegral(-1.0), lambda: OrientationServo(-1.0), lambda: ControlDelay(0.0)):
+        with pytest.raises(ValueError, match="must be"):
+            wrong()
+    with pytest.raises(ValueError, match="dynamics must be 'none'"):
+        ActuatorLaw("filter", (1.0,), form=ServoIntegral(1.0))
+    with pytest.raises(RuntimeError, match="needs a discrete plant"):
+        slide(0.0, ActuatorLaw(delay=ControlDelay(0.1)))
+    with pytest.raises(RuntimeError, match="more than 10000 time steps"):
+        slide(0.001, ActuatorLaw(delay=ControlDelay(11.0)))
+    with pytest.raises(RuntimeError, match="'a' has an OrientationServo, but is not followed"):
+        slide(0.0, ActuatorLaw(form=OrientationServo(1.0)))
     for given in ({"length_range": (1.0, 0.5)}, {"l_min": 1.2}, {"v_max": 0.0}, {"fv_max": 0.9}, {"peak_force": -1.0}):
         with pytest.raises(ValueError, match="is no muscle"):
             MuscleCurves(**given)
@@ -231,5 +358,7 @@ def test_what_is_no_law_is_refused():
     with pytest.raises(RuntimeError, match="Finalize"):
         actuator.set_law(None)
     plant, actuator = slide(0.0, ActuatorLaw("integrator"))
+    with pytest.raises(ValueError, match="takes 1 states"):
+        actuator.SetActivation(plant.CreateDefaultContext(), [1.0, 2.0])
     with pytest.raises(ValueError, match="must be finite"):
         actuator.SetActivation(plant.CreateDefaultContext(), math.nan)

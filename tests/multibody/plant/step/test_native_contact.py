@@ -462,7 +462,7 @@ def test_statistics_say_why_python_takes_the_steps_of_a_plant(
         assert said(scene.simulator).endswith(": its step has not been compiled yet.")
     scene.plant.get_applied_spatial_force_input_port().FixValue(scene.context, [])
     scene.simulator.AdvanceTo(0.06)
-    assert re.match("::Diagram::plant: 20 steps in Python: spatial forces come through", said(scene.simulator))
+    assert re.match("::Diagram::plant: 20 steps in Python: spatial forces or speeds", said(scene.simulator))
     gradients = Simulator_[AutoDiffXd](scene.simulator.get_system().ToAutoDiffXd())
     gradients.AdvanceTo(0.002)
     assert said(gradients).endswith(": compiled code takes floats only.")
