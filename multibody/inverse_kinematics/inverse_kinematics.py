@@ -22,16 +22,14 @@ from merganser.multibody.inverse_kinematics.plant_constraints import (
 )
 from merganser.multibody.inverse_kinematics.posture_constraints import (
     AngleBetweenVectorsConstraint,
+    AngleBetweenVectorsCost,
     GazeTargetConstraint,
     OrientationConstraint,
+    OrientationCost,
     PointToLineDistanceConstraint,
     PointToPointDistanceConstraint,
     PolyhedronConstraint,
     PositionConstraint,
-)
-from merganser.multibody.inverse_kinematics.posture_costs import (
-    AngleBetweenVectorsCost,
-    OrientationCost,
     PositionCost,
 )
 from merganser.multibody.plant import MultibodyPlant
