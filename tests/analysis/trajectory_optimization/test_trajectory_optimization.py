@@ -85,7 +85,7 @@ def test_least_time_with_bounded_force_is_bang_bang() -> None:
 
 def test_a_pendulum_swings_up_when_the_result_is_simulated() -> None:
     pendulum = PendulumPlant()
-    trajopt = DirectCollocation(pendulum, pendulum.CreateDefaultContext(), 21, 0.05, 0.3)
+    trajopt = DirectCollocation(pendulum, pendulum.CreateDefaultContext(), 41, 0.025, 0.15)
     from_rest_to_rest(trajopt, [0.0, 0.0], [np.pi, 0.0])
     trajopt.AddEqualTimeIntervalsConstraints()
     trajopt.AddConstraintToAllKnotPoints(constraint=BoundingBoxConstraint([-4.0], [4.0]), vars=trajopt.input())
@@ -100,7 +100,7 @@ def test_a_pendulum_swings_up_when_the_result_is_simulated() -> None:
     simulator = Simulator(builder.Build())
     simulator.AdvanceTo(trajopt.GetSampleTimes(result)[-1])
     state = simulator.get_context().get_continuous_state_vector().CopyToVector()
-    np.testing.assert_allclose(state, [np.pi, 0.0], atol=0.02)
+    np.testing.assert_allclose(state, [np.pi, 0.0], atol=0.05)
     assert np.abs(trajopt.GetInputSamples(result)).max() <= 4.0 + 1e-6
 
 
