@@ -136,6 +136,99 @@ def added_expressions(solvers: Any) -> Call:
     return call
 
 
+def linear_program(solvers: Any) -> Call:
+    """Solve a linear program of ten variables and twenty rows again."""
+    rng, prog = np.random.default_rng(0), solvers.MathematicalProgram()
+    x = prog.NewContinuousVariables(10)
+    prog.AddLinearConstraint(rng.normal(size=(20, 10)), np.full(20, -np.inf), np.ones(20), x)
+    prog.AddBoundingBoxConstraint(-1.0, 1.0, x)
+    prog.AddLinearCost(rng.normal(size=10), x)
+    return lambda: solvers.Solve(prog).get_optimal_cost()
+
+
+def made_cone(solvers: Any) -> Call:
+    """Make a program of three variables in a Lorentz cone, with two equations, and solve it."""
+
+    def call() -> float:
+        prog = solvers.MathematicalProgram()
+        x = prog.NewContinuousVariables(3)
+        prog.AddLorentzConeConstraint(np.eye(3), np.zeros(3), x)
+        prog.AddLinearEqualityConstraint(np.eye(3)[1:], np.array([3.0, 4.0]), x)
+        prog.AddLinearCost(np.eye(3)[0], x)
+        return float(solvers.Solve(prog).get_optimal_cost())
+
+    return call
+
+
+def added_functions(solvers: Any) -> Call:
+    """Add 1000 constraints by functions of ten variables to a new program."""
+
+    def call() -> float:
+        prog = solvers.MathematicalProgram()
+        x = prog.NewContinuousVariables(10)
+        for _ in range(1000):
+            prog.AddConstraint(lambda z: [z[0]], lb=[0.0], ub=[1.0], vars=x)
+        return float(len(prog.generic_constraints()))
+
+    return call
+
+
+def functions_of_two(solvers: Any) -> Call:
+    """Find the least of Rosenbrock's function in a disc, both given as functions of Python."""
+    prog = solvers.MathematicalProgram()
+    x = prog.NewContinuousVariables(2)
+    prog.AddCost(lambda z: (1.0 - z[0]) ** 2 + 100.0 * (z[1] - z[0] ** 2) ** 2, vars=x)
+    prog.AddConstraint(lambda z: [z[0] ** 2 + z[1] ** 2], lb=[-np.inf], ub=[1.5], vars=x)
+    return lambda: solvers.Solve(prog, [-1.2, 1.0]).get_optimal_cost()
+
+
+def swing_by_functions(solvers: Any) -> Call:
+    """Swing up a pendulum in twenty steps, each a constraint by a function of Python."""
+    prog, num_steps, h = solvers.MathematicalProgram(), 19, 0.1
+    x, u = prog.NewContinuousVariables(num_steps + 1, 2, "x"), prog.NewContinuousVariables(num_steps, "u")
+
+    def step(z: Any) -> Any:
+        angle, speed, next_angle, next_speed, effort = z
+        acceleration = effort - 0.1 * speed - 9.81 * np.sin(angle)
+        return [next_angle - angle - h * next_speed, next_speed - speed - h * acceleration]
+
+    for k in range(num_steps):
+        prog.AddConstraint(step, lb=[0.0, 0.0], ub=[0.0, 0.0], vars=[*x[k], *x[k + 1], u[k]])
+    prog.AddQuadraticCost(2.0 * np.eye(num_steps), np.zeros(num_steps), u)
+    for state, value in ((x[0], [0.0, 0.0]), (x[-1], [np.pi, 0.0])):
+        prog.AddBoundingBoxConstraint(value, value, state)
+    prog.AddBoundingBoxConstraint(-8.0, 8.0, u)
+    guess = np.concatenate((np.linspace(0.0, np.pi, num_steps + 1), np.zeros(2 * num_steps + 1)))
+    prog.SetInitialGuess(np.concatenate((x[:, 0], x[:, 1], u)), guess)
+    return lambda: solvers.Solve(prog).get_optimal_cost()
+
+
+def reach_by_function(library: Library, solvers: Any, autodiff: Any) -> Call:
+    """Find ten postures near a wished one whose hand is at a point, a constraint by a function that calls a plant."""
+    plant = _arm(library)
+    derivatives = plant.ToAutoDiffXd()
+    contexts = {each: each.CreateDefaultContext() for each in (plant, derivatives)}
+    lower, upper, rng = plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits(), np.random.default_rng(0)
+
+    def hand(q: Any) -> Any:
+        own = derivatives if isinstance(q[0], autodiff.AutoDiffXd) else plant
+        own.SetPositions(contexts[own], q)
+        return own.CalcPointsPositions(
+            contexts[own], own.GetFrameByName("iiwa_link_7"), [0.0, 0.0, 0.1], own.world_frame()
+        ).ravel()
+
+    programs = []
+    for _ in range(10):
+        prog = solvers.MathematicalProgram()
+        q, p = prog.NewContinuousVariables(7), hand(rng.uniform(lower, upper) / 2.0)
+        prog.AddBoundingBoxConstraint(lower, upper, q)
+        prog.AddConstraint(hand, lb=p - 1e-4, ub=p + 1e-4, vars=q)
+        prog.AddQuadraticErrorCost(np.eye(7), rng.uniform(lower, upper) / 2.0, q)
+        prog.SetInitialGuess(q, rng.uniform(lower, upper) / 2.0)
+        programs.append(prog)
+    return lambda: float(sum(solvers.Solve(prog).is_success() for prog in programs))
+
+
 def evaluated_polynomial(symbolic: Any) -> Call:
     """Evaluate a polynomial of three variables."""
     x, y, z = (symbolic.Variable(name) for name in "xyz")
@@ -312,7 +405,9 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         peer = None if drake is None else functools.partial(problem, drake, 7)
         yield Row(f"quadratic program of 7 variables{what}", make, peer, 1000, tolerance=1e-6)
     for name, make, calls in (
+        ("a linear program of 10 variables and 20 rows, solved again", linear_program, 1000),
         ("ten variables in three Lorentz cones, solved again", lorentz_cones, 100),
+        ("three variables in a Lorentz cone, made and solved", made_cone, 100),
         ("a semidefinite matrix of 5 x 5, solved again", semidefinite_matrix, 100),
     ):
         peer = None if drake is None else functools.partial(make, drake)
@@ -321,9 +416,16 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         ("1000 linear constraints are added", added_constraints),
         ("1000 inequalities are written and added", added_formulas),
         ("1000 quadratic costs are written and added", added_expressions),
+        ("1000 constraints by functions are added", added_functions),
         ("10 sums of squares are asked for", sums_of_squares),
     ):
         yield Row(name, functools.partial(make, mine), None if drake is None else functools.partial(make, drake), 1)
+    for name, make, calls in (
+        ("a cost and a constraint of 2 variables, by functions", functions_of_two, 10),
+        ("a swing-up of 20 points, by functions", swing_by_functions, 3),
+    ):
+        peer = None if drake is None else functools.partial(make, drake)
+        yield Row(name, functools.partial(make, mine), peer, calls, tolerance=1e-4)
     symbols = importlib.import_module("merganser.framework.symbolic")
     other = (
         None if theirs is None else functools.partial(evaluated_polynomial, importlib.import_module("pydrake.symbolic"))
@@ -336,6 +438,12 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
     if theirs is not None and drake is not None:
         peers = importlib.import_module("pydrake.multibody.inverse_kinematics")
         move = functools.partial(differential_kinematics, theirs, peers)
+    autodiff = importlib.import_module("merganser.framework.autodiff")
+    other = (
+        None if theirs is None
+        else functools.partial(reach_by_function, theirs, drake, importlib.import_module("pydrake.autodiffutils"))
+    )  # fmt: skip
+    yield Row("iiwa14: 10 postures, by functions", functools.partial(reach_by_function, ours, mine, autodiff), other, 1)
     name = "iiwa14: DoDifferentialInverseKinematics"
     yield Row(name, functools.partial(differential_kinematics, ours, kinematics), move, 500, tolerance=1e-6)
     snopt = None if drake is None else drake.SnoptSolver()

@@ -72,8 +72,8 @@ class ProgramCosts(ProgramConstraints):
         named: dict[str, Any] = {name: kwargs.pop(name) for name in ("e", "Q", "b", "c", "vars") if name in kwargs}
         _refuse(kwargs, "AddQuadraticCost")
         if (args and is_symbolic(args[0])) or "e" in named:
-            *form, variables = quadratic(named.get("e", args[0] if args else None), "AddQuadraticCost")
-            return self._add(Binding(QuadraticCost(*form, is_convex), variables))
+            Q, b, c, variables = quadratic(named.get("e", args[0] if args else None), "AddQuadraticCost")
+            return self._add(Binding(QuadraticCost(Q, b, c, is_convex), variables))
         names = ["Q", "b", "c", "vars"] if len(args) + len(named) == 4 else ["Q", "b", "vars"]
         given: dict[str, Any] = {"c": 0.0, **named}
         given.update(zip(names, args))

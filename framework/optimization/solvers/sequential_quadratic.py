@@ -19,7 +19,6 @@ programming without a penalty function, Math. Program. 91 (2002); M. Powell (197
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -156,7 +155,7 @@ def _step(form: NonlinearForm, here: _Point, W: Array, g: Array, x: Array) -> tu
     # Rows have the length 1, as DAQP takes those that are short for 0.
     size = call(set_quadratic_program, W, here.J, g, form.guards, x, *box, H, rows, bounds, sense, scale)
     d, _, flag, info = daqp.solve(H, here.gradient / size, rows, upper, lower, sense, **_QP)
-    if flag <= 0 or not math.isfinite(d.dot(d)):
+    if flag <= 0 or not np.isfinite(d).all():
         return None
     z = size * info["lam"]
     z[n:] *= scale
@@ -191,7 +190,7 @@ def _updated(B: Array, s: Array, change: Array) -> Array:
     """
     Bs = B @ s
     expected, found = float(s @ Bs), float(s @ change)
-    if not expected > 1e-300 or not math.isfinite(change.dot(change)):
+    if not expected > 1e-300 or not np.isfinite(change).all():
         return B
     part = 1.0 if found >= 0.2 * expected else 0.8 * expected / (expected - found)
     y = part * change + (1.0 - part) * Bs
