@@ -10,7 +10,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from merganser.framework.native.memory.hinted_types import hinted_address
+from merganser.framework.native import compile_ahead
+from merganser.framework.native.memory.hinted_types import hinted_address, hinted_job
 from merganser.framework.native.memory.records_of_arrays import Code
 from merganser.geometry.deformable.moving_meshes import put_meshes
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
@@ -249,9 +250,13 @@ def functions_of_other_scalars(model: Model, call: Callable[..., Any], decide: C
 def addresses_of(plant: Plant, has_lanes: bool = False) -> StepCode:
     """The addresses of the kernels that steps of a plant may call, compiled where they are not; 0 for the others.
 
+    Those of contact take a minute: other processes begin with the last of them.
+
     Args:
         plant: the plant.
         has_lanes: whether they compute several worlds side by side, see framework/native/memory/simd.py.
     """
-    known = zip(kernels_of(plant.model), _USES)
-    return StepCode(*(hinted_address(kernel, has_lanes) if use.is_needed(plant) else 0 for kernel, use in known))
+    needed = [kernel if use.is_needed(plant) else None for kernel, use in zip(kernels_of(plant.model), _USES)]
+    if plant.is_complete and plant.has_geometry and not has_lanes:
+        compile_ahead([hinted_job(kernel) for kernel in reversed(needed) if kernel is not None])
+    return StepCode(*(0 if kernel is None else hinted_address(kernel, has_lanes) for kernel in needed))

@@ -89,7 +89,7 @@ def object_at(machine: Machine, address: int) -> MachineCode:
 
 
 def keep_bitcode(files: CodeFiles, key: str, code: Any, made: MachineCode) -> None:
-    """Keeps the optimized LLVM bitcode of code that has just been compiled, and whose machine code is kept for a key."""
+    """Keeps the optimized LLVM bitcode of code that has just been compiled, beside its machine code for a key."""
     content: bytes = getattr(code.owner, "bitcode", b"")
     if content:
         files.keep(_key_of_bitcode(key), made._replace(content=content))

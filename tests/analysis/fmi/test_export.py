@@ -1,5 +1,6 @@
 """Diagrams as FMUs: they compute what the Simulator computes, need only the C library, and refuse wrong calls."""
 
+import importlib.util
 import random
 import re
 import sys
@@ -224,7 +225,8 @@ def test_any_number_of_rates_gives_the_same_bits(tmp_path):
 @pytest.mark.parametrize(("version", "place"), [("2.0", "model.png"), ("3.0", "documentation/diagram.png")])
 def test_there_is_a_picture_of_the_diagram_where_matplotlib_is(tmp_path, monkeypatch, version, place):
     ExportFmu(sampled_pendulum(), tmp_path / "with.fmu", version=version)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: name != "matplotlib" or None)
+    find = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, *of: None if name == "matplotlib" else find(name, *of))
     ExportFmu(sampled_pendulum(), tmp_path / "without.fmu", version=version)
     files = []
     for name in ("with.fmu", "without.fmu"):

@@ -112,7 +112,8 @@ def test_clocks_strike_at_the_same_times_compiled_and_in_python(start):
 def test_all_combinations_of_clocks_that_strike_together_are_known():
     rng = random.Random(1)
     for _ in range(200):
-        clocks = [(rng.choice([1, 2, 3, 4, 6, 8, 10]), rng.choice([0, 0, 1, 2, 5, 30])) for _ in range(rng.randrange(6))]
+        num_clocks = rng.randrange(6)
+        clocks = [(rng.choice([1, 2, 3, 4, 6, 8, 10]), rng.choice([0, 0, 1, 2, 5, 30])) for _ in range(num_clocks)]
         end = max((offset for _, offset in clocks), default=0) + math.lcm(*(period for period, _ in clocks))
         seen = {
             sum(1 << n for n, (period, offset) in enumerate(clocks) if t >= offset and (t - offset) % period == 0)
