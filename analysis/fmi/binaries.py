@@ -195,6 +195,10 @@ def _model_text(
         "derivatives": image.derivatives, "image_size": len(image.image.content),
         "num_addresses": len(image.image.addresses), "num_functions": len(image.image.functions),
         "problem": image.problem, "outputs": image.outputs, "num_operations": image.num_outputs,
+        "num_numbers": image.num_numbers, "slopes": image.slopes, "num_slopes": image.num_slopes,
+        "complex_numbers": image.complex_numbers, "has_pieces": int(image.witnesses is not None),
+        "steps_are_events": int(image.steps_are_events), "indicators": image.indicators,
+        "num_indicators": len(image.witnesses or ()),
         **{f"entries.{name}": number for name, number in image.entries.items()},
     }  # fmt: skip
     lines = ['#include "instance.h"']
