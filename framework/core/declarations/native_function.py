@@ -52,8 +52,8 @@ class NativeFunction:
     """A function of arrays that runs compiled wherever its arrays hold floats; made by the decorator `native`.
 
     It can be given wherever a LeafSystem takes a callback that fills in a vector: to `DeclareVectorOutputPort`, to
-    `DeclareTimeDerivatives`, to the periodic, per-step and forced discrete updates, and as the callback to an Event that
-    updates. The names of its parameters say what it reads:
+    `DeclareTimeDerivatives`, to the periodic, per-step and forced discrete updates, and as the callback to an event
+    that updates. The names of its parameters say what it reads:
 
     - the name of a vector input port: the value of that port;
     - the name of a group of numeric parameters (`DeclareNumericParameter(model, name=...)`, or p0, p1, ...);

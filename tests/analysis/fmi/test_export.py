@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from event_diagrams import relay_loop, thermostat
 from fmu_host import ERROR, OK, FmuFile
 
 from merganser.analysis import Simulator, SimulatorConfig
@@ -15,6 +16,7 @@ from merganser.analysis.controllers import PidController
 from merganser.analysis.estimators import ExtendedKalmanFilter
 from merganser.analysis.fmi import ExportFmu
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
+from merganser.analysis.fmi.slopes import Slopes
 from merganser.analysis.fmi.variables import Variables
 from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig
 from merganser.cli import main
@@ -23,17 +25,12 @@ from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.native import native
 from merganser.framework.primitives import (
     Adder,
-    Gain,
-    Guard,
     Integrator,
-    LinearSystem,
-    Relay,
     Sine,
-    StateMachine,
+    TransportDelay,
     VectorLogSink,
     ZeroOrderHold,
 )
-from merganser.framework.symbolic import Variable
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
 
@@ -95,38 +92,6 @@ def sampled_pendulum():
     diagram = builder.Build()
     diagram.set_name("sampled_pendulum")
     return diagram
-
-
-def relay_loop():
-    """A limit cycle, whose steps end where a relay switches."""
-    builder = DiagramBuilder()
-    level, relay, back = Integrator(1), Relay([0.3], [-0.2], [1.0], [-1.5]), Gain(-1.0, 1)
-    for system, name in ((level, "level"), (relay, "relay"), (back, "back")):
-        add(builder, name, system)
-    builder.Connect(level.get_output_port(), back.get_input_port())
-    builder.Connect(back.get_output_port(), relay.get_input_port())
-    builder.Connect(relay.get_output_port(), level.get_input_port())
-    builder.ExportOutput(level.get_output_port(), "level")
-    builder.ExportOutput(relay.get_output_port(), "relay")
-    return builder.Build()
-
-
-def thermostat(when_idle=None):
-    """A room that a state machine heats."""
-    machine = StateMachine("machine", inputs={"temperature": 1}, outputs={"power": 1}, variables={"count": 1})
-    heating = machine.AddState("heating", initial=True, outputs={"power": 6.0})
-    idle = machine.AddState("idle", outputs={"power": 0.0}, entry={"count": when_idle or Variable("count") + 1.0})
-    machine.AddTransition(heating, idle, when=Guard.at_least("temperature", 21.0))
-    machine.AddTransition(idle, heating, when=Guard.at_most("temperature", 19.0))
-    machine.Finalize()
-    builder = DiagramBuilder()
-    room = add(builder, "room", LinearSystem([[-1.0]], [[8.0]], [[1.0]], [[0.0]]))
-    builder.AddSystem(machine)
-    builder.Connect(machine.GetOutputPort("power"), room.get_input_port())
-    builder.Connect(room.get_output_port(), machine.GetInputPort("temperature"))
-    builder.ExportOutput(room.get_output_port(), "temperature")
-    builder.ExportOutput(machine.GetOutputPort("count"), "count")
-    return builder.Build()
 
 
 def cart_pole():
@@ -243,7 +208,10 @@ def test_images_have_no_addresses_of_this_process():
         system = sampled_pendulum()
         context = context_apart(system.CreateDefaultContext())
         variables = Variables(system, context, None, None, None)
-        return ClosedPlan(Simulator(system, context), variables.computed).image().image, context  # which stays
+        slopes = Slopes(system, context, variables.output_ports)
+        return ClosedPlan(Simulator(system, context), variables.computed).image(
+            True, slopes
+        ).image, context  # which stays
 
     (first, _), (second, _) = image(), image()
     assert first.content == second.content
@@ -353,6 +321,19 @@ def test_any_order_of_calls_does_no_harm(fmu, kind):
         lambda: one.FreeFMUState(state),
         lambda: one.Reset(),
         lambda: one.GetBoolean(references, draw.randrange(2), flags, draw.randrange(2)),
+        lambda: one.CompletedIntegratorStep(True, flags, flags),
+        lambda: one.GetEventIndicators(numbers, draw.randrange(2)),
+        lambda: one.GetNumberOfEventIndicators(state),
+        lambda: one.GetDirectionalDerivative(
+            references,
+            draw.randrange(9),
+            references,
+            draw.randrange(9),
+            numbers,
+            draw.randrange(9),
+            numbers,
+            draw.randrange(9),
+        ),
     ]
     assert {draw.choice(calls)() for _ in range(3000)} == {OK, ERROR}
 
@@ -401,13 +382,19 @@ def test_python_blocks_are_refused_by_their_paths(tmp_path):
         ({"step": 0.0}, "step must be positive"),
         ({"outputs": ["z"]}, "has no output port 'z'; it has level, relay"),
         ({"parameters": ["motor"]}, "no block 'motor' with numeric parameters"),
-        ({"kinds": ("me",)}, "no model exchange .* witness functions"),
     ],
 )
 def test_what_is_not_built_is_refused(tmp_path, arguments, message):
     with pytest.raises(ValueError, match=message):
         ExportFmu(relay_loop(), tmp_path / "no.fmu", **arguments)
     assert not list(tmp_path.iterdir())
+
+
+def test_blocks_that_keep_samples_of_every_step_have_no_model_exchange(tmp_path):
+    with pytest.raises(ValueError, match=r"no model exchange .*block '.*delay' keeps a sample of every step"):
+        delay = TransportDelay(0.1)
+        delay.set_name("delay")
+        ExportFmu(delay, tmp_path / "no.fmu")
 
 
 def test_other_platforms_get_libraries_of_their_formats(tmp_path):
