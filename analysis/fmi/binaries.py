@@ -121,7 +121,7 @@ def shared_library(
         objects["image"] = object_of_bytes(platform.machine, "model_image", image.image.content)
         for name, content in objects.items():
             (place / f"{name}.o").write_bytes(content)
-        texts = [_SOURCES / name for name in ("instance.c", "calls.c", f"fmi{version[0]}.c")]
+        texts = [_SOURCES / name for name in ("instance.c", "saved.c", "calls.c", f"fmi{version[0]}.c")]
         library = place / f"{model.identifier}{platform.suffix}"
         _link(platform, place, [*texts, place / "model.c", *(place / f"{name}.o" for name in objects)], library)
         return library.read_bytes()

@@ -19,7 +19,14 @@ from merganser.framework.core.inside import copy_into
 from merganser.framework.native import kernel_address
 from merganser.framework.native.compiler.when_to_compile import compiled_at_once
 from merganser.framework.native.memory.addresses import address_of_array
-from merganser.framework.native.memory.image import Blocks, Image, UnknownAddressError, far_numbers
+from merganser.framework.native.memory.image import (
+    Blocks,
+    Image,
+    UnknownAddressError,
+    far_numbers,
+    is_far,
+    models_apart,
+)
 from merganser.framework.native.operations.assembly import offset_in
 from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.native.operations.operation_list import RUN, OperationList
@@ -64,11 +71,13 @@ class ClosedPlan:
         self.simulator = simulator
         self._system, self._context = simulator.get_system(), simulator.get_context()
         simulator._schedule = EventSchedule(self._system, self._context, publishes=False)
-        with compiled_at_once():
+        with compiled_at_once(), models_apart():
             simulator.Initialize()
             simulator.set_use_native_plan(True, at_once=True)
             self._learn_dependencies(outputs)
-            self._fix_witnesses()
+            self._changing = self._systems_with_changing_witnesses()
+            if not self._changing and simulator._watch is not None:
+                simulator._watch.has_fixed_witnesses = True
             self.plan = self._make_plan()
             self.outputs = Tape(self._context, outputs)
         self._refuse_python()
@@ -111,16 +120,20 @@ class ClosedPlan:
                 plan._add_group(due)
         return plan
 
-    def _fix_witnesses(self) -> None:
-        """Takes the witness functions for fixed if which of them count does not depend on anything in the Context."""
+    def _systems_with_changing_witnesses(self) -> list[str]:
+        """The systems in which it depends on something in the Context which witness functions count."""
         watch, store = self.simulator._watch, self._context.store
+        found: list[str] = []
         if watch is None or watch.has_fixed_witnesses:
-            return
+            return found
         outer = store.reads, store.reader
-        store.reads, store.reader = 0, None
-        watch.determine_active()
-        watch.has_fixed_witnesses = not store.reads
+        for leaf in self._context.layout.leaves():
+            store.reads, store.reader = 0, None
+            leaf.system._sys_active_witnesses(self._context.part_of(leaf.system))
+            if store.reads:
+                found.append(leaf.system.GetSystemPathname())
         store.reads, store.reader = outer
+        return found
 
     def _events_of_witnesses(self) -> list[tuple[int, Any]]:
         """The updates that witness functions trigger, each with the number of the function."""
@@ -144,9 +157,7 @@ class ClosedPlan:
         if watch is not None:
             is_compiled = program.watch is not None and watch.has_fixed_witnesses
             found += [witness.describe() for _, witness in watch.active if witness.element is None]
-            if not watch.has_fixed_witnesses:
-                systems = {witness.get_system().GetSystemPathname(): None for _, witness in watch.active}
-                found += [f"DoGetWitnessFunctions of system '{name}', which reads its context" for name in systems]
+            found += [f"DoGetWitnessFunctions of system '{name}', which reads its context" for name in self._changing]
             for _, block in watch.deciding:
                 if not is_compiled or None in block._sys_actions:
                     found.append(f"an action or guard of system '{block.GetSystemPathname()}'")
@@ -215,8 +226,8 @@ class ClosedImage:
         except UnknownAddressError:  # of an array that a module or a class keeps
             blocks = Blocks(holders, are_all=True)
             self.image = Image(blocks, flat, roots, objects)
-        self._refuse_inner_models(blocks, flat, closed.simulator.get_system().GetSystemPathname(),
-                                   by_complex_step)  # fmt: skip
+        name = closed.simulator.get_system().GetSystemPathname()
+        self._refuse_inner_models(blocks, name, by_complex_step)
         self.problem = self.image.place_of(plan.address)
         self.outputs = 0 if operations is None else self.image.place_of(operations[0])
         self.num_outputs = 0 if operations is None else closed.outputs.num_operations()
@@ -235,7 +246,7 @@ class ClosedImage:
             "RUN": RUN.address(),
             "EVALUATE": kernel_address(evaluate, address, 0),
             "UPDATE": kernel_address(entry.update, address),
-            "NEXT_EVENT": kernel_address(entry.next_event, address, 0.0),
+            "NEXT_EVENT": kernel_address(entry.next_event, address, 0.0, False),
             "NOTE_TRIGGERS": kernel_address(entry.note_triggers, address),
             "OUTLOOK": kernel_address(entry.outlook, address),
         }
@@ -248,21 +259,21 @@ class ClosedImage:
             self.steps_are_events = any(_decides_after_steps(block) for _, block in watch.deciding)
         self.entries = {name: self.image.number_of(code) for name, code in codes_of_entries.items()}
 
-    def _refuse_inner_models(self, blocks: Blocks, flat: Any, name: str, by_complex_step: Any) -> None:
+    def _refuse_inner_models(self, blocks: Blocks, name: str, by_complex_step: Any) -> None:
         """Refuses operations on another Context, of a block's own model, that may work on numbers outside of its array.
 
         That array is among all others: an offset from it to one of these looks like any small number.
         """
         for thing in gc.get_objects():
-            is_inner = type(thing) is OperationList and thing is not by_complex_step and thing.values is not flat
-            if is_inner and self.image.has(thing.address):
+            is_inner = type(thing) is OperationList and not is_far(thing.values)
+            if is_inner and thing is not by_complex_step and self.image.has(thing.address):
                 first = address_of_array(thing.values)
                 others = [n for n in thing.integers.tolist() if not 0 <= n <= len(thing.values)]
                 if any(blocks.find(first + _WORD * n) is not None for n in others):
                     raise ValueError(
-                        f"ExportFmu: a block of system '{name}' computes with a model of its own that has discrete "
-                        "state, as a filter of a discrete system does. That cannot leave Python yet; give it the "
-                        "equations of the model as a native block."
+                        f"ExportFmu: a block of system '{name}' computes with a model of its own whose numbers it has "
+                        "beyond those of its Context. That cannot leave Python; give it the equations of the model as "
+                        "a native block."
                     )
 
 

@@ -99,12 +99,12 @@ def start(problem: int) -> int:
 
 
 @kernel
-def next_event(problem: int, time: float) -> float:
-    """When clocks strike next after a time [s], or a piece (pieces.py) ends; infinity for never."""
+def next_event(problem: int, time: float, is_in_piece: bool) -> float:
+    """When clocks strike next after a time [s], or the piece (pieces.py) ends; infinity for never."""
     p = problem_at(problem)
     forget_strikes(p.clocks, p.num_clocks)
     strike = strike_after(p.clocks, p.num_clocks, time, math.inf)[0]
-    return min(strike, watch_at(p.watch).now.region_end) if p.watch else strike
+    return min(strike, watch_at(p.watch).now.region_end) if is_in_piece else strike
 
 
 @kernel

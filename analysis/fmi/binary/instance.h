@@ -65,6 +65,8 @@ typedef enum {
 #define RUNNING (STEPPING | EVENTS | CONTINUOUS)
 #define ALIVE (INSTANTIATED | INITIALIZING | RUNNING)
 
+#define MARK 0x6d657267616e7365u /* of memory that is ours */
+#define NUMBERS(instance) ((double *)(instance)->memory)
 typedef struct Instance Instance;
 
 /* Passes on a message; what is behind it depends on the version of FMI. */
@@ -127,6 +129,10 @@ Status get_indicators(Instance *instance, const char *function, double indicator
 Status get_nominals(Instance *instance, const char *function, double nominals[], size_t num_states);
 Status get_slopes(Instance *instance, const char *function, const uint32_t unknowns[], size_t num_unknowns,
                   const uint32_t knowns[], size_t num_knowns, const double seed[], double slopes[]);
+
+/* Changes what memory holds as addresses in itself, from where it was to where it is; and those of functions. */
+void move_addresses(unsigned char *memory, uintptr_t from, uintptr_t to);
+void place_functions(unsigned char *memory);
 
 Status get_state(Instance *instance, const char *function, void **state);
 Status set_state(Instance *instance, const char *function, void *state);

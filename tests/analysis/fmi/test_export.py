@@ -209,9 +209,8 @@ def test_images_have_no_addresses_of_this_process():
         context = context_apart(system.CreateDefaultContext())
         variables = Variables(system, context, None, None, None)
         slopes = Slopes(system, context, variables.output_ports)
-        return ClosedPlan(Simulator(system, context), variables.computed).image(
-            True, slopes
-        ).image, context  # which stays
+        closed = ClosedPlan(Simulator(system, context), variables.computed)
+        return closed.image(True, slopes).image, context  # which stays
 
     (first, _), (second, _) = image(), image()
     assert first.content == second.content
@@ -325,13 +324,7 @@ def test_any_order_of_calls_does_no_harm(fmu, kind):
         lambda: one.GetEventIndicators(numbers, draw.randrange(2)),
         lambda: one.GetNumberOfEventIndicators(state),
         lambda: one.GetDirectionalDerivative(
-            references,
-            draw.randrange(9),
-            references,
-            draw.randrange(9),
-            numbers,
-            draw.randrange(9),
-            numbers,
+            references, draw.randrange(9), references, draw.randrange(9), numbers, draw.randrange(9), numbers,
             draw.randrange(9),
         ),
     ]
