@@ -19,6 +19,7 @@ from merganser.framework.math.difference_steps import COMPLEX_STEP
 from merganser.framework.native.memory.tape import SUCCEEDED
 from merganser.framework.native.operations.assembly import Assembly, order_of_computation
 from merganser.framework.native.operations.operation_list import OperationList
+from merganser.framework.native.operations.operations import has_complex_form
 from merganser.framework.primitives.linearization import detached, jacobian_of, keeps_derivatives
 
 if TYPE_CHECKING:
@@ -43,12 +44,24 @@ class Slopes:
     def __init__(self, system: System, context: Any, outputs: Sequence[OutputPort]) -> None:
         self._system, self._given, self._outputs = system, context, outputs
         self.operations: OperationList | None = None
-        self.missing = ""
-        self._context: Any = detached(system, context, np.complex128)
-        slots = [*self._context.derivative_slots, *(slot_of(port, self._context) for port in outputs)]
-        self._slots = [slot for slot in slots if slot.entry.vector_size]
-        self._assembly = Assembly(self._context.store)
-        self._lower()
+        self.missing = self._without_complex_form()
+        if not self.missing:
+            self._context: Any = detached(system, context, np.complex128)
+            self._slots = self._slots_in(self._context)
+            self._assembly = Assembly(self._context.store)
+            self._lower()
+
+    def _slots_in(self, context: Any) -> list[Any]:
+        slots = [*context.derivative_slots, *(slot_of(port, context) for port in self._outputs)]
+        return [slot for slot in slots if slot.entry.vector_size]
+
+    def _without_complex_form(self) -> str:
+        """What is no operation, or one on floats only, as those of plants are; empty if there is nothing like that."""
+        assembly = Assembly(self._given.store)
+        order, _ = order_of_computation(assembly, self._slots_in(self._given))
+        codes = [(slot, assembly.resolve(slot.entry.native, slot.context)) for slot in order]
+        missing = [slot for slot, code in codes if code is None or not has_complex_form(code.operation)]
+        return str(missing[0].entry.describe()) if missing else ""
 
     def _lower(self) -> None:
         order, _ = order_of_computation(self._assembly, self._slots)

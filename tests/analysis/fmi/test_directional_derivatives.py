@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,16 +11,21 @@ from event_diagrams import add
 from fmu_host import ERROR, OK, FmuFile
 
 from merganser.analysis.fmi import ExportFmu, FmuSystem
+from merganser.analysis.fmi.slopes import Slopes
 from merganser.framework import BasicVector, ContinuousStateIndex, DiagramBuilder, LeafSystem
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.native import native
 from merganser.framework.primitives import FirstOrderTaylorApproximation, Multiplexer, Saturation
+from merganser.multibody.parsing import Parser
+from merganser.multibody.plant import MultibodyPlant
 
 pytest.importorskip("ziglang", reason="ziglang, which links FMUs, is not installed (extra `fmi`)")
 fmpy = pytest.importorskip("fmpy", reason="FMPy, which simulates FMUs, is not installed")
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or not may_compile(), reason="FMUs are made on Linux, of compiled code"
 )
+
+MODELS = Path(__file__).resolve().parents[3] / "examples" / "models"
 
 
 @native
@@ -136,6 +142,16 @@ def test_derivatives_by_parameters_and_along_a_direction(tmp_path):
     assert "is no derivative or output" in instance.messages[-1]
     assert instance.GetDirectionalDerivative(unknowns, 1, unknowns, 1, seed, 1, found, 1) == ERROR
     assert "is no input, state or parameter" in instance.messages[-1]
+
+
+def test_plants_have_no_derivatives_and_the_page_names_them(tmp_path):
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModels(str(MODELS / "cart_pole.sdf"))
+    plant.Finalize()
+    plant.set_name("plant")
+    system, context = plant, plant.CreateDefaultContext()
+    slopes = Slopes(system, context, [plant.get_state_output_port()])
+    assert slopes.operations is None and "::plant" in slopes.missing
 
 
 def test_functions_that_drop_imaginary_parts_have_no_derivatives(tmp_path):

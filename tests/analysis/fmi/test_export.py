@@ -13,7 +13,7 @@ from fmu_host import ERROR, OK, FmuFile
 
 from merganser.analysis import Simulator, SimulatorConfig
 from merganser.analysis.controllers import PidController
-from merganser.analysis.estimators import ExtendedKalmanFilter
+from merganser.analysis.estimators import ExtendedKalmanFilter, UnscentedKalmanFilter
 from merganser.analysis.fmi import ExportFmu
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
 from merganser.analysis.fmi.slopes import Slopes
@@ -26,6 +26,7 @@ from merganser.framework.native import native
 from merganser.framework.primitives import (
     Adder,
     Integrator,
+    LinearSystem,
     Sine,
     TransportDelay,
     VectorLogSink,
@@ -194,6 +195,19 @@ def test_observers_with_a_model_inside_give_the_same_bits_too(tmp_path):
     outputs = [each.get("name") for each in file.root.iter("Float64") if each.get("causality") == "output"]
     expected = simulated(observer, FIXED, 40)
     assert (stepped(file.co_simulation().start(), outputs, 40) == expected).all() and np.ptp(expected) > 0.1
+
+
+def test_filters_of_sampled_systems_give_the_same_bits_too(tmp_path):
+    observed = LinearSystem([[1.0, 0.1], [-0.2, 0.9]], [[0.0], [0.1]], [[1.0, 0.0]], [[0.0]], 0.05)
+    context = observed.CreateDefaultContext()
+    observed.get_input_port().FixValue(context, [0.0])
+    for n, kind in enumerate((ExtendedKalmanFilter, UnscentedKalmanFilter)):
+        observer = kind(observed, context, 0.1 * np.eye(2), np.eye(1))
+        ExportFmu(observer, tmp_path / f"{n}.fmu", kinds=("cs",))
+        file = FmuFile(tmp_path / f"{n}.fmu")
+        outputs = [each.get("name") for each in file.root.iter("Float64") if each.get("causality") == "output"]
+        expected = simulated(observer, None, 60)
+        assert (stepped(file.co_simulation().start(), outputs, 60) == expected).all() and np.ptp(expected) > 0.01
 
 
 def test_the_library_needs_the_c_library_only(fmu):
