@@ -138,6 +138,8 @@ class ClosedPlan:
     def _events_of_witnesses(self) -> list[tuple[int, Any]]:
         """The updates that witness functions trigger, each with the number of the function."""
         watch = self.simulator._watch
+        if watch is not None and watch.now.is_stale:
+            watch.determine_active()
         found = [] if watch is None else [(n, each[0], each[1].declared) for n, each in enumerate(watch.active)]
         return [(n, (leaf, event)) for n, leaf, event in found if event is not None and event.kind.changes_state]
 

@@ -4,7 +4,7 @@ By the complex step (primitives/linearization.py) one run of them gives one dire
 
     J s = Im f(z + i h s) / h,  h = 1e-100                                                                     (1)
 
-The numbers of both Contexts stand in the same order, so that the FMU copies them all before each run.
+Both Contexts have their numbers in the same order, so that the FMU copies them all before each run.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Slopes:
         outputs: vector ports that count.
 
     Attributes:
-        operations: on complex numbers; None if there are none.
-        missing: what has no such form; empty if there are operations.
+        operations: on complex numbers; None where some of it has no such form.
+        missing: what has no such form; empty if all has.
     """
 
     def __init__(self, system: System, context: Any, outputs: Sequence[OutputPort]) -> None:

@@ -49,7 +49,7 @@ class Oscillator(LeafSystem):
         self.DeclareVectorInputPort("torque", 1)
         self.DeclareNumericParameter(BasicVector([0.5]), name="length")
         self.DeclareTimeDerivatives(law)
-        self.DeclareStateOutputPort("x", ContinuousStateIndex(0))
+        self.DeclareStateOutputPort("y", ContinuousStateIndex(0))
 
 
 def limited():
