@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.simulator import Simulator
     from merganser.framework import Context
 
-MOST_CLOCKS = 8  # and events of witness functions, which may coincide in any way
+_MOST_COMBINATIONS = 4096  # of clocks that strike and witness functions that trigger together
 # Why compiled code calls Python, in the order of Plan._callbacks; then whatever cannot happen.
 LOOK, ADD_GROUP, MAKE_ROOM, UPDATE, DETERMINE_WITNESSES, NOTE_TRIGGERS, OTHERS = range(7)
 
@@ -95,11 +95,13 @@ class ClosedPlan:
         events = self._events_of_witnesses()
         if schedule.arrivals is not None:
             raise ValueError(f"ExportFmu: system '{name}' has blocks that take in messages from outside the diagram.")
-        if schedule.num_clocks() + len(events) > MOST_CLOCKS:
+        try:
+            combinations = schedule.combinations(_MOST_COMBINATIONS >> len(events))
+        except ValueError as error:
             raise ValueError(
-                f"ExportFmu: events of system '{name}' happen at {schedule.num_clocks()} different periods and "
-                f"offsets, and at {len(events)} witness functions; at most {MOST_CLOCKS} in all are supported."
-            )
+                f"ExportFmu: system '{name}' has too many periods and offsets of events, beside the updates of "
+                f"{len(events)} witness functions. {error}"
+            ) from None
         plan = simulator._usable_plan()
         if plan is None:
             method = type(simulator.get_integrator()).__name__
@@ -107,17 +109,17 @@ class ClosedPlan:
                 f"ExportFmu: the {method} of system '{name}' with {self._context.num_continuous_states()} continuous "
                 "states does not run in compiled code. Choose an explicit integrator (config=SimulatorConfig(...))."
             )
-        num_clocks, bits = schedule.num_clocks(), np.zeros(0, np.int64)
-        if simulator._watch is not None:
-            bits = simulator._watch.event_bits
+        num_clocks = schedule.num_clocks()
         for n, (number, _) in enumerate(events):
-            bits[number] = 1 << (num_clocks + n)
-        for due in range(1 << (num_clocks + len(events))):
-            others = [event for n, (_, event) in enumerate(events) if due >> (num_clocks + n) & 1]
-            if others:
-                schedule.add_group(due & ((1 << num_clocks) - 1), others, due)
-            if due not in plan._program.group_numbers:
-                plan._add_group(due)
+            simulator._watch.event_bits[number] = 1 << (num_clocks + n)
+        for triggered in range(1 << len(events)):
+            others = [event for n, (_, event) in enumerate(events) if triggered >> n & 1]
+            for clocks in combinations:
+                due = clocks | triggered << num_clocks
+                if others:
+                    schedule.add_group(clocks, others, due)
+                if due not in plan._program.group_numbers:
+                    plan._add_group(due)
         return plan
 
     def _systems_with_changing_witnesses(self) -> list[str]:

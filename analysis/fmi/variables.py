@@ -74,7 +74,7 @@ class Variables:
         self.listed = [Variable("time", TIME, 0, unit="s")]
         in_ports = [*_ports(system, "input")]
         chosen = _chosen(system, in_ports, inputs, "input")
-        self._fix(in_ports, chosen)
+        self._fix(in_ports)
         feeding = {port.get_index(): list(self._add_inputs(port)) for port in chosen}
         self._add_parameters(parameters)
         for port in self.output_ports:
@@ -131,15 +131,10 @@ class Variables:
             part = part.parent
         return ".".join(names) + "." if names else ""
 
-    def _fix(self, ports: Sequence[Any], chosen: Sequence[Any]) -> None:
-        """Gives values to inputs that have none."""
+    def _fix(self, ports: Sequence[Any]) -> None:
+        """Gives values to inputs that have none; abstract ones stay without, as that of a plant without contact."""
         for port in ports:
-            if not port.HasValue(self._context):
-                if port._size is None:
-                    raise ValueError(
-                        f"ExportFmu: {port.GetFullDescription()} takes an abstract value, and has none. Connect it "
-                        "within the diagram, or fix its value in the context."
-                    )
+            if port._size is not None and not port.HasValue(self._context):
                 port.FixValue(self._context, [0.0] * port.size())
 
     def _add_inputs(self, port: Any) -> Iterable[int]:

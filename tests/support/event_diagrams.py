@@ -14,16 +14,12 @@ from merganser.framework import (
 from merganser.framework.native import native
 from merganser.framework.primitives import (
     Gain,
-    Guard,
     Integrator,
-    LinearSystem,
     Relay,
     Saturation,
     Sign,
     Sine,
-    StateMachine,
 )
-from merganser.framework.symbolic import Variable
 
 GRAVITY, RESTITUTION = 9.81, 0.7
 
@@ -43,24 +39,6 @@ def relay_loop():
     builder.Connect(relay.get_output_port(), level.get_input_port())
     builder.ExportOutput(level.get_output_port(), "level")
     builder.ExportOutput(relay.get_output_port(), "relay")
-    return builder.Build()
-
-
-def thermostat(when_idle=None):
-    """A room that a state machine heats."""
-    machine = StateMachine("machine", inputs={"temperature": 1}, outputs={"power": 1}, variables={"count": 1})
-    heating = machine.AddState("heating", initial=True, outputs={"power": 6.0})
-    idle = machine.AddState("idle", outputs={"power": 0.0}, entry={"count": when_idle or Variable("count") + 1.0})
-    machine.AddTransition(heating, idle, when=Guard.at_least("temperature", 21.0))
-    machine.AddTransition(idle, heating, when=Guard.at_most("temperature", 19.0))
-    machine.Finalize()
-    builder = DiagramBuilder()
-    room = add(builder, "room", LinearSystem([[-1.0]], [[8.0]], [[1.0]], [[0.0]]))
-    builder.AddSystem(machine)
-    builder.Connect(machine.GetOutputPort("power"), room.get_input_port())
-    builder.Connect(room.get_output_port(), machine.GetInputPort("temperature"))
-    builder.ExportOutput(room.get_output_port(), "temperature")
-    builder.ExportOutput(machine.GetOutputPort("count"), "count")
     return builder.Build()
 
 

@@ -19,8 +19,8 @@ from event_diagrams import (
     integral_at,
     relay_loop,
     saturating_integrator,
-    thermostat,
 )
+from fmu_diagrams import thermostat
 from fmu_host import OK, FmuFile
 
 from merganser.analysis import Simulator
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(
 DIAGRAMS = {
     "ball": (Ball, ["x[0]", "count"], 2.2),
     "relay": (relay_loop, ["level", "relay"], 2.0),
-    "thermostat": (thermostat, ["temperature", "count"], 2.0),
+    "thermostat": (lambda: thermostat()[0], ["temperature", "count"], 2.0),
     "integrator": (saturating_integrator, ["y"], 8.0),
 }
 STEP = 0.02  # between outputs [s]
