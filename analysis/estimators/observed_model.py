@@ -14,6 +14,7 @@ from merganser.framework.core.context.native_code import NativeCode, UpdatableCo
 from merganser.framework.core.declarations.execution import compute_updates, periodic_discrete_updates, raise_if_failed
 from merganser.framework.core.declarations.native_function import BoundNativeFunction
 from merganser.framework.core.inside import declared_events, input_ports, new_context, slot_of
+from merganser.framework.native.memory.image import context_of_model
 from merganser.framework.primitives.linearization import (
     by_complex_step,
     jacobian_of,
@@ -165,7 +166,7 @@ class _Evaluator:
 
     def __init__(self, system: System, parameters: Any, period: float, dtype: Any) -> None:
         self._system, self._period = system, period
-        context: Any = new_context(system, dtype)
+        context: Any = context_of_model(new_context(system, dtype))
         context.SetStateAndParametersFrom(parameters)
         self.context = context
         self._store = context.store

@@ -122,7 +122,7 @@ def shared_library(
         objects["image"] = object_of_bytes(platform.machine, "model_image", image.image.content)
         for name, content in objects.items():
             (place / f"{name}.o").write_bytes(content)
-        texts = [_SOURCES / name for name in ("instance.c", "calls.c", f"fmi{version[0]}.c")]
+        texts = [_SOURCES / name for name in ("instance.c", "saved.c", "calls.c", f"fmi{version[0]}.c")]
         library = place / f"{model.identifier}{platform.suffix}"
         _link(platform, place, [*texts, place / "model.c", *(place / f"{name}.o" for name in objects)], library)
         return library.read_bytes()
@@ -196,6 +196,10 @@ def _model_text(
         "derivatives": image.derivatives, "image_size": len(image.image.content),
         "num_addresses": len(image.image.addresses), "num_functions": len(image.image.functions),
         "problem": image.problem, "outputs": image.outputs, "num_operations": image.num_outputs,
+        "num_numbers": image.num_numbers, "slopes": image.slopes, "num_slopes": image.num_slopes,
+        "complex_numbers": image.complex_numbers, "has_pieces": int(image.witnesses is not None),
+        "steps_are_events": int(image.steps_are_events), "indicators": image.indicators,
+        "num_indicators": len(image.witnesses or ()),
         **{f"entries.{name}": number for name, number in image.entries.items()},
     }  # fmt: skip
     lines = ['#include "instance.h"']

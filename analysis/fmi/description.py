@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 from merganser.analysis.fmi.variables import (
     DERIVATIVE,
     DISCRETE_STATE,
+    INDICATOR,
     INPUT,
     OUTPUT,
     PARAMETER,
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 Element = ElementTree.Element
 _CAUSALITIES = {TIME: "independent", INPUT: "input", PARAMETER: "parameter", OUTPUT: "output"}
 _VARIABILITIES = {PARAMETER: "tunable", DISCRETE_STATE: "discrete"}
-_INITIAL = {PARAMETER: "exact", STATE: "exact", DISCRETE_STATE: "exact", DERIVATIVE: "calculated", OUTPUT: "calculated"}
+_INITIAL = {
+    PARAMETER: "exact", STATE: "exact", DISCRETE_STATE: "exact", DERIVATIVE: "calculated", OUTPUT: "calculated",
+    INDICATOR: "calculated",
+}  # fmt: skip
 
 
 class Model(NamedTuple):
@@ -41,6 +45,8 @@ class Model(NamedTuple):
         kinds: "cs", "me", or both.
         start_time: [s].
         step: of co-simulation, if it is fixed [s].
+        has_pieces: whether model exchange takes note of completed steps (pieces.py).
+        without_slopes: what has no directional derivatives; empty if all have.
     """
 
     name: str
@@ -49,6 +55,8 @@ class Model(NamedTuple):
     kinds: Sequence[str]
     start_time: float
     step: float | None
+    has_pieces: bool
+    without_slopes: str
 
 
 def model_description(model: Model, variables: Variables, version: str) -> bytes:
@@ -106,11 +114,12 @@ def _of_version_3(model: Model, variables: Variables) -> Element:
         "canBeInstantiatedOnlyOncePerProcess": False,
     }  # fmt: skip
     if "me" in model.kinds:
-        _add(root, "ModelExchange", **abilities, needsCompletedIntegratorStep=False)
+        _add(root, "ModelExchange", **abilities, needsCompletedIntegratorStep=model.has_pieces,
+             providesDirectionalDerivatives=not model.without_slopes)  # fmt: skip
     if "cs" in model.kinds:
         _add(
-            root, "CoSimulation", **abilities, canHandleVariableCommunicationStepSize=True,
-            fixedInternalStepSize=model.step,
+            root, "CoSimulation", **abilities, canHandleVariableCommunicationStepSize=True, hasEventMode=True,
+            fixedInternalStepSize=model.step, providesDirectionalDerivatives=not model.without_slopes,
         )  # fmt: skip
     _add_units(root, variables)
     _add_experiment(root, model)
@@ -132,6 +141,8 @@ def _of_version_3(model: Model, variables: Variables) -> Element:
                 # Before the initialization they may depend on anything.
                 known = None if tag == "InitialUnknown" else _dependencies(variables, variable, 0, True)
                 _add(structure, tag, valueReference=number, dependencies=known)
+    for number, _ in variables.of_kind(INDICATOR):
+        _add(structure, "EventIndicator", valueReference=number)
     return root
 
 
@@ -139,15 +150,20 @@ def _of_version_3(model: Model, variables: Variables) -> Element:
 
 
 def _of_version_2(model: Model, variables: Variables) -> Element:
-    root = _new_root(model, "2.0", guid=model.token, variableNamingConvention="flat", numberOfEventIndicators="0")
+    num_indicators = str(len(variables.of_kind(INDICATOR)))
+    root = _new_root(
+        model, "2.0", guid=model.token, variableNamingConvention="flat", numberOfEventIndicators=num_indicators
+    )
     abilities = {
         "modelIdentifier": model.identifier, "canGetAndSetFMUstate": True, "canSerializeFMUstate": True,
         "canBeInstantiatedOnlyOncePerProcess": False, "canNotUseMemoryManagementFunctions": True,
     }  # fmt: skip
     if "me" in model.kinds:
-        _add(root, "ModelExchange", **abilities, completedIntegratorStepNotNeeded=True)
+        _add(root, "ModelExchange", **abilities, completedIntegratorStepNotNeeded=not model.has_pieces,
+             providesDirectionalDerivative=not model.without_slopes)  # fmt: skip
     if "cs" in model.kinds:
-        _add(root, "CoSimulation", **abilities, canHandleVariableCommunicationStepSize=True)
+        _add(root, "CoSimulation", **abilities, canHandleVariableCommunicationStepSize=True,
+             providesDirectionalDerivative=not model.without_slopes)  # fmt: skip
     _add_units(root, variables)
     _add_experiment(root, model)
     listed = _add(root, "ModelVariables")
@@ -194,11 +210,13 @@ def page_of(model: Model, variables: Variables, pictures: Iterable[str]) -> str:
         for number, variable in enumerate(variables.listed)
     )
     name = html.escape(model.name)
+    slopes = "exact." if not model.without_slopes else f"none, because of {html.escape(model.without_slopes)}."
     image = "<p><img src='../{}' alt='blocks and wires' style='max-width: 100%'></p>\n"
     images = "".join(map(image.format, pictures))
     return (
         f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>{name}</title></head>\n<body>\n"
-        f"<h1>{name}</h1>\n<p>Exported by merganser. Inputs are kept constant over each communication step.</p>\n"
+        f"<h1>{name}</h1>\n<p>Exported by merganser. Inputs are kept constant over each communication step. "
+        f"Directional derivatives: {slopes}</p>\n"
         f"{images}"
         "<table><tr><th>variable</th><th>kind</th><th>unit</th><th>start</th><th>value reference</th></tr>\n"
         f"{rows}\n</table>\n</body></html>\n"

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from merganser.framework import System
     from merganser.framework.core.context.store import CacheSlot
 
-TIME, INPUT, PARAMETER, STATE, DISCRETE_STATE, DERIVATIVE, OUTPUT = (
-    "TIME", "INPUT", "PARAMETER", "STATE", "DISCRETE_STATE", "DERIVATIVE", "OUTPUT",
+TIME, INPUT, PARAMETER, STATE, DISCRETE_STATE, DERIVATIVE, OUTPUT, INDICATOR = (
+    "TIME", "INPUT", "PARAMETER", "STATE", "DISCRETE_STATE", "DERIVATIVE", "OUTPUT", "INDICATOR",
 )  # fmt: skip
 _MOST_PARAMETERS = 64  # of a block whose parameters are variables without being asked for
 _MOST_DISCRETE = 256  # of a block whose discrete state is
@@ -54,6 +54,7 @@ class Variables:
     Attributes:
         listed: the variables; their numbers are the value references.
         computed: slots of the outputs.
+        output_ports: the ports of these.
 
     Raises:
         ValueError: there is no port or block of such a name, or the port carries an abstract value.
@@ -69,21 +70,23 @@ class Variables:
     ) -> None:
         self._system, self._context, self._flat = system, context, context.store.flat
         self.computed: list[CacheSlot] = []
+        self.output_ports = _chosen(system, [*_ports(system, "output")], outputs, "output")
         self.listed = [Variable("time", TIME, 0, unit="s")]
-        in_ports = [system.get_input_port(i) for i in range(system.num_input_ports())]
-        out_ports = [system.get_output_port(i) for i in range(system.num_output_ports())]
+        in_ports = [*_ports(system, "input")]
         chosen = _chosen(system, in_ports, inputs, "input")
         self._fix(in_ports)
         feeding = {port.get_index(): list(self._add_inputs(port)) for port in chosen}
         self._add_parameters(parameters)
-        for port in _chosen(system, out_ports, outputs, "output"):
+        for port in self.output_ports:
             self._add_outputs(port, feeding)
 
-    def add_states(self, derivatives: int) -> None:
-        """Adds the continuous state with its derivatives, and the discrete state.
+    def add_states(self, derivatives: int, witnesses: Sequence[Any], indicators: int) -> None:
+        """Adds the continuous state with its derivatives, the discrete state and the event indicators.
 
         Args:
             derivatives: where the derivatives begin in the flat array.
+            witnesses: the functions behind the event indicators, each with the context of its leaf.
+            indicators: where these begin, counted like that.
         """
         first = self._context.layout.xc_range[0]
         states: list[Variable] = []
@@ -104,6 +107,9 @@ class Variables:
                     name = f"{self._path(leaf)}xd" if len(groups) == 1 else f"{self._path(leaf)}xd{group}"
                     names = [_indexed(name, n, size) for n in range(size)]
                     self.listed += [self._number(each, DISCRETE_STATE, place + n) for n, each in enumerate(names)]
+        for n, (leaf, witness) in enumerate(witnesses):
+            name = f"{self._path(leaf)}{witness.description()}"
+            self.listed.append(Variable(name, INDICATOR, indicators + n))
         self._make_names_unique()
 
     def of_kind(self, kind: str) -> list[tuple[int, Variable]]:
@@ -193,6 +199,11 @@ def _state_names(system: Any, size: int) -> list[str]:
         if len(names) == size:
             return names
     return [_indexed("x", n, size) for n in range(size)]
+
+
+def _ports(system: System, kind: str) -> Iterator[Any]:
+    for i in range(getattr(system, f"num_{kind}_ports")()):
+        yield getattr(system, f"get_{kind}_port")(i)
 
 
 def _chosen(system: System, ports: Sequence[Any], names: Sequence[str] | None, kind: str) -> list[Any]:

@@ -47,13 +47,13 @@ def advance_decided(watch: int, target: float) -> int:
     w = watch_at(watch)
     begin = time_of(w.step)
     _keep(w)
-    status, end = _change_states(w), target
+    status, end = change_states(w), target
     if status == SUCCEEDED:
-        end = _end(w, target)
+        end = end_of_decided_step(w, target)
         keep_step(w)
         status = take_watched_step(w, end)
         if status == SUCCEEDED and not w.now.chattering:
-            status = _note_ends(w)
+            status = note_ends(w)
         if status != SUCCEEDED:
             undo_step(w)
     if status != SUCCEEDED or w.now.chattering:
@@ -83,7 +83,7 @@ def _put_back(w: Any) -> None:
 
 
 @device
-def _change_states(w: Any) -> int:
+def change_states(w: Any) -> int:
     """Lets blocks change their state until none does; notes which witness functions count then."""
     status, has_changed, number = SUCCEEDED, True, 0
     while status == SUCCEEDED and has_changed:
@@ -137,7 +137,7 @@ def _are_finite(values: Any) -> bool:
 
 
 @device
-def _end(w: Any, target: float) -> float:
+def end_of_decided_step(w: Any, target: float) -> float:
     """When the step must end [s]: a clock that strikes just after that would be passed over."""
     time, end = time_of(w.step), target
     for n in range(len(w.machines)):
@@ -146,7 +146,7 @@ def _end(w: Any, target: float) -> float:
 
 
 @device
-def _note_ends(w: Any) -> int:
+def note_ends(w: Any) -> int:
     """Notes on which side of their levels signals are, and which events have happened."""
     status = _read_signals(w)
     for n in range(len(w.machines)):

@@ -206,7 +206,7 @@ class Program:
         self.places_of_groups[place] = number + 1
 
     def _add_state_updates(self, row: Any, events: EventList) -> int:
-        """Unrestricted updates that are operations: they change discrete state and see to abstract state themselves.
+        """Unrestricted updates that are operations: they see to abstract state themselves.
 
         Returns:
             The mask of what depends on what they change.
@@ -221,7 +221,7 @@ class Program:
             self._assembly.add_updates(leaf)
         row.state_end = row.state_commit_begin = len(self._assembly)
         for leaf in by_leaf:
-            self._assembly.add_commit(leaf[0][0])
+            self._assembly.add_commit(leaf)
         row.state_commit_end = len(self._assembly)
         return changes
 
@@ -250,7 +250,7 @@ class Program:
         self.update_handlers += handlers
         row.update_end = row.commit_begin = len(self._assembly)
         for leaf in by_leaf:
-            self._assembly.add_commit(leaf[0][0])
+            self._assembly.add_commit(leaf)
         row.commit_end = len(self._assembly)
         return changes
 

@@ -202,12 +202,16 @@ class EventSchedule:
         number = self._of_others.get(key)
         if number is None:
             number = (len(self._of_others) + 1) << len(self._periods)  # more than any bits of clocks
-            events = self.step_events(clocks)
-            together = [*events.unrestricted, *events.discrete, *events.publish, *others]
-            self.events[number] = _by_phase(_in_order(together), number)
+            self.add_group(clocks, others, number)
             self._of_others[key] = number
             self._parts[number] = clocks, others
         return number
+
+    def add_group(self, clocks: int, others: EventList, number: int) -> None:
+        """Lets `step_events` give the events of clocks and others by this number."""
+        events = self.step_events(clocks)
+        together = [*events.unrestricted, *events.discrete, *events.publish, *others]
+        self.events[number] = _by_phase(_in_order(together), number)
 
     def parts(self, number: int) -> tuple[int, EventList]:
         """The bits of clocks and the other events that have a number, see `with_others`."""

@@ -47,6 +47,7 @@ class WatchNow(NamedTuple):
         dip_time, dip_value: where a function dips below zero [s]; nan without a dip.
         time_start: where the simulation began [s].
         was_recorded: whether dense output was.
+        stops_at_triggers: whether the advance of an FMU ends where functions trigger.
     """
 
     num_witnesses: int
@@ -69,6 +70,7 @@ class WatchNow(NamedTuple):
     dip_value: float
     time_start: float
     was_recorded: int
+    stops_at_triggers: int
 
 
 class Watch(NamedTuple):
@@ -111,6 +113,7 @@ class Watch(NamedTuple):
         changes_derivatives: whether derivatives depend on regions or memory.
         machines: addresses of the blocks that decide, each a Machine (primitives/state_machines/rounds.py).
         x_decided: the state before they decide.
+        event_bits: of each witness function what is due where it triggers, in an FMU: a bit beside those of the clocks.
         places_of_owners, places_of_events: of each witness function, where the state is in which it counts, and where
             it is noted that it has triggered; -1 without one.
     """
@@ -185,6 +188,7 @@ class Watch(NamedTuple):
     changes_derivatives: int
     machines: Integers
     x_decided: Floats
+    event_bits: Integers
     places_of_owners: Integers
     places_of_events: Integers
 

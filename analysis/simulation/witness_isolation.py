@@ -51,13 +51,13 @@ from merganser.framework.native.memory.tape import SUCCEEDED
 # Length of the final bracket as a share of the time scale: well above rounding errors, well below what anyone asks.
 RESOLUTION = 1e-13
 _SEARCH_FACTOR = 0.125  # (2)
-_BAND_FACTOR = 4.0  # values up to this multiple of those in the final bracket count as zero after a trigger
+BAND_FACTOR = 4.0  # values up to this multiple of those in the final bracket count as zero after a trigger
 _JUMP_SHARE = 1e-3  # a function that changes sign with values above this share of those at the ends jumps over zero
 _TRUNCATION = 0.2  # kappa_1 of ITP, for a bracket of length 1
 # Triggers that would all happen within this share of the time scale are taken for infinitely many.
 _ZENO_SHARE = 1e-9
-_SLOPE_SHARE = 2.0**-20  # of a step, over which slopes are measured: rounding and curvature spoil six digits or less
-_STOPPED = 1e-9  # a function whose slope an update has reduced to this share is at rest
+SLOPE_SHARE = 2.0**-20  # of a step, over which slopes are measured: rounding and curvature spoil six digits or less
+STOPPED = 1e-9  # a function whose slope an update has reduced to this share is at rest
 _TINY = 1e-300  # means "just beyond zero"
 _MOST_GUESSES = 3  # trials where nothing but the cubic speaks for a minimum
 _STRETCH = 1.01  # of the longest step, so that none is much shorter
@@ -247,10 +247,10 @@ def _ask_whether_it_comes_back(w: Any, i: int, at_end: float) -> int:
     towards the side opposite to that at the end."""
     now = w.now
     go_to(w.step, now.start, w.x_start)
-    status, slope = _read_slope(w, i, w.before[i], _SLOPE_SHARE * (now.end - now.start))
+    status, slope = read_slope(w, i, w.before[i], SLOPE_SHARE * (now.end - now.start))
     last = w.times[i, w.num_times[i] - 1] if w.num_times[i] else math.nan
     was_going_there = w.slope_before[i] * at_end > 0.0 and last == now.start
-    is_stopped = was_going_there and abs(slope) <= _STOPPED * abs(w.slope_before[i])
+    is_stopped = was_going_there and abs(slope) <= STOPPED * abs(w.slope_before[i])
     now.comes_back = 1 if slope * at_end < 0.0 or is_stopped else 0
     return status
 
@@ -297,7 +297,7 @@ def _search_earliest_dip(w: Any) -> int:
 def _read_slopes_at_ends(w: Any) -> int:
     """The slopes of candidates at both ends of the step; those at the start are often known from the step before."""
     now, num_missing = w.now, 0
-    shift = _SLOPE_SHARE * (now.end - now.start)
+    shift = SLOPE_SHARE * (now.end - now.start)
     is_known = now.knows_slopes != 0 and now.slopes_time == now.start
     for j in range(len(w.x_start)):
         is_known = is_known and w.x_slopes[j] == w.x_start[j]
@@ -343,7 +343,7 @@ def _search_dip(w: Any, i: int, side: float, v_0: float, d_0: float) -> int:
         if value <= 0.0:
             now.dip_time, now.dip_value = time, value
             break
-        status, slope = _read_slope(w, i, side * value, _SLOPE_SHARE * (t_1 - time))
+        status, slope = read_slope(w, i, side * value, SLOPE_SHARE * (t_1 - time))
         if status != SUCCEEDED:
             return status
         if side * slope < 0.0:
@@ -374,7 +374,7 @@ def _shorten(w: Any, dip_time: float) -> int:
 
 
 @device
-def _read_slope(w: Any, i: int, value: float, shift: float) -> tuple[int, float]:
+def read_slope(w: Any, i: int, value: float, shift: float) -> tuple[int, float]:
     """The slope of function i [1/s], see _read_slopes."""
     for k in range(w.now.num_witnesses):
         w.is_chosen[k] = 0
@@ -469,16 +469,16 @@ def _note_triggers(w: Any, right: float, first_length: float) -> int:
         residual = max(abs(at_left), abs(at_right))
         is_small = residual <= _JUMP_SHARE * max(abs(w.before[i]), abs(w.after[i]))
         if w.armed_after[i] < right and at_left * at_right <= 0.0 and is_small:
-            w.zero_band[i] = _BAND_FACTOR * residual + abs(w.level[i])
+            w.zero_band[i] = BAND_FACTOR * residual + abs(w.level[i])
         w.is_triggered[i] = 1 if _has_triggered(w, i, right, at_right) else 0
         w.is_chosen[i] = 1 if w.is_triggered[i] and w.updates[i] else 0
         now.num_triggered += int(w.is_triggered[i])
         num_stoppable += int(w.is_chosen[i])
         if w.is_triggered[i]:
-            _append_time(w, i, right)
+            append_time(w, i, right)
     status = SUCCEEDED
     if num_stoppable:
-        status = _read_slopes(w, w.rights, -_SLOPE_SHARE * first_length, w.values)
+        status = _read_slopes(w, w.rights, -SLOPE_SHARE * first_length, w.values)
         for i in range(now.num_witnesses):
             if w.is_chosen[i]:
                 w.slope_before[i] = w.values[i]
@@ -486,7 +486,7 @@ def _note_triggers(w: Any, right: float, first_length: float) -> int:
 
 
 @device
-def _append_time(w: Any, i: int, time: float) -> None:
+def append_time(w: Any, i: int, time: float) -> None:
     """Notes when function i has triggered; the oldest of many times is forgotten."""
     if w.num_times[i] == NUM_TIMES_KEPT:
         for k in range(NUM_TIMES_KEPT - 1):

@@ -54,7 +54,7 @@ _LASTING = "zero_band", "slope_before", "times", "num_times"
 _OF_WITNESSES = (
     "start", "armed_after", "level", "before", "after", "lefts", "rights", "values", "is_triggered", "is_candidate",
     "is_chosen", "has_start", "has_slope", "end_slopes", "start_slopes", "had_slope", "slopes_before", "bands_before",
-    "slopes_of_triggers_before", "direction", "full_direction", "updates", "block",
+    "slopes_of_triggers_before", "direction", "full_direction", "updates", "block", "event_bits",
 )  # fmt: skip
 _WITHOUT_END = "system '{}' takes the transitions {} without end, as their guards stay true"
 _BLOCKS = "merganser.framework.primitives."  # whose witness functions are always the same

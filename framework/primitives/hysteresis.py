@@ -238,6 +238,12 @@ def beyond(u: Array, level: Array, margin: Array) -> None:
     margin[0] = u[0] - level[0]
 
 
+@native
+def one_more(xd: Array, next_xd: Array) -> None:
+    """Counts."""
+    next_xd[0] = xd[0] + 1.0
+
+
 class DetectCrossing(LeafSystem):
     """y is how often its input has passed a level during a simulation; a step of the simulation ends at each passage.
 
@@ -257,12 +263,8 @@ class DetectCrossing(LeafSystem):
             raise ValueError(f"DetectCrossing: level must be one number, got {threshold.tolist()}.")
         u = self.DeclareVectorInputPort(kUseDefaultName, 1)
         self.DeclareStateOutputPort(kUseDefaultName, self.DeclareDiscreteState(1))
-        calc, event = beyond.given(u=u, level=threshold), DiscreteUpdateEvent(system_callback=_count)
+        calc, event = beyond.given(u=u, level=threshold), DiscreteUpdateEvent(one_more)
         self._crossing = self.MakeWitnessFunction("crossing", _DIRECTIONS[direction], calc, event)
 
     def DoGetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
         return [self._crossing]
-
-
-def _count(system: DetectCrossing, context: Context, event: DiscreteUpdateEvent, state: Any) -> None:
-    state.set_value(0, context.get_discrete_state(0).value() + 1.0)

@@ -164,12 +164,12 @@ def approximate(
     u0 = _values(system, context, inputs)
 
     def function_of(dtype: Any, scalar: Any = None) -> VectorFunction:
-        copy = _detached(system, context, dtype, scalar)
+        copy = detached(system, context, dtype, scalar)
         return lambda x, u: _evaluate(system, copy, x, u, inputs, outputs, rates)
 
     n, point = len(x0), np.concatenate([x0, u0])
     found = _by_autodiff(system, function_of, point, n)
-    if found is not None and _keep_derivatives(context):
+    if found is not None and keeps_derivatives(context):
         value, jacobian = found
     else:
         value = function_of(np.float64)(x0, u0)
@@ -265,7 +265,7 @@ def jacobian_of(
     return exact if (deviation <= tolerance).all() else differences
 
 
-def _keep_derivatives(context: Context) -> bool:
+def keeps_derivatives(context: Context) -> bool:
     """Whether all systems are of classes that are known to compute with AutoDiffXd as they do with floats."""
     leaves = (leaf.system for leaf in context.layout.leaves())
     return all(leaf._keeps_derivatives and type(leaf).__module__.startswith("merganser.") for leaf in leaves)
@@ -312,7 +312,7 @@ def _by_differences(f: VectorFunction, point: Array, n: int, m: int, step: float
     return jacobian, rounding
 
 
-def _detached(system: System, context: Context, dtype: Any, scalar: type[Any] | None = None) -> Context:
+def detached(system: System, context: Context, dtype: Any, scalar: type[Any] | None = None) -> Context:
     """A context for the system alone, with the values of `context`, of numbers of a dtype or objects of a type."""
     copy: Context = new_context(system, dtype, scalar)
     copy.SetStateAndParametersFrom(context)

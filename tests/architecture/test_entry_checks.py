@@ -72,7 +72,7 @@ BLOCKS = Check("framework.primitives._arguments:checked_vector", "sizes, finite"
 CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "analysis.controllers": (BLOCKS, VECTORS, PORTS, PLANS),
     "analysis.estimators": (OBSERVERS, PORTS),
-    "analysis.fmi.entry": (EXPORTS,),
+    "analysis.fmi": (EXPORTS,),
     "analysis.integrators": (STEPS, VECTORS),
     "analysis.plan": (PLANS, VECTORS, PORTS),
     "analysis.plan.model_tape": (BATCHES, PLANS, PORTS),

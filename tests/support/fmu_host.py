@@ -19,8 +19,9 @@ class FmuFile:
 
     def __init__(self, path: Path) -> None:
         folder = path.with_suffix("")
-        with zipfile.ZipFile(path) as archive:
-            archive.extractall(folder)
+        if not folder.exists():  # a library that is loaded must not change
+            with zipfile.ZipFile(path) as archive:
+                archive.extractall(folder)
         self.root = ElementTree.parse(folder / "modelDescription.xml").getroot()
         self.library = next((folder / "binaries" / "x86_64-linux").iterdir())
         self.functions = ctypes.CDLL(str(self.library))
@@ -28,9 +29,9 @@ class FmuFile:
         self.numbers = {each.get("name"): int(each.get("valueReference")) for each in variables}
         self.inputs = [each.get("name") for each in variables if each.get("causality") == "input"]
 
-    def co_simulation(self) -> FmuInstance:
+    def co_simulation(self, uses_events: bool = False, may_return_early: bool = False) -> FmuInstance:
         """An instance for co-simulation."""
-        return FmuInstance(self, "CoSimulation")
+        return FmuInstance(self, "CoSimulation", uses_events, may_return_early)
 
     def model_exchange(self) -> FmuInstance:
         """An instance for model exchange."""
@@ -40,13 +41,13 @@ class FmuFile:
 class FmuInstance:
     """An instance; functions are called by their names without "fmi3", and return the status."""
 
-    def __init__(self, file: FmuFile, kind: str) -> None:
-        self.file, self.messages = file, []
+    def __init__(self, file: FmuFile, kind: str, uses_events: bool = False, may_return_early: bool = False) -> None:
+        self.file, self.messages, self.outlook = file, [], (False, False, False, 0.0)
         self._log = LOG(lambda environment, status, category, text: self.messages.append(text.decode()))
         create = getattr(file.functions, f"fmi3Instantiate{kind}")
         create.restype = ctypes.c_void_p
         token = file.root.get("instantiationToken").encode()
-        others = [False, False, None, 0] if kind == "CoSimulation" else []
+        others = [uses_events, may_return_early, None, 0] if kind == "CoSimulation" else []
         after = [None] if kind == "CoSimulation" else []
         self.address = create(b"one", token, None, False, False, *map(_argument, others), None, self._log, *after)
 
@@ -72,9 +73,11 @@ class FmuInstance:
         assert status == OK, self.messages
 
     def step(self, time: float, size: float) -> int:
-        """Takes a step of co-simulation."""
+        """Takes a step of co-simulation; `outlook` is: whether there is an event, an end, an early return; the time."""
         flags, last = np.zeros(3, np.bool_), np.zeros(1)
-        return int(self.DoStep(time, size, True, flags[:1], flags[1:2], flags[2:], last))
+        status = int(self.DoStep(time, size, True, flags[:1], flags[1:2], flags[2:], last))
+        self.outlook = (*map(bool, flags), float(last[0]))
+        return status
 
     def _references(self, names: Any) -> np.ndarray:
         return np.array([self.file.numbers[name] for name in names], np.uint32)

@@ -114,9 +114,7 @@ NO_VARIABLES(String, fmi2String)
 FUNCTION(fmi2GetDirectionalDerivative, const uint32_t unknowns[], size_t num_unknowns, const uint32_t knowns[],
          size_t num_knowns, const double seed[], double result[])
 {
-    (void)unknowns; (void)num_unknowns; (void)knowns; (void)num_knowns; (void)seed; (void)result;
-    if (!may_call(instance, "fmi2GetDirectionalDerivative", ALIVE | TERMINATED)) return ERROR;
-    return refuse(instance, "fmi2GetDirectionalDerivative", "this model does not support it.");
+    return get_slopes(instance, "fmi2GetDirectionalDerivative", unknowns, num_unknowns, knowns, num_knowns, seed, result);
 }
 
 FUNCTION(fmi2SetRealInputDerivatives, const uint32_t references[], size_t num, const int orders[], const double values[])
@@ -160,12 +158,12 @@ FUNCTION(fmi2EnterEventMode) { return enter_events(instance, "fmi2EnterEventMode
 
 FUNCTION(fmi2NewDiscreteStates, EventInfo *info)
 {
-    bool has_changed = false;
+    bool has_changed = false, is_ended = false;
     double time = INFINITY;
-    Status status = update_discrete_states(instance, "fmi2NewDiscreteStates", &has_changed, &time);
+    Status status = update_discrete_states(instance, "fmi2NewDiscreteStates", &has_changed, &is_ended, &time);
     if (status != OK) return status;
     if (!info) return refuse(instance, "fmi2NewDiscreteStates", "the place for the event information is missing.");
-    *info = (EventInfo){.states_changed = has_changed, .has_next = isfinite(time), .next = isfinite(time) ? time : 0.0};
+    *info = (EventInfo){.is_ended = is_ended, .states_changed = has_changed, .has_next = isfinite(time), .next = isfinite(time) ? time : 0.0};
     return OK;
 }
 
@@ -180,10 +178,11 @@ FUNCTION(fmi2EnterContinuousTimeMode)
 FUNCTION(fmi2CompletedIntegratorStep, fmi2Boolean is_final, fmi2Boolean *needs_event_mode, fmi2Boolean *is_ended)
 {
     (void)is_final;
-    if (!may_call(instance, "fmi2CompletedIntegratorStep", CONTINUOUS)) return ERROR;
-    if (needs_event_mode) *needs_event_mode = 0;
+    bool needs_events = false;
+    Status status = complete_step(instance, "fmi2CompletedIntegratorStep", &needs_events);
+    if (needs_event_mode) *needs_event_mode = needs_events;
     if (is_ended) *is_ended = 0;
-    return OK;
+    return status;
 }
 
 FUNCTION(fmi2SetTime, double time) { return set_time(instance, "fmi2SetTime", time); }
@@ -205,20 +204,12 @@ FUNCTION(fmi2GetDerivatives, double derivatives[], size_t num)
 
 FUNCTION(fmi2GetEventIndicators, double indicators[], size_t num)
 {
-    (void)indicators;
-    if (!may_call(instance, "fmi2GetEventIndicators", INITIALIZING | RUNNING | TERMINATED)) return ERROR;
-    return num ? refuse(instance, "fmi2GetEventIndicators", "there are no event indicators.") : OK;
+    return get_indicators(instance, "fmi2GetEventIndicators", indicators, num);
 }
 
 FUNCTION(fmi2GetNominalsOfContinuousStates, double nominals[], size_t num)
 {
-    if (!may_call(instance, "fmi2GetNominalsOfContinuousStates", ALIVE | TERMINATED)) return ERROR;
-    if (num != model.num_states || (num && !nominals)) {
-        return refuse(instance, "fmi2GetNominalsOfContinuousStates", "an array of %u numbers is needed.",
-                      (unsigned)model.num_states);
-    }
-    for (size_t n = 0; n < num; n++) nominals[n] = 1.0;
-    return OK;
+    return get_nominals(instance, "fmi2GetNominalsOfContinuousStates", nominals, num);
 }
 
 /* ------------------------------------------------------------------ co-simulation */
@@ -226,9 +217,9 @@ FUNCTION(fmi2GetNominalsOfContinuousStates, double nominals[], size_t num)
 FUNCTION(fmi2DoStep, double time, double step, fmi2Boolean is_final)
 {
     (void)is_final;
-    bool is_ended = false;
-    Status status = advance_by(instance, "fmi2DoStep", time, step, &is_ended);
-    return status == OK && is_ended ? DISCARD : status;
+    Outlook outlook;
+    Status status = advance_by(instance, "fmi2DoStep", time, step, &outlook);
+    return status == OK && outlook.is_ended ? DISCARD : status;
 }
 
 FUNCTION(fmi2CancelStep)

@@ -69,11 +69,14 @@ EXPORTED fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String to
                                                   const uint32_t intermediate[], size_t num_intermediate,
                                                   void *environment, LogMessage log, void (*update)(void))
 {
-    (void)resources; (void)visible; (void)is_logging; (void)may_return_early; (void)intermediate;
+    (void)resources; (void)visible; (void)is_logging; (void)intermediate;
     (void)num_intermediate; (void)update;
     if (!model.has_co_simulation) return NULL;
     Instance *instance = new_instance(name, token, false, log_message, (void (*)(void))log, environment);
-    if (instance) instance->is_event_mode_used = is_event_mode_used;
+    if (instance) {
+        instance->is_event_mode_used = is_event_mode_used;
+        instance->may_return_early = may_return_early;
+    }
     return instance;
 }
 
@@ -157,8 +160,16 @@ FUNCTION(fmi3SetClock, const uint32_t references[], size_t num_references, const
 UNSUPPORTED(fmi3GetNumberOfVariableDependencies, uint32_t reference, size_t *num)
 UNSUPPORTED(fmi3GetVariableDependencies, uint32_t reference, size_t elements[], uint32_t others[], size_t of_others[],
             int kinds[], size_t num)
-UNSUPPORTED(fmi3GetDirectionalDerivative, const uint32_t unknowns[], size_t num_unknowns, const uint32_t knowns[],
-            size_t num_knowns, const double seed[], size_t num_seed, double result[], size_t num_result)
+FUNCTION(fmi3GetDirectionalDerivative, const uint32_t unknowns[], size_t num_unknowns, const uint32_t knowns[],
+         size_t num_knowns, const double seed[], size_t num_seed, double result[], size_t num_result)
+{
+    if (!may_call(instance, "fmi3GetDirectionalDerivative", ALIVE | TERMINATED)) return ERROR;
+    if (num_seed != num_knowns || num_result != num_unknowns) {
+        return refuse(instance, "fmi3GetDirectionalDerivative", "all variables of this model are single numbers.");
+    }
+    return get_slopes(instance, "fmi3GetDirectionalDerivative", unknowns, num_unknowns, knowns, num_knowns, seed, result);
+}
+
 UNSUPPORTED(fmi3GetAdjointDerivative, const uint32_t unknowns[], size_t num_unknowns, const uint32_t knowns[],
             size_t num_knowns, const double seed[], size_t num_seed, double result[], size_t num_result)
 UNSUPPORTED(fmi3EnterConfigurationMode)
@@ -211,12 +222,12 @@ FUNCTION(fmi3EvaluateDiscreteStates)
 FUNCTION(fmi3UpdateDiscreteStates, fmi3Boolean *needs_more, fmi3Boolean *is_ended, fmi3Boolean *nominals_changed,
          fmi3Boolean *states_changed, fmi3Boolean *has_next, double *next)
 {
-    bool has_changed = false;
+    bool has_changed = false, has_ended = false;
     double time = INFINITY;
-    Status status = update_discrete_states(instance, "fmi3UpdateDiscreteStates", &has_changed, &time);
+    Status status = update_discrete_states(instance, "fmi3UpdateDiscreteStates", &has_changed, &has_ended, &time);
     if (status != OK) return status;
     if (needs_more) *needs_more = false;
-    if (is_ended) *is_ended = false;
+    if (is_ended) *is_ended = has_ended;
     if (nominals_changed) *nominals_changed = false;
     if (states_changed) *states_changed = has_changed;
     if (has_next) *has_next = isfinite(time);
@@ -249,10 +260,11 @@ FUNCTION(fmi3EnterContinuousTimeMode)
 FUNCTION(fmi3CompletedIntegratorStep, fmi3Boolean is_final, fmi3Boolean *needs_event_mode, fmi3Boolean *is_ended)
 {
     (void)is_final;
-    if (!may_call(instance, "fmi3CompletedIntegratorStep", CONTINUOUS)) return ERROR;
-    if (needs_event_mode) *needs_event_mode = false;
+    bool needs_events = false;
+    Status status = complete_step(instance, "fmi3CompletedIntegratorStep", &needs_events);
+    if (needs_event_mode) *needs_event_mode = needs_events;
     if (is_ended) *is_ended = false;
-    return OK;
+    return status;
 }
 
 FUNCTION(fmi3SetTime, double time) { return set_time(instance, "fmi3SetTime", time); }
@@ -274,26 +286,18 @@ FUNCTION(fmi3GetContinuousStateDerivatives, double derivatives[], size_t num)
 
 FUNCTION(fmi3GetEventIndicators, double indicators[], size_t num)
 {
-    (void)indicators;
-    if (!may_call(instance, "fmi3GetEventIndicators", INITIALIZING | RUNNING | TERMINATED)) return ERROR;
-    return num ? refuse(instance, "fmi3GetEventIndicators", "there are no event indicators.") : OK;
+    return get_indicators(instance, "fmi3GetEventIndicators", indicators, num);
 }
 
 FUNCTION(fmi3GetNominalsOfContinuousStates, double nominals[], size_t num)
 {
-    if (!may_call(instance, "fmi3GetNominalsOfContinuousStates", ALIVE | TERMINATED)) return ERROR;
-    if (num != model.num_states || (num && !nominals)) {
-        return refuse(instance, "fmi3GetNominalsOfContinuousStates", "an array of %u numbers is needed.",
-                      (unsigned)model.num_states);
-    }
-    for (size_t n = 0; n < num; n++) nominals[n] = 1.0;
-    return OK;
+    return get_nominals(instance, "fmi3GetNominalsOfContinuousStates", nominals, num);
 }
 
 FUNCTION(fmi3GetNumberOfEventIndicators, size_t *num)
 {
     if (!may_call(instance, "fmi3GetNumberOfEventIndicators", ALIVE | TERMINATED) || !num) return ERROR;
-    *num = 0;
+    *num = model.num_indicators;
     return OK;
 }
 
@@ -310,11 +314,11 @@ FUNCTION(fmi3DoStep, double time, double step, fmi3Boolean is_final, fmi3Boolean
          fmi3Boolean *is_early, double *last_time)
 {
     (void)is_final;
-    bool has_ended = false;
-    Status status = advance_by(instance, "fmi3DoStep", time, step, &has_ended);
-    if (needs_events) *needs_events = false;
-    if (is_ended) *is_ended = has_ended;
-    if (is_early) *is_early = false;
+    Outlook outlook;
+    Status status = advance_by(instance, "fmi3DoStep", time, step, &outlook);
+    if (needs_events) *needs_events = outlook.needs_events;
+    if (is_ended) *is_ended = outlook.is_ended;
+    if (is_early) *is_early = outlook.is_early;
     if (last_time && instance) *last_time = *(double *)((Instance *)instance)->memory;
     return status;
 }

@@ -7,16 +7,15 @@
 
 #include <stdarg.h>
 
-#define MARK 0x6d657267616e7365u
-#define NUMBERS(instance) ((double *)(instance)->memory)
-
 /* Outcomes of compiled code (simulation/step_codes.py). */
 enum { SUCCEEDED, DONE = 4, STOPPED = 6 };
 
 /* How compiled functions are called: they write what they return, and give 0 unless they were left by an exception. */
 typedef int32_t (*Kernel1)(void *result, void **exception, int64_t);
 typedef int32_t (*Kernel3)(void *result, void **exception, int64_t, int64_t, int64_t);
-typedef int32_t (*Preparation)(void *result, void **exception, int64_t, double, uint8_t);
+typedef int32_t (*KernelOfTime)(void *result, void **exception, int64_t, double);
+typedef int32_t (*Preparation)(void *result, void **exception, int64_t, double, uint8_t, uint8_t);
+typedef int32_t (*KernelOfNumber)(void *result, void **exception, int64_t, int64_t);
 
 static int64_t problem_of(const Instance *instance) { return (int64_t)(intptr_t)(instance->memory + model.problem); }
 
@@ -27,6 +26,31 @@ static int64_t call(const Instance *instance, int number)
     return ((Kernel1)model_codes[number])(&result, &exception, problem_of(instance)) ? -1 : result;
 }
 
+static int64_t call_with(const Instance *instance, uint32_t entry, int64_t number)
+{
+    int64_t result = -1;
+    void *exception = NULL;
+    return ((KernelOfNumber)model_codes[entry])(&result, &exception, problem_of(instance), number) ? -1 : result;
+}
+
+static int64_t begin_events(const Instance *instance, double time)
+{
+    int64_t result = -1;
+    void *exception = NULL;
+    KernelOfTime begin = (KernelOfTime)model_codes[model.entries.BEGIN];
+    return begin(&result, &exception, problem_of(instance), time) ? -1 : result;
+}
+
+static double next_event_after(const Instance *instance, double time)
+{
+    double result = INFINITY;
+    void *exception = NULL;
+    typedef int32_t (*Kernel)(void *, void **, int64_t, double, uint8_t);
+    ((Kernel)model_codes[model.entries.NEXT_EVENT])(&result, &exception, problem_of(instance), time,
+                                                    (uint8_t)instance->place.is_in_piece);
+    return result;
+}
+
 static int64_t run(const Instance *instance, int number, int64_t address, int64_t begin, int64_t end)
 {
     int64_t result = -1;
@@ -34,12 +58,12 @@ static int64_t run(const Instance *instance, int number, int64_t address, int64_
     return ((Kernel3)model_codes[number])(&result, &exception, address, begin, end) ? -1 : result;
 }
 
-static void prepare(Instance *instance, double boundary)
+static void prepare(Instance *instance, double boundary, bool stops_at_triggers)
 {
     int64_t result;
     void *exception = NULL;
     ((Preparation)model_codes[model.entries.PREPARE])(&result, &exception, problem_of(instance), boundary,
-                                        (uint8_t)instance->place.has_changed);
+                                        (uint8_t)instance->place.has_changed, (uint8_t)stops_at_triggers);
 }
 
 /* ------------------------------------------------------------------ processors */
@@ -65,15 +89,14 @@ static bool is_new_processor(void) { return false; }
 
 /* ------------------------------------------------------------------ memory */
 
-/* Changes what memory holds as addresses in itself, from where it was to where it is. */
-static void move_addresses(unsigned char *memory, uintptr_t from, uintptr_t to)
+void move_addresses(unsigned char *memory, uintptr_t from, uintptr_t to)
 {
     for (size_t n = 0; n < model.num_addresses; n++) {
         *(uint64_t *)(memory + model_addresses[n]) += (uint64_t)(to - from);
     }
 }
 
-static void place_functions(unsigned char *memory)
+void place_functions(unsigned char *memory)
 {
     for (size_t n = 0; n < model.num_functions; n++) {
         uint32_t at = model_functions[n];
@@ -86,7 +109,8 @@ static void load(Instance *instance)
     memcpy(instance->memory, model_image, model.image_size);
     move_addresses(instance->memory, 0, (uintptr_t)instance->memory);
     place_functions(instance->memory);
-    instance->place = (Place){.mode = INSTANTIATED, .has_changed = 1, .is_outdated = 1, .next_event = INFINITY};
+    instance->place = (Place){.mode = INSTANTIATED, .has_changed = 1, .is_outdated = 1, .next_event = INFINITY,
+                              .clock_time = NAN, .last_event = -INFINITY};
     instance->end = INFINITY;
 }
 
@@ -189,11 +213,13 @@ Status enter_initialization(Instance *instance, const char *function, double sta
 Status exit_initialization(Instance *instance, const char *function)
 {
     if (!may_call(instance, function, INITIALIZING)) return ERROR;
-    if (call(instance, model.entries.BEGIN) != SUCCEEDED) {
+    double start = NUMBERS(instance)[0];
+    if (call(instance, model.entries.START) != SUCCEEDED || begin_events(instance, start) != SUCCEEDED) {
         return refuse(instance, function, "the periods of events are too short for the time %g s.",
-                      NUMBERS(instance)[0]);
+                      start);
     }
     instance->place.is_event_due = 1;
+    instance->place.clock_time = start;
     instance->place.mode = instance->is_model_exchange || instance->is_event_mode_used ? EVENTS : STEPPING;
     return OK;
 }
@@ -228,7 +254,7 @@ static bool are_arrays_right(Instance *instance, const char *function, const voi
     return true;
 }
 
-static bool is_known(Instance *instance, const char *function, uint32_t reference)
+static bool is_variable(Instance *instance, const char *function, uint32_t reference)
 {
     if (reference < model.num_variables) return true;
     refuse(instance, function, "there is no variable with the value reference %u.", (unsigned)reference);
@@ -248,11 +274,18 @@ static bool compute_outputs(Instance *instance)
 static bool compute_derivatives(Instance *instance)
 {
     if (!model.num_states) return true;
-    prepare(instance, NUMBERS(instance)[0]);
-    int64_t result = -1;
-    void *exception = NULL;
-    typedef int32_t (*Evaluation)(void *, void **, int64_t, int64_t);
-    return !((Evaluation)model_codes[model.entries.EVALUATE])(&result, &exception, problem_of(instance), 0) && result == SUCCEEDED;
+    prepare(instance, NUMBERS(instance)[0], false);
+    return call_with(instance, model.entries.EVALUATE, 0) == SUCCEEDED;
+}
+
+/* What to do in a piece (pieces.py). */
+enum { BEGIN_PIECE, COMPUTE_INDICATORS, COMPLETE_STEP, END_PIECE };
+
+static int64_t in_piece(Instance *instance, int what)
+{
+    prepare(instance, NUMBERS(instance)[0], false);
+    instance->place.has_changed = instance->place.is_outdated = 1;
+    return call_with(instance, model.entries.IN_PIECE, what);
 }
 
 Status get_numbers(Instance *instance, const char *function, const uint32_t references[], size_t num_references,
@@ -260,13 +293,15 @@ Status get_numbers(Instance *instance, const char *function, const uint32_t refe
 {
     if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
     if (!are_arrays_right(instance, function, references, num_references, values, num_values)) return ERROR;
-    bool needs_outputs = false, needs_derivatives = false;
+    bool needs_outputs = false, needs_derivatives = false, needs_indicators = false;
     for (size_t n = 0; n < num_references; n++) {
-        if (!is_known(instance, function, references[n])) return ERROR;
+        if (!is_variable(instance, function, references[n])) return ERROR;
         needs_outputs = needs_outputs || model_variables[references[n]].kind == OUTPUT;
         needs_derivatives = needs_derivatives || model_variables[references[n]].kind == DERIVATIVE;
+        needs_indicators = needs_indicators || model_variables[references[n]].kind == INDICATOR;
     }
-    if ((needs_outputs && !compute_outputs(instance)) || (needs_derivatives && !compute_derivatives(instance))) {
+    if ((needs_indicators && in_piece(instance, COMPUTE_INDICATORS) != SUCCEEDED)
+        || (needs_outputs && !compute_outputs(instance)) || (needs_derivatives && !compute_derivatives(instance))) {
         return refuse(instance, function, "values could not be computed at time %g s.", NUMBERS(instance)[0]);
     }
     for (size_t n = 0; n < num_references; n++) {
@@ -289,7 +324,7 @@ Status set_numbers(Instance *instance, const char *function, const uint32_t refe
     if (!may_call(instance, function, ALIVE)) return ERROR;
     if (!are_arrays_right(instance, function, references, num_references, values, num_values)) return ERROR;
     for (size_t n = 0; n < num_references; n++) {
-        if (!is_known(instance, function, references[n])) return ERROR;
+        if (!is_variable(instance, function, references[n])) return ERROR;
         if (!(modes_to_set(instance, model_variables[references[n]].kind) & instance->place.mode)) {
             return refuse(instance, function, "the variable with the value reference %u cannot be set now.",
                           (unsigned)references[n]);
@@ -309,10 +344,49 @@ Status set_numbers(Instance *instance, const char *function, const uint32_t refe
     return OK;
 }
 
+/* ------------------------------------------------------------------ directional derivatives */
+
+#define COMPLEX_STEP 1e-100
+
+Status get_slopes(Instance *instance, const char *function, const uint32_t unknowns[], size_t num_unknowns,
+                  const uint32_t knowns[], size_t num_knowns, const double seed[], double slopes[])
+{
+    if (!may_call(instance, function, INITIALIZING | RUNNING | TERMINATED)) return ERROR;
+    if (!model.num_slopes) return refuse(instance, function, "this model has no directional derivatives.");
+    if (!are_arrays_right(instance, function, unknowns, num_unknowns, slopes, num_unknowns)) return ERROR;
+    if (!are_arrays_right(instance, function, knowns, num_knowns, seed, num_knowns)) return ERROR;
+    for (size_t n = 0; n < num_unknowns + num_knowns; n++) {
+        bool is_known = n < num_knowns;
+        uint32_t reference = is_known ? knowns[n] : unknowns[n - num_knowns];
+        if (!is_variable(instance, function, reference)) return ERROR;
+        Kind kind = model_variables[reference].kind;
+        if (is_known ? kind != INPUT && kind != STATE && kind != PARAMETER : kind != DERIVATIVE && kind != OUTPUT) {
+            return refuse(instance, function, "the variable with the value reference %u is no %s.", (unsigned)reference,
+                          is_known ? "input, state or parameter" : "derivative or output");
+        }
+    }
+    double *z = (double *)(instance->memory + model.complex_numbers);
+    for (size_t n = 0; n < model.num_numbers; n++) {
+        z[2 * n] = NUMBERS(instance)[n];
+        z[2 * n + 1] = 0.0;
+    }
+    for (size_t n = 0; n < num_knowns; n++) z[2 * model_variables[knowns[n]].place + 1] += COMPLEX_STEP * seed[n];
+    int64_t operations = (int64_t)(intptr_t)(instance->memory + model.slopes);
+    if (run(instance, model.entries.RUN, operations, 0, model.num_slopes) != SUCCEEDED) {
+        return refuse(instance, function, "derivatives could not be computed at time %g s.", NUMBERS(instance)[0]);
+    }
+    for (size_t n = 0; n < num_unknowns; n++) slopes[n] = z[2 * model_variables[unknowns[n]].place + 1] / COMPLEX_STEP;
+    return OK;
+}
+
 /* ------------------------------------------------------------------ co-simulation */
 
-Status advance_by(Instance *instance, const char *function, double time, double step, bool *is_ended)
+/* What lies ahead, as bits. */
+enum { HAS_UPDATES = 1, HAS_ENDED = 2 };
+
+Status advance_by(Instance *instance, const char *function, double time, double step, Outlook *outlook)
 {
+    *outlook = (Outlook){false, false, false};
     if (!may_call(instance, function, STEPPING)) return ERROR;
     double now = NUMBERS(instance)[0], end = time + step;
     if (!(fabs(time - now) <= 1e-9 * fmax(1.0, fabs(now)))) {
@@ -321,11 +395,16 @@ Status advance_by(Instance *instance, const char *function, double time, double 
     if (!(step > 0.0) || !isfinite(end)) {
         return refuse(instance, function, "the step size must be positive and finite, got %g s.", step);
     }
-    prepare(instance, end > now ? end : now);
+    /* With event mode, the step may end where clocks strike or witness functions trigger. */
+    bool stops_at_events = instance->is_event_mode_used && instance->may_return_early;
+    if (stops_at_events) end = fmin(end, next_event_after(instance, now));
+    prepare(instance, end > now ? end : now, stops_at_events);
     instance->place.has_changed = 0;
     instance->place.is_outdated = 1;
-    int64_t outcome = call(instance, model.entries.ADVANCE);
-    instance->place.has_ended = *is_ended = outcome == STOPPED;
+    int64_t outcome = call(instance, model.entries.ADVANCE), ahead = call(instance, model.entries.OUTLOOK);
+    outlook->is_ended = instance->place.has_ended = outcome == STOPPED && ahead & HAS_ENDED;
+    outlook->needs_events = instance->is_event_mode_used && (ahead & HAS_UPDATES || outcome == STOPPED);
+    outlook->is_early = stops_at_events && NUMBERS(instance)[0] < time + step;
     if (outcome == DONE || outcome == STOPPED) return OK;
     instance->place.has_changed = 1;
     return refuse(instance, function, "the step from %.17g s could not be completed and stands at %.17g s: a value is not "
@@ -333,34 +412,76 @@ Status advance_by(Instance *instance, const char *function, double time, double 
                   now, NUMBERS(instance)[0], (int)outcome);
 }
 
-/* ------------------------------------------------------------------ model exchange */
+/* ------------------------------------------------------------------ events */
 
+/* Brings memories up to date before inputs may jump; in model exchange, notes what has triggered. */
 Status enter_events(Instance *instance, const char *function)
 {
     if (!may_call(instance, function, instance && instance->is_model_exchange ? CONTINUOUS : STEPPING)) return ERROR;
-    instance->place.is_event_due = NUMBERS(instance)[0] >= instance->place.next_event * (1.0 - 1e-15);
-    instance->place.mode = EVENTS;
+    Place *place = &instance->place;
+    bool is_clock_due = NUMBERS(instance)[0] >= place->next_event - 1e-15 * fabs(place->next_event);
+    place->clock_time = is_clock_due ? place->next_event : NAN;
+    place->is_event_due = 1;
+    if (place->is_in_piece) {
+        int64_t outcome = in_piece(instance, END_PIECE);
+        if (outcome != SUCCEEDED && outcome != STOPPED) {
+            return refuse(instance, function, "witness functions have no value at time %g s.", NUMBERS(instance)[0]);
+        }
+        place->has_ended = outcome == STOPPED;
+        place->is_in_piece = 0;
+    }
+    place->mode = EVENTS;
     return OK;
 }
 
-Status update_discrete_states(Instance *instance, const char *function, bool *has_changed, double *next_event)
+static bool make_updates(Instance *instance)
+{
+    Place *place = &instance->place;
+    double time = NUMBERS(instance)[0];
+    prepare(instance, time, false);
+    if (instance->is_model_exchange && begin_events(instance, place->clock_time) != SUCCEEDED) return false;
+    if (!(call(instance, model.entries.OUTLOOK) & HAS_UPDATES)) return true;
+    return call(instance, model.entries.UPDATE) == SUCCEEDED;
+}
+
+Status update_discrete_states(Instance *instance, const char *function, bool *has_changed, bool *is_ended,
+                              double *next_event)
 {
     if (!may_call(instance, function, EVENTS)) return ERROR;
+    Place *place = &instance->place;
+    double time = NUMBERS(instance)[0];
     *has_changed = false;
-    if (instance->is_model_exchange) {
-        if (instance->place.is_event_due) {
-            prepare(instance, NUMBERS(instance)[0]);
-            if (call(instance, model.entries.BEGIN) != SUCCEEDED || call(instance, model.entries.UPDATE) != SUCCEEDED) {
-                return refuse(instance, function, "the updates at time %g s failed.", NUMBERS(instance)[0]);
-            }
-            instance->place.is_event_due = 0;
-            instance->place.has_changed = instance->place.is_outdated = 1;
-            *has_changed = true;
-        }
-        void *exception = NULL;
-        ((Kernel1)model_codes[model.entries.NEXT_EVENT])(&instance->place.next_event, &exception, problem_of(instance));
+    if (place->is_event_due && !place->has_ended) {
+        if (!make_updates(instance)) return refuse(instance, function, "the updates at time %g s failed.", time);
+        place->is_event_due = 0;
+        place->has_changed = place->is_outdated = 1;
+        place->last_event = fmax(time, isnan(place->clock_time) ? time : place->clock_time);
+        *has_changed = true;
     }
-    *next_event = instance->place.next_event;
+    if (instance->is_model_exchange && model.has_pieces && !place->has_ended) {
+        int64_t outcome = in_piece(instance, BEGIN_PIECE);
+        if (outcome != SUCCEEDED && outcome != STOPPED) {
+            return refuse(instance, function, "it is not decided how the motion goes on at time %g s.", time);
+        }
+        place->has_ended = outcome == STOPPED;
+        place->is_in_piece = 1;
+    }
+    if (place->has_ended) refuse(instance, function, "events would follow each other without end at time %g s.", time);
+    place->next_event = next_event_after(instance, fmax(time, place->last_event));
+    *is_ended = place->has_ended;
+    *next_event = place->next_event;
+    return OK;
+}
+
+/* ------------------------------------------------------------------ model exchange */
+
+Status complete_step(Instance *instance, const char *function, bool *needs_events)
+{
+    if (!may_call(instance, function, CONTINUOUS)) return ERROR;
+    if (instance->place.is_in_piece && in_piece(instance, COMPLETE_STEP) != SUCCEEDED) {
+        return refuse(instance, function, "witness functions have no value at time %g s.", NUMBERS(instance)[0]);
+    }
+    *needs_events = model.steps_are_events;
     return OK;
 }
 
@@ -373,17 +494,17 @@ Status set_time(Instance *instance, const char *function, double time)
     return OK;
 }
 
-static bool is_size_right(Instance *instance, const char *function, const void *array, size_t size)
+static bool is_size_right(Instance *instance, const char *function, const void *array, size_t size, uint32_t expected)
 {
-    if (size == model.num_states && (array || !size)) return true;
-    refuse(instance, function, "an array of %u numbers is needed, got %zu.", (unsigned)model.num_states, array ? size : (size_t)0);
+    if (size == expected && (array || !size)) return true;
+    refuse(instance, function, "an array of %u numbers is needed, got %zu.", (unsigned)expected, array ? size : (size_t)0);
     return false;
 }
 
 Status get_states(Instance *instance, const char *function, double states[], size_t num_states)
 {
     if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
-    if (!is_size_right(instance, function, states, num_states)) return ERROR;
+    if (!is_size_right(instance, function, states, num_states, model.num_states)) return ERROR;
     if (num_states) memcpy(states, NUMBERS(instance) + 1, num_states * sizeof(double));
     return OK;
 }
@@ -391,7 +512,7 @@ Status get_states(Instance *instance, const char *function, double states[], siz
 Status set_states(Instance *instance, const char *function, const double states[], size_t num_states)
 {
     if (!may_call(instance, function, CONTINUOUS)) return ERROR;
-    if (!is_size_right(instance, function, states, num_states)) return ERROR;
+    if (!is_size_right(instance, function, states, num_states, model.num_states)) return ERROR;
     for (size_t n = 0; n < num_states; n++) {
         if (!isfinite(states[n])) return refuse(instance, function, "state %zu must be finite, got %g.", n, states[n]);
     }
@@ -403,7 +524,7 @@ Status set_states(Instance *instance, const char *function, const double states[
 Status get_derivatives(Instance *instance, const char *function, double derivatives[], size_t num_states)
 {
     if (!may_call(instance, function, INITIALIZING | RUNNING | TERMINATED)) return ERROR;
-    if (!is_size_right(instance, function, derivatives, num_states)) return ERROR;
+    if (!is_size_right(instance, function, derivatives, num_states, model.num_states)) return ERROR;
     if (!compute_derivatives(instance)) {
         return refuse(instance, function, "the derivatives could not be computed at time %g s.", NUMBERS(instance)[0]);
     }
@@ -411,99 +532,21 @@ Status get_derivatives(Instance *instance, const char *function, double derivati
     return OK;
 }
 
-/* ------------------------------------------------------------------ saved states */
-
-/* Memory as it was, its addresses counted from its start, so that any instance of this model may take it. */
-typedef struct {
-    uint64_t mark;
-    char token[sizeof model.token];
-    Place place;
-    double end;
-    unsigned char memory[];
-} Saved;
-#define SAVED_SIZE (sizeof(Saved) + model.image_size)
-
-static Saved *saved(const void *state)
+Status get_indicators(Instance *instance, const char *function, double indicators[], size_t num_indicators)
 {
-    Saved *given = (Saved *)state;
-    return given && given->mark == MARK && !memcmp(given->token, model.token, sizeof model.token) ? given : NULL;
-}
-
-Status get_state(Instance *instance, const char *function, void **state)
-{
-    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
-    if (!state) return refuse(instance, function, "the place for the state is missing.");
-    Saved *made = saved(*state);
-    if (*state && !made) return refuse(instance, function, "the state is not one of this model.");
-    if (!made) made = calloc(1, SAVED_SIZE);
-    if (!made) return refuse(instance, function, "there is too little memory.");
-    *made = (Saved){.mark = MARK, .place = instance->place, .end = instance->end};
-    memcpy(made->token, model.token, sizeof model.token);
-    memcpy(made->memory, instance->memory, model.image_size);
-    move_addresses(made->memory, (uintptr_t)instance->memory, 0);
-    for (size_t n = 0; n < model.num_functions; n++) {
-        memcpy(made->memory + model_functions[n], model_image + model_functions[n], sizeof(uint64_t));
+    if (!may_call(instance, function, INITIALIZING | RUNNING | TERMINATED)) return ERROR;
+    if (!is_size_right(instance, function, indicators, num_indicators, model.num_indicators)) return ERROR;
+    if (num_indicators && in_piece(instance, COMPUTE_INDICATORS) != SUCCEEDED) {
+        return refuse(instance, function, "event indicators have no value at time %g s.", NUMBERS(instance)[0]);
     }
-    *state = made;
+    if (num_indicators) memcpy(indicators, NUMBERS(instance) + model.indicators, num_indicators * sizeof(double));
     return OK;
 }
 
-Status set_state(Instance *instance, const char *function, void *state)
+Status get_nominals(Instance *instance, const char *function, double nominals[], size_t num_states)
 {
     if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
-    const Saved *given = saved(state);
-    if (!given) return refuse(instance, function, "the state is not one of this model.");
-    memcpy(instance->memory, given->memory, model.image_size);
-    move_addresses(instance->memory, 0, (uintptr_t)instance->memory);
-    place_functions(instance->memory);
-    instance->place = given->place;
-    instance->end = given->end;
-    return OK;
-}
-
-Status free_state(Instance *instance, const char *function, void **state)
-{
-    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
-    if (!state || !*state) return OK;
-    if (!saved(*state)) return refuse(instance, function, "the state is not one of this model.");
-    saved(*state)->mark = 0;
-    free(*state);
-    *state = NULL;
-    return OK;
-}
-
-Status serialized_size(Instance *instance, const char *function, void *state, size_t *size)
-{
-    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
-    if (!saved(state) || !size) return refuse(instance, function, "the state is not one of this model.");
-    *size = SAVED_SIZE;
-    return OK;
-}
-
-Status serialize(Instance *instance, const char *function, void *state, unsigned char bytes[], size_t size)
-{
-    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
-    if (!saved(state)) return refuse(instance, function, "the state is not one of this model.");
-    if (!bytes || size < SAVED_SIZE) return refuse(instance, function, "%zu bytes are needed.", SAVED_SIZE);
-    memcpy(bytes, state, SAVED_SIZE);
-    return OK;
-}
-
-Status deserialize(Instance *instance, const char *function, const unsigned char bytes[], size_t size, void **state)
-{
-    if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
-    if (!bytes || !state || size != SAVED_SIZE) return refuse(instance, function, "%zu bytes are needed.", SAVED_SIZE);
-    Saved *made = malloc(SAVED_SIZE);
-    if (!made) return refuse(instance, function, "there is too little memory.");
-    memcpy(made, bytes, SAVED_SIZE);
-    bool is_right = saved(made) != NULL;
-    for (size_t n = 0; is_right && n < model.num_addresses; n++) {
-        is_right = *(uint64_t *)(made->memory + model_addresses[n]) <= model.image_size;
-    }
-    if (!is_right) {
-        free(made);
-        return refuse(instance, function, "these bytes are no state of this model.");
-    }
-    *state = made;
+    if (!is_size_right(instance, function, nominals, num_states, model.num_states)) return ERROR;
+    for (size_t n = 0; n < num_states; n++) nominals[n] = 1.0;
     return OK;
 }

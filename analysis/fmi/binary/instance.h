@@ -19,14 +19,14 @@
 #endif
 
 /* The model: written into model.c, see binaries.py. */
-typedef enum { TIME, INPUT, PARAMETER, STATE, DISCRETE_STATE, DERIVATIVE, OUTPUT } Kind;
+typedef enum { TIME, INPUT, PARAMETER, STATE, DISCRETE_STATE, DERIVATIVE, OUTPUT, INDICATOR } Kind;
 typedef struct {
     uint32_t place; /* among the numbers of the model */
     Kind kind;
 } Variable;
 /* Numbers of compiled functions (entry.py, plan/loop.py). */
 typedef struct {
-    uint32_t BEGIN, PREPARE, ADVANCE, RUN, EVALUATE, UPDATE, NEXT_EVENT, NOTE_TRIGGERS;
+    uint32_t START, BEGIN, PREPARE, ADVANCE, RUN, EVALUATE, UPDATE, NEXT_EVENT, NOTE_TRIGGERS, OUTLOOK, IN_PIECE;
 } Entries;
 typedef struct {
     char token[40];
@@ -35,6 +35,9 @@ typedef struct {
     uint32_t image_size, num_addresses, num_functions;
     uint32_t problem;                                /* where the Problem of the loop is in the image */
     uint32_t outputs, num_operations;                /* where the list of operations of the outputs is, if it has any */
+    uint32_t num_numbers, slopes, num_slopes, complex_numbers; /* the same on complex numbers, and where these are */
+    bool has_pieces, steps_are_events;               /* of model exchange, see pieces.py */
+    uint32_t indicators, num_indicators;             /* where these begin, as if they were among the numbers */
     Entries entries;
 } Model;
 extern const Model model;
@@ -62,6 +65,8 @@ typedef enum {
 #define RUNNING (STEPPING | EVENTS | CONTINUOUS)
 #define ALIVE (INSTANTIATED | INITIALIZING | RUNNING)
 
+#define MARK 0x6d657267616e7365u /* of memory that is ours */
+#define NUMBERS(instance) ((double *)(instance)->memory)
 typedef struct Instance Instance;
 
 /* Passes on a message; what is behind it depends on the version of FMI. */
@@ -72,16 +77,19 @@ typedef struct {
     int32_t mode;
     int32_t has_changed;    /* whether inputs, parameters or states are others than in the last step */
     int32_t is_outdated;    /* whether the outputs have to be computed */
-    int32_t is_event_due;   /* whether updates of a time event are to be made */
+    int32_t is_event_due;   /* whether updates are to be made */
     int32_t has_ended;      /* whether the model has asked to end the simulation */
-    double next_event;      /* [s] */
+    int32_t is_in_piece;    /* whether regions and sides of witness functions are fixed, see pieces.py */
+    double next_event;      /* of clocks, or the end of a piece [s] */
+    double clock_time;      /* whose clocks are due, nan without any; then when clocks were last due [s] */
+    double last_event;      /* time after which the next event is [s] */
 } Place;
 
 struct Instance {
     uint64_t mark;
     unsigned char *memory;
     Place place;
-    bool is_model_exchange, is_event_mode_used;
+    bool is_model_exchange, is_event_mode_used, may_return_early;
     char *name;
     void *environment;      /* of the importer */
     Log log;
@@ -102,16 +110,29 @@ Status set_numbers(Instance *instance, const char *function, const uint32_t refe
 
 Status enter_initialization(Instance *instance, const char *function, double start, bool has_end, double end);
 Status exit_initialization(Instance *instance, const char *function);
-Status advance_by(Instance *instance, const char *function, double time, double step, bool *is_ended);
+typedef struct {
+    bool needs_events, is_ended, is_early;
+} Outlook;
+Status advance_by(Instance *instance, const char *function, double time, double step, Outlook *outlook);
 Status terminate(Instance *instance, const char *function);
 Status reset(Instance *instance, const char *function);
 
 Status enter_events(Instance *instance, const char *function);
-Status update_discrete_states(Instance *instance, const char *function, bool *has_changed, double *next_event);
+Status update_discrete_states(Instance *instance, const char *function, bool *has_changed, bool *is_ended,
+                              double *next_event);
+Status complete_step(Instance *instance, const char *function, bool *needs_events);
 Status set_time(Instance *instance, const char *function, double time);
 Status get_states(Instance *instance, const char *function, double states[], size_t num_states);
 Status set_states(Instance *instance, const char *function, const double states[], size_t num_states);
 Status get_derivatives(Instance *instance, const char *function, double derivatives[], size_t num_states);
+Status get_indicators(Instance *instance, const char *function, double indicators[], size_t num_indicators);
+Status get_nominals(Instance *instance, const char *function, double nominals[], size_t num_states);
+Status get_slopes(Instance *instance, const char *function, const uint32_t unknowns[], size_t num_unknowns,
+                  const uint32_t knowns[], size_t num_knowns, const double seed[], double slopes[]);
+
+/* Changes what memory holds as addresses in itself, from where it was to where it is; and those of functions. */
+void move_addresses(unsigned char *memory, uintptr_t from, uintptr_t to);
+void place_functions(unsigned char *memory);
 
 Status get_state(Instance *instance, const char *function, void **state);
 Status set_state(Instance *instance, const char *function, void *state);

@@ -43,6 +43,7 @@ class LeafContext(Context):
     _next_discrete: DiscreteValues | None = None
     _next_xd: Array
     _next_state: State | None = None
+    _next_xc: Array | None = None
     _next_state_xd: Array
 
     def __init__(self, store: Store, layout: LeafLayout, parent: DiagramContext | None) -> None:
@@ -85,6 +86,12 @@ class LeafContext(Context):
             self._next_xd = self._xd.copy()
             self._next_discrete = self._discrete_in(self._next_xd)
         return self._next_discrete
+
+    def room_for_continuous_state(self) -> Array:
+        """The room in which compiled unrestricted updates leave the continuous state."""
+        if self._next_xc is None:
+            self._next_xc = self._xc._vector._values.copy()
+        return self._next_xc
 
     def _copied_discrete_values(self) -> DiscreteValues:
         """A copy of the discrete state, in room that is kept for it."""

@@ -98,6 +98,7 @@ class _Place:
 
 OUTPUT = _Place("OUTPUT")  # where the result of the computation goes
 CONTINUOUS_STATE = _Place("CONTINUOUS_STATE")  # where the continuous state of the block is found
+NEXT_CONTINUOUS_STATE = _Place("NEXT_CONTINUOUS_STATE")  # where an update leaves the new one
 CURRENT_TIME = _Place("CURRENT_TIME")  # where the time is found
 LOG = _Place("LOG")  # the log that the block keeps: capacity, then offsets of the number of samples, times and data
 

@@ -153,7 +153,8 @@ class Event:
     The kinds of events are the classes that define `phase`, with all that is particular to a kind.
 
     Args:
-        callback: called as `callback(context, event)`; update events get what they may change as a third argument.
+        callback: called as `callback(context, event)`; update events get what they may change as a third argument. Or a
+            native function, see NativeFunction, for updates.
         system_callback: the same with the system as first argument.
         trigger_type: the event that a callback receives has the trigger under which it was declared.
 

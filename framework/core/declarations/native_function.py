@@ -12,9 +12,17 @@ import numpy as np
 
 from merganser.framework.common.indices import DependencyTicket
 from merganser.framework.core.context.compiler_hook import compilation
-from merganser.framework.core.context.native_code import FAILURE, OUTPUT, NativeCode, NextDiscreteStateOf, may_compile
+from merganser.framework.core.context.native_code import (
+    FAILURE,
+    NEXT_CONTINUOUS_STATE,
+    OUTPUT,
+    NativeCode,
+    NextDiscreteStateOf,
+    may_compile,
+)
 from merganser.framework.core.declarations.native_wires import TIME_NAMES, Argument, Wire, argument_for, wires_of
 from merganser.framework.core.scalars.element_functions import put
+from merganser.framework.core.values.state import DiscreteValues
 
 if TYPE_CHECKING:
     from merganser.framework.core.system.leaf_system import LeafSystem
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _FLOAT, _OBJECT = np.dtype(np.float64), np.dtype(object)
 _OURS = "merganser."
+CONTINUOUS = -1  # in place of the number of a group of the discrete state
 
 
 def native(function: Callable[..., Any]) -> NativeFunction:
@@ -43,8 +52,8 @@ class NativeFunction:
     """A function of arrays that runs compiled wherever its arrays hold floats; made by the decorator `native`.
 
     It can be given wherever a LeafSystem takes a callback that fills in a vector: to `DeclareVectorOutputPort`, to
-    `DeclareTimeDerivatives`, and to the periodic, per-step and forced discrete updates. The names of its parameters say
-    what it reads:
+    `DeclareTimeDerivatives`, to the periodic, per-step and forced discrete updates, and as the callback to an event
+    that updates. The names of its parameters say what it reads:
 
     - the name of a vector input port: the value of that port;
     - the name of a group of numeric parameters (`DeclareNumericParameter(model, name=...)`, or p0, p1, ...);
@@ -53,8 +62,8 @@ class NativeFunction:
     - a name that `given` explains: a constant of the block, or a wire of another name.
 
     All but the time and single constants are arrays, which the function must not change. The last parameter, under any
-    name, is the array to fill in; in discrete updates all that are called next_xd0, next_xd1, ... are. Direct
-    feedthrough follows from these names.
+    name, is the array to fill in; in discrete updates all that are called next_xd0, next_xd1, ... are, in unrestricted
+    ones also next_xc. Direct feedthrough follows from these names.
 
         @native
         def scaled(factors, u, y):
@@ -377,24 +386,30 @@ class BoundNativeFunction:
 
 
 class NativeHandler:
-    """The handler of a discrete update that is a native function.
+    """The handler of an update that is a native function.
 
     Args:
         bound: the function.
-        groups: of the discrete state that it updates.
+        groups: what it updates: groups of the discrete state, or CONTINUOUS for the continuous state.
     """
 
     def __init__(self, bound: BoundNativeFunction, groups: Sequence[int]) -> None:
         self._bound = bound
         self._groups = groups
 
-    def __call__(self, context: Any, discrete_state: Any) -> None:
-        self._bound.fill_in(context, *[discrete_state.get_mutable_vector(group)._values for group in self._groups])
+    def __call__(self, context: Any, state: Any) -> None:
+        discrete = state if isinstance(state, DiscreteValues) else state.get_mutable_discrete_state()
+        self._bound.fill_in(context, *[
+            state.get_mutable_continuous_state().get_mutable_vector()._values
+            if group == CONTINUOUS
+            else discrete.get_mutable_vector(group)._values
+            for group in self._groups
+        ])  # fmt: skip
 
 
 def next_state(index: int, size: int) -> Wire:
-    """Where an update leaves the new values of a group of the discrete state."""
-    return Wire(NextDiscreteStateOf(index), 0, size)
+    """Where an update leaves the new values of a group of the discrete state, or of the continuous state."""
+    return Wire(NEXT_CONTINUOUS_STATE if index == CONTINUOUS else NextDiscreteStateOf(index), 0, size)
 
 
 def result_of(size: int) -> Wire:

@@ -74,8 +74,8 @@ class WitnessFunction:
         self.declared: DeclaredEvent | None = None
         self.element = calc if isinstance(calc, ElementOf) else None
         if event is not None:
-            handler = event._handler(system, TriggerType.kWitness)
-            self.declared = DeclaredEvent(event.kind, TriggerType.kWitness, handler)
+            handler = system._handler_of(event, TriggerType.kWitness)
+            self.declared = system._made_event(event.kind, TriggerType.kWitness, handler)
 
     def get_system(self) -> LeafSystem:
         """The leaf system that made it."""

@@ -110,11 +110,17 @@ class EventDeclarations(SystemBase):
                 f"System '{self.GetSystemPathname()}': expected a PublishEvent, DiscreteUpdateEvent or "
                 f"UnrestrictedUpdateEvent, got {type(event).__name__}."
             )
-        return event._handler(self, trigger)
+        is_native = isinstance(event._callback, NativeFunction) and event._system_callback is None
+        return event._callback if is_native else event._handler(self, trigger)
 
     def _declare_event(
         self: Any, kind: type[Event], trigger: TriggerType, handler: Any, period: float = 0.0, offset: float = 0.0
     ) -> None:
+        self._sys_events += (self._made_event(kind, trigger, handler, period, offset),)
+
+    def _made_event(
+        self: Any, kind: type[Event], trigger: TriggerType, handler: Any, period: float = 0.0, offset: float = 0.0
+    ) -> DeclaredEvent:
         if not callable(handler):
             raise TypeError(
                 f"System '{self.GetSystemPathname()}': the handler of a {kind.kind_name} event must be callable, got "
@@ -123,4 +129,4 @@ class EventDeclarations(SystemBase):
         native = None
         if isinstance(handler, NativeFunction):
             handler, native = self._bound_update(handler, kind)
-        self._sys_events += (DeclaredEvent(kind, trigger, handler, period, offset, native),)
+        return DeclaredEvent(kind, trigger, handler, period, offset, native)

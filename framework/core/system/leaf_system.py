@@ -445,7 +445,8 @@ class LeafSystem(
             direction_type: which passages through zero trigger it.
             calc: called as calc(context), a continuous function of time and continuous state that changes nothing; or
                 a native function that writes the value into the only element of its last parameter.
-            e: what happens when it triggers; without it, the simulator only ends a step there.
+            e: what happens when it triggers; without it, the simulator only ends a step there. The callback of an
+                update may be a native function.
         """
         where = f"System '{self.GetSystemPathname()}', witness function '{description}'"
         if not isinstance(direction_type, WitnessFunctionDirection):

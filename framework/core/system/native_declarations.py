@@ -10,11 +10,12 @@ from merganser.framework.common.errors import Where
 from merganser.framework.core.declarations.events import (
     Arrivals,
     DeclaredEvent,
-    DiscreteUpdateEvent,
     Event,
     TriggerType,
+    UnrestrictedUpdateEvent,
 )
 from merganser.framework.core.declarations.native_function import (
+    CONTINUOUS,
     BoundNativeFunction,
     NativeFunction,
     NativeHandler,
@@ -23,7 +24,7 @@ from merganser.framework.core.declarations.native_function import (
 )
 from merganser.framework.core.values.values import BasicVector
 
-_GROUP = re.compile(r"next_xd(\d+)|xd(\d+)_next")
+_GROUP = re.compile(r"next_xd(\d+)|xd(\d+)_next|next_xc|xc_next")
 
 
 class NativeDeclarations:
@@ -73,25 +74,28 @@ class NativeDeclarations:
     def _bound_update(
         self: Any, update: NativeFunction, kind: type[Event]
     ) -> tuple[NativeHandler, BoundNativeFunction]:
-        """The handler of a discrete update, and its operation."""
+        """The handler of an update, and its operation."""
         where = f"{update.describe()}, {kind.kind_name} of system '{self.GetSystemPathname()}'"
-        if kind is not DiscreteUpdateEvent:
-            raise TypeError(f"{where}: a native function can only be the handler of discrete updates.")
-        models = self._sys_discrete_models
+        if not kind.changes_state:
+            raise TypeError(f"{where}: a native function can only be the handler of updates.")
+        sizes = dict(enumerate(model.size() for model in self._sys_discrete_models))
+        if kind is UnrestrictedUpdateEvent and sum(self._sys_continuous_sizes):
+            sizes[CONTINUOUS] = sum(self._sys_continuous_sizes)
         groups: list[int] = []
         for name in reversed(update.parameters):
             found = _GROUP.fullmatch(name)
             if not found:
                 break
-            groups.insert(0, int(found[1] or found[2]))
-        if not groups and len(models) == 1:
-            groups = [0]  # under any name
-        if not groups or max(groups) >= len(models):
+            groups.insert(0, int(found[1] or found[2] or CONTINUOUS))
+        if not groups and len(sizes) == 1:
+            groups = [*sizes]  # under any name
+        if not groups or not sizes.keys() >= set(groups):
+            also = " and next_xc for the continuous state" if CONTINUOUS in sizes else ""
             raise ValueError(
-                f"{where}: there are {len(models)} groups of discrete state. Where there is more than one, name the "
-                "last parameters next_xd0, next_xd1, ... for the groups to update."
+                f"{where}: there are {len(self._sys_discrete_models)} groups of discrete state. Where there is more "
+                f"than one, name the last parameters next_xd0, next_xd1, ... for the groups to update{also}."
             )
-        results = (next_state(group, models[group].size()) for group in groups)
+        results = (next_state(group, sizes[group]) for group in groups)
         bound = update.bind(self, kind.kind_name, *results)
         return NativeHandler(bound, groups), bound
 

@@ -10,18 +10,22 @@ array of a Context another array begins. An image is made by following all of th
                         -> anything else           -> as it is
 
 Whether a word is an address is decided by its value alone. Words of arrays of floats never are. An offset cannot be
-taken for a small number, as the flat array of the Context is far away from all else (`far_numbers`).
+taken for a small number, as the flat array of the Context is far away from all else (`far_numbers`), and so are those
+of models that blocks have of their own (`models_apart`).
 """
 
 from __future__ import annotations
 
 import bisect
+import contextlib
+import contextvars
 import ctypes
 import gc
 import mmap
 import sys
 import types
-from collections.abc import Iterable, Mapping
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.common.garbage import garbage_waits
+from merganser.framework.core.inside import copy_into
 from merganser.framework.native.compiler.portable_code import is_code
 from merganser.framework.native.memory.addresses import address_of_array
 
@@ -38,11 +43,39 @@ _FAR = 1 << 33  # bytes between the flat array and all else
 _NO_RESERVE = 0x4000  # Linux's flag of memory that takes no place until it is written
 
 
-def far_numbers(size: int) -> NDArray[np.float64]:
+def far_numbers(size: int, dtype: Any = np.float64) -> NDArray[Any]:
     """An array of zeros that is at least 8 GiB of addresses away from everything else."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
-    memory = mmap.mmap(-1, 2 * _FAR + _WORD * size, flags=flags)
-    return np.frombuffer(memory, np.float64, size, offset=_FAR)
+    memory = mmap.mmap(-1, 2 * _FAR + np.dtype(dtype).itemsize * size, flags=flags)
+    array = np.frombuffer(memory, dtype, size, offset=_FAR)
+    _FAR_ARRAYS[address_of_array(array)] = array
+    return array
+
+
+_FAR_ARRAYS: weakref.WeakValueDictionary[int, NDArray[Any]] = weakref.WeakValueDictionary()
+_models_are_apart = contextvars.ContextVar("models_are_apart", default=False)
+
+
+@contextlib.contextmanager
+def models_apart() -> Iterator[None]:
+    """Has blocks keep the numbers of models of their own far away, too, from the time when they make these."""
+    token = _models_are_apart.set(True)
+    try:
+        yield
+    finally:
+        _models_are_apart.reset(token)
+
+
+def context_of_model(context: Any) -> Any:
+    """A Context of a model of a block's own; far away where that is asked for."""
+    flat = context.store.flat
+    is_apart = _models_are_apart.get() and flat.dtype != object
+    return copy_into(context, far_numbers(len(flat), flat.dtype)) if is_apart else context
+
+
+def is_far(array: NDArray[Any]) -> bool:
+    """Whether an array is one of `far_numbers`."""
+    return address_of_array(array) in _FAR_ARRAYS
 
 
 class UnknownAddressError(RuntimeError):
@@ -158,6 +191,7 @@ class Image:
         self, blocks: Blocks, flat: NDArray[Any], roots: Iterable[int], objects: Mapping[int, int]
     ) -> None:
         self._blocks, self._flat, self._objects = blocks, address_of_array(flat), objects
+        self._flats = {start: array.itemsize for start, array in _FAR_ARRAYS.items() if blocks.find(start) is not None}
         self._places: dict[Block | None, int] = {}
         self._size = 0
         self.addresses: list[int] = []
@@ -218,11 +252,12 @@ class Image:
         if self._blocks.find(word) is not None:
             self.addresses.append(place)
             return self.place_of(word)
-        target = self._flat + _WORD * word
-        is_far = abs(word) >= _FAR // _WORD // 2
-        if is_far and self._blocks.find(target) is not None:
-            return (self.place_of(target) - self.place_of(self._flat)) // _WORD
-        unknown = word if self._is_mapped(word) else target if is_far and self._is_mapped(target) else None
+        targets = {start: start + item * word for start, item in self._flats.items() if abs(word) >= _FAR // item // 2}
+        found = [start for start, target in targets.items() if self._blocks.find(target) is not None]
+        if len(found) == 1:
+            start = found[0]
+            return (self.place_of(targets[start]) - self.place_of(start)) // self._flats[start]
+        unknown = next((address for address in (word, *targets.values()) if self._is_mapped(address)), None)
         if unknown is not None:
             raise UnknownAddressError(
                 f"The word at {place - self._places[block]} of an array of {block.end - block.start} bytes is the "

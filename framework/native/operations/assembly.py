@@ -19,6 +19,7 @@ from merganser.framework.core.context.native_code import (
     CURRENT_TIME,
     FAILURE,
     LOG,
+    NEXT_CONTINUOUS_STATE,
     OUTPUT,
     ContextualCode,
     DiscreteStateOf,
@@ -189,6 +190,9 @@ class Assembly:
         """
         context = events[0][0]
         self.add_present_values(context)
+        if self._sets_continuous_state(events):
+            size, present, following = self._continuous_offsets(context)
+            self.add_copy(size, present, following)
         for _, event in events:
             assert event.native is not None
             self.add(event.native, context)
@@ -199,10 +203,25 @@ class Assembly:
         for following, (present, size) in self._discrete_offsets(context):
             self.add_copy(size, present, following)
 
-    def add_commit(self, context: LeafContext) -> None:
-        """Adds what makes the discrete state of a leaf system the next one."""
+    def add_commit(self, events: Sequence[tuple[LeafContext, DeclaredEvent]]) -> None:
+        """Adds what makes the state of a leaf system what these updates have left in the room for the next one."""
+        context = events[0][0]
         for following, (present, size) in self._discrete_offsets(context):
             self.add_copy(size, following, present)
+        if self._sets_continuous_state(events):
+            size, present, following = self._continuous_offsets(context)
+            self.add_copy(size, following, present)
+
+    def _sets_continuous_state(self, events: Sequence[tuple[LeafContext, DeclaredEvent]]) -> bool:
+        """Whether operations leave the continuous state in the room for it."""
+        codes = [self._code_of(event.native, context) for context, event in events]
+        arguments = [argument for code in codes if code is not None for argument in code.arguments]
+        return any(argument is NEXT_CONTINUOUS_STATE for argument in arguments)
+
+    def _continuous_offsets(self, context: LeafContext) -> tuple[int, int, int]:
+        """Size and offset of the continuous state of a leaf system, and the offset of the room for the next one."""
+        room = context.room_for_continuous_state()
+        return len(room), context.layout.xc_range[0], self._offset_of(room)
 
     def _discrete_offsets(self, context: LeafContext) -> list[tuple[int, tuple[int, int]]]:
         """For each group of the discrete state: the offset of its next value, then its own offset and size."""
@@ -329,6 +348,8 @@ class Assembly:
             self._numbers.extend(argument.ravel().tolist())
         elif argument is OUTPUT:
             number = output
+        elif argument is NEXT_CONTINUOUS_STATE:
+            number = self._offset_of(context.room_for_continuous_state())
         elif argument is CONTINUOUS_STATE:
             number = context.layout.xc_range[0]
         elif argument is CURRENT_TIME:

@@ -8,13 +8,15 @@ import zipfile
 
 import numpy as np
 import pytest
+from event_diagrams import relay_loop
 from fmu_diagrams import cart_pole_with_pid, thermostat
 from fmu_host import ERROR, OK, FmuFile
 
 from merganser.analysis import Simulator, SimulatorConfig
-from merganser.analysis.estimators import ExtendedKalmanFilter
+from merganser.analysis.estimators import ExtendedKalmanFilter, UnscentedKalmanFilter
 from merganser.analysis.fmi import ExportFmu
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
+from merganser.analysis.fmi.slopes import Slopes
 from merganser.analysis.fmi.variables import Variables
 from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig
 from merganser.cli import main
@@ -23,10 +25,10 @@ from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.native import native
 from merganser.framework.primitives import (
     Adder,
-    Gain,
     Integrator,
-    Relay,
+    LinearSystem,
     Sine,
+    TransportDelay,
     VectorLogSink,
     ZeroOrderHold,
 )
@@ -88,20 +90,6 @@ def sampled_pendulum():
     diagram = builder.Build()
     diagram.set_name("sampled_pendulum")
     return diagram
-
-
-def relay_loop():
-    """A limit cycle, whose steps end where a relay switches."""
-    builder = DiagramBuilder()
-    level, relay, back = Integrator(1), Relay([0.3], [-0.2], [1.0], [-1.5]), Gain(-1.0, 1)
-    for system, name in ((level, "level"), (relay, "relay"), (back, "back")):
-        add(builder, name, system)
-    builder.Connect(level.get_output_port(), back.get_input_port())
-    builder.Connect(back.get_output_port(), relay.get_input_port())
-    builder.Connect(relay.get_output_port(), level.get_input_port())
-    builder.ExportOutput(level.get_output_port(), "level")
-    builder.ExportOutput(relay.get_output_port(), "relay")
-    return builder.Build()
 
 
 def input_at(number):
@@ -187,6 +175,19 @@ def test_observers_with_a_model_inside_give_the_same_bits_too(tmp_path):
     assert (stepped(file.co_simulation().start(), outputs, 40) == expected).all() and np.ptp(expected) > 0.1
 
 
+def test_filters_of_sampled_systems_give_the_same_bits_too(tmp_path):
+    observed = LinearSystem([[1.0, 0.1], [-0.2, 0.9]], [[0.0], [0.1]], [[1.0, 0.0]], [[0.0]], 0.05)
+    context = observed.CreateDefaultContext()
+    observed.get_input_port().FixValue(context, [0.0])
+    for n, kind in enumerate((ExtendedKalmanFilter, UnscentedKalmanFilter)):
+        observer = kind(observed, context, 0.1 * np.eye(2), np.eye(1))
+        ExportFmu(observer, tmp_path / f"{n}.fmu", kinds=("cs",))
+        file = FmuFile(tmp_path / f"{n}.fmu")
+        outputs = [each.get("name") for each in file.root.iter("Float64") if each.get("causality") == "output"]
+        expected = simulated(observer, None, 60)
+        assert (stepped(file.co_simulation().start(), outputs, 60) == expected).all() and np.ptp(expected) > 0.01
+
+
 def test_the_library_needs_the_c_library_only(fmu):
     content = fmu.library.read_bytes()
     assert set(re.findall(rb"\blib[\w+-]+\.(?:so|a)[.\d]*", content)) == {b"libc.so.6", b"libm.so.6"}
@@ -199,7 +200,9 @@ def test_images_have_no_addresses_of_this_process():
         system = sampled_pendulum()
         context = context_apart(system.CreateDefaultContext())
         variables = Variables(system, context, None, None, None)
-        return ClosedPlan(Simulator(system, context), variables.computed).image().image, context  # which stays
+        slopes = Slopes(system, context, variables.output_ports)
+        closed = ClosedPlan(Simulator(system, context), variables.computed)
+        return closed.image(True, slopes).image, context  # which stays
 
     (first, _), (second, _) = image(), image()
     assert first.content == second.content
@@ -339,6 +342,13 @@ def test_any_order_of_calls_does_no_harm(fmu, kind):
         lambda: one.FreeFMUState(state),
         lambda: one.Reset(),
         lambda: one.GetBoolean(references, draw.randrange(2), flags, draw.randrange(2)),
+        lambda: one.CompletedIntegratorStep(True, flags, flags),
+        lambda: one.GetEventIndicators(numbers, draw.randrange(2)),
+        lambda: one.GetNumberOfEventIndicators(state),
+        lambda: one.GetDirectionalDerivative(
+            references, draw.randrange(9), references, draw.randrange(9), numbers, draw.randrange(9), numbers,
+            draw.randrange(9),
+        ),
     ]
     assert {draw.choice(calls)() for _ in range(3000)} == {OK, ERROR}
 
@@ -387,13 +397,19 @@ def test_python_blocks_are_refused_by_their_paths(tmp_path):
         ({"step": 0.0}, "step must be positive"),
         ({"outputs": ["z"]}, "has no output port 'z'; it has level, relay"),
         ({"parameters": ["motor"]}, "no block 'motor' with numeric parameters"),
-        ({"kinds": ("me",)}, "no model exchange .* witness functions"),
     ],
 )
 def test_what_is_not_built_is_refused(tmp_path, arguments, message):
     with pytest.raises(ValueError, match=message):
         ExportFmu(relay_loop(), tmp_path / "no.fmu", **arguments)
     assert not list(tmp_path.iterdir())
+
+
+def test_blocks_that_keep_samples_of_every_step_have_no_model_exchange(tmp_path):
+    with pytest.raises(ValueError, match=r"no model exchange .*block '.*delay' keeps a sample of every step"):
+        delay = TransportDelay(0.1)
+        delay.set_name("delay")
+        ExportFmu(delay, tmp_path / "no.fmu")
 
 
 def test_other_platforms_get_libraries_of_their_formats(tmp_path):

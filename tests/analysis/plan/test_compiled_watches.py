@@ -10,7 +10,14 @@ import pytest
 
 from merganser.analysis import ImplicitEulerIntegrator, Simulator
 from merganser.analysis.simulation.witness_watch import WitnessWatch
-from merganser.framework import DiagramBuilder, LeafSystem, UnrestrictedUpdateEvent, WitnessFunctionDirection
+from merganser.framework import (
+    DiagramBuilder,
+    DiscreteUpdateEvent,
+    LeafSystem,
+    PublishEvent,
+    UnrestrictedUpdateEvent,
+    WitnessFunctionDirection,
+)
 from merganser.framework.native import native
 from merganser.framework.primitives import (
     Backlash,
@@ -68,6 +75,28 @@ class Ball(LeafSystem):
         return self._watched
 
 
+@native
+def bounce(xc: Any, xd: Any, next_xc: Any, next_xd0: Any) -> None:
+    next_xc[0], next_xc[1] = xc[0], -0.8 * xc[1]
+    next_xd0[0] = xd[0] + 1.0
+
+
+class NativeBall(LeafSystem):
+    """A ball of which the bounce is native, too; it counts its bounces. `event` is what happens at the floor."""
+
+    def __init__(self, event: Any = None) -> None:
+        super().__init__()
+        self.DeclareStateOutputPort("height", self.DeclareContinuousState(1, 1, 0))
+        self.DeclareDiscreteState(1)
+        self.DeclareTimeDerivatives(fall)
+        falls = WitnessFunctionDirection.kPositiveThenNonPositive
+        event = UnrestrictedUpdateEvent(bounce) if event is None else event
+        self._watched = [self.MakeWitnessFunction("floor", falls, height, event)]
+
+    def DoGetWitnessFunctions(self, context: Any) -> list[Any]:
+        return self._watched
+
+
 class Particular(Ball):
     """Watches the other function as long as the ball is high."""
 
@@ -104,6 +133,7 @@ SCENES = {
     "table and quantizer": lambda: loop(LookupTable1D([-1.0, 0.0, 1.0], [-3.0, 0.0, 1.0]), Quantizer(0.01)),
     "sampled, with a delay": lambda: loop(ZeroOrderHold(0.05, 1), Gain(9.0, 1), TransportDelay(0.12)),
     "ball": ball,
+    "ball, all native": lambda: ball(NativeBall),
     "ball, with a function that is not watched always": lambda: ball(Particular, height),
 }
 
@@ -166,6 +196,29 @@ def test_a_native_ball_bounces_at_the_times_in_closed_form() -> None:
     first = math.sqrt(2.0 / GRAVITY)
     flights = 2.0 * first * np.cumsum([0.0, RESTITUTION, RESTITUTION**2])
     assert times == pytest.approx(first + flights, abs=1e-11)
+
+
+def test_native_updates_are_those_in_python() -> None:
+    simulators = [ball(kind)[0] for kind in (Ball, NativeBall)]
+    for simulator in simulators:
+        simulator.set_use_native_plan(True, at_once=True)
+        simulator.AdvanceTo(2.0)
+    states = [simulator.get_context().get_continuous_state_vector().CopyToVector() for simulator in simulators]
+    assert (states[0] == states[1]).all()
+    assert simulators[1].get_context().get_discrete_state_vector()[0] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("event", "error", "message"),
+    [
+        (lambda: PublishEvent(bounce), TypeError, "a native function can only be the handler of updates"),
+        (lambda: DiscreteUpdateEvent(bounce), ValueError, "next_xc"),
+        (lambda: UnrestrictedUpdateEvent(fall), ValueError, "next_xd0, next_xd1, .* and next_xc for the continuous"),
+    ],
+)
+def test_native_updates_say_what_they_update(event: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        NativeBall(event())
 
 
 def test_what_operations_cannot_compute_is_reported_as_in_python() -> None:
