@@ -1,4 +1,4 @@
-"""Derivatives of a discrete step by state and inputs, in one call on floats (contact/step_derivatives.py).
+"""Derivatives of a discrete step by state and inputs, in one call on floats (../../gradients/step.py).
 
 The step is taken once, as it is; what it leaves in its arrays is all that the derivatives need, beside how contact
 points follow the poses of their geometries.
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.native import specialize
 from merganser.framework.native.compiler.when_to_compile import may_use_compiled
+from merganser.multibody import kernels
 from merganser.multibody.contact.contact_pairs import OF_POINT, make_contact_pairs
-from merganser.multibody.contact.layout import LAGGED, row_dtype
 from merganser.multibody.contact.derivatives import contact_pair_lanes_dtype
+from merganser.multibody.contact.layout import LAGGED, row_dtype
 from merganser.multibody.contact.plant_layout import (
     ConstraintSources,
     ProblemArrays,
@@ -24,18 +25,23 @@ from merganser.multibody.contact.plant_layout import (
     problem_counts_dtype,
 )
 from merganser.multibody.contact.plant_problem import start_step
-from merganser.multibody.contact.step_derivatives import (
+from merganser.multibody.dynamics.records import NUM_CONTACTS, NUM_PAIRS, SOLVED, Inputs, StepResults
+from merganser.multibody.dynamics.step import take_step
+from merganser.multibody.gradients.records import (
     NUM_MOTIONS,
     STEP,
+    GradientWork,
+    Lanes,
     Step,
     StepSlopes,
-    calc_step_slopes,
+    as_complex,
+    fill_lanes,
     make_gradient_work,
     make_lanes,
     make_slopes,
 )
-from merganser.multibody.dynamics.records import NUM_CONTACTS, NUM_PAIRS, SOLVED, Inputs, StepResults
-from merganser.multibody.dynamics.step import take_step
+from merganser.multibody.gradients.step import calc_step_slopes
+from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.lanes import over_lanes
 from merganser.multibody.kernels.velocity_products import num_passes
 from merganser.multibody.linear.records import constraint_dtype
@@ -100,7 +106,7 @@ def differentiate_step(dynamics: PlantDynamics, context: Context) -> StepDerivat
     out: StepResults = buffers.results[0]
     _refuse(dynamics, w, _what_has_touched(buffers, out))
     step = _step_of(dynamics, context, w, inputs, buffers, passes)
-    given = step, make_lanes(step), make_gradient_work(step), make_slopes(step)
+    given = step, *_arrays_of(buffers, step), make_slopes(step)
     status = _call(buffers, calc_step_slopes, _EFFORT * len(w.v), *given)
     if status != 0:
         refuse_singular(dynamics, context)
@@ -117,6 +123,17 @@ def _call(buffers: StepBuffers, kernel: Any, effort: int, *arguments: Any) -> An
     return code(*arguments)
 
 
+def _arrays_of(buffers: StepBuffers, step: Step) -> tuple[Lanes, GradientWork]:
+    """Work arrays, which are kept for the next step with problems of this size."""
+    problem = step.problem
+    sizes = *map(len, (step.pairs, problem.constraints, problem.rows, problem.jacobian, step.rows)), step.driven.shape
+    known = buffers.slopes.get("arrays")
+    if known is None or known[0] != sizes:
+        known = buffers.slopes["arrays"] = sizes, make_lanes(step), make_gradient_work(step)
+    fill_lanes(step, known[1])
+    return known[1], known[2]
+
+
 # ---------------------------------------------------------------------- what has no derivatives here
 
 
@@ -125,8 +142,6 @@ def _what_acts(dynamics: PlantDynamics, buffers: StepBuffers, w: Workspace) -> s
     tree, contact = dynamics.model.tree, dynamics.model.contact
     if dynamics.deformables is not None:
         return "deformable bodies, whose clipped faces have no derivatives,"
-    if len(tree.elements):
-        return "force elements"
     if len(tree.transmissions) or len(tree.law_records):
         return "transmissions or laws of actuators"
     if len(contact.sources):
@@ -140,8 +155,6 @@ def _what_acts(dynamics: PlantDynamics, buffers: StepBuffers, w: Workspace) -> s
 
 def _what_has_touched(buffers: StepBuffers, out: StepResults) -> str:
     """The same of what a step has found."""
-    if len(buffers.model.contact.constraint_rows):
-        return "constraints between bodies or coordinates"
     if not out.found[SOLVED]:
         return ""
     if buffers.model.contact.settings["approximation"] > LAGGED:
@@ -197,7 +210,8 @@ def _problem_of(buffers: StepBuffers, w: Workspace, out: StepResults) -> Problem
         problem = _problem_of_controllers(buffers, w, out)
     counts = problem.counts[0]
     return ProblemArrays(
-        problem.constraints[: counts["constraints"]], problem.rows[: counts["rows"]], problem.jacobian, problem.counts,
+        problem.constraints[: counts["constraints"]], problem.rows[: counts["rows"]],
+        problem.jacobian[: counts["jacobian"]], problem.counts,
         problem.values,
     )  # fmt: skip
 
@@ -239,7 +253,8 @@ def _step_of(
         model.contact.trees, model.parameters, model.gravity, np.array([model.contact.settings]), buffers.time_step,
         w.x.copy(), buffers.work.tau, np.ascontiguousarray(buffers.F_applied), w.position, w.velocity, passes,
         out.trees.matrix[: dynamics.model.contact.matrix_size], problem, pairs, motions, p_WG, surfaces,
-        _driven(inputs, buffers), buffers.controllers.inputs,
+        _driven(inputs, buffers), buffers.controllers.inputs, model.contact.constraint_rows,
+        _force_slopes(w, buffers),
     )  # fmt: skip
 
 
@@ -256,6 +271,44 @@ def _driven(inputs: Inputs, buffers: StepBuffers) -> Array:
     return driven
 
 
+def _force_slopes(w: Workspace, buffers: StepBuffers) -> Array:
+    """How the forces of force elements follow the state: Step.force_slopes."""
+    model, num_q, num_v, n = buffers.model, len(w.q), len(w.v), len(w.topology)
+    if not len(model.elements):
+        return np.zeros((0, 2 * num_v))
+    count, qdot, I = 2 * num_v, np.zeros((num_v, num_q)), np.eye(num_v)
+
+    def call(kernel: Any, *arguments: Any) -> None:
+        _call(buffers, over_lanes(kernel), n * count, *arguments)
+
+    def room(*shape: int) -> Array:
+        return np.zeros((count, *shape), np.complex128)
+
+    call(kernels.velocity_to_qdot, num_v, w.topology, w.q[np.newaxis], I, qdot)
+    q, v = np.tile(w.q.astype(np.complex128), (count, 1)), np.tile(w.v.astype(np.complex128), (count, 1))
+    q[:num_v] += 1j * STEP * qdot
+    v[num_v:] += 1j * STEP * I
+    parameters = as_complex(model.parameters)[np.newaxis]
+    position = np.zeros((count, n), layout.position_dtype(np.complex128))
+    velocity = np.zeros((count, n), layout.velocity_dtype(np.complex128))
+    call(kernels.kinematics, count, w.topology, parameters, q, v, position, velocity)
+    tau, F = room(num_v), room(n, 6)
+    motion, constants = (q, v, position, velocity), as_complex(model.constants)[np.newaxis]
+    given = model.elements, constants, 0, len(model.elements), *motion, np.zeros_like(tau), np.zeros_like(F)
+    call(kernels.force_elements, count, *given, tau, F)
+    moved = np.empty((count, num_v))
+    call(
+        kernels.generalized_forces,
+        count,
+        w.topology,
+        w.position[np.newaxis],
+        F.imag / STEP,
+        room(n, 6).real.copy(),
+        moved,
+    )
+    return np.ascontiguousarray((tau.imag / STEP + moved).T)
+
+
 def _motions_of(
     dynamics: PlantDynamics, context: Context, w: Workspace, buffers: StepBuffers, pairs: Array
 ) -> tuple[Array, Array, Array]:
@@ -266,7 +319,9 @@ def _motions_of(
     for k, axis in enumerate(np.eye(3)):
         X_lanes[k, :, :3, :3] += 1j * STEP * np.cross(axis, X_WG[:, :3, :3], axisb=1, axisc=1)
         X_lanes[3 + k, :, k, 3] += 1j * STEP
-    lanes = follow_contacts(dynamics, context, X_lanes, out.candidates, contacts, margin_of(buffers, w.velocity), moves_first=True)
+    lanes = follow_contacts(
+        dynamics, context, X_lanes, out.candidates, contacts, margin_of(buffers, w.velocity), moves_first=True
+    )
     made = np.zeros((NUM_MOTIONS, len(contacts)), contact_pair_lanes_dtype)
     given = geometry.materials, dynamics.model.contact.tree_of_mobod, X_lanes[:1].real.astype(np.complex128)
     _call(buffers, over_lanes(make_contact_pairs), NUM_MOTIONS * len(contacts), NUM_MOTIONS, *given,
@@ -281,6 +336,4 @@ def _results(buffers: StepBuffers, step: Step, slopes: StepSlopes) -> StepDeriva
     out = buffers.results[0]
     rows = out.candidates[out.contacts["pair"][step.pairs["source"]]]
     bodies = buffers.geometry.bodies[rows] if len(rows) else np.zeros((0, 2), np.int64)
-    return StepDerivatives(
-        slopes.x_next, slopes.x_by_x, slopes.x_by_u, slopes.forces, bodies, slopes.forces_by_x_and_u
-    )
+    return StepDerivatives(slopes.x_next, slopes.x_by_x, slopes.x_by_u, slopes.forces, bodies, slopes.forces_by_x_and_u)
