@@ -16,6 +16,7 @@ from merganser.multibody.gradients.records import (
     COMPLIANCE,
     FEEDFORWARD,
     GAP,
+    LANE_OF_ROWS,
     STEP,
     GradientWork,
     Lanes,
@@ -143,7 +144,8 @@ def add_rows_of_bodies(step: Step, v_next: Floats, lanes: Lanes, work: GradientW
         calc_velocity_to_qdot(topology, q, lanes.u, lanes.q_next)
         for k in range(q.shape[0]):
             q[k] += complex(0.0, STEP * lanes.q_next[k].real)
-        calc_kinematics(topology, lanes.parameters, q, v, lanes.position[0], lanes.moving[0])
+        position, moving = lanes.position[LANE_OF_ROWS], lanes.moving[LANE_OF_ROWS]
+        calc_kinematics(topology, lanes.parameters, q, v, position, moving)
         for k in range(step.matrix.shape[0]):
             lanes.matrix[k] = complex(step.matrix[k], 0.0)
         for k in range(num_v):
@@ -156,7 +158,7 @@ def add_rows_of_bodies(step: Step, v_next: Floats, lanes: Lanes, work: GradientW
             for k in range(given["jacobian_0"], step.problem.counts[0]["jacobian"]):
                 lanes.jacobian[k] = complex(0.0, 0.0)
             row, start = given["row_start"], given["jacobian_0"]
-            add_rows(step.rows, i, plant, step.time_step, q, lanes.position[0], c, row, start, problem)
+            add_rows(step.rows, i, plant, step.time_step, q, position, c, row, start, problem)
             one = Problem(step.settings[0], plant.trees, lanes.matrix, lanes.constraints[c : c + 1], lanes.jacobian)
             calc_compliance(one, lanes.tau, lanes.compliance)
             _add_lane_of_rows(step, c, lane, v_next, lanes, work)

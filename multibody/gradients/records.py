@@ -26,6 +26,7 @@ Array = NDArray[Any]
 GAP, STIFFNESS, ELASTIC_FORCE, COMPLIANCE, BEFORE, FEEDFORWARD = 0, 1, 2, 3, 4, 7
 NUM_ARGUMENTS = 8
 NUM_MOTIONS = 6
+LANE_OF_ROWS = 2 * NUM_MOTIONS + 1  # the last one, in which constraints.py evaluates kinematics
 STEP = 1e-170  # of the complex step
 SINGULAR = 2  # of H
 
@@ -54,7 +55,7 @@ class Step(NamedTuple):
         controlled: the actuator of each controller; theirs are the last constraints.
         rows: of constraints between bodies and coordinates; theirs are the ones before.
         force_slopes: how forces that are functions of the state follow it, J^T F included; derivatives along the
-            velocities and by v, shape [num_v, 2 num_v], or without rows if there are none.
+            velocities and by v, shape [num_v, 2 num_v], or without rows if no force is such.
     """
 
     plant: PlantTrees
@@ -81,7 +82,7 @@ class Step(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """Complex numbers of the step, and room for them.
+    """Complex numbers of the step, and work arrays.
 
     Attributes:
         parameters, gravity: of the bodies.
@@ -122,7 +123,7 @@ class Lanes(NamedTuple):
 
 
 class GradientWork(NamedTuple):
-    """Room on floats.
+    """Work arrays of floats.
 
     Attributes:
         bodies, before, after: sensitivities of ID, and of the motions before and after the step.
@@ -199,24 +200,24 @@ def as_complex(records: Array) -> Array:
 
 
 def make_lanes(step: Step) -> Lanes:
-    """Room for the complex numbers of a step, which `fill_lanes` writes first."""
+    """Work arrays for the complex numbers of a step, which `fill_lanes` writes first."""
     num_rows, num_v = len(step.problem.rows), len(step.tau)
     num_q, topology = len(step.x) - num_v, step.plant.topology
     n, jacobian_size = len(topology), len(step.problem.jacobian) if len(step.rows) else 0
 
-    def room(*shape: int) -> Array:
+    def zeros(*shape: int) -> Array:
         return np.zeros(shape, np.complex128)
 
     return Lanes(
         as_complex(step.parameters), step.gravity.astype(np.complex128), as_complex(step.problem.constraints),
-        as_complex(step.problem.rows), room(jacobian_size),
-        np.zeros(len(step.rows), constraint_value_dtype(np.complex128)), room(len(step.matrix)),
+        as_complex(step.problem.rows), zeros(jacobian_size),
+        np.zeros(len(step.rows), constraint_value_dtype(np.complex128)), zeros(len(step.matrix)),
         np.zeros((NUM_ARGUMENTS, num_rows), of_scalar(law_dtype, np.complex128)),
-        room(num_rows), room(num_rows), room(num_rows), room(num_rows), room(HESSIAN_SIZE * num_rows),
-        np.zeros((2 * NUM_MOTIONS + 1, n), position_dtype(np.complex128)),
-        np.zeros((2 * NUM_MOTIONS + 1, n), velocity_dtype(np.complex128)),
+        zeros(num_rows), zeros(num_rows), zeros(num_rows), zeros(num_rows), zeros(HESSIAN_SIZE * num_rows),
+        np.zeros((LANE_OF_ROWS + 1, n), position_dtype(np.complex128)),
+        np.zeros((LANE_OF_ROWS + 1, n), velocity_dtype(np.complex128)),
         np.zeros(n, velocity_dtype(np.complex128)), np.zeros(n, scratch_dtype(np.complex128)),
-        room(num_q + num_v), room(num_v), room(num_v), room(num_v), room(num_v), room(n, 6), room(num_q),
+        zeros(num_q + num_v), zeros(num_v), zeros(num_v), zeros(num_v), zeros(num_v), zeros(n, 6), zeros(num_q),
     )  # fmt: skip
 
 
@@ -227,26 +228,26 @@ def fill_lanes(step: Step, lanes: Lanes) -> None:
 
 
 def make_gradient_work(step: Step) -> GradientWork:
-    """Room for the derivatives of a step."""
+    """Work arrays for the derivatives of a step."""
     num_v, num_u, num_rows = len(step.tau), step.driven.shape[1], len(step.problem.rows)
     n, num_constraints = len(step.plant.topology), len(step.problem.constraints)
 
-    def room(*shape: int) -> Array:
+    def zeros(*shape: int) -> Array:
         return np.zeros(shape)
 
     records = sensitivity_dtype()
     return GradientWork(
         np.zeros(n, records), np.zeros(n, records), np.zeros(n, records), np.zeros(n, velocity_dtype()),
-        np.zeros(n, scratch_dtype()), room(n, 6), *room(6, num_v), *room(4, num_v, num_v), room(num_v * num_v),
-        *room(2, num_v, 2 * num_v + num_u), room(num_constraints, num_v), np.zeros(num_rows, law_dtype),
-        *room(4, num_rows), room(num_rows, NUM_ARGUMENTS), room(HESSIAN_SIZE * num_rows),
+        np.zeros(n, scratch_dtype()), zeros(n, 6), *zeros(6, num_v), *zeros(4, num_v, num_v), zeros(num_v * num_v),
+        *zeros(2, num_v, 2 * num_v + num_u), zeros(num_constraints, num_v), np.zeros(num_rows, law_dtype),
+        *zeros(4, num_rows), zeros(num_rows, NUM_ARGUMENTS), zeros(HESSIAN_SIZE * num_rows),
         np.zeros((3, num_v), np.int64), np.zeros(num_constraints, np.int64),
         np.zeros(integer_workspace_size(num_v, len(step.plant.trees), num_constraints, 0), np.int64),
     )  # fmt: skip
 
 
 def make_slopes(step: Step) -> StepSlopes:
-    """Room for the results."""
+    """Work arrays for the results."""
     num_v, num_u, num_x, num_pairs = len(step.tau), step.driven.shape[1], len(step.x), len(step.pairs)
     by_state = 2 * num_v + num_u
     return StepSlopes(

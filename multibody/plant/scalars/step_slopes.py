@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from merganser.multibody.plant.workspace import Workspace
 
 Array = NDArray[Any]
+_TURNS = np.cross(np.eye(3)[:, np.newaxis], np.eye(3)).transpose(0, 2, 1).copy()  # [e]x of the axes e of W
 _EFFORT = 40  # of a velocity, to that of a body: see when_to_compile.py
 
 
@@ -315,10 +316,10 @@ def _motions_of(
     """What Step has about contacts that follow the poses of geometries."""
     geometry, out = buffers.model.contact.geometry, buffers.results[0]
     X_WG, contacts = geometry.X_WG, out.contacts[: out.found[NUM_CONTACTS]]
-    X_lanes = np.tile(X_WG.astype(np.complex128), (NUM_MOTIONS, 1, 1, 1))
-    for k, axis in enumerate(np.eye(3)):
-        X_lanes[k, :, :3, :3] += 1j * STEP * np.cross(axis, X_WG[:, :3, :3], axisb=1, axisc=1)
-        X_lanes[3 + k, :, k, 3] += 1j * STEP
+    X_lanes = np.zeros((NUM_MOTIONS, *X_WG.shape), np.complex128)
+    X_lanes.real[:] = X_WG
+    X_lanes.imag[:3, :, :3, :3] = STEP * (_TURNS[:, np.newaxis] @ X_WG[:, :3, :3])
+    X_lanes.imag[3:, :, :3, 3] = STEP * np.eye(3)[:, np.newaxis]
     lanes = follow_contacts(
         dynamics, context, X_lanes, out.candidates, contacts, margin_of(buffers, w.velocity), moves_first=True
     )
