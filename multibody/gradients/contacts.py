@@ -18,12 +18,12 @@ from merganser.multibody.gradients.records import (
     NUM_MOTIONS,
     STEP,
     STIFFNESS,
+    ZERO,
     GradientWork,
     Step,
     StepSlopes,
     impulse_of,
     mass_of,
-    problem_of,
 )
 from merganser.multibody.kernels.spatial import (
     Vector3,
@@ -76,7 +76,7 @@ def _set_chain(step: Step, c: int, work: GradientWork) -> None:
 def _twist(step: Step, c: int, k: int, work: GradientWork) -> tuple[Vector3, Vector3, Vector3, Vector3]:
     """How velocity k moves A relative to B, with the origin of A's geometry, and then B, with the point C."""
     pair, works = step.pairs[c], work.bodies
-    w_A, v_A, w_B, v_B, v_C = (0.0,) * 3, (0.0,) * 3, (0.0,) * 3, (0.0,) * 3, (0.0,) * 3
+    w_A, v_A, w_B, v_B, v_C = ZERO, ZERO, ZERO, ZERO, ZERO
     i = work.chain[2, k]
     if work.chain[0, k] or work.chain[1, k]:
         S = works[i]["S"][k - step.plant.topology[i]["v_start"]]
@@ -116,7 +116,7 @@ def follow_compliance(step: Step, c: int, work: GradientWork) -> None:
     num_v, p_WC, w = step.tau.shape[0], vector(pair["p_WC"]), work.compliance[step.problem.constraints[c]["row_start"]]
     _set_chain(step, c, work)
     # W, in the world.
-    W_x, W_y, W_z = (0.0,) * 3, (0.0,) * 3, (0.0,) * 3
+    W_x, W_y, W_z = ZERO, ZERO, ZERO
     for m in range(num_v):
         if work.chain[0, m] != work.chain[1, m]:
             j = _column(step, m, p_WC, work)
@@ -124,14 +124,14 @@ def follow_compliance(step: Step, c: int, work: GradientWork) -> None:
             W_x = add(W_x, scaled(scale * j[0], j))
             W_y = add(W_y, scaled(scale * j[1], j))
             W_z = add(W_z, scaled(scale * j[2], j))
-    spin = (0.0,) * 3  # sum of y_m x w_m, by which dw follows the point C
+    spin = ZERO  # sum of y_m x w_m, by which dw follows the point C
     for side in range(2):
         sign = 1.0 if side == 0 else -1.0
         i = pair["mobod_A"] if side == 0 else pair["mobod_B"]
-        T_t, T_f = (0.0,) * 3, (0.0,) * 3
+        T_t, T_f = ZERO, ZERO
         while i > 0:
             arm, start = _arm(step, i, p_WC, works), topology[i]["v_start"]
-            more_t, more_f = (0.0,) * 3, (0.0,) * 3
+            more_t, more_f = ZERO, ZERO
             for k in range(topology[i]["num_v"]):
                 S_k = works[i]["S"][k]
                 w_k, v_k = rotational(S_k), translational(S_k)
@@ -188,7 +188,7 @@ def add_contact(step: Step, c: int, work: GradientWork, out: StepSlopes) -> None
         if not is_on_chain and dw == 0.0:
             continue
         g_1, g_2, g_n = s[row, COMPLIANCE] * dw, s[row + 1, COMPLIANCE] * dw, s[row + 2, COMPLIANCE] * dw
-        dp, turn = (0.0,) * 3, (0.0,) * 3
+        dp, turn = ZERO, ZERO
         if is_on_chain:
             w_r, v_r, w_B, v_C = _twist(step, c, k, work)
             dp, turn = _point_motion(step, c, w_r, v_r, w_B, v_C)
@@ -218,7 +218,7 @@ def add_contact(step: Step, c: int, work: GradientWork, out: StepSlopes) -> None
             g_n = dot((s[row + 2, BEFORE], s[row + 2, BEFORE + 1], s[row + 2, BEFORE + 2]), b)
             if g_1 != 0.0 or g_2 != 0.0 or g_n != 0.0:
                 df = add(add(scaled(g_1, t_1), scaled(g_2, t_2)), scaled(g_n, n))
-                _add_impulse(step, c, k, num_v + k, (0.0,) * 3, df, (0.0,) * 3, work, out)
+                _add_impulse(step, c, k, num_v + k, ZERO, df, ZERO, work, out)
 
 
 @device
@@ -244,7 +244,7 @@ def _velocity_change(
     pair, topology = step.pairs[c], step.plant.topology
     n, p_WC, slip = vector(pair["nhat_BA_W"]), vector(pair["p_WC"]), vector(pair["v_SbSa_W"])
     t_1, t_2 = tangents_of(n)
-    v, change = (0.0,) * 3, (0.0,) * 3
+    v, change = ZERO, ZERO
     for side in range(2):
         i, sign = (pair["mobod_A"], 1.0) if side == 0 else (pair["mobod_B"], -1.0)
         if i == 0:
@@ -275,7 +275,7 @@ def _add_impulse(
         out.forces_by_state[c, r, column] += df[r] / step.time_step
     for side in range(2):
         i, sign = (pair["mobod_A"], 1.0) if side == 0 else (pair["mobod_B"], -1.0)
-        body, moved = i, dp
+        body, moved, moment = i, dp, ZERO
         if i > 0 and work.chain[side, k] and column == k:
             a = work.chain[2, k]
             S_k = works[a]["S"][k - topology[a]["v_start"]]
@@ -293,9 +293,9 @@ def _add_impulse(
 @device
 def finish_forces(step: Step, work: GradientWork, out: StepSlopes) -> None:
     """Forces of contacts, with what follows from dv+."""
-    h, problem, ignores_slip = step.time_step, problem_of(step), step.settings[0]["approximation"] == TAMSI
+    h, trees, ignores_slip = step.time_step, step.plant.trees, step.settings[0]["approximation"] == TAMSI
     for c in range(step.pairs.shape[0]):
-        constraint, n = problem.constraints[c], vector(step.pairs[c]["nhat_BA_W"])
+        constraint, n = step.problem.constraints[c], vector(step.pairs[c]["nhat_BA_W"])
         t_1, t_2 = tangents_of(n)
         row = constraint["row_start"]
         set_vector(out.forces[c], scaled(1.0 / h, impulse_of(step, c, work)))
@@ -303,7 +303,7 @@ def finish_forces(step: Step, work: GradientWork, out: StepSlopes) -> None:
             dv = work.responses[:, column]
             e_1, e_2, e_n = 0.0, 0.0, 0.0
             for end in range(num_ends(constraint)):
-                block = block_of(problem.trees, problem.jacobian, constraint, end)
+                block = block_of(trees, step.problem.jacobian, constraint, end)
                 e_1 = row_product(block, 0, dv, e_1)
                 e_2 = row_product(block, 1, dv, e_2)
                 e_n = row_product(block, 2, dv, e_n)

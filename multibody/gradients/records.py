@@ -18,7 +18,7 @@ from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity
 from merganser.multibody.kernels.layout import position_dtype, scratch_dtype, velocity_dtype
 from merganser.multibody.kernels.spatial import Vector3, add, scaled, vector
 from merganser.multibody.linear.ordering import integer_workspace_size
-from merganser.multibody.linear.records import HESSIAN_SIZE, Problem
+from merganser.multibody.linear.records import HESSIAN_SIZE
 
 Array = NDArray[Any]
 
@@ -29,6 +29,7 @@ NUM_MOTIONS = 6
 LANE_OF_ROWS = 2 * NUM_MOTIONS + 1  # the last one, in which constraints.py evaluates kinematics
 STEP = 1e-170  # of the complex step
 SINGULAR = 2  # of H
+ZERO = (0.0, 0.0, 0.0)
 
 
 class Step(NamedTuple):
@@ -254,11 +255,6 @@ def make_slopes(step: Step) -> StepSlopes:
         np.zeros(num_x), np.zeros((num_x, num_x)), np.zeros((num_x, num_u)), np.zeros((num_pairs, 3)),
         np.zeros((num_pairs, 3, by_state)), np.zeros((num_pairs, 3, num_x + num_u)),
     )  # fmt: skip
-
-
-@inlined
-def problem_of(step: Step) -> Problem:
-    return Problem(step.settings[0], step.plant.trees, step.matrix, step.problem.constraints, step.problem.jacobian)
 
 
 @inlined

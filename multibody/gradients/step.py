@@ -67,7 +67,6 @@ from merganser.multibody.gradients.records import (
     StepSlopes,
     impulse_of,
     parts,
-    problem_of,
 )
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.inverse_dynamics_derivatives import calc_inverse_dynamics_derivatives
@@ -91,7 +90,7 @@ _EXACT = 1e-13  # change of the velocities, relative, that is rounding
 
 
 @kernel
-def calc_step_slopes(step: Step, lanes: Lanes, work: GradientWork, out: StepSlopes) -> int:
+def step_slopes(step: Step, lanes: Lanes, work: GradientWork, out: StepSlopes) -> int:
     """Computes the derivatives of a step; returns 0, or SINGULAR."""
     num_v = step.tau.shape[0]
     _set_laws(step, lanes, work)
@@ -130,7 +129,11 @@ def calc_step_slopes(step: Step, lanes: Lanes, work: GradientWork, out: StepSlop
 @device
 def _set_laws(step: Step, lanes: Lanes, work: GradientWork) -> None:
     """The laws of all constraints, on floats and in a lane for each of their arguments."""
-    problem, h, num_trees = problem_of(step), step.time_step, step.plant.trees.shape[0]
+    problem, h, num_trees = (
+        Problem(step.settings[0], step.plant.trees, step.matrix, step.problem.constraints, step.problem.jacobian),
+        step.time_step,
+        step.plant.trees.shape[0],
+    )
     _, v = parts(step.x, step.tau.shape[0])
     islands = carve_islands(num_trees, problem.constraints.shape[0], work.integers)
     num_islands = find_islands(problem.constraints, num_trees, islands)
@@ -170,11 +173,11 @@ def _set_slopes(step: Step, lanes: Lanes, work: GradientWork) -> None:
     for r in range(work.velocity.shape[0]):
         lanes.velocity[r] = complex(work.velocity[r], 0.0)
     for lane in range(NUM_ARGUMENTS):
-        given = problem, islands.constraint_order, lanes.laws[lane], lanes.velocity
+        chosen, laws, velocity = islands.constraint_order, lanes.laws[lane], lanes.velocity
         if step.settings[0]["approximation"] == TAMSI:
-            calc_tamsi_impulses(*given, lanes.impulses, lanes.hessian)
+            calc_tamsi_impulses(problem, chosen, laws, velocity, lanes.impulses, lanes.hessian)
         else:
-            calc_impulses(*given, lanes.impulses, lanes.hessian)
+            calc_impulses(problem, chosen, laws, velocity, lanes.impulses, lanes.hessian)
         for r in range(work.velocity.shape[0]):
             work.slopes[r, lane] = lanes.impulses[r].imag / STEP
 
@@ -194,17 +197,22 @@ def _take_mean(step: Step, n: int, work: GradientWork) -> None:
 @device
 def _refine(step: Step, v_next: Floats, work: GradientWork) -> bool:
     """Newton's method on (1), as the solver ends within a tolerance; leaves v_n, gamma, G and H, factored."""
-    problem, h, topology, num_v = problem_of(step), step.time_step, step.plant.topology, v_next.shape[0]
+    problem, h, topology, num_v = (
+        Problem(step.settings[0], step.plant.trees, step.matrix, step.problem.constraints, step.problem.jacobian),
+        step.time_step,
+        step.plant.topology,
+        v_next.shape[0],
+    )
     _, v = parts(step.x, num_v)
     islands = carve_islands(step.plant.trees.shape[0], problem.constraints.shape[0], work.integers)
     for count in range(_MOST_STEPS + 1):
         multiply_jacobian(problem, islands.constraint_order, v_next, work.velocity)
         add_bias(step.problem.rows, work.velocity)
-        given = problem, islands.constraint_order, work.laws, work.velocity
+        chosen, laws, velocity = islands.constraint_order, work.laws, work.velocity
         if problem.settings["approximation"] == TAMSI:
-            calc_tamsi_impulses(*given, work.impulses, work.hessian)
+            calc_tamsi_impulses(problem, chosen, laws, velocity, work.impulses, work.hessian)
         else:
-            calc_impulses(*given, work.impulses, work.hessian)
+            calc_impulses(problem, chosen, laws, velocity, work.impulses, work.hessian)
         for k in range(num_v):
             work.vdot[k] = (v_next[k] - v[k]) / h
         calc_inverse_dynamics(

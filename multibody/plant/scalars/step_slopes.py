@@ -40,7 +40,7 @@ from merganser.multibody.gradients.records import (
     make_lanes,
     make_slopes,
 )
-from merganser.multibody.gradients.step import calc_step_slopes
+from merganser.multibody.gradients.step import step_slopes
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.lanes import over_lanes
 from merganser.multibody.kernels.velocity_products import num_passes
@@ -108,7 +108,7 @@ def differentiate_step(dynamics: PlantDynamics, context: Context) -> StepDerivat
     _refuse(dynamics, w, _what_has_touched(buffers, out))
     step = _step_of(dynamics, context, w, inputs, buffers, passes)
     given = step, *_arrays_of(buffers, step), make_slopes(step)
-    status = _call(buffers, calc_step_slopes, _EFFORT * len(w.v), *given)
+    status = _call(buffers, step_slopes, _EFFORT * len(w.v), *given)
     if status != 0:
         refuse_singular(dynamics, context)
     return _results(buffers, step, given[-1])
