@@ -39,6 +39,9 @@ def _build_box(library: Library, *, has_arm: bool) -> Robot:
         plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
         tip, place = plant.GetBodyByName("iiwa_link_7"), RigidTransform([0.0, 0.0, 0.12])
         plant.RegisterCollisionGeometry(tip, place, Box(*_HAND), "hand", material)
+        for i in range(plant.num_actuators()):
+            actuator = plant.get_joint_actuator(library.tree.JointActuatorIndex(i))
+            actuator.set_controller_gains(library.tree.PdControllerGains(p=500.0, d=20.0))
     inertia = library.tree.SpatialInertia.SolidBoxWithMass(1.0, *_BOX)
     box = plant.AddRigidBody("box", plant.AddModelInstance("boxes"), inertia)
     plant.RegisterCollisionGeometry(box, nowhere, Box(*_BOX), "box", material)
