@@ -1,9 +1,9 @@
 """State estimators: the names of pydrake.systems.estimators, and two nonlinear Kalman filters of ours."""
 
 from merganser.analysis.estimators.kalman_filter import ExtendedKalmanFilter, UnscentedKalmanFilter
-from merganser.analysis.estimators.luenberger_observer import LuenbergerObserver
-from merganser.analysis.estimators.steady_state_kalman_filter import (
+from merganser.analysis.estimators.luenberger_observer import (
     DiscreteTimeSteadyStateKalmanFilter,
+    LuenbergerObserver,
     SteadyStateKalmanFilter,
 )
 from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
-from merganser.analysis.estimators.observer import Observer, checked_covariance
-from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
+from merganser.analysis.estimators.observer import KeptAlive, Observer, ObserverCode, checked_covariance
 from merganser.framework import Context, LeafOutputPort, System, SystemScalarConverter
 from merganser.framework.core.context.native_code import FAILURE, InputOf, NativeCode
 from merganser.framework.core.declarations.native_function import copy

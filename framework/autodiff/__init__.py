@@ -1,12 +1,14 @@
 """Forward-mode automatic differentiation (pydrake.autodiffutils and pydrake.forwarddiff)."""
 
-from merganser.framework.autodiff.forward import derivative, gradient, jacobian
 from merganser.framework.autodiff.matrices import (
     ExtractGradient,
     ExtractValue,
     InitializeAutoDiff,
     InitializeAutoDiffTuple,
     autodiff_equal_to,
+    derivative,
+    gradient,
+    jacobian,
 )
 from merganser.framework.autodiff.scalar import AutoDiffXd
 

@@ -3,11 +3,9 @@
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, DrakeLcmParams
 from merganser.framework.lcm.lcm_buses import ApplyLcmBusConfig, LcmBuses
 from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
-from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem
-from merganser.framework.lcm.lcm_scope_system import LcmScopeSystem
-from merganser.framework.lcm.lcm_subscriber_system import LcmSubscriberSystem
+from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem, LcmScopeSystem
+from merganser.framework.lcm.lcm_subscriber_system import LcmSubscriberSystem, Subscriber
 from merganser.framework.lcm.serializers import PySerializer, SerializerInterface
-from merganser.framework.lcm.subscriber import Subscriber
 
 __all__ = [
     "ApplyLcmBusConfig",

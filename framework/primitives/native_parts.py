@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.math._comparisons import choice
+from merganser.framework.math.arrays import choice
 from merganser.framework.native.compiler.kernels import compiled_form, device
 
 

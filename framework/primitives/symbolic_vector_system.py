@@ -26,7 +26,7 @@ from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.core.values.state import ContinuousState, DiscreteValues
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_period
-from merganser.framework.symbolic.expression_vector import ExpressionVector
+from merganser.framework.symbolic.numeric import ExpressionVector
 
 Array = NDArray[Any]
 _DEFAULTS: dict[str, Any] = {

@@ -6,7 +6,13 @@ from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
 if _TYPE_CHECKING:
     from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform, UniformDiscrete
-    from merganser.framework.schema.functions import (
+    from merganser.framework.schema.transform import Rotation, Transform
+    from merganser.framework.schema.vectors import (
+        DeterministicVector,
+        DeterministicVectorX,
+        DistributionVector,
+        GaussianVector,
+        GaussianVectorX,
         GetDeterministicValue,
         IsDeterministic,
         Mean,
@@ -14,15 +20,6 @@ if _TYPE_CHECKING:
         ToDistribution,
         ToDistributionVector,
         ToSymbolic,
-    )
-    from merganser.framework.schema.rotation import Rotation
-    from merganser.framework.schema.transform import Transform
-    from merganser.framework.schema.vectors import (
-        DeterministicVector,
-        DeterministicVectorX,
-        DistributionVector,
-        GaussianVector,
-        GaussianVectorX,
         UniformVector,
         UniformVectorX,
     )

@@ -15,14 +15,12 @@ if _TYPE_CHECKING:
     from merganser.framework.trajectories.composed_trajectories import (
         CompositeTrajectory,
         DerivativeTrajectory,
+        ExponentialPlusPiecewisePolynomial,
         PathParameterizedTrajectory,
         StackedTrajectory,
     )
     from merganser.framework.trajectories.discrete_time_trajectory import (
         DiscreteTimeTrajectory,
-    )
-    from merganser.framework.trajectories.exponential_plus_piecewise_polynomial import (
-        ExponentialPlusPiecewisePolynomial,
     )
     from merganser.framework.trajectories.function_handle_trajectory import (
         FunctionHandleTrajectory,

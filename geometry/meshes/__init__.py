@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
 if _TYPE_CHECKING:
-    from merganser.geometry.meshes.convex_hull import convex_hull, kept_hull
-    from merganser.geometry.meshes.convex_pieces import convex_pieces
+    from merganser.geometry.meshes.convex_hull import convex_hull, convex_pieces, kept_hull
     from merganser.geometry.meshes.fields import PolygonSurfaceMeshFieldLinear, TriangleSurfaceMeshFieldLinear
     from merganser.geometry.meshes.files import (
         ReadObjToTriangleSurfaceMesh,

@@ -6,8 +6,13 @@ from merganser.geometry.optimization.graph.implicit_graph import (
     ImplicitGraphOfConvexSetsFromExplicit,
 )
 from merganser.geometry.optimization.graph.parts import GcsGraphvizOptions, GraphOfConvexSetsOptions
-from merganser.geometry.optimization.iris import Iris, IrisOptions, MakeIrisObstacles
-from merganser.geometry.optimization.iris_regions import LoadIrisRegionsYamlFile, SaveIrisRegionsYamlFile
+from merganser.geometry.optimization.iris import (
+    Iris,
+    IrisOptions,
+    LoadIrisRegionsYamlFile,
+    MakeIrisObstacles,
+    SaveIrisRegionsYamlFile,
+)
 from merganser.geometry.optimization.sets.affine_subspace import AffineSubspace, Point
 from merganser.geometry.optimization.sets.composed import CartesianProduct, ConvexHull, Intersection, MinkowskiSum
 from merganser.geometry.optimization.sets.convex_set import ConvexSet

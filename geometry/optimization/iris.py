@@ -3,7 +3,7 @@
 Source: Deits and Tedrake, Computing large convex regions of obstacle-free space through semidefinite programming, 2014;
 the functions named below have the equations.
 
-Options of Iris and IrisNp.
+Options of Iris and IrisNp; files of regions.
 
 Geometries of a SceneGraph as obstacles.
 
@@ -21,6 +21,7 @@ Computing large convex regions of obstacle-free space through semidefinite progr
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,6 +31,7 @@ import numpy as np
 from merganser.framework.common.records import settings
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
+from merganser.framework.yaml import yaml_dump_typed, yaml_load_typed
 from merganser.geometry.optimization.sets.affine_subspace import Point
 from merganser.geometry.optimization.sets.arguments import Array, finite_vector, same_dimension
 from merganser.geometry.optimization.sets.composed import CartesianProduct, MinkowskiSum
@@ -439,3 +441,69 @@ def _tangent_from(obstacle: ConvexSet, W: Array, c: Array, step: Array) -> tuple
     gap, point = around.MinimumUniformScalingToTouch(obstacle)
     face = tangent(around, point) if gap > 0.1 else None
     return None if face is None else (face, c + step - point)
+
+
+@dataclass
+class _Rows:
+    """A polyhedron as it is written.
+
+    Attributes:
+        ambient_dimension: n.
+        A: shape [m, n].
+        b: shape [m].
+    """
+
+    ambient_dimension: int = 0
+    A: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    b: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+
+def SaveIrisRegionsYamlFile(
+    filename: str | os.PathLike[str], regions: dict[str, HPolyhedron], child_name: str | None = None
+) -> None:
+    """Writes regions into a file, in ascending order of their names.
+
+    Args:
+        filename: of the file.
+        regions: by names.
+        child_name: puts them below an entry of this name.
+
+    Raises:
+        TypeError: a region is no HPolyhedron.
+        OSError: the file cannot be written.
+    """
+    for name, region in regions.items():
+        if not isinstance(region, HPolyhedron):
+            raise TypeError(
+                f"SaveIrisRegionsYamlFile: expected region '{name}' to be an HPolyhedron, got {type(region).__name__}."
+            )
+    rows = {name: _Rows(each.ambient_dimension(), each.A(), each.b()) for name, each in regions.items()}
+    yaml_dump_typed(rows, filename=filename, schema=dict[str, _Rows], child_name=child_name)
+
+
+def LoadIrisRegionsYamlFile(
+    filename: str | os.PathLike[str], child_name: str | None = None
+) -> dict[str, HPolyhedron]:
+    """Reads the regions of a file, by names.
+
+    Args:
+        filename: of the file.
+        child_name: of the entry that has them; by default they are the document.
+
+    Raises:
+        RuntimeError: the file or entry is missing, or does not fit; the message says where.
+    """
+    found = yaml_load_typed(schema=dict[str, _Rows], filename=filename, child_name=child_name)
+    where = f"LoadIrisRegionsYamlFile: {filename}"
+    return {name: _polyhedron(rows, f"{where}: region '{name}'") for name, rows in found.items()}
+
+
+def _polyhedron(rows: _Rows, where: str) -> HPolyhedron:
+    n, m = rows.ambient_dimension, rows.b.size
+    A = rows.A.reshape(0, max(n, 0)) if rows.A.size == 0 else rows.A
+    if A.ndim != 2 or rows.b.ndim != 1 or A.shape != (m, n):
+        raise RuntimeError(
+            f"{where}: expected an A of shape ({m}, {n}), after {m} numbers in b and an ambient_dimension of {n}; got "
+            f"{A.shape}."
+        )
+    return HPolyhedron(A, rows.b)

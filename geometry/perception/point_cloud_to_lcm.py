@@ -9,7 +9,7 @@ import numpy as np
 from merganser.framework import Context, LeafSystem, Value
 from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.lcm.message import microseconds
-from merganser.framework.lcm.messages.perception import lcmt_point_cloud, lcmt_point_cloud_field
+from merganser.framework.lcm.messages.signals import lcmt_point_cloud, lcmt_point_cloud_field
 from merganser.geometry.perception.point_cloud import PointCloud
 
 _ALIGNMENT = 16  # of the points in the message [bytes]

@@ -23,12 +23,10 @@ from merganser.geometry.images import (
     PixelType,
 )
 from merganser.geometry.rendering.camera_info import CameraInfo
-from merganser.geometry.sensors.colorize import ColorizeDepthImage, ColorizeLabelImage
-from merganser.geometry.sensors.concatenate_images import ConcatenateImages
+from merganser.geometry.sensors.colorize import ColorizeDepthImage, ColorizeLabelImage, ConcatenateImages
 from merganser.geometry.sensors.image_writer import ImageWriter
-from merganser.geometry.sensors.rgbd_sensor import RgbdSensor
+from merganser.geometry.sensors.rgbd_sensor import RgbdSensor, RgbdSensorDiscrete
 from merganser.geometry.sensors.rgbd_sensor_async import RgbdSensorAsync
-from merganser.geometry.sensors.rgbd_sensor_discrete import RgbdSensorDiscrete
 from merganser.geometry.sensors.video_writer import VideoWriter
 
 if _TYPE_CHECKING:

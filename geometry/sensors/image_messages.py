@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.lcm.messages.perception import lcmt_image
+from merganser.framework.lcm.messages.signals import lcmt_image
 from merganser.geometry.images import (
     AnyImage,
     ConvertDepth16UTo32F,

@@ -10,7 +10,7 @@ from typing import Any, overload
 from merganser.framework import Context, InputPort, LeafSystem, OutputPort, Value, kUseDefaultName
 from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.lcm.message import microseconds
-from merganser.framework.lcm.messages.perception import lcmt_image_array
+from merganser.framework.lcm.messages.signals import lcmt_image_array
 from merganser.geometry.images import AnyImage, Image, ImageDepth32F, ImageLabel16I, ImageRgba8U, PixelType
 from merganser.geometry.images.pixel_types import PixelTypeTemplate
 from merganser.geometry.sensors.image_messages import color_of, depth_of, image_message, label_of

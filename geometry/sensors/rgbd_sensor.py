@@ -1,19 +1,87 @@
-"""RgbdSensor: color, depth and label images of a scene, as it is now."""
+"""RgbdSensor and RgbdSensorDiscrete: color, depth and label images of a scene, as it is now, and taken periodically."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
-from merganser.framework import BasicVector, Value, ValueProducer
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import (
+    BasicVector,
+    Diagram,
+    DiagramBuilder,
+    InputPort,
+    LeafSystem,
+    OutputPort,
+    System,
+    Value,
+    ValueProducer,
+)
+from merganser.framework.core.values.plain_values import declare_plain
 from merganser.framework.math import RigidTransform
 from merganser.geometry.images import ConvertDepth32FTo16U, ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U
 from merganser.geometry.registration.ids import FrameId
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 from merganser.geometry.sensors.camera_system import CameraSystem
-from merganser.geometry.sensors.image_ports import ImagePorts
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
+
+
+class ImagePorts(System):
+    """Ports of a camera sensor by name. Those of images that it does not make raise a ValueError."""
+
+    def query_object_input_port(self) -> InputPort:
+        """Returns the port that takes the QueryObject of a SceneGraph."""
+        return self.GetInputPort("geometry_query")
+
+    def color_image_output_port(self) -> OutputPort[ImageRgba8U]:
+        """Returns the port that gives an ImageRgba8U."""
+        return self.GetOutputPort("color_image")
+
+    def depth_image_32F_output_port(self) -> OutputPort[ImageDepth32F]:
+        """Returns the port that gives an ImageDepth32F."""
+        return self.GetOutputPort("depth_image_32f")
+
+    def depth_image_16U_output_port(self) -> OutputPort[ImageDepth16U]:
+        """Returns the port that gives an ImageDepth16U."""
+        return self.GetOutputPort("depth_image_16u")
+
+    def label_image_output_port(self) -> OutputPort[ImageLabel16I]:
+        """Returns the port that gives an ImageLabel16I."""
+        return self.GetOutputPort("label_image")
+
+    def body_pose_in_world_output_port(self) -> OutputPort[RigidTransform]:
+        """Returns the port that gives X_WB as it was when the images were taken."""
+        return self.GetOutputPort("body_pose_in_world")
+
+    def image_time_output_port(self) -> OutputPort[NDArray[Any]]:
+        """Returns the port that gives the time when the images were taken [s]."""
+        return self.GetOutputPort("image_time")
+
+
+class Sample:
+    """Values by name, which do not change any more: copies share them.
+
+    Args:
+        values: images, a pose, a time.
+    """
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values = dict(values)
+
+    def __copy__(self) -> Sample:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Sample:
+        return self
+
+
+declare_plain(Sample, lambda sample: [sample.values])
 
 
 class RgbdSensor(ImagePorts, CameraSystem):
@@ -128,3 +196,93 @@ def _cameras(
 
 def _give_time(context: Context, output: BasicVector) -> None:
     output.SetAtIndex(0, context.get_time())
+
+
+class RgbdSensorDiscrete(ImagePorts, Diagram):
+    """A sensor that takes images at times 0, period, 2 period, ..., and gives the latest ones.
+
+    All kinds of images are made each time, whether or not they are read.
+
+    Ports:
+        input `geometry_query` and outputs as of RgbdSensor; `image_time` is when the images were taken. Before that,
+        images are black.
+
+    Args:
+        sensor: makes the images; becomes part of this.
+        period: time between two images [s].
+        render_label_image: whether there are label images.
+
+    Raises:
+        TypeError: this is no RgbdSensor.
+        ValueError: the period is not positive and finite.
+    """
+
+    kDefaultPeriod: ClassVar[float] = 1.0 / 30.0
+
+    def __init__(self, sensor: RgbdSensor, period: float = kDefaultPeriod, render_label_image: bool = True) -> None:
+        super().__init__()
+        if not isinstance(sensor, RgbdSensor):
+            raise TypeError(f"RgbdSensorDiscrete takes an RgbdSensor; given {sensor!r}.")
+        if not 0.0 < period < np.inf:
+            raise ValueError(f"The period of an RgbdSensorDiscrete must be positive and finite; given {period}.")
+        self._sensor, self._period = sensor, float(period)
+        builder = DiagramBuilder()
+        builder.AddSystem(sensor)
+        hold = builder.AddSystem(_Hold(sensor, self._period, render_label_image))
+        builder.ExportInput(sensor.query_object_input_port(), "geometry_query")
+        for port in range(hold.num_output_ports()):
+            name = hold.get_output_port(port).get_name()
+            builder.Connect(sensor.GetOutputPort(name), hold.GetInputPort(name))
+            builder.ExportOutput(hold.get_output_port(port), name)
+        builder.BuildInto(self)
+
+    def sensor(self) -> RgbdSensor:
+        """Returns what makes the images."""
+        return self._sensor
+
+    def period(self) -> float:
+        """Returns the time between two images [s]."""
+        return self._period
+
+
+class _Hold(LeafSystem):
+    """Keeps what a sensor gives, for as long as a period; images are handed on, not copied."""
+
+    def __init__(self, sensor: RgbdSensor, period: float, render_label_image: bool) -> None:
+        super().__init__()
+        color, depth = sensor.default_color_render_camera(), sensor.default_depth_render_camera()
+        assert color is not None and depth is not None
+        color_size = color.core().intrinsics().width(), color.core().intrinsics().height()
+        depth_size = depth.core().intrinsics().width(), depth.core().intrinsics().height()
+        first = {
+            "color_image": ImageRgba8U(*color_size),
+            "depth_image_32f": ImageDepth32F(*depth_size),
+            "depth_image_16u": ImageDepth16U(*depth_size),
+            **({"label_image": ImageLabel16I(*color_size)} if render_label_image else {}),
+            "body_pose_in_world": RigidTransform(),
+            "image_time": np.zeros(1),
+        }
+        state = self.DeclareAbstractState(Value(Sample(first)))
+        ticket = {self.abstract_state_ticket(state)}
+        for name, value in first.items():
+            if name == "image_time":
+                self.DeclareVectorInputPort(name, 1)
+                self.DeclareVectorOutputPort(name, 1, self._give_time, ticket)
+            else:
+                self.DeclareAbstractInputPort(name, Value(value))
+                self.DeclareAbstractOutputPort(name, partial(Value, value), partial(self._give, name), ticket)
+        self.DeclarePeriodicUnrestrictedUpdateEvent(period, 0.0, self._take)
+        self.DeclareForcedUnrestrictedUpdateEvent(self._take)
+
+    def _take(self, context: Context, state: Any) -> None:
+        values = {}
+        for i in range(self.num_input_ports()):
+            port = self.get_input_port(i)
+            values[port.get_name()] = port.Eval(context)
+        state.get_mutable_abstract_state(0).set_value(Sample(values))
+
+    def _give(self, name: str, context: Context, output: Any) -> None:
+        output.set_value(context.get_abstract_state(0).get_value().values[name])
+
+    def _give_time(self, context: Context, output: Any) -> None:
+        output.SetFromVector(context.get_abstract_state(0).get_value().values["image_time"])

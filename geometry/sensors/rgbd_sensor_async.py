@@ -18,7 +18,7 @@ from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderC
 from merganser.geometry.scene.query_object import QueryObject
 from merganser.geometry.scene.scene_graph import SceneGraph
 from merganser.geometry.sensors.camera_system import CameraSystem
-from merganser.geometry.sensors.image_ports import ImagePorts, Sample
+from merganser.geometry.sensors.rgbd_sensor import ImagePorts, Sample
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context

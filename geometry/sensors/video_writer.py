@@ -26,8 +26,7 @@ from merganser.geometry.rendering import (
     RenderEngineVtkParams,
 )
 from merganser.geometry.scene.scene_graph import SceneGraph
-from merganser.geometry.sensors.colorize import ColorizeDepthImage, ColorizeLabelImage
-from merganser.geometry.sensors.concatenate_images import ConcatenateImages
+from merganser.geometry.sensors.colorize import ColorizeDepthImage, ColorizeLabelImage, ConcatenateImages
 from merganser.geometry.sensors.rgbd_sensor import RgbdSensor
 
 if TYPE_CHECKING:

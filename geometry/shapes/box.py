@@ -9,10 +9,8 @@ from merganser.geometry.shapes.filled_meshes import filled_box
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import both, slab
 from merganser.geometry.shapes.medial_meshes import box_mesh
-from merganser.geometry.shapes.points import corners
 from merganser.geometry.shapes.shape import Primitive
-from merganser.geometry.shapes.surfaces import DrawnSurface, direction, grid, joined
-from merganser.geometry.shapes.three import ThreeShape
+from merganser.geometry.shapes.surfaces import DrawnSurface, ThreeShape, corners, direction, grid, joined
 
 
 def _surface(shape: Box) -> DrawnSurface:

@@ -12,9 +12,7 @@ from merganser.geometry.shapes.filled_meshes import filled_capsule
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import Interval, quadric
 from merganser.geometry.shapes.medial_meshes import capsule_mesh
-from merganser.geometry.shapes.points import ball, ends
-from merganser.geometry.shapes.surfaces import STEPS_UP, DrawnSurface, around, grid
-from merganser.geometry.shapes.three import ThreeShape, turned
+from merganser.geometry.shapes.surfaces import STEPS_UP, DrawnSurface, ThreeShape, around, ball, ends, grid, turned
 
 Array = NDArray[np.float64]
 

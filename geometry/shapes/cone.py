@@ -9,10 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import nowhere
-from merganser.geometry.shapes.points import circle
 from merganser.geometry.shapes.shape import Primitive
-from merganser.geometry.shapes.surfaces import STEPS, DrawnSurface, disk, grid, joined
-from merganser.geometry.shapes.three import ThreeShape, tube_geometry, turned
+from merganser.geometry.shapes.surfaces import (
+    STEPS,
+    DrawnSurface,
+    ThreeShape,
+    circle,
+    disk,
+    grid,
+    joined,
+    tube_geometry,
+    turned,
+)
 
 # In these coordinates the cone is x^2 + y^2 <= z^2, 0 <= z <= 1, with its tip at the origin. The box has its center
 # half-way up.

@@ -11,10 +11,19 @@ from merganser.geometry.shapes.filled_meshes import filled_cylinder
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import Interval, both, quadric, slab
 from merganser.geometry.shapes.medial_meshes import MedialMesh, cylinder_mesh
-from merganser.geometry.shapes.points import circle, ends
 from merganser.geometry.shapes.shape import Primitive
-from merganser.geometry.shapes.surfaces import DrawnSurface, around, disk, grid, joined
-from merganser.geometry.shapes.three import ThreeShape, tube_geometry, turned
+from merganser.geometry.shapes.surfaces import (
+    DrawnSurface,
+    ThreeShape,
+    around,
+    circle,
+    disk,
+    ends,
+    grid,
+    joined,
+    tube_geometry,
+    turned,
+)
 
 Array = NDArray[np.float64]
 

@@ -11,10 +11,8 @@ from merganser.geometry.shapes.filled_meshes import filled_ellipsoid
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import quadric
 from merganser.geometry.shapes.medial_meshes import MedialMesh, ellipsoid_mesh
-from merganser.geometry.shapes.points import ball
 from merganser.geometry.shapes.shape import Primitive
-from merganser.geometry.shapes.surfaces import ellipsoid_surface
-from merganser.geometry.shapes.three import ThreeShape, ball_geometry
+from merganser.geometry.shapes.surfaces import ThreeShape, ball, ball_geometry, ellipsoid_surface
 
 RAY_CODE = """
 vec2 shape_interval(vec3 o, vec3 d)

@@ -11,10 +11,8 @@ from numpy.typing import ArrayLike
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import NOWHERE
-from merganser.geometry.shapes.points import corners
 from merganser.geometry.shapes.shape import Shape
-from merganser.geometry.shapes.surfaces import DrawnSurface, grid
-from merganser.geometry.shapes.three import ThreeShape
+from merganser.geometry.shapes.surfaces import DrawnSurface, ThreeShape, corners, grid
 
 _MIN_NORMAL_LENGTH = 1e-10
 _SIZE = 100.0  # of the square that images show for it [m]

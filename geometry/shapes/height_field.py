@@ -168,7 +168,7 @@ class HeightField(Shape):
 
     def _first_hit(self, o: Array, d: Array) -> Interval:
         """Where a ray hits the surface first: of the cells that it passes, those whose heights it comes between."""
-        from merganser.geometry.shapes.rays_on_grids import first_hit
+        from merganser.geometry.shapes.lines import first_hit
 
         t = first_hit(self._points(), self.bottom(), o, d)
         return (t, t) if t < math.inf else NOWHERE

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from merganser.geometry.meshes import PolygonSurfaceMesh, VolumeMesh
 from merganser.geometry.shapes.lines import Interval
 from merganser.geometry.shapes.medial_meshes import MedialMesh
-from merganser.geometry.shapes.surfaces import DrawnSurface
-from merganser.geometry.shapes.three import ThreeShape
+from merganser.geometry.shapes.surfaces import DrawnSurface, ThreeShape
 
 Array = NDArray[np.float64]
 _ORIGIN = (0.0, 0.0, 0.0)

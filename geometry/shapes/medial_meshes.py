@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry.meshes.volume_mesh import VolumeMesh
-from merganser.geometry.shapes.points import unit_sphere
+from merganser.geometry.shapes.surfaces import unit_sphere
 
 Array = NDArray[np.float64]
 Triangle = tuple[int, int, int]

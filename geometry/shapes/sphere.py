@@ -12,10 +12,8 @@ from merganser.geometry.shapes.filled_meshes import filled_ball
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import quadric
 from merganser.geometry.shapes.medial_meshes import MedialMesh, sphere_mesh
-from merganser.geometry.shapes.points import ball
 from merganser.geometry.shapes.shape import Shape, length_of
-from merganser.geometry.shapes.surfaces import ellipsoid_surface
-from merganser.geometry.shapes.three import ThreeShape, ball_geometry
+from merganser.geometry.shapes.surfaces import ThreeShape, ball, ball_geometry, ellipsoid_surface
 
 
 def _medial(shape: Sphere, hint: float, margin: float) -> tuple[MedialMesh, float]:

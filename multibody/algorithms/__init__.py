@@ -14,8 +14,16 @@ from merganser.multibody.algorithms.dynamics import (
     dynamics,
 )
 from merganser.multibody.algorithms.inverse_dynamics import dynamics_bias, inverse_dynamics, mass_matrix
-from merganser.multibody.algorithms.jacobians import TreePath, geometric_jacobian, path, point_jacobian
-from merganser.multibody.algorithms.momentum import center_of_mass, mass, momentum_matrix, subtree_mass
+from merganser.multibody.algorithms.jacobians import (
+    TreePath,
+    center_of_mass,
+    geometric_jacobian,
+    mass,
+    momentum_matrix,
+    path,
+    point_jacobian,
+    subtree_mass,
+)
 from merganser.multibody.algorithms.state import MechanismState
 
 __all__ = [

@@ -6,14 +6,16 @@ from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
 if _TYPE_CHECKING:
     from merganser.multibody.inverse_kinematics.differential import DoDifferentialInverseKinematics
-    from merganser.multibody.inverse_kinematics.differential_controller import DifferentialInverseKinematicsController
     from merganser.multibody.inverse_kinematics.differential_integrator import DifferentialInverseKinematicsIntegrator
     from merganser.multibody.inverse_kinematics.differential_parameters import (
         DifferentialInverseKinematicsParameters,
         DifferentialInverseKinematicsResult,
         DifferentialInverseKinematicsStatus,
     )
-    from merganser.multibody.inverse_kinematics.differential_system import DifferentialInverseKinematicsSystem
+    from merganser.multibody.inverse_kinematics.differential_system import (
+        DifferentialInverseKinematicsController,
+        DifferentialInverseKinematicsSystem,
+    )
     from merganser.multibody.inverse_kinematics.distance_constraints import (
         DistanceConstraint,
         MinimumDistanceLowerBoundConstraint,
@@ -29,20 +31,18 @@ if _TYPE_CHECKING:
     )
     from merganser.multibody.inverse_kinematics.posture_constraints import (
         AngleBetweenVectorsConstraint,
+        AngleBetweenVectorsCost,
         ComInPolyhedronConstraint,
         ComPositionConstraint,
         GazeTargetConstraint,
         OrientationConstraint,
+        OrientationCost,
         PointToLineDistanceConstraint,
         PointToPointDistanceConstraint,
         PolyhedronConstraint,
         PositionConstraint,
-        UnitQuaternionConstraint,
-    )
-    from merganser.multibody.inverse_kinematics.posture_costs import (
-        AngleBetweenVectorsCost,
-        OrientationCost,
         PositionCost,
+        UnitQuaternionConstraint,
     )
 else:
     __getattr__, __dir__ = _lazy_names(__name__)

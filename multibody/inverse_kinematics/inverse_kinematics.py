@@ -22,16 +22,14 @@ from merganser.multibody.inverse_kinematics.plant_constraints import (
 )
 from merganser.multibody.inverse_kinematics.posture_constraints import (
     AngleBetweenVectorsConstraint,
+    AngleBetweenVectorsCost,
     GazeTargetConstraint,
     OrientationConstraint,
+    OrientationCost,
     PointToLineDistanceConstraint,
     PointToPointDistanceConstraint,
     PolyhedronConstraint,
     PositionConstraint,
-)
-from merganser.multibody.inverse_kinematics.posture_costs import (
-    AngleBetweenVectorsCost,
-    OrientationCost,
     PositionCost,
 )
 from merganser.multibody.plant import MultibodyPlant
@@ -78,9 +76,7 @@ class InverseKinematics:
         self._prog.SetSolverOption(SlsqpSolver.id(), "begin_feasible", True)
         self._q = self._prog.NewContinuousVariables(plant.num_positions(), "q")
         if with_joint_limits:
-            self._prog.AddBoundingBoxConstraint(
-                plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits(), self._q
-            )
+            self._prog.AddBoundingBoxConstraint(plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits(), self._q)
         AddUnitQuaternionConstraintOnPlant(plant, self._q, self._prog)
         if is_given:
             fix_locked_joints(plant, self._q, self._prog, self._context)

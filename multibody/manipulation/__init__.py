@@ -1,6 +1,11 @@
 """Arms and grippers as their drivers show them, in simulations and as messages: see README.md."""
 
-from merganser.multibody.manipulation.driver_configs import ApplyDriverConfig, ApplyDriverConfigs, ZeroForceDriver
+from merganser.multibody.manipulation.driver_configs import (
+    ApplyDriverConfig,
+    ApplyDriverConfigs,
+    ApplyNamedPositionsAsDefaults,
+    ZeroForceDriver,
+)
 from merganser.multibody.manipulation.iiwa import (
     IiwaControlMode,
     IiwaDriver,
@@ -18,7 +23,6 @@ from merganser.multibody.manipulation.iiwa_messages import (
     IiwaStatusReceiver,
     IiwaStatusSender,
 )
-from merganser.multibody.manipulation.named_positions import ApplyNamedPositionsAsDefaults
 from merganser.multibody.manipulation.panda_messages import (
     PandaCommandReceiver,
     PandaCommandSender,
@@ -33,8 +37,7 @@ from merganser.multibody.manipulation.schunk_wsg import (
     MakeMultibodyStateToWsgStateSystem,
     SchunkWsgDriver,
 )
-from merganser.multibody.manipulation.schunk_wsg_control import BuildSchunkWsgControl
-from merganser.multibody.manipulation.schunk_wsg_controller import SchunkWsgController
+from merganser.multibody.manipulation.schunk_wsg_controller import BuildSchunkWsgControl, SchunkWsgController
 from merganser.multibody.manipulation.schunk_wsg_messages import (
     SchunkWsgCommandReceiver,
     SchunkWsgCommandSender,

@@ -1,8 +1,7 @@
 """Spatial vectors: velocity, acceleration, force and momentum, [rotational; translational]."""
 
 from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
-from merganser.multibody.math.spatial_force import SpatialForce, SpatialMomentum
-from merganser.multibody.math.spatial_velocity import SpatialAcceleration, SpatialVelocity
+from merganser.multibody.math.spatial_vector import SpatialAcceleration, SpatialForce, SpatialMomentum, SpatialVelocity
 
 SpatialAcceleration_ = _ValueTemplate(SpatialAcceleration)
 SpatialForce_ = _ValueTemplate(SpatialForce)

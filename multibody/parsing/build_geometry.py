@@ -1,6 +1,8 @@
-"""Geometries of descriptions as the plant registers them."""
+"""Geometries of descriptions as the plant registers them, and pictures whose brightness is a height."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 
@@ -57,3 +59,17 @@ def make_proximity_properties(collision: GeometryDescription) -> ProximityProper
     if collision.compliance is not None:
         properties.AddProperty("hydroelastic", "compliance_type", collision.compliance)
     return properties
+
+
+def read_brightness(path: Path, most: int) -> np.ndarray:
+    """The brightness of the pixels of a PNG file, 0 to 255, the lowest row first; shape [rows, columns].
+
+    Raises:
+        RuntimeError: the picture has more than `most` pixels.
+    """
+    from PIL import Image  # comes with matplotlib
+
+    with Image.open(path, formats=["PNG"]) as picture:
+        if picture.width * picture.height > most:
+            raise RuntimeError(f"'{path}' has {picture.width} x {picture.height} pixels; {most} may be there.")
+        return np.asarray(picture.convert("L"), dtype=np.float64)[::-1]

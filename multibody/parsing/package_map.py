@@ -1,12 +1,14 @@
-"""Where the packages named in `package://` and `model://` addresses live on this machine."""
+"""Where the packages named in `package://` and `model://` addresses live on this machine, and robots by name."""
 
 from __future__ import annotations
 
 import copy
 import functools
+import importlib
 import importlib.machinery
 import logging
 import os
+import re
 from collections import ChainMap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -86,9 +88,7 @@ class PackageMap:
         with _paths_of(f"PackageMap.Add: package '{package_name}'"):
             is_folder = path.is_dir()
         if not is_folder:
-            raise RuntimeError(
-                f"PackageMap.Add: package '{package_name}' has no folder '{path}'.{near_files(path)}"
-            )
+            raise RuntimeError(f"PackageMap.Add: package '{package_name}' has no folder '{path}'.{near_files(path)}")
         if package_name in self._remotes:
             raise RuntimeError(
                 f"PackageMap.Add: package '{package_name}' is remote ('{self._remotes[package_name].urls[0]}'), not at "
@@ -218,16 +218,12 @@ class PackageMap:
         parts = _split(url)
         if parts.scheme in ("package", "model"):
             if not parts.netloc:
-                raise RuntimeError(
-                    f"Address '{url}' names no package, expected {parts.scheme}://package/path."
-                )
+                raise RuntimeError(f"Address '{url}' names no package, expected {parts.scheme}://package/path.")
             path = Path(self.GetPath(unquote(parts.netloc)), unquote(parts.path).lstrip("/"))
         elif parts.scheme == "file":
             path = Path(unquote(parts.netloc + parts.path))
         else:
-            raise RuntimeError(
-                f"Address '{url}' cannot be resolved, expected package://, model:// or file://."
-            )
+            raise RuntimeError(f"Address '{url}' cannot be resolved, expected package://, model:// or file://.")
         with _paths_of(f"Address '{url}'"):
             is_there = path.exists()
         if not is_there:
@@ -366,3 +362,49 @@ def name_in_package_xml(package_xml: Path) -> str:
     if not name:
         raise root.error("the package has an empty <name>.")
     return name
+
+
+_NAME = re.compile(r"\w+_description")
+_PACKAGE = re.compile(rb"(?:package|model)://([^/\"'<>]+)/")
+
+
+def is_name_of_robot(path: Path) -> bool:
+    """Whether this is a name such as "panda_description", not a path."""
+    return _NAME.fullmatch(str(path)) is not None and not path.exists()
+
+
+def file_of_robot(name: str, packages: PackageMap) -> Path:
+    """The model file of a robot by its name in robot_descriptions; its packages are added where they are missing.
+
+    Args:
+        name: as in "panda_description" (URDF) or "panda_mj_description" (MJCF).
+        packages: gets the packages that the file names.
+
+    Raises:
+        ImportError: robot_descriptions is not installed.
+        ParsingError: it has no such robot, cannot fetch it, or has it in another format only.
+    """
+    where = SourceLocation(name)
+    try:
+        importlib.import_module("robot_descriptions")
+    except ImportError as error:
+        raise ImportError(
+            f"There is no file '{name}'. For the robot of this name install the extra: pip install 'merganser[robots]'."
+        ) from error
+    try:
+        module: Any = importlib.import_module(f"robot_descriptions.{name}")
+    except ModuleNotFoundError as error:
+        raise ParsingError(where, "robot_descriptions has no robot of this name, and there is no such file.") from error
+    except Exception as error:  # of git, of the network
+        raise ParsingError(where, f"robot_descriptions could not fetch the robot: {error}") from error
+    found = getattr(module, "URDF_PATH", None) or getattr(module, "MJCF_PATH", None)
+    if found is None:
+        raise ParsingError(where, "robot_descriptions has it in neither URDF nor MJCF; convert it, and add the file.")
+    path, root, package = (Path(p) for p in (found, module.REPOSITORY_PATH, module.PACKAGE_PATH))
+    folders = [root, package, *path.parents]
+    for wanted in {match.decode() for match in _PACKAGE.findall(path.read_bytes())}:
+        candidates = [folder for folder in folders if folder.name == wanted]
+        candidates += [folder / wanted for folder in folders if (folder / wanted).is_dir()]
+        if candidates and not packages.Contains(wanted):
+            packages.Add(wanted, candidates[0])
+    return path

@@ -1,34 +1,164 @@
-"""The parser: from the name of a model file to model instances of a plant."""
+"""The parser: from the name of a model file to model instances of a plant.
+
+Descriptions of documents are kept, for programs that make many plants of one file. A document is kept if its
+description follows from its text and from where the files are that it names. These are looked for each time. Documents
+that include others are read each time. Warnings about a document are kept with it, since parsing may be strict the
+next time.
+"""
 
 from __future__ import annotations
 
 import copy
 import importlib
 import os
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
 
 from merganser.framework.common.errors import nearest_names
+from merganser.framework.math import RigidTransform
+from merganser.geometry import Mesh
 from merganser.multibody.parsing.build import add_document
 from merganser.multibody.parsing.collision_filter_groups import CollisionFilterGroups, GroupResolver, apply_filters
-from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
+from merganser.multibody.parsing.description import (
+    DocumentDescription,
+    GeometryDescription,
+    LinkDescription,
+    ModelDescription,
+    ShapeDescription,
+)
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation, located
-from merganser.multibody.parsing.kept_documents import Reading, keep, kept
-from merganser.multibody.parsing.named_robots import file_of_robot, is_name_of_robot
-from merganser.multibody.parsing.package_map import PackageMap, near_files
+from merganser.multibody.parsing.package_map import (
+    PackageMap,
+    Resolved,
+    file_of_robot,
+    is_name_of_robot,
+    near_files,
+    resolve_uri,
+)
 from merganser.multibody.parsing.urdf_and_sdf.loops import open_loops
 from merganser.multibody.parsing.validate import check_document, group_members
-from merganser.multibody.parsing.xml_reader import read_xml
+from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
 from merganser.multibody.plant.geometry_registration import all_or_nothing
-from merganser.multibody.tree import ModelInstanceIndex, ScopedName
+from merganser.multibody.tree import CalcSpatialInertia, ModelInstanceIndex, ScopedName
 
 if TYPE_CHECKING:
     from merganser.framework import DiagramBuilder
     from merganser.geometry import SceneGraph
     from merganser.multibody.parsing.model_directives import ModelDirectives
     from merganser.multibody.plant import MultibodyPlant
+
+
+_NUM_KEPT = 8
+
+
+class Reading(NamedTuple):
+    """A document to read.
+
+    Attributes:
+        data: the document.
+        file: the name that errors show.
+        file_type: its format.
+        with_geometry: whether visuals and collisions are read.
+    """
+
+    data: bytes | str
+    file: str
+    file_type: str
+    with_geometry: bool
+
+
+Warnings = list[tuple[SourceLocation, str]]
+
+
+class _Kept(NamedTuple):
+    description: bytes  # a pickle, as plants may keep what they are given
+    warnings: Warnings
+    files: list[tuple[Resolved, str]]  # that it names, with the places where they are
+
+
+_KEPT: dict[Reading, _Kept] = {}
+
+
+def kept(reading: Reading, package_map: PackageMap) -> tuple[DocumentDescription, Warnings] | None:
+    """The description of a document, and warnings; None if it is not kept, or if files that it names are elsewhere."""
+    found = _KEPT.get(reading)
+    if found is None:
+        return None
+    try:
+        if any(_place(resolve_uri(r.uri, package_map, r.location)) != place for r, place in found.files):
+            return None
+    except ParsingError:
+        return None
+    description: DocumentDescription = pickle.loads(found.description)
+    return description, found.warnings
+
+
+def keep(
+    reading: Reading, root: XmlNode, resolved: list[Resolved], description: DocumentDescription, warnings: Warnings
+) -> None:
+    """Keeps a description, unless the document includes others; of those that are kept the oldest goes.
+
+    Args:
+        reading: what was read.
+        root: the document's root element.
+        resolved: the addresses in it, and what they mean.
+        description: its description.
+        warnings: what there is to be said about it.
+    """
+    if not _includes_others(root):
+        files = [(each, _place(each.path)) for each in resolved]
+        _KEPT[reading] = _Kept(pickle.dumps(description, pickle.HIGHEST_PROTOCOL), warnings, files)
+        for oldest in list(_KEPT)[:-_NUM_KEPT]:
+            _KEPT.pop(oldest, None)  # another thread may have been faster
+
+
+def _place(path: Path) -> str:
+    """The path of a file; empty if it does not exist."""
+    return os.path.realpath(path) if path.is_file() else ""
+
+
+def _includes_others(node: XmlNode) -> bool:
+    return node.tag == "include" or any(map(_includes_others, node.children))
+
+
+_DENSITY = 1000.0  # of water [kg/m^3]
+
+
+def read_mesh_model(path: Path, name: str = "") -> DocumentDescription:
+    """Describes a body of water with the shape of a mesh, which is its visual and its collision geometry.
+
+    Args:
+        path: a file of a closed surface or a volume, with lengths in metres.
+        name: of the body and its model; by default that of the last named object (`o name`) in an .obj file, or else
+            the name of the file without its ending.
+
+    Raises:
+        ParsingError: the file is no such mesh, or its triangles enclose no positive volume.
+    """
+    location = SourceLocation(str(path))
+    with located(location), np.errstate(over="ignore", invalid="ignore"):
+        M_BBo_B = CalcSpatialInertia(Mesh(str(path)), _DENSITY)
+        name = name or _object_name(path) or path.stem
+    shape = ShapeDescription("Mesh", (1.0, 1.0, 1.0), str(path.resolve()))
+    visual, collision = (
+        GeometryDescription(role, RigidTransform(), shape, location) for role in ("visual", "collision")
+    )
+    link = LinkDescription(name, M_BBo_B, location, [visual], [collision])
+    return DocumentDescription(location, [ModelDescription(name, location, [link])])
+
+
+def _object_name(path: Path) -> str:
+    """The name of the last object in a Wavefront file, empty without one."""
+    if path.suffix.lower() != ".obj":
+        return ""
+    named = [line.split(maxsplit=1) for line in path.read_text(errors="replace").splitlines() if line.startswith("o ")]
+    names = [words[1].strip() for words in named if len(words) == 2]
+    return names[-1] if names else ""
 
 
 _MJCF = "xml"
@@ -269,8 +399,6 @@ class Parser:
         file_type, location = _file_type(path), SourceLocation(str(path))
         self._check_not_finalized(str(path))
         if file_type in _MESHES:
-            from merganser.multibody.parsing.mesh_model import read_mesh_model
-
             return read_mesh_model(path, name_of_mesh)
         if file_type in _USD:
             from merganser.multibody.parsing.usd import read_usd
@@ -355,9 +483,7 @@ class Parser:
                         "SetAutoRenaming(True), or use a parser with another model_name_prefix.",
                     )
                 name = f"{wanted}_{count}"
-            names.update(
-                (model.name, name + model.name.removeprefix(root.name)) for model in root.with_nested()
-            )
+            names.update((model.name, name + model.name.removeprefix(root.name)) for model in root.with_nested())
         return names
 
     def _is_taken(self, root: ModelDescription, name: str, chosen: dict[str, str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.scalars.templates import ClassTemplate
 from merganser.framework.math import atan2, tan
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.rational.multilinear_pose import (
@@ -22,13 +24,13 @@ from merganser.multibody.rational.multilinear_pose import (
     clean,
     compose,
 )
-from merganser.multibody.rational.pose import RationalForwardKinematicsPose, make_pose
 from merganser.multibody.tree import BodyIndex
 from merganser.multibody.tree import Joint as PlantJoint
 
 if TYPE_CHECKING:
     from merganser.framework import symbolic
     from merganser.framework.symbolic import Monomial, RationalFunction
+
 
 Objects = npt.NDArray[np.object_]
 
@@ -299,3 +301,52 @@ def _description(joint: PlantJoint, body: int, s_index: int) -> Joint:
         axis = moving.revolute_axis() if kind == "revolute" else moving.translation_axis()
     places = (-1, -1) if kind == "weld" else (s_index, int(joint.position_start()))
     return Joint(inner, np.linalg.inv(outer), axis, kind == "revolute", backward, *places)
+
+
+class RationalForwardKinematicsPose:
+    """The pose X_AB of a body, whose entries are of type Polynomial; `RationalForwardKinematics` makes it."""
+
+    _rotation: Objects
+    _position: Objects
+
+    def __init__(self) -> None:
+        raise TypeError(
+            f"{type(self).__name__} has no constructor; "
+            "RationalForwardKinematics.CalcBodyPoseAsMultilinearPolynomial() makes one."
+        )
+
+    def position(self) -> Objects:
+        """p_AoBo_A: position of Bo from Ao, expressed in A [m], shape [3]."""
+        return self._position.copy()
+
+    def rotation(self) -> Objects:
+        """R_AB, shape [3, 3]."""
+        return self._rotation.copy()
+
+    def __copy__(self) -> RationalForwardKinematicsPose:
+        return make_pose(type(self), self._rotation.copy(), self._position.copy())
+
+    def __deepcopy__(self, memo: Any) -> RationalForwardKinematicsPose:
+        return make_pose(type(self), copy.deepcopy(self._rotation, memo), copy.deepcopy(self._position, memo))
+
+
+class _PoseOfRationalFunctions(RationalForwardKinematicsPose):
+    """The pose X_AB of a body, whose entries are of type RationalFunction."""
+
+
+def make_pose(
+    cls: type[RationalForwardKinematicsPose], R_AB: Objects, p_AoBo_A: Objects
+) -> RationalForwardKinematicsPose:
+    """A pose of the class, of a rotation matrix, shape [3, 3], and a position [m], shape [3]."""
+    pose = cls.__new__(cls)
+    pose._rotation, pose._position = R_AB, p_AoBo_A
+    return pose
+
+
+def _classes() -> dict[type[Any], type[Any]]:
+    from merganser.framework.symbolic import Polynomial, RationalFunction
+
+    return {Polynomial: RationalForwardKinematicsPose, RationalFunction: _PoseOfRationalFunctions}
+
+
+RationalForwardKinematicsPose_: ClassTemplate[Any] = ClassTemplate("RationalForwardKinematicsPose_", _classes)

@@ -6,7 +6,7 @@ from typing import Any
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem
-from merganser.framework.lcm.messages.perception import lcmt_image_array
+from merganser.framework.lcm.messages.signals import lcmt_image_array
 from merganser.geometry.images import PixelType
 from merganser.geometry.sensors.lcm_images import ImageToLcmImageArrayT
 from merganser.multibody.sensors.camera_config import CameraConfig

@@ -7,6 +7,11 @@ from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTe
 from merganser.multibody.tree.actuator import Actuator, JointActuator, PdControllerGains
 from merganser.multibody.tree.actuator_law import ActuatorLaw, MuscleCurves
 from merganser.multibody.tree.base_bodies import BaseBodyJointType
+from merganser.multibody.tree.computations import (
+    AccelerationKinematicsCache,
+    PositionKinematicsCache,
+    VelocityKinematicsCache,
+)
 from merganser.multibody.tree.constraints import MultibodyConstraintId
 from merganser.multibody.tree.element import MultibodyElement, ScopedName
 from merganser.multibody.tree.force_elements import (
@@ -56,11 +61,6 @@ from merganser.multibody.tree.joints import (
     ScrewJoint,
     UniversalJoint,
     WeldJoint,
-)
-from merganser.multibody.tree.kinematics_caches import (
-    AccelerationKinematicsCache,
-    PositionKinematicsCache,
-    VelocityKinematicsCache,
 )
 from merganser.multibody.tree.mobilizers import (
     BallQuaternionMobilizer,

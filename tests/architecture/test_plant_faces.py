@@ -15,7 +15,7 @@ import pytest
 
 from merganser.multibody import plant as package
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.face.delegation import from_part
+from merganser.multibody.plant.face.model import from_part
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import SpatialInertia
 

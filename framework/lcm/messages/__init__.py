@@ -32,17 +32,15 @@ if TYPE_CHECKING:
         lcmt_schunk_wsg_command,
         lcmt_schunk_wsg_status,
     )
-    from merganser.framework.lcm.messages.perception import (
-        lcmt_image,
-        lcmt_image_array,
-        lcmt_point_cloud,
-        lcmt_point_cloud_field,
-    )
     from merganser.framework.lcm.messages.signals import (
         lcmt_drake_signal,
         lcmt_force_torque,
         lcmt_header,
+        lcmt_image,
+        lcmt_image_array,
         lcmt_point,
+        lcmt_point_cloud,
+        lcmt_point_cloud_field,
         lcmt_quaternion,
         lcmt_robot_plan,
         lcmt_robot_state,
@@ -108,7 +106,7 @@ __all__ = [
     "lcmt_viewer_load_robot",
 ]
 
-_TOPICS = ("signals", "viewers", "perception", "manipulators", "examples")
+_TOPICS = ("signals", "viewers", "manipulators", "examples")
 
 
 def __getattr__(name: str) -> Any:

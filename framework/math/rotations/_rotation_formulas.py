@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.math._comparisons import all_hold, choice, has_symbols
 from merganser.framework.math._scalars import (
     Array,
     cos,
@@ -23,6 +22,7 @@ from merganser.framework.math._scalars import (
     sin,
     sqrt,
 )
+from merganser.framework.math.arrays import all_hold, choice, has_symbols
 from merganser.framework.math.elementwise import atan2
 
 ORTHONORMALITY_TOLERANCE = 128 * np.finfo(float).eps

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from merganser.framework.core.scalars.scalars import class_name, scalar_of_array
 from merganser.framework.core.scalars.templates import ScalarMethod
-from merganser.framework.math._comparisons import all_equal, all_hold, largest_difference
 from merganser.framework.math._scalars import Array, cast_entries, expect_instance, owned_array, owned_vector
+from merganser.framework.math.arrays import all_equal, all_hold, largest_difference
 from merganser.framework.math.rotations._rotation_formulas import ORTHONORMALITY_TOLERANCE
 from merganser.framework.math.rotations.angle_axis import AngleAxis
 from merganser.framework.math.rotations.array_value import ArrayValue

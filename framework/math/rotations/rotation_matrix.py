@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from merganser.framework.core.scalars.scalars import class_name
 from merganser.framework.core.scalars.templates import ScalarMethod
-from merganser.framework.math._comparisons import all_equal, all_hold, has_symbols, largest_difference
 from merganser.framework.math._scalars import (
     Array,
     cos,
@@ -23,6 +22,7 @@ from merganser.framework.math._scalars import (
     sin,
     sqrt,
 )
+from merganser.framework.math.arrays import all_equal, all_hold, has_symbols, largest_difference
 from merganser.framework.math.rotations._rotation_formulas import (
     ORTHONORMALITY_TOLERANCE,
     quaternion_from_matrix,

@@ -32,7 +32,7 @@ from merganser.framework.core.scalars.element_functions import elements, is_fini
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_vector
 from merganser.framework.primitives.native_parts import if_at_most
-from merganser.framework.symbolic.expression_vector import ExpressionVector
+from merganser.framework.symbolic.numeric import ExpressionVector
 
 Array = NDArray[Any]
 Lookup = Callable[[str], Any]  # the value of a name

@@ -23,10 +23,9 @@ import numpy as np
 
 from merganser.multibody.parsing.description import ActuatorDescription, ModelDescription
 from merganser.multibody.parsing.errors import located
-from merganser.multibody.parsing.mjcf.bodies import MjcfModel
+from merganser.multibody.parsing.mjcf.bodies import MjcfModel, ReferenceMass
 from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_range
 from merganser.multibody.parsing.mjcf.names import Copies, unique_name
-from merganser.multibody.parsing.mjcf.reference_mass import ReferenceMass
 from merganser.multibody.parsing.mjcf.settings import MjcfSettings
 from merganser.multibody.parsing.mjcf.source import ACTUATOR_TAGS
 from merganser.multibody.parsing.mjcf.tendon import FixedTendon, MjcfTransmission, make_transmission

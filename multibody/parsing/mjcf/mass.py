@@ -223,7 +223,7 @@ def _pyramids(corners: np.ndarray, normals: np.ndarray) -> np.ndarray:
 
 
 def _of_simplices(weights: np.ndarray, corners: np.ndarray, origin: np.ndarray, num_corners: int) -> MassProperties:
-    """Triangles, or tetrahedra with one corner at the origin (Lasserre and Avrachenkov 2001, see mesh_inertia.py)."""
+    """Triangles, or tetrahedra with one corner at the origin (Lasserre and Avrachenkov 2001, see shape_inertia.py)."""
     mass = float(weights.sum())
     if not mass > 0.0:
         return MassProperties()

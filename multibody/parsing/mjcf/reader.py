@@ -10,23 +10,29 @@ References: the XML reference of MuJoCo 4, and what its compiler makes of a file
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
+from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
+from merganser.multibody.parsing.description import (
+    DocumentDescription,
+    FluidDescription,
+    ModelDescription,
+    ShapeDescription,
+)
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.mjcf.actuator import add_actuators, read_actuators
-from merganser.multibody.parsing.mjcf.bodies import MjcfModel, name_links, read_bodies
+from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel, ReferenceMass, name_links, read_bodies
 from merganser.multibody.parsing.mjcf.camera import read_lights
 from merganser.multibody.parsing.mjcf.collision import add_exclusions, read_pairs, touching_geometries
 from merganser.multibody.parsing.mjcf.equality import add_equalities
-from merganser.multibody.parsing.mjcf.fluid import add_fluid
-from merganser.multibody.parsing.mjcf.geometry import MjcfGeometryReader
-from merganser.multibody.parsing.mjcf.joint import read_spring_dampers, switch_off
-from merganser.multibody.parsing.mjcf.keyframe import apply_home
+from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry, MjcfGeometryReader
+from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_spring_dampers, switch_off
 from merganser.multibody.parsing.mjcf.links import add_links, fuse_static_bodies
-from merganser.multibody.parsing.mjcf.reference_mass import ReferenceMass
 from merganser.multibody.parsing.mjcf.sensor import add_sensors
-from merganser.multibody.parsing.mjcf.source import read_source
+from merganser.multibody.parsing.mjcf.settings import MjcfOptions
+from merganser.multibody.parsing.mjcf.source import MjcfSource, read_source
 from merganser.multibody.parsing.mjcf.tendon import MjcfTransmission, add_transmissions, read_tendons
 from merganser.multibody.parsing.mjcf.texture import sky_colors
 from merganser.multibody.parsing.mjcf.tree import MjcfTree, read_tree
@@ -54,9 +60,7 @@ def read_mjcf(
         return _read(root, package_map, diagnostics, with_geometry)
 
 
-def _read(
-    root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics, with_geometry: bool
-) -> DocumentDescription:
+def _read(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics, with_geometry: bool) -> DocumentDescription:
     report = MjcfReport()
     source = read_source(root, package_map)
     tree = read_tree(source, report)
@@ -94,3 +98,136 @@ def _describe(tree: MjcfTree, model: MjcfModel, description: ModelDescription, r
     add_fluid(model, options, description, report)
     add_exclusions(tree, model, touching, pairs, description, report)
     apply_home(tree.world.source, model, description, report)
+
+
+_COEFFICIENTS = [0.5, 0.25, 1.5, 1.0, 1.0]
+_SMALLEST = 1e-15  # of masses [kg] and of differences of moments of inertia [kg m^2]
+
+
+def add_fluid(model: MjcfModel, options: MjcfOptions, description: ModelDescription, report: MjcfReport) -> None:
+    """Adds what the fluid exerts on every body that moves, if there is one.
+
+    Args:
+        model: has the bodies, under their names.
+        options: of the main file.
+        description: receives the forces.
+        report: receives what has no counterpart.
+
+    Raises:
+        ParsingError: coefficients of a geometry are wrong.
+    """
+    if not (options.density > 0.0 or options.viscosity > 0.0) or not options.has_passive_forces():
+        return
+    for link in model.links:
+        if link.weld_root().is_world or link.mass.mass < _SMALLEST:
+            continue
+        wet = [geometry for geometry in link.geometries if _is_ellipsoid(geometry)]
+        found = [_on_geometry(link, geometry, options, report) for geometry in wet] or [_on_box(link, options)]
+        description.fluids += [fluid for fluid in found if fluid is not None]
+
+
+def _is_ellipsoid(geometry: MjcfGeometry) -> bool:
+    node = geometry.part.node
+    word = node.attributes.get("fluidshape", "none")
+    return node.expect_one_of(word, ("none", "ellipsoid"), "value of attribute 'fluidshape' of <geom>") == "ellipsoid"
+
+
+def _on_geometry(
+    link: MjcfLink, geometry: MjcfGeometry, options: MjcfOptions, report: MjcfReport
+) -> FluidDescription | None:
+    node, size = geometry.part.node, _semi_axes(geometry.description.shape)
+    if size is None:
+        report.add(node.location, "<geom> fluidshape of a mesh, plane or height field: no forces of the fluid")
+        return None
+    given = node.vector_attribute("fluidcoef", (1, 2, 3, 4, 5), _COEFFICIENTS)
+    coefficients = np.array([*given, *_COEFFICIENTS[len(given) :]])
+    fluid = options.density, options.viscosity, options.wind
+    return FluidDescription(link.name, geometry.description.X_BG, node.location, size, *fluid, coefficients)
+
+
+def _semi_axes(shape: ShapeDescription) -> np.ndarray | None:
+    """Semi-axes of the ellipsoid that replaces a shape [m], shape [3]."""
+    d = shape.dimensions
+    match shape.kind:
+        case "Sphere":
+            return np.full(3, d[0])
+        case "Ellipsoid":
+            return np.array(d)
+        case "Box":
+            return 0.5 * np.array(d)
+        case "Cylinder" | "Capsule":
+            return np.array([d[0], d[0], 0.5 * d[1] + (d[0] if shape.kind == "Capsule" else 0.0)])
+    return None
+
+
+def _on_box(link: MjcfLink, options: MjcfOptions) -> FluidDescription | None:
+    """The force on the box of the body's mass and inertia; None if the box has no extent."""
+    moments, axes = link.mass.principal()
+    squares = np.maximum(_SMALLEST, moments.sum() - 2.0 * moments) / link.mass.mass * 6.0
+    if not np.isfinite(squares).all():
+        return None
+    if np.linalg.det(axes) < 0.0:
+        axes = -axes
+    X_BG = RigidTransform(RotationMatrix.ProjectToRotationMatrix(axes), link.mass.p_SoScm_S)
+    fluid = options.density, options.viscosity, options.wind
+    return FluidDescription(link.name, X_BG, link.body.node.location, np.sqrt(squares), *fluid)
+
+
+_HOME = "home"
+
+
+def apply_home(source: MjcfSource, model: MjcfModel, description: ModelDescription, report: MjcfReport) -> None:
+    """Makes the positions of the key `home` the default ones.
+
+    Args:
+        source: the main file.
+        model: has the joints in MuJoCo's order.
+        description: its joints and links get the default positions.
+        report: names the other keys, and velocities, activations and controls.
+
+    Raises:
+        ParsingError: the key has the wrong number of positions, or a quaternion is zero.
+    """
+    for node in source.section("keyframe"):
+        name = node.attributes.get("name", "")
+        if name != _HOME:
+            what = f"'{name}'" if name else "without a name"
+            report.add(node.location, f"<key> {what} is not used: the key 'home' gives default positions")
+            continue
+        others = [other for other in ("qvel", "act", "ctrl", "mpos", "mquat", "time") if other in node.attributes]
+        if others:
+            report.add(node.location, f"<key> 'home': {', '.join(others)} not used, only qpos")
+        if "qpos" in node.attributes:
+            _apply(node, model, description)
+
+
+def _apply(node: XmlNode, model: MjcfModel, description: ModelDescription) -> None:
+    size = sum(joint.num_positions for joint in model.joints())
+    q = node.vector_attribute("qpos", size)
+    joints = {joint.name: i for i, joint in enumerate(description.joints)}
+    links = {link.name: link for link in description.links}
+    start = 0
+    for joint in model.joints():
+        values = q[start : start + joint.num_positions]
+        start += joint.num_positions
+        if joint.type != "free":
+            place = joints[joint.name]
+            default = _default_positions(node, joint, values)
+            description.joints[place] = replace(description.joints[place], default_positions=default)
+        else:
+            rotation = RotationMatrix(Quaternion(_unit(node, joint, values[3:])))
+            links[joint.name].X_WB = RigidTransform(rotation, values[:3])
+
+
+def _default_positions(node: XmlNode, joint: MjcfJoint, values: np.ndarray) -> tuple[float, ...]:
+    """Positions in the order of the plant."""
+    if joint.type == "ball":
+        return tuple(_unit(node, joint, values))
+    return tuple(values)
+
+
+def _unit(node: XmlNode, joint: MjcfJoint, q: np.ndarray) -> np.ndarray:
+    length = float(np.linalg.norm(q))
+    if not length > 0.0:
+        raise node.error(f"{node.describe()} has the quaternion 0 0 0 0 for joint '{joint.name}'.")
+    return q / length

@@ -10,6 +10,7 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HeightField
+from merganser.multibody.parsing.build_geometry import read_brightness
 from merganser.multibody.parsing.description import (
     BodyReference,
     FrictionDescription,
@@ -17,7 +18,6 @@ from merganser.multibody.parsing.description import (
     ShapeDescription,
 )
 from merganser.multibody.parsing.errors import Diagnostics, located
-from merganser.multibody.parsing.height_pictures import read_brightness
 from merganser.multibody.parsing.package_map import resolve_uri
 from merganser.multibody.parsing.urdf_and_sdf.geometry import (
     MeshReader,
@@ -92,9 +92,7 @@ class SdfGeometryReader:
         texture = material.find("drake:diffuse_map") or _albedo_map(material)
         path = ""
         if texture is not None and texture.text:
-            path = read_texture(
-                texture, f"visual '{visual}'", texture.text, self.meshes.package_map, self.diagnostics
-            )
+            path = read_texture(texture, f"visual '{visual}'", texture.text, self.meshes.package_map, self.diagnostics)
         others = {name: color for name in _COLORS if (color := _read_color(material, name)) is not None}
         return {"rgba": _read_color(material, "diffuse"), "other_colors": others, "diffuse_map": path}
 

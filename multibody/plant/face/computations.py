@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import ForceElements, PlantComputations
-from merganser.multibody.plant.face.delegation import from_part, from_tree
+from merganser.multibody.plant.face.model import from_part, from_tree
 from merganser.multibody.plant.jacobians import PlantJacobians, VelocityMaps
 from merganser.multibody.plant.kinematics import FrameMotion, PlantKinematics
 from merganser.multibody.plant.model import PlantModel

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from numpy.typing import NDArray
 
-from merganser.framework.common.delegation import written_out
+from merganser.framework.common.delegation import Delegated, written_out
 from merganser.framework.common.deprecation import deprecated_method
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HydroelasticContactRepresentation
@@ -15,7 +15,6 @@ from merganser.multibody.deformable.model import DeformableModel
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_geometry import ContactGeometry
 from merganser.multibody.plant.contact_settings import ContactSettings, ContactsOfKinds
-from merganser.multibody.plant.face.delegation import from_part, from_tree
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.input_ports import InputPorts
 from merganser.multibody.plant.loops import LoopJoints
@@ -29,6 +28,20 @@ from merganser.multibody.tree import (
     RigidBody,
 )
 from merganser.multibody.tree.lookup import TreeLookup
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def from_part(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """A function that calls one of a part; an annotation of the class says where that is."""
+    return Delegated(method, "MultibodyPlant")  # type: ignore[return-value]  # which the class replaces by a function
+
+
+def from_tree(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """A function that calls one of the tree."""
+    return Delegated(method, "MultibodyPlant", "_tree")  # type: ignore[return-value]
+
 
 Array = NDArray[Any]
 _Function = TypeVar("_Function", bound=Callable[..., Any])

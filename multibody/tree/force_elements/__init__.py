@@ -3,7 +3,6 @@
 from merganser.multibody.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
 from merganser.multibody.tree.force_elements.fluid import FluidForceOnBox, FluidForceOnEllipsoid
 from merganser.multibody.tree.force_elements.force_element import ForceElement
-from merganser.multibody.tree.force_elements.gravity_compensation import GravityCompensation
 from merganser.multibody.tree.force_elements.joint_spring import (
     BallSpring,
     PolynomialSpring,
@@ -12,7 +11,7 @@ from merganser.multibody.tree.force_elements.joint_spring import (
 )
 from merganser.multibody.tree.force_elements.linear_bushing import LinearBushingRollPitchYaw
 from merganser.multibody.tree.force_elements.linear_spring_damper import LinearSpringDamper
-from merganser.multibody.tree.force_elements.uniform_gravity import UniformGravityFieldElement
+from merganser.multibody.tree.force_elements.uniform_gravity import GravityCompensation, UniformGravityFieldElement
 
 __all__ = [
     "BallSpring",

@@ -14,7 +14,7 @@ from merganser.multibody.kernels.elements.door_hinge import hinge_friction_torqu
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.force_elements.joint_spring import check_joint
-from merganser.multibody.tree.joints.revolute_joint import RevoluteJoint
+from merganser.multibody.tree.joints.one_dof_joint import RevoluteJoint
 
 if TYPE_CHECKING:
     from merganser.framework import Context

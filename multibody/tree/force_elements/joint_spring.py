@@ -14,9 +14,7 @@ from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.joints.ball_joint import BallJoint
 from merganser.multibody.tree.joints.joint import Joint
-from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
-from merganser.multibody.tree.joints.prismatic_joint import PrismaticJoint
-from merganser.multibody.tree.joints.revolute_joint import RevoluteJoint
+from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint, PrismaticJoint, RevoluteJoint
 
 if TYPE_CHECKING:
     from merganser.framework import Context

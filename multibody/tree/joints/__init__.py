@@ -1,15 +1,11 @@
 """Joints, one type a file."""
 
-from merganser.multibody.tree.joints.ball_quaternion_joint import BallQuaternionJoint
-from merganser.multibody.tree.joints.ball_rpy_joint import BallRpyJoint
+from merganser.multibody.tree.joints.ball_joint import BallQuaternionJoint, BallRpyJoint
 from merganser.multibody.tree.joints.curvilinear_joint import CurvilinearJoint
-from merganser.multibody.tree.joints.floating_joint import FloatingJoint
+from merganser.multibody.tree.joints.floating_joint import FloatingJoint, QuaternionFloatingJoint, RpyFloatingJoint
 from merganser.multibody.tree.joints.joint import Joint
+from merganser.multibody.tree.joints.one_dof_joint import PrismaticJoint, RevoluteJoint
 from merganser.multibody.tree.joints.planar_joint import PlanarJoint
-from merganser.multibody.tree.joints.prismatic_joint import PrismaticJoint
-from merganser.multibody.tree.joints.quaternion_floating_joint import QuaternionFloatingJoint
-from merganser.multibody.tree.joints.revolute_joint import RevoluteJoint
-from merganser.multibody.tree.joints.rpy_floating_joint import RpyFloatingJoint
 from merganser.multibody.tree.joints.screw_joint import ScrewJoint
 from merganser.multibody.tree.joints.universal_joint import UniversalJoint
 from merganser.multibody.tree.joints.weld_joint import WeldJoint

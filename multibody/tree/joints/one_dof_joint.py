@@ -1,4 +1,4 @@
-"""Joints with one position and one velocity about or along an axis."""
+"""Joints of one degree of freedom: what they share, and rotation about and translation along one axis."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from merganser.multibody.kernels.mobilizers import prismatic, revolute
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import Joint
@@ -146,3 +147,132 @@ class OneDofJoint(JointWithArmature):
     def acceleration_upper_limit(self) -> float:
         """Returns the upper limit of dv/dt."""
         return float(self._acceleration_limits[1][0])
+
+
+class RevoluteJoint(OneDofJoint):
+    """M rotates in F by the angle q about an axis through Fo and Mo [rad].
+
+    Args:
+        name: unique among the joints of the child's model instance.
+        frame_on_parent: F.
+        frame_on_child: M.
+        axis: direction of the axis, the same components in F and M, any length but zero, shape [3].
+        limits_and_damping: by position: (damping), (pos_lower_limit, pos_upper_limit), or all three.
+        pos_lower_limit: lower limit of q [rad].
+        pos_upper_limit: upper limit of q [rad].
+        damping: viscous damping, not negative [N m s].
+
+    Raises:
+        RuntimeError: if the axis is zero or the damping negative.
+        ValueError: if the limits are NaN or out of order.
+        TypeError: if a frame is not a Frame, or there are too many arguments.
+    """
+
+    kTypeName = "revolute"
+    kind = revolute.KIND
+
+    def __init__(
+        self,
+        name: str,
+        frame_on_parent: Frame,
+        frame_on_child: Frame,
+        axis: npt.ArrayLike,
+        *limits_and_damping: float,
+        pos_lower_limit: float = -np.inf,
+        pos_upper_limit: float = np.inf,
+        damping: float = 0.0,
+    ) -> None:
+        if len(limits_and_damping) > 3:
+            raise TypeError(
+                f"RevoluteJoint({name!r}): too many arguments after the axis: {limits_and_damping}."
+            )
+        if len(limits_and_damping) in (1, 3):
+            damping = limits_and_damping[-1]
+        if len(limits_and_damping) >= 2:
+            pos_lower_limit, pos_upper_limit = limits_and_damping[:2]
+        super().__init__(
+            name, frame_on_parent, frame_on_child, axis, pos_lower_limit, pos_upper_limit, damping
+        )
+
+    def revolute_axis(self) -> npt.NDArray[Any]:
+        """Returns the unit vector along the axis, the same components in F and M, shape [3]."""
+        return self._axis.copy()
+
+    def get_default_angle(self) -> float:
+        """Returns the angle that new Contexts start with [rad]."""
+        return float(self._default_positions[0])
+
+    def set_default_angle(self, angle: float) -> None:
+        """Sets the angle that new Contexts start with [rad].
+
+        Raises:
+            ValueError: if it is not finite.
+        """
+        self.set_default_positions([angle])
+
+    def set_random_angle_distribution(self, angle: Any) -> None:
+        """Sets the distribution of the angle in random Contexts, as an expression."""
+        self._set_random_positions("set_random_angle_distribution", angle)
+
+    def get_angle(self, context: Context) -> Any:
+        """Returns the angle q in the Context [rad]."""
+        return self._q(context)[0]
+
+    def set_angle(self, context: Context, angle: Any) -> RevoluteJoint:
+        """Sets the angle q in the Context [rad], and returns this joint."""
+        self._set_q(context, angle)
+        return self
+
+    def get_angular_rate(self, context: Context) -> Any:
+        """Returns dq/dt in the Context [rad/s]."""
+        return self._v(context)[0]
+
+    def set_angular_rate(self, context: Context, angle: Any) -> RevoluteJoint:
+        """Sets dq/dt in the Context [rad/s], named `angle` though it is a rate, and returns this joint."""
+        self._set_v(context, angle)
+        return self
+
+
+class PrismaticJoint(OneDofJoint):
+    """Mo moves in F by q along an axis, and M keeps the orientation of F [m]; arguments as OneDofJoint."""
+
+    kTypeName = "prismatic"
+    kind = prismatic.KIND
+
+    def translation_axis(self) -> npt.NDArray[Any]:
+        """Returns the unit vector along the axis, the same components in F and M, shape [3]."""
+        return self._axis.copy()
+
+    def get_default_translation(self) -> float:
+        """Returns the displacement that new Contexts start with [m]."""
+        return float(self._default_positions[0])
+
+    def set_default_translation(self, translation: float) -> None:
+        """Sets the displacement that new Contexts start with [m].
+
+        Raises:
+            ValueError: if it is not finite.
+        """
+        self.set_default_positions([translation])
+
+    def set_random_translation_distribution(self, translation: Any) -> None:
+        """Sets the distribution of the displacement in random Contexts, as an expression."""
+        self._set_random_positions("set_random_translation_distribution", translation)
+
+    def get_translation(self, context: Context) -> Any:
+        """Returns the displacement q in the Context [m]."""
+        return self._q(context)[0]
+
+    def set_translation(self, context: Context, translation: Any) -> PrismaticJoint:
+        """Sets the displacement q in the Context [m], and returns this joint."""
+        self._set_q(context, translation)
+        return self
+
+    def get_translation_rate(self, context: Context) -> Any:
+        """Returns dq/dt in the Context [m/s]."""
+        return self._v(context)[0]
+
+    def set_translation_rate(self, context: Context, translation_dot: Any) -> PrismaticJoint:
+        """Sets dq/dt in the Context [m/s], and returns this joint."""
+        self._set_v(context, translation_dot)
+        return self

@@ -13,8 +13,8 @@ from merganser.multibody.inverse_kinematics.inequality_least_squares import (
     least_squares_within,
     rows_of_bounds,
 )
+from merganser.multibody.inverse_kinematics.posture_rows import rotation_gap
 from merganser.multibody.inverse_kinematics.reachable_motions import reachable_motions
-from merganser.multibody.inverse_kinematics.rotation_gaps import rotation_gap
 
 
 def test_solutions_fulfil_the_conditions_of_karush_kuhn_and_tucker() -> None:

@@ -25,7 +25,7 @@ from merganser.multibody.tree import (
     UniversalJoint,
     WeldJoint,
 )
-from merganser.multibody.tree.kinematics_caches import (
+from merganser.multibody.tree.computations import (
     AccelerationKinematicsCache,
     PositionKinematicsCache,
     VelocityKinematicsCache,
