@@ -383,6 +383,8 @@ def test_what_has_no_derivatives_is_refused_by_name() -> None:
 
 def test_an_input_that_is_no_number_is_refused_as_in_a_step() -> None:
     scene = make_scene(arm())
-    _root, context = context_of(scene, np.concatenate([np.zeros(4), BESIDE, np.zeros(10)]), np.array([np.nan, 0.0, 0.0, 0.0]))
+    _root, context = context_of(
+        scene, np.concatenate([np.zeros(4), BESIDE, np.zeros(10)]), np.array([np.nan, 0.0, 0.0, 0.0])
+    )
     with pytest.raises(RuntimeError, match="finite"):
         scene.plant.DifferentiateStep(context)
