@@ -60,9 +60,7 @@ class DynamicsFace:
             RuntimeError: the plant is continuous or of another scalar, the step fails, or something acts of which this
                 function knows no derivatives; the error names it.
         """
-        from merganser.multibody.plant.scalars.step_slopes import differentiate_step
-
-        return differentiate_step(self._dynamics, context)
+        return self._dynamics.differentiate_step(context)
 
     # ------------------------------------------------------------------ system matrices
 

@@ -56,6 +56,7 @@ from merganser.multibody.plant.workspace import Workspace
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.deformable.steps import DeformableSteps
+    from merganser.multibody.plant.scalars.step_slopes import StepDerivatives
 
 Array = NDArray[Any]
 
@@ -147,6 +148,12 @@ class PlantDynamics:
         w = self.advance(context, result)
         vdot = result[len(w.q) :]
         return w, (vdot - w.v) / self.model.time_step if self.model.is_discrete else vdot
+
+    def differentiate_step(self, context: Context) -> StepDerivatives:
+        """The next step and its derivatives; see StepDerivatives."""
+        from merganser.multibody.plant.scalars.step_slopes import differentiate_step
+
+        return differentiate_step(self, context)
 
     def calc_missing_forces(self, context: Context, vdot: Array) -> Array | None:
         """M vdot + C v - tau_g + D v - tau, what generalized forces lack for given accelerations, shape [nv].
