@@ -237,14 +237,14 @@ def make_gradient_work(step: Step) -> GradientWork:
         return np.zeros(shape)
 
     records = sensitivity_dtype()
-    return GradientWork(
+    return GradientWork._make([
         np.zeros(n, records), np.zeros(n, records), np.zeros(n, records), np.zeros(n, velocity_dtype()),
         np.zeros(n, scratch_dtype()), zeros(n, 6), *zeros(6, num_v), *zeros(4, num_v, num_v), zeros(num_v * num_v),
         *zeros(2, num_v, 2 * num_v + num_u), zeros(num_constraints, num_v), np.zeros(num_rows, law_dtype),
         *zeros(4, num_rows), zeros(num_rows, NUM_ARGUMENTS), zeros(HESSIAN_SIZE * num_rows),
         np.zeros((3, num_v), np.int64), np.zeros(num_constraints, np.int64),
         np.zeros(integer_workspace_size(num_v, len(step.plant.trees), num_constraints, 0), np.int64),
-    )  # fmt: skip
+    ])  # fmt: skip
 
 
 def make_slopes(step: Step) -> StepSlopes:
