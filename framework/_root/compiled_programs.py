@@ -257,6 +257,8 @@ def gradients_of_contact() -> None:
     from merganser.geometry import Box
 
     diagram = scene_of_two(Box(0.1, 0.1, 0.1), "sap", TIME_STEP)
+    plant, context = diagram.GetSubsystemByName("plant"), diagram.CreateDefaultContext()
+    plant.DifferentiateStep(plant.GetMyContextFromRoot(context))
     with_derivatives = diagram.ToAutoDiffXd()
     context = with_derivatives.CreateDefaultContext()
     plant = with_derivatives.GetSubsystemByName("plant")

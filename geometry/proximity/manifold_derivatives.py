@@ -35,8 +35,9 @@ _EFFORT = 10  # of one lane of a pair, see when_to_compile.py
 
 
 def differentiate_manifolds(
-    engine: ProximityEngine, X_WG: Array, X_lanes: Array, pairs: Array, contacts: Array, margin: float = 0.0
-) -> Array:
+    engine: ProximityEngine, X_WG: Array, X_lanes: Array, pairs: Array, contacts: Array, margin: float = 0.0,
+    moves_first: bool = False,
+) -> Array:  # fmt: skip
     """Returns contacts with their derivatives by k variables.
 
     Args:
@@ -46,6 +47,7 @@ def differentiate_manifolds(
         pairs: rows of geometries, shape [num_pairs, 2].
         contacts: of contact_dtype, as they were found of these pairs.
         margin: at which they were found [m].
+        moves_first: whether of each pair the first geometry moves alone, and the other stays where it is.
 
     Returns:
         Records of contact_lanes_dtype, shape [k, num_contacts].
@@ -63,7 +65,9 @@ def differentiate_manifolds(
         raise LookupError(touching_rows[int(on_fields.argmax())])
     results = engine.signed_distances(X_WG, touching)
     arrays, work = engine.arrays, np.zeros(1, _WORK)
-    arguments = arrays.geometries, arrays.hulls, X_WG, X_lanes, pairs, results, contacts, margin, work, lanes
+    X_pair = np.zeros((2, 4, 4), np.complex128)
+    moving = margin, int(moves_first), X_pair, work
+    arguments = arrays.geometries, arrays.hulls, X_WG, X_lanes, pairs, results, contacts, *moving, lanes
     if engine.follow_manifolds is None:
         effort = _EFFORT * len(touching) * len(X_lanes)
         if may_use_compiled(follow_manifolds, effort, *arguments):
@@ -74,7 +78,7 @@ def differentiate_manifolds(
         records = (np.asarray(a).view(np.recarray) for a in (arrays.geometries, results, contacts, work, lanes))
         geometries, results, contacts, work, out = records
         row = follow_manifolds.interpreted(
-            geometries, arrays.hulls, X_WG, X_lanes, pairs, results, contacts, margin, work, out
+            geometries, arrays.hulls, X_WG, X_lanes, pairs, results, contacts, *moving[:3], work, out
         )
     if row != _ALL:
         raise LookupError(row)
@@ -93,7 +97,9 @@ def follow_manifolds(
     results_in: Array,  # distance_dtype, of each pair that has contacts
     contacts_in: Array,  # contact_dtype, pair by pair, shape [num_contacts]
     margin: float,  # at which they were found [m]
+    moves_first: int,  # whether of each pair the first moves alone
     # Work:
+    X_pair_work: Array,  # complex, shape [2, 4, 4]
     work: Array,  # of points_work_dtype, shape [1]
     # Out:
     contacts_out: Array,  # contact_dtype, shape [num_lanes, num_contacts]
@@ -110,17 +116,21 @@ def follow_manifolds(
         if not is_regular:
             return int(row)
         for lane in range(X_lanes_in.shape[0]):
-            X = X_lanes_in[lane]
-            set_relative_pose(X, i, j, w.X_AB)
-            derivatives = follow_pair(slopes, _twist(X[i]), _twist(X[j]))
-            _set_solution(a, b, X[i], results_in[k], derivatives, w)
+            X = X_pair_work
+            for r in range(4):
+                for c in range(4):
+                    X[0, r, c] = X_lanes_in[lane, i, r, c]
+                    X[1, r, c] = complex(X_WG[j, r, c], 0.0) if moves_first else X_lanes_in[lane, j, r, c]
+            set_relative_pose(X, 0, 1, w.X_AB)
+            derivatives = follow_pair(slopes, _twist(X[0]), _twist(X[1]))
+            _set_solution(a, b, X[0], results_in[k], derivatives, w)
             num_points, normal = find_points(a, b, hulls, w, margin)
             if num_points != end - first:
                 return int(row)
             for m in range(num_points):
                 out = contacts_out[lane, first + m]
                 out.pair = row
-                write_point(X, i, w, m, normal, out)
+                write_point(X, 0, w, m, normal, out)
         first, k = end, k + 1
     return _ALL
 

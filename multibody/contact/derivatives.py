@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.memory.by_value import of_scalar
-from merganser.framework.native.memory.hinted_types import Floats, FloatTable
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype
 from merganser.multibody.contact.layout import TAMSI, Rows, law_dtype, row_dtype
 from merganser.multibody.contact.plant_forces import calc_contact_forces
@@ -480,39 +480,55 @@ def _refine(
 
 @device
 def _assemble(model: StepModel, problems: LaneProblems, work: LaneWork) -> None:
-    """H of the values, shape [num_v num_v]."""
-    trees, H, num_v = model.plant.trees, work.H, work.v.shape[0]
+    """H of the values."""
     (_, J_given), (A, J_free) = _given(0, problems), _free(0, problems)
-    for k in range(H.shape[0]):
-        H[k] = 0.0
+    constraints = problems.constraints[0][: problems.counts[0]["constraints"]]
+    problem = Problem(model.settings[0], model.plant.trees, A, constraints, J_free)
+    assemble_dense(problem, J_given, problems.is_tamsi, work.hessian, work.H)
+
+
+@device
+def assemble_dense(
+    problem: Problem,  # without what belongs to locked velocities
+    J_given: Floats,  # with these
+    is_tamsi: Integers,  # of each constraint, whether it follows the law of TAMSI
+    hessian: Floats,  # G
+    H_out: Floats,  # shape [num_v num_v]
+) -> None:
+    """H = A + J^T G J of (2), of the real parts."""
+    trees, num_v = problem.trees, 0
+    for k in range(H_out.shape[0]):
+        H_out[k] = 0.0
+    for t in range(trees.shape[0]):
+        num_v += trees[t]["num_v"]
     for t in range(trees.shape[0]):
         tree = trees[t]
         n, start = tree["num_v"], tree["v_start"]
         for i in range(n):
             for j in range(n):
-                H[(start + i) * num_v + start + j] = A[tree["matrix_start"] + i * n + j].real
-    for c in range(problems.counts[0]["constraints"]):
-        constraint = problems.constraints[0, c]
+                H_out[(start + i) * num_v + start + j] = problem.matrix[tree["matrix_start"] + i * n + j].real
+    for c in range(problem.constraints.shape[0]):
+        constraint = problem.constraints[c]
         row, num_rows, is_contact = constraint["row_start"], constraint["num_rows"], constraint["kind"] == CONTACT
-        ignores_slip = is_contact and problems.is_tamsi[c] != 0
+        ignores_slip = is_contact and is_tamsi[c] != 0
         for left in range(num_ends(constraint)):
-            J = block_of(trees, J_free, constraint, left)
+            J = block_of(trees, problem.jacobian, constraint, left)
             for right in range(num_ends(constraint)):
                 K = block_of(trees, J_given, constraint, right)
                 for r in range(num_rows):
                     for s in range(num_rows if is_contact else 1):
                         if is_contact:
-                            column, slope = s, _slope(work.hessian, row, r, s, ignores_slip)
+                            column, slope = s, slope_of_contact(hessian, row, r, s, ignores_slip)
                         else:
-                            column, slope = r, work.hessian[HESSIAN_SIZE * (row + r)].real
+                            column, slope = r, hessian[HESSIAN_SIZE * (row + r)].real
                         for i in range(J.num_v):
                             scale = J.J[r * J.num_v + i].real * slope
                             for j in range(K.num_v):
-                                H[(J.first + i) * num_v + K.first + j] += scale * K.J[column * K.num_v + j].real
+                                H_out[(J.first + i) * num_v + K.first + j] += scale * K.J[column * K.num_v + j].real
 
 
 @inlined
-def _slope(hessian: Floats, row: int, r: int, s: int, ignores_slip: bool) -> float:
+def slope_of_contact(hessian: Floats, row: int, r: int, s: int, ignores_slip: bool) -> float:
     """G_rs of a contact, whose normal impulse follows slip or not."""
     if r == 2 and s < 2 and ignores_slip:
         return 0.0

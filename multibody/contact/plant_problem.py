@@ -374,7 +374,7 @@ def calc_contact_problem(
     counts["contacts_and_joints"] = c
     i = 0
     while i < sources.rows.shape[0]:
-        place = _add_rows(sources.rows, i, plant, h, q_in, position_in, c, row, place, problem_out)
+        place = add_rows(sources.rows, i, plant, h, q_in, position_in, c, row, place, problem_out)
         i, row, c = i + sources.rows[i]["num_rows"], row + sources.rows[i]["num_rows"], c + 1
     for i in range(drives.shape[0]):
         place = _add_drive(drives[i], sources.arms, sources.transmissions, plant, c, row, place, problem_out)
@@ -537,7 +537,7 @@ def _add_drive(
 
 
 @device
-def _add_rows(
+def add_rows(
     rows: ConstraintRecords, first: int, plant: PlantTrees, h: float, q: Floats, position: Positions, c: int, row: int,
     place: int, problem: ProblemArrays,
 ) -> int:  # fmt: skip

@@ -138,7 +138,7 @@ def calc_inverse_dynamics_derivatives(
     for i in range(1, topology.shape[0]):
         set_rows(topology[i], position_in[i], sensitivity_work[i])
         parent = sensitivity_work[topology[i]["parent"]]
-        _move(topology[i], v_in, vdot_in, parent, sensitivity_work[i])
+        move_body(topology[i], v_in, vdot_in, parent, sensitivity_work[i])
         set_inertia(position_in[i], sensitivity_work[i])
         _set_forces(topology[i], gravity_in, F_applied_in[i], sensitivity_work[i])
     for i in range(topology.shape[0] - 1, 0, -1):
@@ -160,7 +160,7 @@ def calc_inverse_dynamics_derivatives(
 
 
 @device
-def _move(node: Array, v_in: Array, vdot_in: Array, parent: Array, work: Array) -> None:
+def move_body(node: Array, v_in: Array, vdot_in: Array, parent: Array, work: Array) -> None:
     """Equations (1) to (5) of one mobilizer."""
     S, a, b, c = work["S"], work["a"], work["b"], work["c"]
     V, A = work["V"], work["A"]

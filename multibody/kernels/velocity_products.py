@@ -95,7 +95,7 @@ def start_mean_velocities(
         mean_out[k] = v_in[k]
     is_other, i = False, 1
     while i < topology.shape[0]:
-        if _is_free_body(topology, time_step, velocity_in, i):
+        if is_free_body(topology, time_step, velocity_in, i):
             w, share = rotational(velocity_in[i]["V_WB_W"]), _share(topology, time_step, velocity_in, i)
             _, _, I = _whole(topology, i, position_in)
             m = midpoint_spin(I, w, 0.5 * time_step * share * share)
@@ -146,7 +146,7 @@ def calc_mean_kinematics(
     calc_velocity_kinematics(topology, parameters, position_in, q_in, mean_in, mean_velocity_out)
     i = 1
     while i < topology.shape[0]:
-        if _is_free_body(topology, time_step, velocity_in, i):
+        if is_free_body(topology, time_step, velocity_in, i):
             share, out = _share(topology, time_step, velocity_in, i), mean_velocity_out[i]
             mass, c, _ = _whole(topology, i, position_in)
             u = rotational(out["V_WB_W"])
@@ -165,7 +165,7 @@ mean_kinematics = kernel(calc_mean_kinematics)
 
 
 @device
-def _is_free_body(topology: Array, time_step: float, velocity: Array, i: int) -> bool:
+def is_free_body(topology: Array, time_step: float, velocity: Array, i: int) -> bool:
     """Whether mobod i floats by a quaternion, all bodies outboard of it are welded to it, and it turns."""
     if topology[0]["has_explicit_products"] != 0 or topology[i]["mobilizer"] != QUATERNION_FLOATING:
         return False
@@ -181,7 +181,7 @@ def _share(topology: Array, time_step: float, velocity: Array, i: int) -> Any:
     """r^(1/2) of a free body; 1 of other trees."""
     w = rotational(velocity[i]["V_WB_W"])
     x_2 = time_step * time_step / (RESOLVED_ANGLE * RESOLVED_ANGLE) * dot(w, w)
-    if not _is_free_body(topology, time_step, velocity, i):
+    if not is_free_body(topology, time_step, velocity, i):
         return 1.0 + 0.0 * x_2
     x_4 = x_2 * x_2
     return 1.0 / np.sqrt(np.sqrt(np.sqrt(np.sqrt(1.0 + x_4 * x_4))))

@@ -100,6 +100,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "multibody.deformable.kernels": (BODIES, STATE, VECTORS, POSES, SHAPES),
     "multibody.dynamics": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
     "multibody.fem": (BODIES,),
+    "multibody.gradients": (STATE, VECTORS, POSES, SHAPES, ACTUATION),
     "multibody.inverse_kinematics.reachable_motions": (MOTIONS,),
     "multibody.inverse_kinematics.posture_rows": (STATE, GAPS),
     "multibody.inverse_kinematics.rotation_gaps": (STATE, ELEMENTS),

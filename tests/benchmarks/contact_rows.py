@@ -11,6 +11,7 @@ import importlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import gradient_rows
 import grasp_rows
 import numpy as np
 import soft_rows
@@ -154,3 +155,4 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
     yield from grasp_rows.rows(ours, theirs)
     yield from soft_rows.rows(ours, theirs)
     yield from standing_rows.rows(ours, theirs)
+    yield from gradient_rows.rows(ours, theirs)

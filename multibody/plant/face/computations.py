@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import ForceElements, PlantComputations
 from merganser.multibody.plant.face.model import from_part, from_tree
@@ -11,6 +13,11 @@ from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state import FreeBodies, PlantState
 from merganser.multibody.tree import MultibodyTree
 from merganser.multibody.tree.lookup import TreeLookup
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
+    from merganser.multibody.plant.scalars.step_slopes import StepDerivatives
+    from merganser.multibody.plant.step.dynamics import PlantDynamics
 
 
 class DynamicsFace:
@@ -26,6 +33,7 @@ class DynamicsFace:
     """
 
     _computations: PlantComputations
+    _dynamics: PlantDynamics
     _center_of_mass: CenterOfMass
     _force_elements: ForceElements
     _tree: MultibodyTree
@@ -38,6 +46,21 @@ class DynamicsFace:
     def uses_explicit_velocity_products(self) -> bool:
         """Returns whether discrete steps take forces of velocity products at their beginning, by default False."""
         return bool(self._tree.has_explicit_products)
+
+    def DifferentiateStep(self, context: Context) -> StepDerivatives:
+        """Computes the next step of a discrete plant, and how it follows state and inputs: see StepDerivatives.
+
+        One step and one linear system, where contacts stick, slide or separate, at joint limits and for saturated
+        controllers alike; at a change from one to the other, derivatives are those of one side.
+
+        Args:
+            context: of this plant, which stays as it is.
+
+        Raises:
+            RuntimeError: the plant is continuous or of another scalar, the step fails, or something acts of which this
+                function knows no derivatives; the error names it.
+        """
+        return self._dynamics.differentiate_step(context)
 
     # ------------------------------------------------------------------ system matrices
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,10 +111,7 @@ class ContactGradients:
         failure = self._step.solve(sizes, v_next, v_star.lanes, bool(is_again), self._work)
         assert failure != LACKS_SIZE, "Constraints are decided by values, which are the same."
         if failure == SINGULAR:
-            raise RuntimeError(
-                f"Plant '{self._dynamics.model.path()}' has no derivatives at time {time_of(self._context)} s: forces "
-                "of contacts and masses do not determine how velocities follow. Move the bodies a little."
-            )
+            refuse_singular(self._dynamics, self._context)
         v_out.resize(self._step.num_derivatives)[:] = self._step.v_next
         return status
 
@@ -183,12 +180,6 @@ class ContactGradients:
 
     # ------------------------------------------------------------------ geometry
 
-    def _margin(self) -> float:
-        """Up to which distance points of geometries may touch within a step [m]."""
-        model, h = self._buffers.model, self._buffers.time_step
-        looks_ahead = bool(model.contact.looks_ahead)
-        return margin_of_step(model.gravity, h) + (h * largest_speed(self._w.velocity) if looks_ahead else 0.0)
-
     def _geometry_poses(self) -> LaneRecords:
         """X_WG in lanes, of geometries that are fixed to bodies of the plant without the ports, which take longer."""
         geometry = self._buffers.model.contact.geometry
@@ -217,7 +208,7 @@ class ContactGradients:
             contacts = self._follow_contacts(poses, found.candidates, found.contacts)
             pairs = LaneRecords(np.zeros((1, len(found.contacts)), contact_pair_lanes_dtype), 0)
             w.call(make_contact_pairs, *materials, poses, found.candidates, contacts, pairs)
-            made.append(_chosen(pairs, sources[:num_points]))
+            made.append(LaneRecords(chosen_pairs(pairs.lanes, sources[:num_points]), pairs.num_derivatives))
         if num_points < num_of_geometries:  # and of faces
             faces = self._follow_faces(poses, found)
             corners, numbers = (LaneRecords(lanes, poses.num_derivatives) for lanes in faces)
@@ -228,7 +219,7 @@ class ContactGradients:
         if num_of_geometries < len(origins):  # and of a program's own kinds
             pairs = LaneRecords(np.zeros((1, self._arrays.most_pairs_of_kinds), contact_pair_lanes_dtype), 0)
             w.call(make_pairs_of_kinds, contact.sources, np.inf, 0, contact.source_numbers, w.position, pairs)
-            made.append(_chosen(pairs, sources[num_of_geometries:]))
+            made.append(LaneRecords(chosen_pairs(pairs.lanes, sources[num_of_geometries:]), pairs.num_derivatives))
         if len(made) == 1:
             return found, made[0], faces
         num_derivatives = max(pairs.num_derivatives for pairs in made)
@@ -259,25 +250,51 @@ class ContactGradients:
             for name in contacts.dtype.names or ():
                 lanes[name] = contacts[name]
             return LaneRecords(lanes, 0)
-        query = self._dynamics.contact_geometry.query_object(self._context)
-        queries = query.proximity_queries()
-        try:
-            given = poses.lanes[0].real, poses.lanes, candidates, contacts, self._margin()
-            lanes = differentiate_manifolds(queries.engine, *given)
-            return LaneRecords(lanes, poses.num_derivatives)
-        except LookupError as error:
-            ids = queries.layout.geometry_ids
-            rows = candidates[error.args[0]].tolist()
-            first, second = (query.inspector().GetName(ids[row]) for row in rows)
-            reason = f"the contact normal of geometries '{first}' and '{second}' jumps there. Move them a little, or"
-            for shape in (queries.layout.shapes[row] for row in rows):
-                if isinstance(shape, (HeightField, TerrainMesh)):
-                    what = f"contacts of a {type(shape).__name__} have none"
-                    reason = f"geometries '{first}' and '{second}' touch, and {what}. Please"
-            raise RuntimeError(
-                f"Plant '{self._dynamics.model.path()}' has no derivatives at time {time_of(self._context)} s: "
-                f"{reason} take finite differences of a plant of floats."
-            ) from None
+        given = self._dynamics, self._context, poses.lanes, candidates, contacts
+        return LaneRecords(follow_contacts(*given, margin_of(self._buffers, self._w.velocity)), poses.num_derivatives)
+
+
+def margin_of(buffers: StepBuffers, velocity: Any) -> float:
+    """Up to which distance points of geometries may touch within a step [m]; velocity: of the bodies before it."""
+    h, looks_ahead = buffers.time_step, bool(buffers.model.contact.looks_ahead)
+    return margin_of_step(buffers.model.gravity, h) + (h * largest_speed(velocity) if looks_ahead else 0.0)
+
+
+def follow_contacts(
+    dynamics: PlantDynamics, context: Context, X_lanes: Array, candidates: Array, contacts: Array, margin: float,
+    moves_first: bool = False,
+) -> Array:  # fmt: skip
+    """Contacts in lanes, records of contact_lanes_dtype; arguments as differentiate_manifolds() has.
+
+    Raises:
+        RuntimeError: a contact has no derivatives.
+    """
+    query = dynamics.contact_geometry.query_object(context)
+    queries = query.proximity_queries()
+    try:
+        given = X_lanes[0].real, X_lanes, candidates, contacts, margin, moves_first
+        return differentiate_manifolds(queries.engine, *given)
+    except LookupError as error:
+        ids = queries.layout.geometry_ids
+        rows = candidates[error.args[0]].tolist()
+        first, second = (query.inspector().GetName(ids[row]) for row in rows)
+        reason = f"the contact normal of geometries '{first}' and '{second}' jumps there. Move them a little, or"
+        for shape in (queries.layout.shapes[row] for row in rows):
+            if isinstance(shape, (HeightField, TerrainMesh)):
+                what = f"contacts of a {type(shape).__name__} have none"
+                reason = f"geometries '{first}' and '{second}' touch, and {what}. Please"
+        raise RuntimeError(
+            f"Plant '{dynamics.model.path()}' has no derivatives at time {time_of(context)} s: "
+            f"{reason} take finite differences of a plant of floats."
+        ) from None
+
+
+def refuse_singular(dynamics: PlantDynamics, context: Context) -> NoReturn:
+    """Raises where the balance of momentum has no unique solution."""
+    raise RuntimeError(
+        f"Plant '{dynamics.model.path()}' has no derivatives at time {time_of(context)} s: forces of contacts and "
+        "masses do not determine how velocities follow. Move the bodies a little."
+    )
 
 
 def kernels_of_constraints(
@@ -292,13 +309,13 @@ def kernels_of_constraints(
     return kernels
 
 
-def _chosen(pairs: LaneRecords, sources: Array) -> LaneRecords:
+def chosen_pairs(lanes: Array, sources: Array) -> Array:
     """Of contact pairs in lanes, those of the given sources, in ascending order."""
-    given = pairs.lanes[0]["source"]
+    given = lanes[0]["source"]
     if len(given) == len(sources) and (given == sources).all():
-        return pairs
+        return lanes
     made, places = np.unique(given, return_index=True)
-    return LaneRecords(pairs.lanes[:, places[np.searchsorted(made, sources)]], pairs.num_derivatives)
+    return lanes[:, places[np.searchsorted(made, sources)]]
 
 
 def _common_count(arguments: Iterable[Any]) -> int:

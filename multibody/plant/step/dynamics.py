@@ -56,6 +56,7 @@ from merganser.multibody.plant.workspace import Workspace
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.deformable.steps import DeformableSteps
+    from merganser.multibody.plant.scalars.step_slopes import StepDerivatives
 
 Array = NDArray[Any]
 
@@ -132,7 +133,7 @@ class PlantDynamics:
         self.native.note_call(w)
         if self.model.is_discrete:
             self._compile_contact_ahead(context, w)
-            status = self.run_step(context, *self._arrays(context, w), result)
+            status = self.run_step(context, *self.arrays(context, w), result)
         elif w.is_float and self.native.compute(context, w, result):
             w.store.invalid &= w.kinematics_clearing
             return w
@@ -147,6 +148,12 @@ class PlantDynamics:
         w = self.advance(context, result)
         vdot = result[len(w.q) :]
         return w, (vdot - w.v) / self.model.time_step if self.model.is_discrete else vdot
+
+    def differentiate_step(self, context: Context) -> StepDerivatives:
+        """The next step and its derivatives; see StepDerivatives."""
+        from merganser.multibody.plant.scalars.step_slopes import differentiate_step
+
+        return differentiate_step(self, context)
 
     def calc_missing_forces(self, context: Context, vdot: Array) -> Array | None:
         """M vdot + C v - tau_g + D v - tau, what generalized forces lack for given accelerations, shape [nv].
@@ -210,8 +217,8 @@ class PlantDynamics:
             buffers.prepare(controllers)
         return buffers
 
-    def _arrays(self, context: Context, w: Workspace) -> tuple[Inputs, StepBuffers, Controllers]:
-        """What comes through the ports; and as below."""
+    def arrays(self, context: Context, w: Workspace) -> tuple[Inputs, StepBuffers, Controllers]:
+        """What comes through the ports, the arrays of steps in Python, perhaps out of date, and controllers at work."""
         table = self.inputs.actuators_in(context)
         return self.inputs.read(context, w, table), *self._buffers_and_controllers(context, w, table)
 
@@ -378,7 +385,7 @@ class PlantDynamics:
 
     def _calc_derivatives(self, context: Context, w: Workspace, result: Array) -> int:
         """Computes the derivatives of the state into `result`; returns 0, or why it failed."""
-        inputs, buffers, controllers = self._arrays(context, w)
+        inputs, buffers, controllers = self.arrays(context, w)
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
             status = calc_derivatives(buffers.model, buffers.state, inputs, buffers.work, buffers.results[0])
@@ -390,7 +397,7 @@ class PlantDynamics:
 
     def _find_forces(self, context: Context, w: Workspace) -> Array:
         """All forces on the bodies but gravity's in continuous time, shape [num_mobods, 6]; w.tau has the others."""
-        inputs, buffers, controllers = self._arrays(context, w)
+        inputs, buffers, controllers = self.arrays(context, w)
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
             given, work, (out,) = (buffers.model, buffers.state), buffers.work, buffers.results

@@ -120,6 +120,7 @@ class StepBuffers:
             for none.
         settings: of the solver in place of those of the plant; None at first.
         gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
+        slopes: compiled kernels of ../scalars/step_slopes.py.
         deformable: arrays of deformable bodies, see ../../deformable/steps.py; None without them.
         compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
     """
@@ -144,6 +145,7 @@ class StepBuffers:
         self.F_applied: Any = w.zeros_F
         self.compiled: Any = None
         self.gradients: Any = None
+        self.slopes: dict[Any, Any] = {}
         self.num_preparations = 0
         self._queries: Any = None
         self._is_moved_by_plant = False

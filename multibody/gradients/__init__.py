@@ -1,0 +1,1 @@
+"""How a discrete step follows state and inputs: see README.md."""

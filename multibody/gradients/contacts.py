@@ -1,0 +1,318 @@
+"""How the balance (1) of step.py, and the forces of contacts, follow the state: equations (3) to (5) there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from merganser.framework.native import device, inlined
+from merganser.multibody.contact.derivatives import slope_of_contact
+from merganser.multibody.contact.layout import TAMSI
+from merganser.multibody.contact.plant_problem import tangents_of
+from merganser.multibody.gradients.records import (
+    BEFORE,
+    COMPLIANCE,
+    ELASTIC_FORCE,
+    GAP,
+    NUM_MOTIONS,
+    STEP,
+    STIFFNESS,
+    ZERO,
+    GradientWork,
+    Step,
+    StepSlopes,
+    impulse_of,
+    mass_of,
+)
+from merganser.multibody.kernels.spatial import (
+    Vector3,
+    add,
+    carries,
+    cross,
+    cross_force,
+    cross_motion,
+    dot,
+    rotational,
+    scaled,
+    set_vector,
+    subtract,
+    translational,
+    vector,
+)
+from merganser.multibody.linear.products import block_of, num_ends, row_product
+
+Array = NDArray[Any]
+
+
+@inlined
+def _arm(step: Step, i: int, p_W: Vector3, works: Array) -> Vector3:
+    """Where a point in W is from the O of a body."""
+    p_WoBo_W = vector(step.position[i]["p_WoBo_W"])
+    return add(vector(works[i]["p_OBo_W"]), subtract(p_W, p_WoBo_W))
+
+
+@inlined
+def _at(S: Array, arm: Vector3) -> Vector3:
+    """The velocity of a point in a motion about O."""
+    return add(translational(S), cross(rotational(S), arm))
+
+
+@device
+def _set_chain(step: Step, c: int, work: GradientWork) -> None:
+    """Which velocities move A and B of a contact."""
+    topology, chain = step.plant.topology, work.chain
+    for k in range(chain.shape[1]):
+        chain[0, k], chain[1, k], chain[2, k] = 0, 0, 0
+    for side in range(2):
+        i = step.pairs[c]["mobod_A"] if side == 0 else step.pairs[c]["mobod_B"]
+        while i > 0:
+            for k in range(topology[i]["v_start"], topology[i]["v_start"] + topology[i]["num_v"]):
+                chain[side, k], chain[2, k] = 1, i
+            i = topology[i]["parent"]
+
+
+@device
+def _twist(step: Step, c: int, k: int, work: GradientWork) -> tuple[Vector3, Vector3, Vector3, Vector3]:
+    """How velocity k moves A relative to B, with the origin of A's geometry, and then B, with the point C."""
+    pair, works = step.pairs[c], work.bodies
+    w_A, v_A, w_B, v_B, v_C = ZERO, ZERO, ZERO, ZERO, ZERO
+    i = work.chain[2, k]
+    if work.chain[0, k] or work.chain[1, k]:
+        S = works[i]["S"][k - step.plant.topology[i]["v_start"]]
+        p_WG, p_WC = vector(step.p_WG[c]), vector(pair["p_WC"])
+        if work.chain[0, k]:
+            w_A, v_A = rotational(S), _at(S, _arm(step, i, p_WG, works))
+        if work.chain[1, k]:
+            w_B, v_B = rotational(S), _at(S, _arm(step, i, p_WG, works))
+            v_C = _at(S, _arm(step, i, p_WC, works))
+    return subtract(w_A, w_B), subtract(v_A, v_B), w_B, v_C
+
+
+@inlined
+def _lane(field: Array) -> Vector3:
+    """The derivative in a lane of a vector."""
+    return field[0].imag / STEP, field[1].imag / STEP, field[2].imag / STEP
+
+
+@device
+def _point_motion(step: Step, c: int, w: Vector3, v: Vector3, w_B: Vector3, v_C: Vector3) -> tuple[Vector3, Vector3]:
+    """How point C moves, and how frame E turns, in a motion of `_twist`."""
+    n = vector(step.pairs[c]["nhat_BA_W"])
+    dp, turn = v_C, w_B
+    motion = (w[0], w[1], w[2], v[0], v[1], v[2])
+    for j in range(NUM_MOTIONS):
+        if motion[j] != 0.0:
+            lane = step.motions[j, c]
+            dp = add(dp, scaled(motion[j], _lane(lane["p_WC"])))
+            turn = add(turn, scaled(motion[j], cross(n, _lane(lane["nhat_BA_W"]))))
+    return dp, turn
+
+
+@device
+def follow_compliance(step: Step, c: int, work: GradientWork) -> None:
+    """Equation (5) of a contact, to work.dw."""
+    topology, works, pair = step.plant.topology, work.bodies, step.pairs[c]
+    num_v, p_WC, w = step.tau.shape[0], vector(pair["p_WC"]), work.compliance[step.problem.constraints[c]["row_start"]]
+    _set_chain(step, c, work)
+    # W, in the world.
+    W_x, W_y, W_z = ZERO, ZERO, ZERO
+    for m in range(num_v):
+        if work.chain[0, m] != work.chain[1, m]:
+            j = _column(step, m, p_WC, work)
+            scale = 1.0 / mass_of(step, m)
+            W_x = add(W_x, scaled(scale * j[0], j))
+            W_y = add(W_y, scaled(scale * j[1], j))
+            W_z = add(W_z, scaled(scale * j[2], j))
+    spin = ZERO  # sum of y_m x w_m, by which dw follows the point C
+    for side in range(2):
+        sign = 1.0 if side == 0 else -1.0
+        i = pair["mobod_A"] if side == 0 else pair["mobod_B"]
+        T_t, T_f = ZERO, ZERO
+        while i > 0:
+            arm, start = _arm(step, i, p_WC, works), topology[i]["v_start"]
+            more_t, more_f = ZERO, ZERO
+            for k in range(topology[i]["num_v"]):
+                S_k = works[i]["S"][k]
+                w_k, v_k = rotational(S_k), translational(S_k)
+                work.dw[c, start + k] += dot(w_k, T_t) + dot(v_k, T_f)
+                if work.chain[0, start + k] == work.chain[1, start + k]:
+                    continue
+                j = _column(step, start + k, p_WC, work)
+                mass = mass_of(step, start + k)
+                y = scaled(2.0 / (9.0 * w * mass), (dot(W_x, j), dot(W_y, j), dot(W_z, j)))
+                b = dot(y, j) / (2.0 * mass)
+                for l in range(num_v):
+                    work.dw[c, l] -= b * work.dA[start + k, l]
+                y = scaled(sign, y)
+                spin = add(spin, cross(y, w_k))
+                Y_t = cross(arm, y)
+                for l in range(topology[i]["num_v"]):
+                    if l != k and carries(topology[i], l, k):
+                        S_l = works[i]["S"][l]
+                        w_x, v_x = cross_motion(rotational(S_l), translational(S_l), w_k, v_k)
+                        work.dw[c, start + l] += dot(w_x, Y_t) + dot(v_x, y)
+                t, f = cross_force(w_k, v_k, Y_t, y)
+                more_t, more_f = add(more_t, t), add(more_f, f)
+            T_t, T_f = add(T_t, more_t), add(T_f, more_f)
+            i = topology[i]["parent"]
+    for k in range(num_v):
+        if work.chain[0, k] or work.chain[1, k]:
+            w_r, v_r, w_B, v_C = _twist(step, c, k, work)
+            dp, _ = _point_motion(step, c, w_r, v_r, w_B, v_C)
+            work.dw[c, k] += dot(dp, spin)
+
+
+@device
+def _column(step: Step, m: int, p_WC: Vector3, work: GradientWork) -> Vector3:
+    """j_m: the velocity of A relative to B at C with a unit of velocity m, which moves one of both."""
+    i = work.chain[2, m]
+    j = _at(work.bodies[i]["S"][m - step.plant.topology[i]["v_start"]], _arm(step, i, p_WC, work.bodies))
+    return j if work.chain[0, m] else scaled(-1.0, j)
+
+
+@device
+def add_contact(step: Step, c: int, work: GradientWork, out: StepSlopes) -> None:
+    """dr of a contact, and how its force follows the state before the step at constant v_n."""
+    num_v, pair, row = step.tau.shape[0], step.pairs[c], step.problem.constraints[c]["row_start"]
+    n, p_WC, slip = vector(pair["nhat_BA_W"]), vector(pair["p_WC"]), vector(pair["v_SbSa_W"])
+    t_1, t_2 = tangents_of(n)
+    f, s = impulse_of(step, c, work), work.slopes
+    _set_chain(step, c, work)
+    for column in range(out.forces_by_state.shape[2]):
+        for r in range(3):
+            out.forces_by_state[c, r, column] = 0.0
+    for k in range(num_v):
+        is_on_chain = work.chain[0, k] != 0 or work.chain[1, k] != 0
+        dw = work.dw[c, k]
+        if not is_on_chain and dw == 0.0:
+            continue
+        g_1, g_2, g_n = s[row, COMPLIANCE] * dw, s[row + 1, COMPLIANCE] * dw, s[row + 2, COMPLIANCE] * dw
+        dp, turn = ZERO, ZERO
+        if is_on_chain:
+            w_r, v_r, w_B, v_C = _twist(step, c, k, work)
+            dp, turn = _point_motion(step, c, w_r, v_r, w_B, v_C)
+            motion = (w_r[0], w_r[1], w_r[2], v_r[0], v_r[1], v_r[2])
+            d_gap, d_stiffness, d_force = 0.0, 0.0, 0.0
+            for j in range(NUM_MOTIONS):
+                if motion[j] != 0.0:
+                    lane, scale = step.motions[j, c], motion[j] / STEP
+                    d_gap += scale * lane["phi"].imag
+                    d_stiffness += scale * lane["stiffness"].imag
+                    d_force += scale * lane["elastic_force"].imag
+            d_slip = add(cross(w_B, slip), cross(w_r, vector(step.surfaces[c])))
+            e = _velocity_change(step, c, k, work.after, dp, turn, d_slip, work)
+            b = _velocity_change(step, c, k, work.before, dp, turn, d_slip, work)
+            g_1 += _impulse_change(step, row, 0, d_gap, d_stiffness, d_force, e, b, work)
+            g_2 += _impulse_change(step, row, 1, d_gap, d_stiffness, d_force, e, b, work)
+            g_n += _impulse_change(step, row, 2, d_gap, d_stiffness, d_force, e, b, work)
+        df = add(add(add(scaled(g_1, t_1), scaled(g_2, t_2)), scaled(g_n, n)), cross(turn, f))
+        _add_impulse(step, c, k, k, dp, df, f, work, out)
+    # By v, as laws may know the velocities before the step.
+    for k in range(num_v):
+        if work.chain[0, k] != work.chain[1, k]:
+            j = _column(step, k, p_WC, work)
+            b = (dot(t_1, j), dot(t_2, j), dot(n, j))
+            g_1 = dot((s[row, BEFORE], s[row, BEFORE + 1], s[row, BEFORE + 2]), b)
+            g_2 = dot((s[row + 1, BEFORE], s[row + 1, BEFORE + 1], s[row + 1, BEFORE + 2]), b)
+            g_n = dot((s[row + 2, BEFORE], s[row + 2, BEFORE + 1], s[row + 2, BEFORE + 2]), b)
+            if g_1 != 0.0 or g_2 != 0.0 or g_n != 0.0:
+                df = add(add(scaled(g_1, t_1), scaled(g_2, t_2)), scaled(g_n, n))
+                _add_impulse(step, c, k, num_v + k, ZERO, df, ZERO, work, out)
+
+
+@device
+def _impulse_change(
+    step: Step, row: int, r: int, d_gap: float, d_stiffness: float, d_force: float, e: Vector3, b: Vector3,
+    work: GradientWork,
+) -> float:  # fmt: skip
+    """How a component of gamma follows all but w."""
+    s, G = work.slopes[row + r], work.hessian
+    total = s[GAP] * d_gap + s[STIFFNESS] * d_stiffness + s[ELASTIC_FORCE] * d_force
+    total += s[BEFORE] * b[0] + s[BEFORE + 1] * b[1] + s[BEFORE + 2] * b[2]
+    ignores_slip = step.settings[0]["approximation"] == TAMSI
+    for k in range(3):
+        total -= slope_of_contact(G, row, r, k, ignores_slip) * e[k]
+    return total
+
+
+@device
+def _velocity_change(
+    step: Step, c: int, k: int, works: Array, dp: Vector3, turn: Vector3, d_slip: Vector3, work: GradientWork
+) -> Vector3:
+    """How E^T v_C follows velocity k, of constant generalized velocities, with their motion in `works`."""
+    pair, topology = step.pairs[c], step.plant.topology
+    n, p_WC, slip = vector(pair["nhat_BA_W"]), vector(pair["p_WC"]), vector(pair["v_SbSa_W"])
+    t_1, t_2 = tangents_of(n)
+    v, change = ZERO, ZERO
+    for side in range(2):
+        i, sign = (pair["mobod_A"], 1.0) if side == 0 else (pair["mobod_B"], -1.0)
+        if i == 0:
+            continue
+        V, arm = works[i]["V"], _arm(step, i, p_WC, works)
+        v = add(v, scaled(sign, _at(V, arm)))
+        change = add(change, scaled(sign, cross(rotational(V), dp)))
+        if work.chain[side, k]:
+            a = work.chain[2, k]
+            l = k - topology[a]["v_start"]
+            S_k, a_k = works[a]["S"][l], works[a]["a"][l]
+            dw, dv = cross_motion(rotational(S_k), translational(S_k), rotational(V), translational(V))
+            dw, dv = add(dw, rotational(a_k)), add(dv, translational(a_k))
+            change = add(change, scaled(sign, add(dv, cross(dw, arm))))
+    along_n = subtract(change, cross(turn, v))
+    across = add(along_n, subtract(d_slip, cross(turn, slip)))
+    return dot(t_1, across), dot(t_2, across), dot(n, along_n)
+
+
+@device
+def _add_impulse(
+    step: Step, c: int, k: int, column: int, dp: Vector3, df: Vector3, f: Vector3, work: GradientWork,
+    out: StepSlopes,
+) -> None:  # fmt: skip
+    """dr of an impulse that changes by df, at a point that moves by dp more than the bodies' origins do."""
+    pair, topology, works = step.pairs[c], step.plant.topology, work.bodies
+    for r in range(3):
+        out.forces_by_state[c, r, column] += df[r] / step.time_step
+    for side in range(2):
+        i, sign = (pair["mobod_A"], 1.0) if side == 0 else (pair["mobod_B"], -1.0)
+        body, moved, moment = i, dp, ZERO
+        if i > 0 and work.chain[side, k] and column == k:
+            a = work.chain[2, k]
+            S_k = works[a]["S"][k - topology[a]["v_start"]]
+            moved = subtract(dp, _at(S_k, vector(works[body]["p_OBo_W"])))
+        if i > 0:
+            moment = add(cross(moved, f), cross(_arm(step, i, vector(pair["p_WC"]), works), df))
+        while i > 0:
+            for l in range(topology[i]["num_v"]):
+                S = works[i]["S"][l]
+                power = dot(rotational(S), moment) + dot(translational(S), df)
+                work.rest[topology[i]["v_start"] + l, column] -= sign * power
+            i = topology[i]["parent"]
+
+
+@device
+def finish_forces(step: Step, work: GradientWork, out: StepSlopes) -> None:
+    """Forces of contacts, with what follows from dv+."""
+    h, trees, ignores_slip = step.time_step, step.plant.trees, step.settings[0]["approximation"] == TAMSI
+    for c in range(step.pairs.shape[0]):
+        constraint, n = step.problem.constraints[c], vector(step.pairs[c]["nhat_BA_W"])
+        t_1, t_2 = tangents_of(n)
+        row = constraint["row_start"]
+        set_vector(out.forces[c], scaled(1.0 / h, impulse_of(step, c, work)))
+        for column in range(work.responses.shape[1]):
+            dv = work.responses[:, column]
+            e_1, e_2, e_n = 0.0, 0.0, 0.0
+            for end in range(num_ends(constraint)):
+                block = block_of(trees, step.problem.jacobian, constraint, end)
+                e_1 = row_product(block, 0, dv, e_1)
+                e_2 = row_product(block, 1, dv, e_2)
+                e_n = row_product(block, 2, dv, e_n)
+            for r in range(3):
+                change = 0.0
+                for k in range(3):
+                    axis = t_1[r] if k == 0 else t_2[r] if k == 1 else n[r]
+                    G_1 = slope_of_contact(work.hessian, row, k, 0, ignores_slip)
+                    G_2 = slope_of_contact(work.hessian, row, k, 1, ignores_slip)
+                    G_n = slope_of_contact(work.hessian, row, k, 2, ignores_slip)
+                    change -= axis * (G_1 * e_1 + G_2 * e_2 + G_n * e_n)
+                out.forces_by_state[c, r, column] += change / h
