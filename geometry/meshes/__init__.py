@@ -16,9 +16,14 @@ if _TYPE_CHECKING:
         read_volume_mesh,
     )
     from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh, SurfacePolygon
-    from merganser.geometry.meshes.refinement import RefineVolumeMesh, RefineVolumeMeshIntoVtkFileContents
     from merganser.geometry.meshes.triangle_surface_mesh import SurfaceTriangle, TriangleSurfaceMesh
-    from merganser.geometry.meshes.volume_mesh import ConvertVolumeToSurfaceMesh, VolumeElement, VolumeMesh
+    from merganser.geometry.meshes.volume_mesh import (
+        ConvertVolumeToSurfaceMesh,
+        RefineVolumeMesh,
+        RefineVolumeMeshIntoVtkFileContents,
+        VolumeElement,
+        VolumeMesh,
+    )
     from merganser.geometry.meshes.wavefront import wavefront_text
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
