@@ -14,6 +14,7 @@ if _TYPE_CHECKING:
         read_surface_mesh,
         read_vertices,
         read_volume_mesh,
+        wavefront_text,
     )
     from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh, SurfacePolygon
     from merganser.geometry.meshes.triangle_surface_mesh import SurfaceTriangle, TriangleSurfaceMesh
@@ -24,7 +25,6 @@ if _TYPE_CHECKING:
         VolumeElement,
         VolumeMesh,
     )
-    from merganser.geometry.meshes.wavefront import wavefront_text
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 
