@@ -5,7 +5,7 @@ from merganser.framework.lcm.lcm_buses import ApplyLcmBusConfig, LcmBuses
 from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
 from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem, LcmScopeSystem
 from merganser.framework.lcm.lcm_subscriber_system import LcmSubscriberSystem, Subscriber
-from merganser.framework.lcm.serializers import PySerializer, SerializerInterface
+from merganser.framework.lcm.message import PySerializer, SerializerInterface
 
 __all__ = [
     "ApplyLcmBusConfig",

@@ -17,9 +17,8 @@ from merganser.framework.core.values.arguments import checked_number, checked_si
 from merganser.framework.core.values.values import AbstractValue, Value
 from merganser.framework.lcm.drake_lcm import DrakeLcmInterface, interface_of
 from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
-from merganser.framework.lcm.message import microseconds
+from merganser.framework.lcm.message import SerializerInterface, microseconds, serializer_for
 from merganser.framework.lcm.messages.signals import lcmt_scope
-from merganser.framework.lcm.serializers import SerializerInterface, serializer_for
 
 _SUPPORTED = {TriggerType.kForced, TriggerType.kPeriodic, TriggerType.kPerStep}
 
