@@ -1,4 +1,4 @@
-"""DrakeGymEnv: a diagram and its Simulator as an environment of Gymnasium."""
+"""DrakeGymEnv: a diagram and its Simulator as an environment of Gymnasium; its ports and the spaces of their values."""
 
 from __future__ import annotations
 

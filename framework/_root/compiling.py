@@ -1,5 +1,7 @@
 """`python -m merganser compile`: compiles kernels beforehand, for images of machines and for classrooms.
 
+And `merganser fmu`: a diagram of a program as a Functional Mock-up Unit.
+
 Each topic is a list of small programs that do what its users do: what they call is compiled and kept. Which kernels
 that are is nowhere written down.
 """

@@ -1,4 +1,4 @@
-"""DrakeLcm: sends and receives messages on channels."""
+"""DrakeLcm: sends and receives messages on channels; LcmInterfaceSystem hands them on during a simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Message: what message types are derived from, and how they are made of their definitions."""
+"""Message: what message types are derived from, how they are made of their definitions, and how they become bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""A volume made of tetrahedra."""
+"""A volume made of tetrahedra.
+
+RefineVolumeMesh() divides tetrahedra so that none of them, none of their inner triangles and none of their inner edges
+has all its vertices on the surface. A field that is zero on the surface and linear in each tetrahedron vanishes
+wherever all vertices lie there, so that such tetrahedra would be without pressure. A new vertex in the middle of each
+such edge, then triangle, then tetrahedron takes care of that.
+"""
 
 from __future__ import annotations
 

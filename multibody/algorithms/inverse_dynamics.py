@@ -1,4 +1,15 @@
-"""Mass matrix, dynamics bias and inverse dynamics."""
+"""Mass matrix, dynamics bias and inverse dynamics.
+
+Wrenches and accelerations are about the origin of the root frame, as RigidBodyDynamics.jl has them, or about bodies.
+The kernels work with spatial vectors about the origin Bo of each body, expressed in W. With p = p_WoBo_W:
+
+    wrench                [t; f] about Bo     ->  [t + p x f; f] about Wo                     (1)
+    spatial acceleration  [alpha; a] of Bo    ->  [alpha; a - alpha x p - w x v] about Wo     (2)
+
+(2) is the rate of the twist [w; v - w x p], the velocity field of the body at the fixed point Wo.
+
+Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), sections 2.2 to 2.4 and 2.10.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Common code of senders and receivers of joint messages: vectors at ports, and members of messages."""
+"""Common code of senders and receivers of messages of joints and of commands of arms: vectors at ports, and members."""
 
 from __future__ import annotations
 

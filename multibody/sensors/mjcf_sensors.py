@@ -1,4 +1,14 @@
-"""The sensors of an MJCF file as one system."""
+"""The sensors of an MJCF file as one system, and what each measures, from the ports of a plant.
+
+The frame F of a sensor is fixed to a body B, a frame R to which some are relative to another one; W is the world.
+
+    v of F in R = v_WF - v_WR - w_WR x (p_WF - p_WR)                                      (3)
+    L = sum_B (I_BBcm w_WB + m_B (p_WBcm - c) x (v_WBcm - c')), about the mass centre c of all  (4)
+
+Equations (1) and (2) are in sensor_kind.py. As in MuJoCo, gravity is an acceleration: what rests accelerates upwards.
+
+Source: the XML reference of MuJoCo, on sensors.
+"""
 
 from __future__ import annotations
 
