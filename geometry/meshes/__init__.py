@@ -17,14 +17,9 @@ if _TYPE_CHECKING:
         wavefront_text,
     )
     from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh, SurfacePolygon
+    from merganser.geometry.meshes.refinement import RefineVolumeMesh, RefineVolumeMeshIntoVtkFileContents
     from merganser.geometry.meshes.triangle_surface_mesh import SurfaceTriangle, TriangleSurfaceMesh
-    from merganser.geometry.meshes.volume_mesh import (
-        ConvertVolumeToSurfaceMesh,
-        RefineVolumeMesh,
-        RefineVolumeMeshIntoVtkFileContents,
-        VolumeElement,
-        VolumeMesh,
-    )
+    from merganser.geometry.meshes.volume_mesh import ConvertVolumeToSurfaceMesh, VolumeElement, VolumeMesh
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 
