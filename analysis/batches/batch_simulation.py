@@ -40,6 +40,7 @@ Array = NDArray[Any]
 _SLICE = 0.005  # how long compiled code runs before it is looked for interrupts, about [s]
 _FIRST_STEPS, _MOST_STEPS = 256, 1 << 20
 _FIRST_BLOCK, _MOST_IN_BLOCK = 4, 4096  # simulations that a thread takes at a time
+_FIRST_ALONE = 16  # steps that worlds take one after the other when they have parted
 _ROWS = OptionalCode("merganser.analysis.batches.rows", "advance_rows", "advance_rows", (type_key(0),))
 _WORTH_A_THREAD = 0.01  # as long as it takes to make another worker, and more [s]
 
@@ -433,6 +434,7 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
     if runs.may_rest and (rows[:, 0] == ends).any():
         moving = np.flatnonzero(rows[:, 0] != ends)
         indices, rows, ends = [indices[n] for n in moving], rows[moving], ends[moving]
+    rows, ahead = _advance_in_lanes(work, worker, rows, ends)
     singly = runs.wants_traces(worker, indices)
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:
@@ -450,10 +452,42 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
                 worker.forget_samples()
         if work.is_stopped:
             return
+        counts[:, 0] += ahead[part]
         work.left.extend(mine[n] for n in skipped)
         done = [n for n in range(len(mine)) if n not in skipped]
         runs.put(worker, [mine[n] for n in done], results[done], counts[done], ends[part][done])
         work.note(len(done))
+
+
+def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array) -> tuple[Array, Array]:
+    """Advances rows side by side as far as that goes; returns them, and how many steps each has made.
+
+    Those that part take some steps alone, then as many more each time, before they try again.
+    """
+    ahead = np.zeros(len(rows), dtype=np.int64)
+    lanes = worker.lanes() if len(rows) > 1 and (rows[:, 0] <= ends).all() else None
+    if lanes is None:
+        return rows, ahead
+    rows, mine, num_alone = rows.copy(), np.arange(len(rows)), _FIRST_ALONE
+    while len(mine) > 1:
+        part, counts = rows[mine], np.zeros(len(mine), dtype=np.int64)
+        lanes.begin(part, ends[mine], counts)
+        while not work.is_stopped and lanes.run(work.num_steps):
+            pass
+        rows[mine], ahead[mine] = part, ahead[mine] + counts
+        alone = num_alone * lanes.period
+        until = rows[:, 0] + alone
+        mine = mine[(until + alone < ends)[mine]]
+        if work.is_stopped or not len(mine):
+            break
+        results = np.empty((len(mine), len(worker.results_at)))
+        counts = np.zeros((len(mine), worker.num_counts), dtype=np.int64)
+        skipped = _run_rows(work, worker, rows[mine], until[mine], results, counts)
+        done = [n for n in range(len(mine)) if n not in skipped and not work.is_stopped]
+        mine, num_alone = mine[done], 2 * num_alone
+        rows[mine[:, None], np.searchsorted(worker.offsets, worker.results_at)] = results[done]
+        ahead[mine] += counts[done, 0]
+    return rows, ahead
 
 
 def _run_rows(

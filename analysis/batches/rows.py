@@ -20,6 +20,7 @@ from merganser.analysis.batches.batch_contexts import (
     result_offsets,
     routing_of,
 )
+from merganser.analysis.batches.rows_in_lanes import LanesOfWorker
 from merganser.analysis.integrators.problem import clear, step_problem_at
 from merganser.analysis.integrators.step_state import Step
 from merganser.analysis.integrators.stepping import first_step_size
@@ -209,6 +210,7 @@ class BatchWorker:
         place_arrays(rows, offsets=self.offsets, results_at=self.results_at)
         self.may_read_abstract_values = may_read_abstract_values(context)
         self._num_mended = 0
+        self._lanes: LanesOfWorker | None = None
         self._logs: list[tuple[Any, int]] = []  # that are in use, and how many samples they had before
         self._abstract_state: Sequence[Any] = ()  # from which the simulation in progress has started
 
@@ -236,6 +238,13 @@ class BatchWorker:
         return any(hasattr(write_back, "box") for write_back in self._plan._program.write_backs)
 
     # ------------------------------------------------------------------ running
+
+    def lanes(self) -> LanesOfWorker | None:
+        """What advances its rows side by side; None if nothing does, for now at least."""
+        if self._lanes is None:
+            with contextlib.suppress(LookupError):
+                self._lanes = LanesOfWorker(self)
+        return self._lanes
 
     def begin(self) -> None:
         """Begins with the first row."""
@@ -284,6 +293,7 @@ class BatchWorker:
             return False
         self._num_mended += 1
         self._plan._lower()
+        self._lanes = None
         self.forget_samples()
         self.use_abstract_state(self._abstract_state)
         self._rows.stage = LOAD

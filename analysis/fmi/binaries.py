@@ -86,6 +86,7 @@ _FLAGS = (
     "-shared", "-O2", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fno-sanitize=all", "-fno-strict-aliasing",
     "-ffp-contract=off", "-s",
 )  # fmt: skip
+_OWN_FLAGS = {".so": "-lm", ".dylib": "-install_name @rpath/{}"}  # of the linker, by suffixes of libraries
 
 
 def require_tools() -> None:
@@ -174,7 +175,7 @@ def _refuse_unknown(code: int, names: Iterable[str]) -> None:
 def _link(platform: Platform, folder: Path, files: Sequence[Path], library: Path) -> None:
     command = [
         sys.executable, "-m", "ziglang", "cc", "-target", platform.target, *_FLAGS, f"-I{_SOURCES}",
-        *map(str, files), "-o", str(library), *(["-lm"] if platform.suffix == ".so" else []),
+        *map(str, files), "-o", str(library), *_OWN_FLAGS.get(platform.suffix, "").format(library.name).split(),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     if done.returncode:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.simulator import Simulator
     from merganser.framework import Context
 
-MOST_CLOCKS = 8  # whose strikes may coincide in any way
+_MOST_COMBINATIONS = 4096  # of clocks that strike together
 # Why compiled code calls Python, in the order of Plan._callbacks; then whatever cannot happen.
 LOOK, ADD_GROUP, MAKE_ROOM, UPDATE, DETERMINE_WITNESSES, NOTE_TRIGGERS, OTHERS = range(7)
 
@@ -82,11 +82,12 @@ class ClosedPlan:
         name = self._system.GetSystemPathname()
         if schedule.arrivals is not None:
             raise ValueError(f"ExportFmu: system '{name}' has blocks that take in messages from outside the diagram.")
-        if schedule.num_clocks() > MOST_CLOCKS:
+        try:
+            combinations = schedule.combinations(_MOST_COMBINATIONS)
+        except ValueError as error:
             raise ValueError(
-                f"ExportFmu: events of system '{name}' happen at {schedule.num_clocks()} different periods and "
-                f"offsets; at most {MOST_CLOCKS} are supported."
-            )
+                f"ExportFmu: system '{name}' has too many periods and offsets of events. {error}"
+            ) from None
         plan = simulator._usable_plan()
         if plan is None:
             method = type(simulator.get_integrator()).__name__
@@ -94,7 +95,7 @@ class ClosedPlan:
                 f"ExportFmu: the {method} of system '{name}' with {self._context.num_continuous_states()} continuous "
                 "states does not run in compiled code. Choose an explicit integrator (config=SimulatorConfig(...))."
             )
-        for clocks in range(1 << schedule.num_clocks()):
+        for clocks in combinations:
             if clocks not in plan._program.group_numbers:
                 plan._add_group(clocks)
         return plan

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import importlib.util
+import io
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 from merganser.analysis.fmi.variables import (
@@ -18,6 +20,10 @@ from merganser.analysis.fmi.variables import (
     Variable,
     Variables,
 )
+from merganser.framework import plot_diagram
+
+if TYPE_CHECKING:
+    from merganser.framework import System
 
 Element = ElementTree.Element
 _CAUSALITIES = {TIME: "independent", INPUT: "input", PARAMETER: "parameter", OUTPUT: "output"}
@@ -166,8 +172,21 @@ def _of_version_2(model: Model, variables: Variables) -> Element:
 # ---------------------------------------------------------------------- a page for people
 
 
-def page_of(model: Model, variables: Variables) -> str:
-    """The page documentation/index.html: a table of the variables."""
+PICTURES = {"2.0": "model.png", "3.0": "documentation/diagram.png"}  # where hosts look for them
+_MOST_PIXELS, _PIXELS_PER_INCH = 4000.0, 100.0
+
+
+def picture_of(system: System) -> bytes:
+    """The blocks of a system and their wires, as a picture in PNG; empty where matplotlib is not installed."""
+    if importlib.util.find_spec("matplotlib") is None:
+        return b""
+    content, figure = io.BytesIO(), plot_diagram(system)
+    figure.savefig(content, format="png", dpi=min(_PIXELS_PER_INCH, _MOST_PIXELS / max(figure.get_size_inches())))
+    return content.getvalue()
+
+
+def page_of(model: Model, variables: Variables, pictures: Iterable[str]) -> str:
+    """The page documentation/index.html: pictures, which are files of the FMU, and a table of the variables."""
     rows = "\n".join(
         f"<tr><td>{html.escape(variable.name)}</td><td>{variable.kind.lower().replace('_', ' ')}</td>"
         f"<td>{html.escape(variable.unit or '')}</td><td>{'' if variable.start is None else repr(variable.start)}</td>"
@@ -175,9 +194,12 @@ def page_of(model: Model, variables: Variables) -> str:
         for number, variable in enumerate(variables.listed)
     )
     name = html.escape(model.name)
+    image = "<p><img src='../{}' alt='blocks and wires' style='max-width: 100%'></p>\n"
+    images = "".join(map(image.format, pictures))
     return (
         f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>{name}</title></head>\n<body>\n"
         f"<h1>{name}</h1>\n<p>Exported by merganser. Inputs are kept constant over each communication step.</p>\n"
+        f"{images}"
         "<table><tr><th>variable</th><th>kind</th><th>unit</th><th>start</th><th>value reference</th></tr>\n"
         f"{rows}\n</table>\n</body></html>\n"
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from merganser.analysis.fmi.binaries import PLATFORMS, require_tools, shared_library
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
-from merganser.analysis.fmi.description import Model, model_description, page_of
+from merganser.analysis.fmi.description import PICTURES, Model, model_description, page_of, picture_of
 from merganser.analysis.fmi.variables import Variables
 from merganser.analysis.simulation.simulator import Simulator
 from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, SimulatorConfig
@@ -100,7 +100,8 @@ def ExportFmu(
         platform = PLATFORMS[each]
         place = f"binaries/{platform.folders[version]}/{model.identifier}{platform.suffix}"
         files[place] = shared_library(platform, image, variables, model, version)
-    files["documentation/index.html"] = page_of(model, variables).encode()
+    picture = {name: content for name, content in [(PICTURES[version], picture_of(system))] if content}
+    files |= {**picture, "documentation/index.html": page_of(model, variables, picture).encode()}
     _save(path, files)
 
 

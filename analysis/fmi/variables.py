@@ -73,7 +73,7 @@ class Variables:
         in_ports = [system.get_input_port(i) for i in range(system.num_input_ports())]
         out_ports = [system.get_output_port(i) for i in range(system.num_output_ports())]
         chosen = _chosen(system, in_ports, inputs, "input")
-        self._fix(in_ports, chosen)
+        self._fix(in_ports)
         feeding = {port.get_index(): list(self._add_inputs(port)) for port in chosen}
         self._add_parameters(parameters)
         for port in _chosen(system, out_ports, outputs, "output"):
@@ -125,15 +125,10 @@ class Variables:
             part = part.parent
         return ".".join(names) + "." if names else ""
 
-    def _fix(self, ports: Sequence[Any], chosen: Sequence[Any]) -> None:
-        """Gives values to inputs that have none."""
+    def _fix(self, ports: Sequence[Any]) -> None:
+        """Gives values to inputs that have none; abstract ones stay without, as that of a plant without contact."""
         for port in ports:
-            if not port.HasValue(self._context):
-                if port._size is None:
-                    raise ValueError(
-                        f"ExportFmu: {port.GetFullDescription()} takes an abstract value, and has none. Connect it "
-                        "within the diagram, or fix its value in the context."
-                    )
+            if port._size is not None and not port.HasValue(self._context):
                 port.FixValue(self._context, [0.0] * port.size())
 
     def _add_inputs(self, port: Any) -> Iterable[int]:

@@ -18,6 +18,7 @@ from merganser.analysis.simulation.clocks import (
     make_clocks,
     strike_after,
 )
+from merganser.analysis.simulation.exact_periods import combinations_of_clocks
 from merganser.framework import Context, System, TriggerType
 from merganser.framework.core.declarations.events import Arrivals, Notification
 from merganser.framework.core.declarations.execution import in_phases
@@ -160,6 +161,10 @@ class EventSchedule:
     def num_clocks(self) -> int:
         """Number of clocks."""
         return len(self._periods)
+
+    def combinations(self, most: int) -> list[int]:
+        """The bits of all clocks that may strike together, see `combinations_of_clocks`."""
+        return combinations_of_clocks(self._periods, most)
 
     def clocks(self) -> list[float]:
         """The clocks, see clocks.py."""

@@ -15,6 +15,8 @@ Numbers, theorem 184), as it is nearer than 1 / (2 q^2).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 _SHORT_DECIMAL = 12  # digits
@@ -44,3 +46,43 @@ def _simple_fraction(value: Fraction) -> Fraction | None:
         if abs(p - value * q) <= _TWO_ROUNDINGS * value * q:
             return Fraction(p, q)
         rest = 1 / (rest - whole)
+
+
+def combinations_of_clocks(periods: Sequence[tuple[float, float]], most: int) -> list[int]:
+    """Which clocks strike together, at any time whatever: bits of each combination that may occur, with 0 for none.
+
+    A clock strikes at times t = offset (mod period), from its offset on. The common times of several are of this form,
+    too, by the Chinese remainder theorem; so these sets of times are few, even of many clocks.
+
+    Args:
+        periods: of the clocks, and their offsets [s].
+        most: how many combinations there may be.
+
+    Raises:
+        ValueError: there are more.
+    """
+    exact = [(exact_seconds(period), exact_seconds(offset)) for period, offset in periods]
+    unit = math.lcm(*(number.denominator for pair in exact for number in pair))
+    clocks = [(int(period * unit), int(offset * unit)) for period, offset in exact]
+    found = {0}
+    for start in {offset for _, offset in clocks}:
+        begun = [(1 << n, period, offset) for n, (period, offset) in enumerate(clocks) if offset <= start]
+        times = {(1, 0)}  # sets of them: period, offset
+        for _, period, offset in begun:
+            times.update([both for each in times if (both := _common_times(each, (period, offset)))])
+            if len(times) > most:
+                raise ValueError(f"There are more than {most} combinations of clocks that strike together.")
+        for all_periods, at in times:
+            found.add(sum(bit for bit, *clock in begun if all_periods % clock[0] == 0 == (at - clock[1]) % clock[0]))
+    return sorted(found)
+
+
+def _common_times(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int] | None:
+    """The times of two clocks, each a period and an offset below it, as those of one clock; None without any."""
+    (m, a), (n, b) = first, second
+    common = math.gcd(m, n)
+    steps, rest = divmod(b - a, common)
+    if rest:
+        return None
+    together = m // common * n
+    return together, (a + m * (steps * pow(m // common, -1, n // common))) % together

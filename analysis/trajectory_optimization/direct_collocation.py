@@ -32,7 +32,7 @@ from merganser.framework.optimization import (
     MathematicalProgramResult,
 )
 from merganser.framework.optimization.arrays import objects
-from merganser.framework.optimization.evaluators.closed_form import StackedEvaluator
+from merganser.framework.optimization.evaluators.evaluators import StackedEvaluator
 from merganser.framework.optimization.programs.parsing import parsed_cost
 from merganser.framework.symbolic import MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial

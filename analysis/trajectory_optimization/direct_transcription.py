@@ -15,7 +15,7 @@ from merganser.analysis.system_dynamics import SystemDynamics
 from merganser.analysis.trajectory_optimization.multiple_shooting import MultipleShooting
 from merganser.framework import Context, InputPortSelection, System
 from merganser.framework.optimization import Constraint, MathematicalProgramResult
-from merganser.framework.optimization.evaluators.closed_form import StackedEvaluator
+from merganser.framework.optimization.evaluators.evaluators import StackedEvaluator
 from merganser.framework.primitives import AffineSystem
 from merganser.framework.trajectories import PiecewisePolynomial
 

@@ -87,16 +87,12 @@ def loop() -> None:
 
 
 def add_arm(plant: Any, add_shape: Callable[[Any], Any] = lambda link: None, limit: float = math.inf) -> None:
-    import numpy as np
-
     from merganser.multibody.tree import RevoluteJoint, SpatialInertia
 
-    parent = plant.world_frame()
+    parent, axis = plant.world_frame(), (0.0, 1.0, 0.0)
     for name in ("upper", "lower"):
-        inertia = SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.5)
-        link = plant.AddRigidBody(name, inertia)
+        link = plant.AddRigidBody(name, SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.5))
         add_shape(link)
-        axis = np.array([0.0, 1.0, 0.0])
         joint = plant.AddJoint(RevoluteJoint(name, parent, link.body_frame(), axis, -limit, limit, 0.1))
         plant.AddJointActuator(name, joint)
         parent = link.body_frame()
@@ -558,12 +554,16 @@ def filters() -> None:
 def worlds() -> None:
     """simulations side by side"""
     from merganser.analysis import BatchSimulator
+    from merganser.analysis.batches.rows_in_lanes import LOOP
     from merganser.geometry import Box
+    from merganser.multibody.dynamics.operation import STEPS_IN_LANES
 
     system = scene_of_two(Box(0.1, 0.1, 0.1), "lagged", TIME_STEP)
     batch = BatchSimulator(system)
     batch.advance(worlds := batch.make_worlds(2), TIME_STEP)
     worlds.eval_output(system.GetSubsystemByName("plant").GetOutputPort("state"))
+    for operation in (LOOP.load(), STEPS_IN_LANES):
+        operation.address()
 
 
 # ---------------------------------------------------------------------- optimization

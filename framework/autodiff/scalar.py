@@ -115,13 +115,13 @@ class AutoDiffXd:
         self._value = float(value)
         self._derivatives = _derivatives_of(*args, **kwargs) if args or kwargs else NO_DERIVATIVES
 
-    @classmethod
-    def _make(cls, value: float, derivatives: npt.NDArray[np.float64]) -> AutoDiffXd:
+    @staticmethod
+    def _make(value: float, derivatives: npt.NDArray[np.float64]) -> AutoDiffXd:
         """Wraps a Python float and a float vector, unchecked; the caller must not write the vector later."""
-        self = cls.__new__(cls)
-        self._value = value
-        self._derivatives = derivatives
-        return self
+        result: AutoDiffXd = _new(AutoDiffXd)
+        result._value = value
+        result._derivatives = derivatives
+        return result
 
     @staticmethod
     def lift(constant: float) -> AutoDiffXd:

@@ -11,8 +11,15 @@ from typing import Any, NamedTuple
 
 from merganser.framework.native import device
 from merganser.framework.native.memory.addresses import place_at
-from merganser.framework.native.memory.hinted_types import Floats, FloatsInContext, FloatTable, Integers
-from merganser.framework.native.memory.records_of_arrays import Code, record_at
+from merganser.framework.native.memory.hinted_types import (
+    Floats,
+    FloatsInContext,
+    FloatTable,
+    Integers,
+    hinted_address,
+)
+from merganser.framework.native.memory.records_of_arrays import Code, record_at, record_of_lanes_at
+from merganser.framework.native.memory.simd import forget_leave, has_left
 from merganser.framework.native.memory.tape import FAILED, integers_at
 from merganser.framework.native.operations.operations import CompiledOperation
 from merganser.multibody.contact.layout import CONVERGED, NO_CAPACITY
@@ -30,6 +37,7 @@ from merganser.multibody.dynamics.records import (
     Work,
 )
 from merganser.multibody.dynamics.step import calc_derivatives, take_step
+from merganser.multibody.dynamics.step_kernels import KERNELS_IN_LANES
 from merganser.multibody.linear.records import Trees
 
 # What Sample.counts holds.
@@ -76,6 +84,17 @@ class StepRecord(NamedTuple):
     results: tuple[StepResults, ...]
     sample: Sample
     deformables: tuple[Deformables, ...] = ()
+
+
+class StepsInLanes(NamedTuple):
+    """What the operation of steps of several worlds side by side is given: see StepRecord."""
+
+    model: Model
+    state: State
+    time_step: float
+    inputs: Inputs
+    work: Work
+    out: StepResults
 
 
 class DerivativesRecord(NamedTuple):
@@ -138,6 +157,7 @@ class ContactForcesRecord(NamedTuple):
 
 
 _step_at, _derivatives_at = record_at(StepRecord), record_at(DerivativesRecord)
+_steps_in_lanes_at = record_of_lanes_at(StepsInLanes)
 _slopes_at, _inputs_at = record_at(SlopesRecord), record_at(InputsRecord)
 _contact_forces_at = record_at(ContactForcesRecord)
 
@@ -198,6 +218,24 @@ def _give_up(result: Any, integers: Any) -> None:
     for k in range(result.shape[0]):
         result[k] = math.nan
     integers_at(integers[0])[0] = FAILED
+
+
+def plant_steps_in_lanes(values: Any, numbers: Any, integers: Any) -> None:
+    """Steps of several worlds side by side, whose states change in place.
+
+    Integers: the number of steps, which becomes that of those taken, and a StepsInLanes. Steps end before one in which
+    the worlds part, or which needs constraints or fails in any of them: each of these has to take it alone.
+    """
+    step = _steps_in_lanes_at(values, integers_at(place_at(integers, 1)))
+    out, x = step.out, step.state.x
+    forget_leave()
+    for n in range(integers[0]):
+        status = take_step(step.model, step.state, step.time_step, step.inputs, step.work, out)
+        if status != 0 or out.found[SOLVED] or has_left():
+            integers[0] = n
+            return
+        for k in range(x.shape[0]):
+            x[k] = out.x_next[k]
 
 
 def plant_derivatives(values: Any, numbers: Any, integers: Any) -> None:
@@ -262,7 +300,17 @@ def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
         given.tau_out[k] = tau[k]
 
 
+class _StepsInLanes(CompiledOperation):
+    """The operation of steps in lanes, which comes with all kernels that it may call."""
+
+    def address(self) -> int:
+        for kernel in KERNELS_IN_LANES:
+            hinted_address(kernel, has_lanes=True)
+        return super().address()
+
+
 STEP = CompiledOperation(plant_step)
+STEPS_IN_LANES = _StepsInLanes(plant_steps_in_lanes)
 STEP_WITH_DEFORMABLES = CompiledOperation(plant_step_with_deformables)
 DERIVATIVES = CompiledOperation(plant_derivatives)
 SLOPES = CompiledOperation(plant_slopes)

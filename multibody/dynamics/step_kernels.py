@@ -204,6 +204,21 @@ class StepCode(NamedTuple):
 
 _USES = StepCode()
 
+# Those of plants of which worlds are stepped side by side, see plant/step/native_code.py.
+KERNELS_IN_LANES = (
+    *(use.kernel for use in _USES if use.is_small),
+    checked_arrays.is_finite,
+    actuators.calc_efforts,
+    find_limits,
+    are_resolved,
+    kernels.kinematics,
+    kernels.force_elements,
+    kernels.step_from_kinematics,
+    kernels.discrete_step,
+    kernels.next_pass,
+    end_step,
+)
+
 
 def kernels_of(model: Model) -> StepCode:
     """The kernels of a plant's steps."""
@@ -231,7 +246,12 @@ def functions_of_other_scalars(model: Model, call: Callable[..., Any], decide: C
     return functions._replace(is_finite=lambda _values: True)
 
 
-def addresses_of(plant: Plant) -> StepCode:
-    """The addresses of the kernels that steps of a plant may call, compiled where they are not; 0 for the others."""
+def addresses_of(plant: Plant, has_lanes: bool = False) -> StepCode:
+    """The addresses of the kernels that steps of a plant may call, compiled where they are not; 0 for the others.
+
+    Args:
+        plant: the plant.
+        has_lanes: whether they compute several worlds side by side, see framework/native/memory/simd.py.
+    """
     known = zip(kernels_of(plant.model), _USES)
-    return StepCode(*(hinted_address(kernel) if use.is_needed(plant) else 0 for kernel, use in known))
+    return StepCode(*(hinted_address(kernel, has_lanes) if use.is_needed(plant) else 0 for kernel, use in known))

@@ -4,7 +4,7 @@ The signed distance d of two bodies with witness points Ca and Cb and the normal
 
     dd/dq = n . (dp_WCa/dq - dp_WCb/dq),   Ca fixed to A and Cb to B                                         (1)
 
-The least of all distances is bounded by one smooth number, see framework/optimization/evaluators/smooth_maxima.py.
+The least of all distances is bounded by one smooth number, see minimum_value_constraints.py of optimization.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from merganser.framework import Context
 from merganser.framework.optimization import Constraint
-from merganser.framework.optimization.evaluators.smooth_maxima import (
+from merganser.framework.optimization.evaluators.minimum_value_constraints import (
     Penalty,
     maximum_from_above,
     maximum_from_below,

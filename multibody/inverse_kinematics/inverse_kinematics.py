@@ -76,9 +76,7 @@ class InverseKinematics:
         self._prog.SetSolverOption(SlsqpSolver.id(), "begin_feasible", True)
         self._q = self._prog.NewContinuousVariables(plant.num_positions(), "q")
         if with_joint_limits:
-            self._prog.AddBoundingBoxConstraint(
-                plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits(), self._q
-            )
+            self._prog.AddBoundingBoxConstraint(plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits(), self._q)
         AddUnitQuaternionConstraintOnPlant(plant, self._q, self._prog)
         if is_given:
             fix_locked_joints(plant, self._q, self._prog, self._context)

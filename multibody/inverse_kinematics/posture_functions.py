@@ -14,8 +14,7 @@ from merganser.framework import Context
 from merganser.framework.core.inside import diagram_around, scalar_of
 from merganser.framework.native import Given, bind
 from merganser.framework.optimization import Constraint
-from merganser.framework.optimization.evaluators.closed_form import ClosedFormEvaluator
-from merganser.framework.optimization.evaluators.evaluators import DIFFERENCE
+from merganser.framework.optimization.evaluators.evaluators import DIFFERENCE, ClosedFormEvaluator
 from merganser.geometry import QueryObject
 from merganser.multibody.inverse_kinematics.posture_rows import (
     NUM_GAPS,

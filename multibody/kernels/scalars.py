@@ -1,8 +1,9 @@
-"""Decisions on scalar values, for the three kinds of scalar that a kernel meets.
+"""Decisions on scalar values, for the kinds of scalar that a kernel meets.
 
 A kernel may not compare values: a complex number has no order and the truth of a symbolic expression is not
 known. Where a decision cannot be avoided, it is taken here: on real parts, and in favour of going on when
-there is no number, or with an error if there is no way to go on.
+there is no number, or with an error if there is no way to go on. Lanes (framework/native/memory/simd.py) decide
+together; `clamped` decides for each.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native.compiler.extending import overload, types
+from merganser.framework.native.memory.simd import where
 
 
 def exceeds(value: Any, threshold: Any) -> bool:
@@ -119,14 +121,17 @@ def clamped(value: Any, limit: float) -> Any:
 
 @overload(clamped)
 def _compile_clamped(value: Any, limit: float) -> Callable[[Any, float], Any]:
-    def clamped_compiled(value: Any, limit: float) -> Any:
+    def clamped_real(value: Any, limit: float) -> Any:
+        return where(value > limit, limit, where(value < -limit, -limit, value))
+
+    def clamped_complex(value: Any, limit: float) -> Any:
         if value.real > limit:
             value = limit
         elif value.real < -limit:
             value = -limit
         return value
 
-    return clamped_compiled
+    return clamped_complex if isinstance(value, types.Complex) else clamped_real
 
 
 def is_finite_number(value: Any) -> bool:
@@ -136,13 +141,13 @@ def is_finite_number(value: Any) -> bool:
 
 @overload(is_finite_number)
 def _compile_is_finite_number(value: Any) -> Callable[[Any], bool]:
-    def is_finite_float(value: Any) -> bool:
+    def is_finite_real(value: Any) -> bool:
         return math.isfinite(value)
 
     def is_finite_other(value: Any) -> bool:
         return True
 
-    return is_finite_float if isinstance(value, types.Float) else is_finite_other
+    return is_finite_other if isinstance(value, types.Complex) else is_finite_real
 
 
 def arctangent(y: Any, x: Any) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from merganser.framework import Context
 from merganser.framework.autodiff import AutoDiffXd
-from merganser.framework.optimization.evaluators.closed_form import ClosedFormEvaluator
+from merganser.framework.optimization.evaluators.evaluators import ClosedFormEvaluator
 from merganser.geometry import GeometryId, QueryObject
 from merganser.multibody.inverse_kinematics.posture_functions import query_of
 from merganser.multibody.math import SpatialForce

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from merganser.framework import Context, System
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.core.inside import scalar_of
-from merganser.framework.optimization.evaluators.closed_form import ClosedFormEvaluator
+from merganser.framework.optimization.evaluators.evaluators import ClosedFormEvaluator
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Frame
 

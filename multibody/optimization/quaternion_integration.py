@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.optimization import Constraint
-from merganser.framework.optimization.evaluators.closed_form import ClosedFormEvaluator
+from merganser.framework.optimization.evaluators.evaluators import ClosedFormEvaluator
 
 Array = NDArray[np.float64]
 

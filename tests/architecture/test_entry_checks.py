@@ -80,6 +80,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "analysis.estimators.filter_workspace": (OBSERVERS, PORTS),
     "analysis.estimators.observer_operations": (OBSERVERS, PORTS),
     "analysis.batches.rows": (BATCHES, PLANS),
+    "analysis.batches.rows_in_lanes": (BATCHES, PLANS),
     "analysis.estimators.unscented_filter": (OBSERVERS, PORTS),
     "framework.core.declarations.native_function": (BLOCKS, VECTORS, PORTS, PLANS),
     "framework.core.diagram.units": (BLOCKS, VECTORS, PORTS, PLANS),

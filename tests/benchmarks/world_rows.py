@@ -1,12 +1,14 @@
 """Rows about many worlds: copies of one scene, each from a state of its own, beside MuJoCo's batch (`mujoco.rollout`).
 
-Both take the same steps in as many threads. The time is that of a world for one step, processor time with `--cpu`.
+Both take the same steps in as many threads. The time is that of a world for one step, processor time with `--cpu`. Arms
+have no shapes that may touch, so that their worlds take steps side by side in lanes.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib.util
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -21,7 +23,8 @@ FRICTION = 0.8
 GAINS = (100.0, 3.0)  # Kp [N m/rad] and Kd [N m s/rad] of all joints
 STANCE = (0.0, 0.8, -1.6)  # angles of a leg [rad]
 HEIGHT = 0.02 + 0.4 * np.cos(0.8)  # of the trunk, with the feet on the ground [m]
-QUADRUPED = ROOT / "examples" / "models" / "quadruped.urdf"
+MODELS = ROOT / "examples" / "models"
+QUADRUPED, ARM = "quadruped", "arm7"
 
 
 class Scene(NamedTuple):
@@ -29,13 +32,15 @@ class Scene(NamedTuple):
 
     Attributes:
         name: of the row.
-        num_boxes: on the ground, beside each other; none for a quadruped.
+        robot: name of its model file; empty for boxes.
+        num_boxes: on the ground, beside each other.
         height: over where it touches the ground [m].
         approximation: of contact.
         is_explicit: whether velocity products are explicit, as MuJoCo's are.
     """
 
     name: str
+    robot: str
     num_boxes: int
     height: float
     approximation: str
@@ -43,13 +48,15 @@ class Scene(NamedTuple):
 
 
 SCENES = (
-    Scene("4 boxes on the ground, Lagged", 4, 0.0, "kLagged", False),
-    Scene("4 boxes on the ground, SAP", 4, 0.0, "kSap", False),
-    Scene("quadruped on the ground, Lagged", 0, 0.0, "kLagged", False),
-    Scene("quadruped on the ground, SAP", 0, 0.0, "kSap", False),
-    Scene("quadruped on the ground, SAP, explicit products", 0, 0.0, "kSap", True),
-    Scene("quadruped in the air", 0, 5.0, "kLagged", False),
-    Scene("quadruped in the air, explicit products", 0, 5.0, "kLagged", True),
+    Scene("4 boxes on the ground, Lagged", "", 4, 0.0, "kLagged", False),
+    Scene("4 boxes on the ground, SAP", "", 4, 0.0, "kSap", False),
+    Scene("quadruped on the ground, Lagged", QUADRUPED, 0, 0.0, "kLagged", False),
+    Scene("quadruped on the ground, SAP", QUADRUPED, 0, 0.0, "kSap", False),
+    Scene("quadruped on the ground, SAP, explicit products", QUADRUPED, 0, 0.0, "kSap", True),
+    Scene("quadruped in the air", QUADRUPED, 0, 5.0, "kLagged", False),
+    Scene("quadruped in the air, explicit products", QUADRUPED, 0, 5.0, "kLagged", True),
+    Scene("arm with controllers", ARM, 0, 0.0, "kLagged", False),
+    Scene("arm with controllers, explicit products", ARM, 0, 0.0, "kLagged", True),
 )
 
 
@@ -77,22 +84,28 @@ def build(library: Library, scene: Scene) -> Model:
     material = geometry.ProximityProperties()
     geometry.AddContactMaterial(friction=library.plant.CoulombFriction(FRICTION, FRICTION), properties=material)
     nowhere = RigidTransform()
-    plant.RegisterCollisionGeometry(plant.world_body(), nowhere, geometry.HalfSpace(), "ground", material)
+    if scene.robot != ARM:
+        plant.RegisterCollisionGeometry(plant.world_body(), nowhere, geometry.HalfSpace(), "ground", material)
     q: list[float] = []
     for n in range(scene.num_boxes):
         body = plant.AddRigidBody(f"box{n}", library.tree.SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
         plant.RegisterCollisionGeometry(body, nowhere, geometry.Box(0.1, 0.1, 0.1), f"box{n}", material)
         q += [1.0, 0.0, 0.0, 0.0, 0.2 * n, 0.0, 0.05 + scene.height]
-    if scene.num_boxes == 0:
-        library.parsing.Parser(plant).AddModels(str(QUADRUPED))
+    if scene.robot:
+        text = (MODELS / f"{scene.robot}.urdf").read_text()
+        if scene.robot == ARM:  # without contact
+            text = re.sub("<collision.*?</collision>", "", text, flags=re.DOTALL)
+        library.parsing.Parser(plant).AddModelsFromString(text, "urdf")
         for n in range(plant.num_actuators()):
             actuator = plant.get_joint_actuator(library.tree.JointActuatorIndex(n))
             actuator.set_controller_gains(library.tree.PdControllerGains(p=GAINS[0], d=GAINS[1]))
-        q = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, HEIGHT + scene.height, *4 * STANCE]
+        is_arm = scene.robot == ARM
+        q = 7 * [0.5] if is_arm else [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, HEIGHT + scene.height, *4 * STANCE]
     plant.Finalize()
     starts = np.tile(np.concatenate([q, np.zeros(plant.num_velocities())])[:, None], (1, NUM_WORLDS))
     starts[len(q) :] = 0.2 * np.random.default_rng(1).normal(size=(plant.num_velocities(), NUM_WORLDS))
-    return Model(builder.Build(), plant, scene_graph, starts, np.array([] if scene.num_boxes else 4 * STANCE))
+    desired = np.array(4 * STANCE if scene.robot == QUADRUPED else q if scene.robot else [])
+    return Model(builder.Build(), plant, scene_graph, starts, desired)
 
 
 def our_steps(library: Library, scene: Scene) -> Call:
@@ -100,7 +113,7 @@ def our_steps(library: Library, scene: Scene) -> Call:
     diagram, plant, _, starts, desired = build(library, scene)
     context = diagram.CreateDefaultContext()
     if desired.size:
-        port = plant.get_desired_state_input_port(plant.GetModelInstanceByName("quadruped"))
+        port = plant.get_desired_state_input_port(plant.GetModelInstanceByName(scene.robot))
         port.FixValue(plant.GetMyContextFromRoot(context), np.concatenate([desired, np.zeros_like(desired)]))
     batch = library.analysis.BatchSimulator(diagram, context, parallelize=NUM_THREADS)
 
@@ -118,7 +131,8 @@ def mujoco_steps(library: Library, scene: Scene) -> Call:
     _, plant, scene_graph, starts, desired = build(library, scene)
     model = mujoco.MjModel.from_xml_string(mujoco_text(plant, scene_graph, FRICTION))
     data = [mujoco.MjData(model) for _ in range(NUM_THREADS)]
-    nq, nv, floating = plant.num_positions(), plant.num_velocities(), max(scene.num_boxes, 1)
+    nq, nv = plant.num_positions(), plant.num_velocities()
+    floating = scene.num_boxes + int(scene.robot == QUADRUPED)
     full = np.zeros((NUM_WORLDS, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
     q, v = starts[:nq].T.copy(), starts[nq:].T.copy()
     for n in range(floating):  # quaternions come last there, and rotational velocities

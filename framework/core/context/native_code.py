@@ -126,6 +126,7 @@ class NativeCode:
         sources: the slots that it reads; None for those upstream of the computation.
         reads_abstract_state: whether it reads numbers that stand for abstract state, so that it is no function of what
             is in the flat array.
+        in_lanes: makes the same operation for several worlds side by side, see CodeInLanes; None without one.
     """
 
     operation: str | NativeOperation | Operation
@@ -135,6 +136,7 @@ class NativeCode:
     unasked: tuple[CacheSlot, ...] = ()
     sources: tuple[CacheSlot, ...] | None = None
     reads_abstract_state: bool = False
+    in_lanes: Callable[[NDArray[Any]], CodeInLanes | None] | None = None
 
     def resolve(self, context: LeafContext) -> NativeCode | None:
         """The operation in a Context; None if it has none."""
@@ -144,6 +146,23 @@ class NativeCode:
         """What holds the values of input ports and cache entries that it reads; None for an input without a value."""
         inputs = [context.sources[a.port_index] for a in self.arguments if isinstance(a, InputOf)]
         return inputs + [context.slots[a.index] for a in self.arguments if isinstance(a, EntryOf)]
+
+
+@dataclasses.dataclass(frozen=True)
+class CodeInLanes:
+    """A discrete update of several worlds side by side, a number of times, see framework/native/memory/simd.py.
+
+    It works on an array that has as many numbers for each number of the flat array. The first integer is how many
+    updates to make, and afterwards, how many have been made: fewer, where the next one is for each world alone.
+
+    Attributes:
+        operation, arguments: as those of NativeCode.
+        kept: arrays to which these refer.
+    """
+
+    operation: Operation
+    arguments: tuple[Argument, ...]
+    kept: Any
 
 
 class Watched:

@@ -32,7 +32,7 @@ from merganser.framework.native.compiler.code_files import CodeFiles
 from merganser.framework.native.compiler.extending import import_whole, interrupts_wait, register, registering_lock
 from merganser.framework.native.compiler.machine_code import MachineCode, load
 from merganser.framework.native.compiler.parallel_compilation import note_kernel, wait_for
-from merganser.framework.native.compiler.portable_code import note_source
+from merganser.framework.native.compiler.portable_code import keep_bitcode, note_source
 
 compiler_lock = threading.RLock()  # threads wait for the first one's code rather than make their own
 _helpers: weakref.WeakSet[Callable[..., Any]] = weakref.WeakSet()  # what kernels may call
@@ -111,6 +111,7 @@ def obtain(files: CodeFiles, types: str | None, make: Callable[[], tuple[Code, M
         code, made = make()
         if key is not None and made is not None:
             files.keep(key, made)
+            keep_bitcode(files, key, code, made)
     return code
 
 

@@ -52,6 +52,14 @@ def describe_machine() -> str:
     return " ".join((llvm.get_process_triple(), llvm.get_host_cpu_name(), features, *chosen))
 
 
+def vector_width() -> int:
+    """How many floats of 64 bits a vector register of the processor takes, for which code is compiled."""
+    features = os.environ.get("NUMBA_CPU_FEATURES", "")
+    if not (features or os.environ.get("NUMBA_CPU_NAME")):
+        features = _llvm().get_host_cpu_features().flatten()
+    return next((width for feature, width in (("+avx512f", 8), ("+avx2", 4)) if feature in features.split(",")), 2)
+
+
 # Switches of numba that change what it compiles.
 _CHOICES = (
     "NUMBA_CPU_FEATURES", "NUMBA_CPU_NAME", "NUMBA_DISABLE_INTEL_SVML", "NUMBA_ENABLE_AVX", "NUMBA_LOOP_VECTORIZE",

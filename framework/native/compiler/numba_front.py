@@ -11,7 +11,7 @@ from numba.extending import overload, register_jitable
 
 from merganser.framework.native.compiler.announce import announcer
 from merganser.framework.native.compiler.code_files import package_of
-from merganser.framework.native.compiler.extending import register_all
+from merganser.framework.native.compiler.extending import import_whole, register_all
 from merganser.framework.native.compiler.kernels import Code
 from merganser.framework.native.compiler.machine_code import MachineCode, tell_addresses
 from merganser.framework.native.compiler.numba_inside import (
@@ -42,7 +42,8 @@ def register_form(function: Callable[..., Any], form: Callable[..., Any]) -> Non
 def types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Numba's types of values."""
     register_all()
-    return tuple(numba.typeof(argument) for argument in arguments)
+    with_lanes = import_whole("merganser.framework.native.memory.simd_code").with_lanes
+    return tuple(with_lanes(numba.typeof(argument)) for argument in arguments)
 
 
 def compile_kernel(function: Callable[..., Any], signature: tuple[Any, ...]) -> tuple[Code, MachineCode | None]:

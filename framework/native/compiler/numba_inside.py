@@ -30,10 +30,11 @@ try:
     from numba.core.compiler import Compiler, CompileResult
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.errors import NumbaError
-    from numba.core.imputils import impl_ret_borrowed
+    from numba.core.imputils import impl_ret_borrowed, lower_getattr
     from numba.core.registry import cpu_target
     from numba.core.runtime import rtsys
     from numba.core.serialize import dumps
+    from numba.core.typeconv import Conversion
     from numba.core.typing import signature
     from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global
     from numba.np.arrayobj import fix_integer_index, populate_array

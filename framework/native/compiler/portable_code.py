@@ -1,7 +1,7 @@
 """Compiled functions for other processes: as LLVM bitcode, and as object files for any machine.
 
-Machine code on the disk is made for this processor. What goes elsewhere is made again from the code that LLVM has
-optimized, which is compiled afresh when it is first asked for, and kept on the disk beside the machine code.
+Machine code on the disk is made for this processor. What goes elsewhere is made from the code that LLVM has optimized,
+which is kept on the disk beside the machine code, so that nothing is compiled a second time.
 """
 
 from __future__ import annotations
@@ -88,12 +88,22 @@ def object_at(machine: Machine, address: int) -> MachineCode:
     return made
 
 
+def keep_bitcode(files: CodeFiles, key: str, code: Any, made: MachineCode) -> None:
+    """Keeps the optimized LLVM bitcode of code that has just been compiled, and whose machine code is kept for a key."""
+    content: bytes = getattr(code.owner, "bitcode", b"")
+    if content:
+        files.keep(_key_of_bitcode(key), made._replace(content=content))
+
+
+def _key_of_bitcode(key: str) -> str:
+    return f"{key}\nbitcode"
+
+
 def _bitcode_at(address: int) -> MachineCode:
     """The function at an address, with LLVM bitcode in place of machine code."""
     files, types, make = _sources[address]
     key = files.key(types)
-    key = None if key is None else f"{key}\nbitcode"
-    kept = files.read(key)
+    kept = None if key is None else files.read(_key_of_bitcode(key))
     if kept is not None:
         return kept
     code, made = make()
@@ -103,29 +113,14 @@ def _bitcode_at(address: int) -> MachineCode:
             f"{files.describe()} cannot leave this process: its code has addresses in it, as of arrays or other "
             "objects that it uses as global variables. Pass these as parameters."
         )
-    bitcode = made._replace(content=_without_counts(content))
     if key is not None:
-        files.keep(key, bitcode)
-    return bitcode
-
-
-_COUNTING = re.compile(r"^(define [^\n]*@NRT_(?:inc|dec)ref\([^\n]*\{\n).*?^\}", re.MULTILINE | re.DOTALL)
-
-
-def _without_counts(bitcode: bytes) -> bytes:
-    """The same code without counts of references: all arrays are views, and numba counts by this processor's means."""
-    binding = _binding()
-    text = str(binding.parse_bitcode(bitcode))
-    if "@NRT_" not in text:
-        return bitcode
-    content: bytes = binding.parse_assembly(_COUNTING.sub(r"\1  ret void\n}", text)).as_bitcode()
-    return content
+        keep_bitcode(files, key, code, made)
+    return made._replace(content=content)
 
 
 def _object_for(machine: Machine, code: MachineCode, name: str) -> bytes:
     """An object file of bitcode, in which the function has another name."""
-    binding = _binding()
-    module = binding.parse_bitcode(code.content)
+    module = _without_counts(_binding().parse_bitcode(code.content))
     target = _target_machine(machine)
     module.triple, module.data_layout = machine.triple, str(target.target_data)
     entry = module.get_function(code.symbol)
@@ -135,6 +130,16 @@ def _object_for(machine: Machine, code: MachineCode, name: str) -> bytes:
     entry.name, entry.linkage, entry.visibility = name, "external", "hidden"
     content: bytes = target.emit_object(module)
     return content
+
+
+_COUNTING = re.compile(r"^(define [^\n]*@NRT_(?:inc|dec)ref\([^\n]*\{\n).*?^\}", re.MULTILINE | re.DOTALL)
+
+
+def _without_counts(module: Any) -> Any:
+    """The same code without counts of references: all arrays are views, and numba counts by this processor's means."""
+    if not any(function.name.startswith("NRT_") for function in module.functions):
+        return module
+    return _binding().parse_assembly(_COUNTING.sub(r"\1  ret void\n}", str(module)))
 
 
 def object_of_bytes(machine: Machine, name: str, content: bytes) -> bytes:

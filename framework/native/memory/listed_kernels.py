@@ -48,8 +48,8 @@ def calls_listed(
     """A function of compiled code that calls a listed kernel: call(list, complex_list, arguments).
 
     The list is the one for complex numbers if one of the arguments is an array of these. Nothing is called if its
-    address, or that in the place, is 0. It returns LEFT_ARRAY if the kernel was left by an exception, or else 0, or
-    what the kernel returns.
+    address, or that in the place, is 0. It returns LEFT_ARRAY if the kernel was left by an exception, and for lanes
+    (simd.py), of which no kernel is listed; or else 0, or what the kernel returns.
 
     Args:
         place: in the list.
@@ -60,7 +60,10 @@ def calls_listed(
 
     def call(typingctx: Any, addresses: Any, complex_addresses: Any, arguments: Any) -> Any:
         argtypes = tuple(map(_as_compiled, arguments))
-        if len(set().union(*map(_numbers_in, argtypes[num_constant:]))) > 1:
+        from merganser.framework.native.memory.simd_code import LanesType
+
+        numbers = set().union(*map(_numbers_in, argtypes[num_constant:]))
+        if len(numbers) > 1:
             raise TypeError(f"Listed kernels take floats or complex numbers, not both: {arguments}.")
         result = types.int64 if has_status else types.none
         is_complex = any(getattr(kind, "dtype", None) == types.complex128 for kind in argtypes)
@@ -69,6 +72,8 @@ def calls_listed(
             from merganser.framework.native.compiler.numba_inside import call_at
 
             integer = ir.IntType(64)
+            if any(isinstance(kind, LanesType) for kind in numbers):
+                return integer(LEFT_ARRAY)
             status = cgutils.alloca_once_value(builder, integer(0))
             start = values[1 if is_complex else 0]
             with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, start)):
@@ -96,9 +101,9 @@ def _as_compiled(kind: Any) -> Any:
 
 
 def _numbers_in(kind: Any) -> set[Any]:
-    """Whether a record or an array has floats, complex numbers or both."""
+    """Whether a record or an array has floats, complex numbers, lanes or several of these."""
     if isinstance(kind, types.Record):
         return set().union(*(_numbers_in(kind.typeof(name)) for name in kind.fields))
     if isinstance(kind, types.Array | types.NestedArray):
         return _numbers_in(kind.dtype)
-    return {kind} & {types.float64, types.complex128}
+    return set() if isinstance(kind, types.Integer | types.Boolean) else {kind}

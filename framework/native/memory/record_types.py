@@ -37,24 +37,31 @@ from merganser.framework.native.memory.records_of_arrays import (
     is_record_class,
     size_of,
 )
+from merganser.framework.native.memory.simd import in_lanes
+from merganser.framework.native.memory.simd_code import with_lanes
 
 _VALUES, _INTEGERS = types.CPointer(types.float64), types.CPointer(types.int64)
 
 
 class _RecordType(types.Type):
-    """A record: pointers to the numbers of a Context, and to the integers of the record."""
+    """A record: pointers to the numbers of a Context, and to the integers of the record.
 
-    def __init__(self, record: type) -> None:
-        self.record = record
-        super().__init__(name=f"record {record.__module__}.{record.__qualname__}")
+    Args:
+        record: the class.
+        width: of the lanes in the place of each number of its arrays; 0 for numbers.
+    """
+
+    def __init__(self, record: type, width: int = 0) -> None:
+        self.record, self.width = record, width
+        super().__init__(name=f"record {record.__module__}.{record.__qualname__} {width}")
 
 
 class _ListType(types.Type):
     """Several records of one class: the same for the first of them, and their number."""
 
-    def __init__(self, record: type) -> None:
-        self.record = record
-        super().__init__(name=f"records {record.__module__}.{record.__qualname__}")
+    def __init__(self, record: type, width: int = 0) -> None:
+        self.record, self.width = record, width
+        super().__init__(name=f"records {record.__module__}.{record.__qualname__} {width}")
 
 
 @register_model(_RecordType)
@@ -72,13 +79,13 @@ class _ListModel(models.StructModel):
 make_attribute_wrapper(_ListType, "size", "size")
 
 
-def describe_record(record: type, values: Any, integers: Any) -> Any:
-    """Numba's description of `record_at`."""
+def describe_record(record: type, values: Any, integers: Any, width: int = 0) -> Any:
+    """Numba's description of `record_at`, or with a width of `record_of_lanes_at`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _pointers(context, builder, signature.return_type, *arguments)
 
-    return _RecordType(record)(values, integers), generate
+    return _RecordType(record, width)(values, integers), generate
 
 
 def describe_record_at_address(record: type, address: Any) -> Any:
@@ -125,18 +132,17 @@ def _pointers(context: Any, builder: Any, kind: Any, values: Any, integers: Any)
 # ------------------------------------------------------------------ fields
 
 
-def _type_of(field: Field) -> Any:
+def _type_of(field: Field, width: int = 0) -> Any:
     kind = field.kind
     if field.is_list:
-        return _ListType(kind)
-    if isinstance(kind, ArrayOf):
-        return types.Array(numba.from_dtype(kind.dtype), kind.num_dimensions, "C")
-    if isinstance(kind, RecordOf):
-        return numba.from_dtype(kind.dtype)
+        return _ListType(kind, width)
+    if isinstance(kind, ArrayOf | RecordOf):
+        element = numba.from_dtype(in_lanes(kind.dtype) if width else kind.dtype)
+        return with_lanes(element if isinstance(kind, RecordOf) else types.Array(element, kind.num_dimensions, "C"))
     if is_record_class(kind):
         if not field.is_one_value:
-            return _RecordType(kind)
-        return types.NamedTuple(tuple(map(_type_of, fields_of(kind).values())), kind)
+            return _RecordType(kind, width)
+        return types.NamedTuple(tuple(_type_of(part, width) for part in fields_of(kind).values()), kind)
     return types.float64 if kind is float else types.int64
 
 
@@ -148,13 +154,13 @@ class _Fields(AttributeTemplate):
 
     def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
         field = fields_of(kind.record).get(name)
-        return None if field is None else _type_of(field)
+        return None if field is None else _type_of(field, kind.width)
 
 
 @lower_getattr_generic(_RecordType)
 def _read_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
     record = cgutils.create_struct_proxy(kind)(context, builder, value)
-    return _read(context, builder, fields_of(kind.record)[name], record.values, record.integers)
+    return _read(context, builder, fields_of(kind.record)[name], record.values, record.integers, kind.width)
 
 
 @lower_setattr_generic(_RecordType)
@@ -171,20 +177,20 @@ def _write_field(context: Any, builder: Any, signature: Any, arguments: Any, nam
         builder.store(integer, builder.gep(record.integers, [_integer(start + n)]))
 
 
-def _read(context: Any, builder: Any, field: Field, values: Any, integers: Any) -> Any:
-    kind, result = field.kind, _type_of(field)
+def _read(context: Any, builder: Any, field: Field, values: Any, integers: Any, width: int = 0) -> Any:
+    kind, result = field.kind, _type_of(field, width)
     if field.is_list:
         size, distance = _load(builder, integers, field.start, 2)
         made = cgutils.create_struct_proxy(result)(context, builder)
         made.values, made.integers, made.size = values, builder.gep(integers, [distance]), size
         return made._getvalue()
     if isinstance(kind, ArrayOf):
-        return _read_array(context, builder, field, result, values, integers)
+        return _read_array(context, builder, field, result, values, integers, width)
     if is_record_class(kind):
         start = builder.gep(integers, [_integer(field.start)])
         if not field.is_one_value:
             return _pointers(context, builder, result, values, start)
-        parts = [_read(context, builder, part, values, start) for part in fields_of(kind).values()]
+        parts = [_read(context, builder, part, values, start, width) for part in fields_of(kind).values()]
         return context.make_tuple(builder, result, parts)
     (number,) = _load(builder, integers, field.start, 1)
     if isinstance(kind, RecordOf):
@@ -192,15 +198,16 @@ def _read(context: Any, builder: Any, field: Field, values: Any, integers: Any) 
     return builder.bitcast(number, context.get_value_type(result)) if kind is float else number
 
 
-def _read_array(context: Any, builder: Any, field: Field, result: Any, values: Any, integers: Any) -> Any:
+def _read_array(context: Any, builder: Any, field: Field, result: Any, values: Any, integers: Any, width: int) -> Any:
     numbers = _load(builder, integers, field.start, field.size())
     shape = numbers[field.size() - field.kind.num_dimensions :]
     pointer = context.get_data_type(result.dtype).as_pointer()
+    size = _integer(context.get_abi_sizeof(context.get_data_type(result.dtype)))
     if field.kind.is_in_context:
-        data = builder.bitcast(builder.gep(values, [builder.add(numbers[0], numbers[1])]), pointer)
+        place = builder.mul(builder.add(numbers[0], numbers[1]), _integer(max(width, 1)))
+        data = builder.bitcast(builder.gep(values, [place]), pointer)
     else:
         data = builder.inttoptr(numbers[0], pointer)
-    size = _integer(field.kind.dtype.itemsize)
     strides = [size]
     for n in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], n))
@@ -226,7 +233,7 @@ class _Item(AbstractTemplate):
 
     def generic(self, args: Any, kws: Any) -> Any:
         if isinstance(args[0], _ListType) and isinstance(args[1], types.Integer):
-            return signature(_RecordType(args[0].record), args[0], types.int64)
+            return signature(_RecordType(args[0].record, args[0].width), args[0], types.int64)
         return None
 
 

@@ -39,6 +39,7 @@ import numpy as np
 from merganser.framework.core.context.native_code import Argument
 from merganser.framework.native.compiler.extending import Later, import_whole, intrinsic, register_module
 from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.simd import in_lanes, num_lanes, repeated
 
 FLOAT, INTEGER, COMPLEX = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.complex128)
 ONE_VALUE = "one value"
@@ -187,7 +188,30 @@ def integers_of(record: Any) -> tuple[Argument, ...]:
     return tuple(integers)
 
 
-def _write(integers: list[Argument], start: int, record: Any) -> None:
+def integers_in_lanes(record: Any) -> tuple[tuple[Argument, ...], list[Any]]:
+    """The same for `record_of_lanes_at`, with arrays of lanes that have the same numbers; and these, to be kept.
+
+    What is in a Context stays as it says: its place among numbers each of which is as many.
+    """
+    record_class: Any = type(record)
+    integers: list[Argument] = [0] * size_of(record_class)
+    made: dict[Any, Any] = {}
+
+    def write_field(name: str, kind: Any, value: Any) -> tuple[Argument, ...]:
+        written = _integers(name, kind, value)
+        is_array = isinstance(kind, ArrayOf | RecordOf) and not isinstance(value, Placed)
+        if not is_array or in_lanes(kind.dtype) == kind.dtype or not value.size:
+            return written
+        key = address_of_array(value), value.nbytes
+        if key not in made:
+            made[key] = value, repeated(value)
+        return (address_of_array(made[key][1]), *written[1:])
+
+    _write(integers, 0, record, write_field)
+    return tuple(integers), list(made.values())
+
+
+def _write(integers: list[Argument], start: int, record: Any, write_field: Any = None) -> None:
     record_class: Any = type(record)
     for (name, field), value in zip(fields_of(record_class).items(), record):
         at, kind = start + field.start, field.kind
@@ -196,13 +220,13 @@ def _write(integers: list[Argument], start: int, record: Any) -> None:
             integers[at : at + 2] = len(value), first - start
             integers.extend([0] * (len(value) * size_of(kind)))
             for n, item in enumerate(value):
-                _write(integers, first + n * size_of(kind), item)
+                _write(integers, first + n * size_of(kind), item, write_field)
         elif is_record_class(kind):
             if type(value) is not kind:
                 raise TypeError(f"{record_class.__qualname__}.{name} must be a {kind.__qualname__}.")
-            _write(integers, at, value)
+            _write(integers, at, value, write_field)
         else:
-            written = _integers(f"{record_class.__qualname__}.{name}", kind, value)
+            written = (write_field or _integers)(f"{record_class.__qualname__}.{name}", kind, value)
             integers[at : at + len(written)] = written
 
 
@@ -301,6 +325,17 @@ def record_at(record: Any) -> Any:
         return record_types.describe_record(record, values, integers)
 
     return intrinsic(describe, fingerprint_rest=lambda: _description(record))
+
+
+@functools.cache
+def record_of_lanes_at(record: Any) -> Any:
+    """The same for a record whose arrays of floats are of lanes (simd.py), `integers_in_lanes` has written the list."""
+
+    def describe(typingctx: Any, values: Any, integers: Any) -> Any:
+        record_types = import_whole("merganser.framework.native.memory.record_types")
+        return record_types.describe_record(record, values, integers, num_lanes())
+
+    return intrinsic(describe, fingerprint_rest=lambda: f"{num_lanes()} {_description(record)}")
 
 
 @functools.cache

@@ -1,25 +1,42 @@
-"""Rows of six numbers, on which compiled code works with vector instructions.
+"""Lanes: several numbers as one variable, on which compiled code works with vector instructions.
 
-The compiler unrolls loops over a row of a block of a free body, which has six velocities, and computes one number after
-the other. Said with the functions below, a row is one variable:
+**Rows of six.** The compiler unrolls loops over a row of a block of a free body, which has six velocities, and computes
+one number after the other. Said with the functions below, a row is one variable:
 
     row = fused(element(left, i), right, six_at(numbers, at))
     set_six(numbers, at, row)
 
 Compiled code keeps rows in registers: + - * / unary -, comparisons, which give masks, and `where`, which chooses.
 Numbers join in as if each were a row. In plain Python, rows are arrays of shape [6].
+
+**Lanes in place of numbers.** A kernel that is compiled for arrays of lanes computes as many results side by side, from
+the same source, with the bits that each has alone: sums and products are rounded one by one, and functions such as
+sin are those of numbers. Where a mask is to be one truth value, it means that all are true. If that is so in some lanes
+only, they part: what is computed from there on holds in none. So who calls such kernels asks afterwards,
+
+    forget_leave()
+    ...
+    if has_left(): ...    # drop the results, and compute each lane by itself
+
+which is noted for each thread. Arrays of lanes are those of numbers, each number as many times, see `repeated`.
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.native.compiler.extending import register_module
+from merganser.framework.native.compiler.machine_code import name_address, vector_width
 
-Lanes: TypeAlias = Any  # six numbers, or one number
-Mask: TypeAlias = Any  # six truth values, or one
+Lanes: TypeAlias = Any  # several numbers, or one number
+Mask: TypeAlias = Any  # as many truth values, or one
+LANES = "lanes"  # the field of a dtype that is nothing but lanes
+LEAVE = "merganser_word_of_thread"  # the name of the function that gives where a thread notes that lanes have parted
 
 
 def square_root(x: Lanes) -> Lanes:
@@ -62,6 +79,66 @@ def set_six(array: Any, at: int, x: Lanes) -> None:
 def total_of_six(x: Lanes) -> float:
     """The sum of six numbers, in whatever order is fastest."""
     return x.sum()
+
+
+# ------------------------------------------------------------------ lanes in place of numbers
+
+_ALIGNMENT = 64  # of arrays of lanes [bytes]
+
+
+@functools.cache
+def num_lanes() -> int:
+    """How many numbers fit into a vector of the processor; 0 where compiled code does not notice when lanes part."""
+    names = "__errno_location", "__error", "_errno"  # of the C library: where a thread has its last error
+    try:
+        library: Any = ctypes.CDLL(None)
+        function = next(getattr(library, name) for name in names if hasattr(library, name))
+    except (OSError, StopIteration, TypeError):
+        return 0
+    name_address(LEAVE, ctypes.cast(function, ctypes.c_void_p).value or 0)
+    return vector_width()
+
+
+def forget_leave() -> None:
+    """Forgets that lanes have parted; for compiled code only."""
+    raise NotImplementedError
+
+
+def has_left() -> bool:
+    """Whether lanes have parted in this thread since then, or a function of the C library has failed."""
+    raise NotImplementedError
+
+
+@functools.cache
+def in_lanes(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that has lanes in place of each float.
+
+    Records that have integers, too, are shared by all lanes, and stay as they are.
+    """
+    if not _has_floats_only(dtype):
+        return dtype
+    if dtype.subdtype is not None:
+        return np.dtype((in_lanes(dtype.base), dtype.shape))
+    if dtype.names is not None:
+        return np.dtype([(name, in_lanes(dtype[name])) for name in dtype.names])
+    return np.dtype([(LANES, np.float64, (num_lanes(),))])
+
+
+def _has_floats_only(dtype: np.dtype[Any]) -> bool:
+    if dtype.names is not None:
+        return all(_has_floats_only(dtype[name]) for name in dtype.names)
+    return dtype.base == np.float64 if dtype.subdtype is None else _has_floats_only(dtype.base)
+
+
+def repeated(array: NDArray[Any]) -> NDArray[np.float64]:
+    """Lanes with the numbers of an array or of records of floats, shape [how many numbers, num_lanes()]."""
+    numbers = np.atleast_1d(array).reshape(-1).view(np.float64)
+    width = num_lanes()
+    memory = np.empty(numbers.size * width + _ALIGNMENT // 8)
+    start = -(memory.ctypes.data // 8) % (_ALIGNMENT // 8)
+    lanes = memory[start : start + numbers.size * width].reshape(-1, width)
+    lanes[:] = numbers[:, None]
+    return lanes
 
 
 register_module("merganser.framework.native.memory.simd_code")

@@ -1,19 +1,35 @@
-"""Rows of six numbers (simd.py), as numba knows them: vectors of the processor."""
+"""Lanes (simd.py), as numba knows them: vectors of the processor, of whatever width."""
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import lower_builtin, lower_cast, models, register_model
 
-from merganser.framework.native.compiler.numba_inside import AbstractTemplate, cgutils, infer_global, signature
+from merganser.framework.native.compiler.numba_inside import (
+    AbstractTemplate,
+    AttributeTemplate,
+    Conversion,
+    cgutils,
+    infer_getattr,
+    infer_global,
+    lower_getattr,
+    signature,
+)
 from merganser.framework.native.memory.simd import (
+    LANES,
+    LEAVE,
     element,
+    forget_leave,
     fused,
+    has_left,
     set_six,
     six_at,
     square_root,
@@ -22,45 +38,90 @@ from merganser.framework.native.memory.simd import (
     with_element,
 )
 
-_DOUBLE = ir.DoubleType()
-_NUMBERS, _TRUTHS = ir.VectorType(_DOUBLE, 6), ir.VectorType(ir.IntType(1), 6)
+_DOUBLE, _WORD = ir.DoubleType(), ir.IntType(32)
 
 
-class _LanesType(types.Type):
-    """Six numbers."""
+class LanesType(types.Type):
+    """Several numbers."""
 
-    def __init__(self) -> None:
-        super().__init__("Lanes6")
+    def __init__(self, width: int) -> None:
+        self.width, self.bitwidth = width, 64 * width
+        super().__init__(f"Lanes{width}")
+
+    def can_convert_from(self, typingctx: Any, other: Any) -> Any:
+        """Whether a number may take the place of as many equal ones."""
+        return Conversion.safe if isinstance(other, types.Float | types.Integer) else None
+
+    def unify(self, typingctx: Any, other: Any) -> Any:
+        """The type of what is lanes here and a number there."""
+        return self if isinstance(other, types.Float | types.Integer) else None
 
 
 class _MaskType(types.Type):
-    """As many truth values."""
+    """As many truth values; where one is wanted, all of them."""
 
-    def __init__(self) -> None:
-        super().__init__("Mask6")
+    def __init__(self, width: int) -> None:
+        self.width = width
+        super().__init__(f"Mask{width}")
+
+    def can_convert_to(self, typingctx: Any, other: Any) -> Any:
+        return Conversion.safe if isinstance(other, types.Boolean) else None
+
+    def unify(self, typingctx: Any, other: Any) -> Any:
+        return types.boolean if isinstance(other, types.Boolean) else None
 
 
-_LANES, _MASK = _LanesType(), _MaskType()
+lanes_of = functools.cache(LanesType)
+_mask_of = functools.cache(_MaskType)
 
 
-@register_model(_LanesType)
+@register_model(LanesType)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, _NUMBERS)
+        super().__init__(dmm, fe_type, ir.VectorType(_DOUBLE, fe_type.width))
 
 
 @register_model(_MaskType)
 class _MaskModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, _TRUTHS)
+        super().__init__(dmm, fe_type, ir.VectorType(ir.IntType(1), fe_type.width))
 
 
-@lower_cast(types.Number, _LanesType)
+@lower_cast(types.Number, LanesType)
 def _number_to_lanes(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> Any:
-    number = context.cast(builder, value, fromty, types.float64)
-    first = builder.insert_element(ir.Constant(_NUMBERS, ir.Undefined), number, ir.IntType(32)(0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), 6), [0] * 6)
-    return builder.shuffle_vector(first, ir.Constant(_NUMBERS, ir.Undefined), zeros)
+    number, kind = context.cast(builder, value, fromty, types.float64), ir.VectorType(_DOUBLE, toty.width)
+    first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, _WORD(0))
+    zeros = ir.Constant(ir.VectorType(_WORD, toty.width), [0] * toty.width)
+    return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), zeros)
+
+
+@lower_cast(_MaskType, types.Boolean)
+def _mask_to_truth(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> Any:
+    """Whether all are true. Where only some are, lanes part: that is noted for `has_left`."""
+    bits = builder.bitcast(value, ir.IntType(fromty.width))
+    none, every = (builder.icmp_unsigned("==", bits, bits.type(number)) for number in (0, -1))
+    with builder.if_then(builder.not_(builder.or_(none, every)), likely=False):
+        builder.store(_WORD(1), _word_of_thread(builder))
+    return every
+
+
+def _word_of_thread(builder: Any) -> Any:
+    """A pointer to a 32-bit integer that each thread has of its own."""
+    kind = ir.FunctionType(_WORD.as_pointer(), [])
+    function = cgutils.get_or_insert_function(builder.module, kind, LEAVE)
+    function.attributes.add("readnone")
+    function.attributes.add("nounwind")
+    return builder.call(function, [])
+
+
+# ------------------------------------------------------------------ functions and operators
+
+_LANES, _MASK = "lanes", "mask"  # in signatures
+_TYPES: dict[Any, Any] = {_LANES: LanesType, _MASK: _MaskType}
+
+
+def _of_width(kind: Any, width: int) -> Any:
+    return lanes_of(width) if kind is _LANES else _mask_of(width) if kind is _MASK else kind
 
 
 def _fits(arg: Any, wanted: Any) -> bool:
@@ -68,7 +129,7 @@ def _fits(arg: Any, wanted: Any) -> bool:
         return True
     if isinstance(wanted, types.Integer):
         return isinstance(arg, types.Integer)
-    return isinstance(arg, types.Number if isinstance(wanted, (_LanesType, types.Float)) else types.Boolean)
+    return isinstance(arg, types.Number if isinstance(wanted, (LanesType, types.Float)) else types.Boolean)
 
 
 def _define(function: Any, generate: Callable[..., Any], *signatures: tuple[Any, ...]) -> None:
@@ -76,23 +137,27 @@ def _define(function: Any, generate: Callable[..., Any], *signatures: tuple[Any,
 
     Args:
         generate: writes it, from a builder and values.
-        signatures: types of the result and of the arguments; single numbers join rows.
+        signatures: types of the result and of the arguments; single numbers join lanes.
     """
 
     class Template(AbstractTemplate):
         key = function
 
         def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-            has_lanes = any(isinstance(arg, (_LanesType, _MaskType)) for arg in args)
-            for result, *wanted in signatures:
-                needs_lanes = any(isinstance(kind, (_LanesType, _MaskType)) for kind in wanted)
-                if len(args) == len(wanted) and has_lanes == needs_lanes and all(map(_fits, args, wanted)):
-                    return signature(result, *wanted)
+            widths = {arg.width for arg in args if isinstance(arg, (LanesType, _MaskType))}
+            if len(widths) > 1:
+                return None
+            width = max(widths, default=0)
+            for result, *given in signatures:
+                wanted = [_of_width(kind, width) for kind in given] if bool(width) == bool({*given} & {*_TYPES}) else ()
+                if len(args) == len(wanted) and all(map(_fits, args, wanted)):
+                    return signature(_of_width(result, width), *wanted)
             return None
 
     infer_global(function)(Template)
     for each in signatures:
-        lower_builtin(function, *each[1:])(lambda context, builder, sig, values: generate(builder, *values))
+        kinds = [_TYPES.get(kind, kind) for kind in each[1:]]
+        lower_builtin(function, *kinds)(lambda context, builder, sig, values: generate(builder, *values))
 
 
 def _comparison(name: str) -> Callable[..., Any]:
@@ -104,9 +169,25 @@ def _call(name: str) -> Callable[..., Any]:
 
     def generate(builder: Any, *values: Any) -> Any:
         kind = values[0].type
-        full_name = f"{name}.v{kind.count}f64" if isinstance(kind, ir.VectorType) else f"{name}.f64"
-        function_type = ir.FunctionType(kind, [kind] * len(values))
-        return builder.call(cgutils.get_or_insert_function(builder.module, function_type, full_name), values)
+        return _called(builder, f"{name}.v{kind.count}f64" if hasattr(kind, "count") else f"{name}.f64", *values)
+
+    return generate
+
+
+def _called(builder: Any, name: str, *values: Any) -> Any:
+    kind = ir.FunctionType(values[0].type, [value.type for value in values])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
+
+
+def _call_each(name: str) -> Callable[..., Any]:
+    """The code that calls the function of single numbers for one lane after the other: with the bits that each has."""
+
+    def generate(builder: Any, *values: Any) -> Any:
+        result = ir.Constant(values[0].type, ir.Undefined)
+        for k in range(values[0].type.count):
+            number = _called(builder, name, *(builder.extract_element(value, _WORD(k)) for value in values))
+            result = builder.insert_element(result, number, _WORD(k))
+        return result
 
     return generate
 
@@ -117,15 +198,40 @@ def _total(builder: Any, x: Any) -> Any:
     return builder.call(add, [ir.Constant(_DOUBLE, -0.0), x], fastmath=("reassoc",))
 
 
+def _chosen(order: str) -> Callable[..., Any]:
+    """The second argument where it stands so to the first one, as min and max of numbers."""
+    return lambda builder, x, y: builder.select(builder.fcmp_ordered(order, y, x), y, x)
+
+
+def _is_finite(builder: Any, x: Any) -> Any:
+    return builder.fcmp_ordered("==", builder.fsub(x, x), ir.Constant(x.type, [0.0] * x.type.count))
+
+
 _TWO, _TEST = (_LANES, _LANES, _LANES), (_MASK, _LANES, _LANES)
-_define(operator.add, lambda builder, x, y: builder.fadd(x, y), _TWO)
-_define(operator.sub, lambda builder, x, y: builder.fsub(x, y), _TWO)
-_define(operator.mul, lambda builder, x, y: builder.fmul(x, y), _TWO)
-_define(operator.truediv, lambda builder, x, y: builder.fdiv(x, y), _TWO)
+for _names, _generate in (
+    ("add iadd", lambda builder, x, y: builder.fadd(x, y)),
+    ("sub isub", lambda builder, x, y: builder.fsub(x, y)),
+    ("mul imul", lambda builder, x, y: builder.fmul(x, y)),
+    ("truediv itruediv", lambda builder, x, y: builder.fdiv(x, y)),
+):
+    for _name in _names.split():
+        _define(getattr(operator, _name), _generate, _TWO)
 _define(operator.neg, lambda builder, x: builder.fneg(x), _TWO[:2])
 for _order, _compare in (("<", "lt"), ("<=", "le"), (">", "gt"), (">=", "ge"), ("==", "eq")):
     _define(getattr(operator, _compare), _comparison(_order), _TEST)
 _define(operator.ne, lambda builder, x, y: builder.fcmp_unordered("!=", x, y), _TEST)
+_define(max, _chosen(">"), _TWO)
+_define(min, _chosen("<"), _TWO)
+_define(abs, _call("llvm.fabs"), _TWO[:2])
+_define(math.isfinite, _is_finite, (_MASK, _LANES))
+for _library in (math, np):
+    _define(_library.sqrt, _call("llvm.sqrt"), _TWO[:2])
+    _define(_library.floor, _call("llvm.floor"), _TWO[:2])
+    for _name in ("sin", "cos", "exp"):
+        _define(getattr(_library, _name), _call_each(f"llvm.{_name}.f64"), _TWO[:2])
+_define(math.atan2, _call_each("atan2"), _TWO)
+for _library in (math, np):
+    _define(_library.tanh, _call_each("tanh"), _TWO[:2])
 
 _PLAIN = types.float64
 _define(square_root, _call("llvm.sqrt"), _TWO[:2], (_PLAIN, _PLAIN))
@@ -141,7 +247,91 @@ _define(with_element, lambda builder, x, k, v: builder.insert_element(x, v, k), 
 _define(total_of_six, _total, (_PLAIN, _LANES))
 
 
-# ------------------------------------------------------------------ arrays
+@infer_global(operator.pow)
+class _Power(AbstractTemplate):
+    """Integer powers that are known are products, as those of numbers."""
+
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        base, exponent = args
+        if isinstance(base, LanesType) and isinstance(exponent, types.Float | LanesType):
+            return signature(base, base, base)
+        is_product = isinstance(exponent, types.IntegerLiteral) and exponent.literal_value >= 0
+        return signature(base, base, exponent) if isinstance(base, LanesType) and is_product else None
+
+
+@lower_builtin(operator.pow, LanesType, LanesType)
+def _lower_power(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+    return _call_each("llvm.pow.f64")(builder, *values)
+
+
+@lower_builtin(operator.pow, LanesType, types.IntegerLiteral)
+def _lower_product(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+    exponent, x = sig.args[1].literal_value, values[0]
+    result = ir.Constant(x.type, [1.0] * x.type.count)
+    while exponent:
+        result = builder.fmul(result, x) if exponent & 1 else result
+        exponent, x = exponent >> 1, builder.fmul(x, x)
+    return result
+
+
+def _define_of_mask(function: Any, result: Any, generate: Callable[..., Any]) -> None:
+    """The same for a function of the one truth value of a mask."""
+
+    class Template(AbstractTemplate):
+        key = function
+
+        def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+            return signature(result, *args) if len(args) == 1 and isinstance(args[0], _MaskType) else None
+
+    infer_global(function)(Template)
+
+    @lower_builtin(function, _MaskType)
+    def lower(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        return generate(builder, context.cast(builder, values[0], sig.args[0], types.boolean))
+
+
+_define_of_mask(bool, types.boolean, lambda builder, truth: truth)
+_define_of_mask(operator.not_, types.boolean, lambda builder, truth: builder.not_(truth))
+_define_of_mask(int, types.int64, lambda builder, truth: builder.zext(truth, ir.IntType(64)))
+
+
+@infer_getattr
+class _Parts(AttributeTemplate):
+    key = LanesType
+
+    def resolve_real(self, kind: Any) -> Any:
+        return kind
+
+
+@lower_getattr(LanesType, "real")
+def _real(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return value
+
+
+@infer_global(forget_leave)
+class _ForgetLeave(AbstractTemplate):
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        return None if args else signature(types.none)
+
+
+@infer_global(has_left)
+class _HasLeft(AbstractTemplate):
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        return None if args else signature(types.boolean)
+
+
+@lower_builtin(forget_leave)
+def _lower_forget_leave(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+    builder.store(_WORD(0), _word_of_thread(builder))
+    return context.get_dummy_value()
+
+
+@lower_builtin(has_left)
+def _lower_has_left(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+    return builder.icmp_unsigned("!=", builder.load(_word_of_thread(builder)), _WORD(0))
+
+
+# ------------------------------------------------------------------ arrays of numbers
 
 
 def _is_of_doubles(kind: Any) -> bool:
@@ -152,20 +342,20 @@ def _is_of_doubles(kind: Any) -> bool:
 def _place(context: Any, builder: Any, array_type: Any, values: Any) -> Any:
     """Where a row is in an array."""
     data = context.make_array(array_type)(context, builder, values[0]).data
-    return builder.bitcast(builder.gep(data, [values[1]]), _NUMBERS.as_pointer())
+    return builder.bitcast(builder.gep(data, [values[1]]), ir.VectorType(_DOUBLE, 6).as_pointer())
 
 
 @infer_global(six_at)
 class _SixAt(AbstractTemplate):
     def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-        return signature(_LANES, args[0], types.int64) if _is_of_doubles(args[0]) else None
+        return signature(lanes_of(6), args[0], types.int64) if _is_of_doubles(args[0]) else None
 
 
 @infer_global(set_six)
 class _SetSix(AbstractTemplate):
     def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
         fits = _is_of_doubles(args[0]) and args[0].mutable
-        return signature(types.none, args[0], types.int64, _LANES) if fits else None
+        return signature(types.none, args[0], types.int64, lanes_of(6)) if fits else None
 
 
 @lower_builtin(six_at, types.Array, types.int64)
@@ -173,7 +363,49 @@ def _lower_six_at(context: Any, builder: Any, sig: Any, values: Any) -> Any:
     return builder.load(_place(context, builder, sig.args[0], values), align=8)
 
 
-@lower_builtin(set_six, types.Array, types.int64, _LanesType)
+@lower_builtin(set_six, types.Array, types.int64, LanesType)
 def _lower_set_six(context: Any, builder: Any, sig: Any, values: Any) -> Any:
     builder.store(values[2], _place(context, builder, sig.args[0], values), align=8)
     return context.get_dummy_value()
+
+
+# ------------------------------------------------------------------ lanes in place of numbers
+
+
+def with_lanes(kind: Any) -> Any:
+    """The type of compiled code for one that numba has for arrays and records with lanes (`in_lanes`).
+
+    They may stand at any address: arrays of numpy do, and processors take hardly longer for it.
+    """
+    if isinstance(kind, types.Record):
+        if list(kind.fields) == [LANES]:
+            return lanes_of(kind.bitwidth // 64)
+        has_lanes = any(with_lanes(kind.typeof(name)) != kind.typeof(name) for name in kind.fields)
+        return _RecordOfLanes(kind) if has_lanes else kind
+    if not isinstance(kind, types.Array) or with_lanes(kind.dtype) == kind.dtype:
+        return kind
+    element = with_lanes(kind.dtype)
+    if not isinstance(kind, types.NestedArray):
+        return types.Array(element, kind.ndim, kind.layout, readonly=not kind.mutable, aligned=False)
+    nested = types.NestedArray(element, kind.shape)
+    nested.aligned = False
+    return nested
+
+
+class _RecordOfLanes(types.Record):
+    """A record with lanes in its fields."""
+
+    def __init__(self, kind: Any) -> None:
+        self.fields = {name: field._replace(type=with_lanes(field.type)) for name, field in kind.fields.items()}
+        self.size, self.aligned, self.bitwidth = kind.size, False, kind.bitwidth
+        types.Type.__init__(self, f"lanes in {kind.name}")
+
+    @property
+    def dtype(self) -> Any:
+        """Not known to numpy."""
+        return None
+
+
+@register_model(_RecordOfLanes)
+class _RecordOfLanesModel(models.RecordModel):
+    pass

@@ -318,23 +318,10 @@ class Assembly:
         return self.operations
 
     def _add_argument(self, argument: Any, context: LeafContext, output: int) -> bool:
-        layout = context.layout
-        if isinstance(argument, InputOf):
-            number = offset_of_input(context.sources[argument.port_index])
+        if isinstance(argument, _IN_CONTEXT):
+            number = offset_in_context(argument, context)
             if number is None:
                 return False
-        elif isinstance(argument, ValueOf):
-            number = offset_of_input(argument.source)
-            if number is None:
-                return False
-        elif isinstance(argument, EntryOf):
-            number = offset_of_input(context.slots[argument.index])
-            if number is None:
-                return False
-        elif isinstance(argument, ParameterOf):
-            number = layout.numeric_offsets[argument.index]
-        elif isinstance(argument, DiscreteStateOf):
-            number = layout.discrete_offsets[argument.index]
         elif isinstance(argument, NextDiscreteStateOf):
             number = self._offset_of(context.room_for_update().value(argument.index))
         elif isinstance(argument, np.ndarray):
@@ -343,7 +330,7 @@ class Assembly:
         elif argument is OUTPUT:
             number = output
         elif argument is CONTINUOUS_STATE:
-            number = layout.xc_range[0]
+            number = context.layout.xc_range[0]
         elif argument is CURRENT_TIME:
             number = 0
         elif argument is LOG:
@@ -425,6 +412,21 @@ def offset_in(flat: NDArray[Any], array: NDArray[Any]) -> int:
     if rest:
         raise ValueError(f"The arrays are {rest} bytes more than a whole number of elements apart.")
     return offset
+
+
+_IN_CONTEXT = InputOf, ValueOf, EntryOf, ParameterOf, DiscreteStateOf
+
+
+def offset_in_context(argument: Any, context: LeafContext) -> int | None:
+    """The offset for which one of these arguments of an operation stands; None if it is not in the flat array."""
+    if isinstance(argument, ParameterOf):
+        return context.layout.numeric_offsets[argument.index]
+    if isinstance(argument, DiscreteStateOf):
+        return context.layout.discrete_offsets[argument.index]
+    if isinstance(argument, ValueOf):
+        return offset_of_input(argument.source)
+    is_input = isinstance(argument, InputOf)
+    return offset_of_input(context.sources[argument.port_index] if is_input else context.slots[argument.index])
 
 
 def offset_of_input(source: Any) -> int | None:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.common.enumeration import Enumeration
-from merganser.framework.optimization.arrays import Array, Objects, finite, is_sparse, matrix, vector
-from merganser.framework.optimization.evaluators.evaluators import Constraint
+from merganser.framework.optimization.arrays import Array, Objects, matrix
+from merganser.framework.optimization.evaluators.evaluators import AffineFunction, Constraint
 
 
-class _AffineCone(Constraint):
+class _AffineCone(AffineFunction, Constraint):
     """z = Ax + b in a cone."""
 
     _least_rows = 2
@@ -23,31 +23,13 @@ class _AffineCone(Constraint):
     def __init__(self, A: Any, b: Any, num_outputs: int) -> None:
         self._description = ""
         self._set(A, b)
-        super().__init__(self._A.shape[1], np.zeros(num_outputs), np.full(num_outputs, np.inf))
-
-    def _set(self, A: Any, b: Any, columns: int | None = None) -> None:
-        slopes = matrix(A.toarray() if is_sparse(A) else A, self._where(), "A", None, columns)
-        constants = finite(vector(b, self._where(), "b", slopes.shape[0]), self._where(), "b")
-        if slopes.shape[0] < self._least_rows:
-            raise ValueError(f"{self._where()}: expected at least {self._least_rows} rows, got {slopes.shape[0]}.")
-        self._A, self._b = slopes, constants
-
-    def _numbers(self) -> tuple[Any, ...]:
-        return self._A, self._b
+        Constraint.__init__(self, self._A.shape[1], np.zeros(num_outputs), np.full(num_outputs, np.inf))
 
     def A(self) -> Any:
         """A of z = Ax + b as a scipy.sparse.csc_matrix, shape [m, n]."""
         from scipy.sparse import csc_matrix
 
         return csc_matrix(self._A)
-
-    def b(self) -> Array:
-        """b of z = Ax + b, shape [m]."""
-        return self._b.copy()
-
-    def UpdateCoefficients(self, new_A: Any, new_b: Any) -> None:
-        """Sets A and b, with the same number of columns."""
-        self._set(new_A, new_b, self._num_vars)
 
 
 class LorentzConeConstraint(_AffineCone):
@@ -70,8 +52,7 @@ class LorentzConeConstraint(_AffineCone):
         """Which function Eval returns."""
         return self._eval_type
 
-    def _eval(self, x: Objects) -> Any:
-        z = self._A @ x + self._b
+    def _of(self, z: Objects) -> Any:
         if self._eval_type is self.EvalType.kNonconvex:
             return [z[0], z[0] * z[0] - z[1:] @ z[1:]]
         return z[0] - np.sqrt(z[1:] @ z[1:])
@@ -92,8 +73,7 @@ class RotatedLorentzConeConstraint(_AffineCone):
     def __init__(self, A: Any, b: Any) -> None:
         super().__init__(A, b, 3)
 
-    def _eval(self, x: Objects) -> Any:
-        z = self._A @ x + self._b
+    def _of(self, z: Objects) -> Any:
         return [z[0], z[1], z[0] * z[1] - z[2:] @ z[2:]]
 
 
@@ -109,8 +89,7 @@ class ExponentialConeConstraint(_AffineCone):
         """A of z = Ax + b, shape [3, n]."""
         return self._A.copy()
 
-    def _eval(self, x: Objects) -> Any:
-        z = self._A @ x + self._b
+    def _of(self, z: Objects) -> Any:
         return [z[0] - z[1] * np.exp(z[2] / z[1]), z[1]]
 
     def _is_at_rim(self, x: Array) -> bool:

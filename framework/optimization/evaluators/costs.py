@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.optimization.arrays import Array, Objects, finite, is_sparse, matrix, scalar, vector
-from merganser.framework.optimization.evaluators.evaluators import Cost
+from merganser.framework.optimization.arrays import Array, Objects, finite, scalar, vector
+from merganser.framework.optimization.evaluators.evaluators import AffineFunction, Cost, QuadraticFunction
 
 _TINY = float(np.finfo(float).tiny)
 _ROUNDING = 1e-5  # of lengths
@@ -55,7 +55,7 @@ class LinearCost(Cost):
         return np.array([self._a @ x + self._b]), self._a[np.newaxis]
 
 
-class QuadraticCost(Cost):
+class QuadraticCost(QuadraticFunction, Cost):
     """0.5 x'Qx + b'x + c, where Q is made symmetric."""
 
     def __init__(self, Q: Any, b: Any, c: float = 0.0, is_convex: bool | None = None) -> None:
@@ -70,25 +70,16 @@ class QuadraticCost(Cost):
         """
         self._description = ""
         self._set(Q, b, c, is_convex)
-        super().__init__(self._b.size)
+        Cost.__init__(self, self._b.size)
 
     def _set(self, Q: Any, b: Any, c: float, is_convex: bool | None, size: int | None = None) -> None:
-        slope = finite(vector(b, self._where(), "b", size), self._where(), "b")
-        form = matrix(Q, self._where(), "Q", slope.size, slope.size)
-        self._c = scalar(c, self._where(), "c")
-        self._Q, self._b, self._is_convex = 0.5 * (form + form.T), slope, is_convex
+        constant = scalar(c, self._where(), "c")
+        self._set_form(Q, b, size)
+        self._c, self._is_convex = constant, is_convex
         self._is_claimed = bool(is_convex)  # and not yet checked
 
     def _numbers(self) -> tuple[Any, ...]:
         return self._Q, self._b, self._c
-
-    def Q(self) -> Array:
-        """The symmetric matrix, shape [n, n]."""
-        return self._Q.copy()
-
-    def b(self) -> Array:
-        """The slopes at 0, shape [n]."""
-        return self._b.copy()
 
     def c(self) -> float:
         """The constant."""
@@ -132,24 +123,12 @@ class QuadraticCost(Cost):
         """Sets c."""
         self._c = scalar(new_c, self._where(), "new_c")
 
-    def _eval(self, x: Objects) -> Any:
-        return quadratic_form(self._Q, x) + self._b @ x + self._c
-
-    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        Qx = self._Q @ x
-        return np.array([0.5 * (x @ Qx) + self._b @ x + self._c]), (Qx + self._b)[np.newaxis]
-
 
 def _with_entry(values: Array, place: Any, value: float) -> Array:
     """A copy with another value at a place: arrays of evaluators are replaced, and not changed."""
     result = values.copy()
     result[place] = value
     return result
-
-
-def quadratic_form(Q: Array, x: Objects) -> Any:
-    """0.5 x'Qx; of expressions in the form that pydrake prints."""
-    return x @ ((0.5 * x) @ Q) if x.dtype == object else 0.5 * (x @ (Q @ x))
 
 
 def is_positive_semidefinite(Q: Array) -> bool:
@@ -166,37 +145,13 @@ def is_positive_semidefinite(Q: Array) -> bool:
     return True
 
 
-class _CostOfAffine(Cost):
+class _CostOfAffine(AffineFunction, Cost):
     """A function of z = Ax + b."""
 
     def __init__(self, A: Any, b: Any) -> None:
         self._description = ""
         self._set(A, b)
-        super().__init__(self._A.shape[1])
-
-    def _set(self, A: Any, b: Any, columns: int | None = None) -> None:
-        A = A.toarray() if is_sparse(A) else A
-        slopes = matrix(A, self._where(), "A", None, columns)
-        self._b = finite(vector(b, self._where(), "b", slopes.shape[0]), self._where(), "b")
-        self._A = slopes
-
-    def _numbers(self) -> tuple[Any, ...]:
-        return self._A, self._b
-
-    def b(self) -> Array:
-        """The constants b of Ax + b, shape [m]."""
-        return self._b.copy()
-
-    def UpdateCoefficients(self, new_A: Any, new_b: Any = 0.0) -> None:
-        """Sets A and b, with the same number of columns; b = 0 means zeros."""
-        rows = np.atleast_2d(new_A.toarray() if is_sparse(new_A) else new_A).shape[0]
-        self._set(new_A, np.zeros(rows) if np.ndim(new_b) == 0 and new_b == 0 else new_b, self._num_vars)
-
-    def _eval(self, x: Objects) -> Any:
-        return self._of(self._A @ x + self._b)
-
-    def _of(self, z: Objects) -> Any:
-        raise NotImplementedError
+        Cost.__init__(self, self._A.shape[1])
 
     def _slope(self, z: Array) -> Array:
         """d _of / dz, one of those at a kink."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.autodiff.blocks import as_variables, values_and_gradient
+from merganser.framework.autodiff.blocks import as_variables, chained, values_and_gradient
 from merganser.framework.autodiff.scalar import AutoDiffXd
-from merganser.framework.optimization.arrays import Array, Objects, vector
+from merganser.framework.optimization.arrays import Array, Objects, finite, is_sparse, matrix, vector
 
 DIFFERENCE = 1e-7  # relative step of differences of derivatives: their rounding, and what is of second order
 
@@ -172,9 +172,97 @@ class EvaluatorBase:
 
     def ToLatex(self, vars: Any, precision: int = 3) -> str:
         """LaTeX of this for the given variables."""
-        from merganser.framework.optimization.programs.latex import evaluator_latex
+        from merganser.framework.optimization.programs.texts import evaluator_latex
 
         return evaluator_latex(self, vars, precision)
+
+
+class ClosedFormEvaluator(EvaluatorBase):
+    """A function that a subclass defines by `_value_and_jacobian`; of AutoDiffXd it follows by the chain rule."""
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        raise NotImplementedError
+
+    def _eval(self, x: Any) -> Any:
+        if x.dtype != object:
+            return self._value_and_jacobian(x)[0]
+        if not all(isinstance(each, (AutoDiffXd, float, int)) for each in x):
+            raise TypeError(f"{type(self).__name__} has no symbolic form: it is a function of numbers.")
+        return chained(self._value_and_jacobian, x.tolist())
+
+
+class StackedEvaluator(ClosedFormEvaluator):
+    """One that a subclass defines by `_stacked` and `_stack_key`, for many x at once."""
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        values, jacobians = self._stacked(x[np.newaxis])
+        return values[0], jacobians[0]
+
+    def _has_curvature(self) -> bool:
+        return True
+
+    def is_thread_safe(self) -> bool:
+        """No: evaluators of one key share what they compute with."""
+        return False
+
+
+class AffineFunction(EvaluatorBase):
+    """A function `_of` of z = Ax + b."""
+
+    _least_rows = 0
+
+    def _set(self, A: Any, b: Any, columns: int | None = None) -> None:
+        slopes = matrix(A.toarray() if is_sparse(A) else A, self._where(), "A", None, columns)
+        constants = finite(vector(b, self._where(), "b", slopes.shape[0]), self._where(), "b")
+        if slopes.shape[0] < self._least_rows:
+            raise ValueError(f"{self._where()}: expected at least {self._least_rows} rows, got {slopes.shape[0]}.")
+        self._A, self._b = slopes, constants
+
+    def _numbers(self) -> tuple[Any, ...]:
+        return self._A, self._b
+
+    def b(self) -> Array:
+        """b of z = Ax + b, shape [m]."""
+        return self._b.copy()
+
+    def UpdateCoefficients(self, new_A: Any, new_b: Any = 0.0) -> None:
+        """Sets A and b, with the same number of columns; b = 0 means zeros."""
+        rows = np.atleast_2d(new_A.toarray() if is_sparse(new_A) else new_A).shape[0]
+        self._set(new_A, np.zeros(rows) if np.ndim(new_b) == 0 and new_b == 0 else new_b, self._num_vars)
+
+    def _of(self, z: Objects) -> Any:
+        raise NotImplementedError
+
+    def _eval(self, x: Objects) -> Any:
+        return self._of(self._A @ x + self._b)
+
+
+class QuadraticFunction(EvaluatorBase):
+    """0.5 x'Qx + b'x + c, where Q is made symmetric."""
+
+    _c = 0.0
+
+    def _set_form(self, Q: Any, b: Any, size: int | None) -> None:
+        slope = finite(vector(b, self._where(), "b", size), self._where(), "b")
+        form = matrix(Q, self._where(), "Q", slope.size, slope.size)
+        self._Q, self._b = 0.5 * (form + form.T), slope
+
+    def Q(self) -> Array:
+        """The symmetric matrix, shape [n, n]."""
+        return self._Q.copy()
+
+    def b(self) -> Array:
+        """The slopes at 0, shape [n]."""
+        return self._b.copy()
+
+    def _eval(self, x: Objects) -> Any:
+        # Of expressions in the form that pydrake prints.
+        form = x @ ((0.5 * x) @ self._Q) if x.dtype == object else 0.5 * (x @ (self._Q @ x))
+        return form + self._b @ x + self._c
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        Qx = self._Q @ x
+        return np.array([0.5 * (x @ Qx) + self._b @ x + self._c]), (Qx + self._b)[np.newaxis]
 
 
 class Cost(EvaluatorBase):

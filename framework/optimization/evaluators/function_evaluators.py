@@ -21,70 +21,6 @@ from merganser.framework.optimization.evaluators.evaluators import (
 )
 
 
-class _Expressions:
-    """Expressions as functions of numbers, of AutoDiffXd and of expressions."""
-
-    def __init__(self, expressions: Sequence[Any]) -> None:
-        from merganser.framework.symbolic import Expression, ExtractVariablesFromExpression
-
-        self.expressions = np.array([Expression(e) for e in expressions], dtype=object)
-        self.variables: Objects = ExtractVariablesFromExpression(self.expressions)[0]
-        self._function: _Function | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_function": None}  # which cannot be pickled
-
-    @property
-    def function(self) -> _Function:
-        """Values and derivatives; made when it is first asked for."""
-        if self._function is None:
-            self._function = _as_function(self.expressions, self.variables)
-        return self._function
-
-    def values_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        """Values and derivatives."""
-        try:
-            return self._split(x)
-        except (ArithmeticError, RuntimeError, ValueError):
-            from merganser.framework.symbolic import Evaluate, Jacobian
-
-            names = dict(zip(self.variables, x.tolist()))
-            Evaluate(self.expressions, names)  # which raises the same, with the names of these variables
-            Evaluate(Jacobian(self.expressions, self.variables), names)
-            raise
-
-    def value_or_nan(self, x: Array, may_be_nan: bool) -> tuple[Array, Array]:
-        """values_and_jacobian, or NaN where an expression is not defined, as at points that a search tries."""
-        if not may_be_nan:
-            return self.values_and_jacobian(x)
-        try:
-            return self._split(x)
-        except (ArithmeticError, RuntimeError, ValueError):
-            return np.full(len(self.expressions), np.nan), np.full((len(self.expressions), x.size), np.nan)
-
-    def _split(self, x: Array) -> tuple[Array, Array]:
-        count, flat = len(self.expressions), self.function.of_one(x)
-        return flat[:count], flat[count:].reshape(count, x.size)
-
-    def stacked(self, x: Array) -> tuple[Array, Array]:
-        """Values and derivatives for many x at once; NaN where an expression is not defined."""
-        count = len(self.expressions)
-        if self.function.of_many is None or len(x) < _MANY:
-            values, jacobians = zip(*(self.value_or_nan(each, True) for each in x))
-            return np.array(values), np.array(jacobians)
-        flat = self.function.of_many(x)
-        return flat[:, :count], flat[:, count:].reshape(len(x), count, -1)
-
-    def at(self, x: Objects) -> Any:
-        """The expressions with x for the variables."""
-        if x.dtype != object:
-            return self.values_and_jacobian(x)[0]
-        if any(isinstance(each, AutoDiffXd) for each in x):
-            return chained(self.values_and_jacobian, x.tolist())
-        replacements = dict(zip(self.variables, x))
-        return np.array([e.Substitute(replacements) if replacements else e for e in self.expressions], dtype=object)
-
-
 class _Function:
     """A function of variables that returns values and then their derivatives, row by row, as one vector.
 
@@ -143,31 +79,70 @@ _MANY = 8  # points for which arrays take less time than numbers
 
 
 class _OfExpressions(EvaluatorBase):
-    """The part of ExpressionCost and ExpressionConstraint that evaluates."""
+    """Expressions as functions of numbers, of AutoDiffXd and of expressions: what costs and constraints share."""
 
-    _inside: _Expressions
+    def _set_expressions(self, expressions: Sequence[Any]) -> None:
+        from merganser.framework.symbolic import Expression, ExtractVariablesFromExpression
+
+        self._expressions = np.array([Expression(e) for e in expressions], dtype=object)
+        self._variables: Objects = ExtractVariablesFromExpression(self._expressions)[0]
+        self._made: _Function | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_made": None}  # which cannot be pickled
 
     def vars(self) -> Objects:
         """The variables, in the order of x."""
-        return self._inside.variables.copy()
+        return self._variables.copy()
 
-    def _eval(self, x: Objects) -> Any:
-        return self._inside.at(x)
-
-    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        return self._inside.values_and_jacobian(x)
-
-    def _value_or_nan(self, x: Array, may_be_nan: bool) -> tuple[Array, Array]:
-        return self._inside.value_or_nan(x, may_be_nan)
-
-    def _stack_key(self) -> Any:
-        return self._inside.function
-
-    def _stacked(self, x: Array) -> tuple[Array, Array]:
-        return self._inside.stacked(x)
+    def _stack_key(self) -> _Function:
+        """Values and derivatives; made when they are first asked for."""
+        if self._made is None:
+            self._made = _as_function(self._expressions, self._variables)
+        return self._made
 
     def _has_curvature(self) -> bool:
-        return self._inside.function.is_smooth
+        return self._stack_key().is_smooth
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        try:
+            return self._split(x)
+        except (ArithmeticError, RuntimeError, ValueError):
+            from merganser.framework.symbolic import Evaluate, Jacobian
+
+            names = dict(zip(self._variables, x.tolist()))
+            Evaluate(self._expressions, names)  # which raises the same, with the names of these variables
+            Evaluate(Jacobian(self._expressions, self._variables), names)
+            raise
+
+    def _value_or_nan(self, x: Array, may_be_nan: bool) -> tuple[Array, Array]:
+        if not may_be_nan:
+            return self._value_and_jacobian(x)
+        try:
+            return self._split(x)
+        except (ArithmeticError, RuntimeError, ValueError):
+            return np.full(self._num_outputs, np.nan), np.full((self._num_outputs, x.size), np.nan)
+
+    def _split(self, x: Array) -> tuple[Array, Array]:
+        count, flat = self._num_outputs, self._stack_key().of_one(x)
+        return flat[:count], flat[count:].reshape(count, x.size)
+
+    def _stacked(self, x: Array) -> tuple[Array, Array]:
+        """Values and derivatives for many x at once; NaN where an expression is not defined."""
+        count, of_many = self._num_outputs, self._stack_key().of_many
+        if of_many is None or len(x) < _MANY:
+            values, jacobians = zip(*(self._value_or_nan(each, True) for each in x))
+            return np.array(values), np.array(jacobians)
+        flat = of_many(x)
+        return flat[:, :count], flat[:, count:].reshape(len(x), count, -1)
+
+    def _eval(self, x: Objects) -> Any:
+        if x.dtype != object:
+            return self._value_and_jacobian(x)[0]
+        if any(isinstance(each, AutoDiffXd) for each in x):
+            return chained(self._value_and_jacobian, x.tolist())
+        replacements = dict(zip(self._variables, x))
+        return np.array([e.Substitute(replacements) if replacements else e for e in self._expressions], dtype=object)
 
     def is_thread_safe(self) -> bool:
         """No: functions of equal expressions are made once, when they are first needed, for all."""
@@ -178,12 +153,12 @@ class ExpressionCost(_OfExpressions, Cost):
     """A cost that an expression gives."""
 
     def __init__(self, e: Any) -> None:
-        self._inside = _Expressions([e])
-        super().__init__(len(self._inside.variables))
+        self._set_expressions([e])
+        super().__init__(self._variables.size)
 
     def expression(self) -> Any:
         """The expression."""
-        return self._inside.expressions[0]
+        return self._expressions[0]
 
 
 class ExpressionConstraint(_OfExpressions, Constraint):
@@ -191,16 +166,14 @@ class ExpressionConstraint(_OfExpressions, Constraint):
 
     def __init__(self, v: Any, lb: Any, ub: Any) -> None:
         """Makes the constraint: expressions of shape [m] and bounds of shape [m]."""
-        self._inside = _Expressions(list(objects(v)))
-        super().__init__(len(self._inside.variables), lb, ub)
-        if self._lower.size != len(self._inside.expressions):
-            raise ValueError(
-                f"{self._where()}: {len(self._inside.expressions)} expressions and {self._lower.size} bounds."
-            )
+        self._set_expressions(list(objects(v)))
+        super().__init__(self._variables.size, lb, ub)
+        if self._lower.size != len(self._expressions):
+            raise ValueError(f"{self._where()}: {len(self._expressions)} expressions and {self._lower.size} bounds.")
 
     def expressions(self) -> Objects:
         """The expressions, shape [m]."""
-        return self._inside.expressions.copy()
+        return self._expressions.copy()
 
 
 def _checked_function(func: Callable[[Any], Any], where: str) -> Callable[[Any], Any]:

@@ -8,11 +8,11 @@ import numpy as np
 
 from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.optimization.arrays import Array, Objects, finite, matrix, scalar, vector
-from merganser.framework.optimization.evaluators.costs import is_positive_semidefinite, quadratic_form
-from merganser.framework.optimization.evaluators.evaluators import AdjustableConstraint, Constraint
+from merganser.framework.optimization.evaluators.costs import is_positive_semidefinite
+from merganser.framework.optimization.evaluators.evaluators import AdjustableConstraint, Constraint, QuadraticFunction
 
 
-class QuadraticConstraint(AdjustableConstraint):
+class QuadraticConstraint(QuadraticFunction, AdjustableConstraint):
     """lb <= 0.5 x'Qx + b'x <= ub, where Q is made symmetric."""
 
     class HessianType(Enumeration):
@@ -26,25 +26,13 @@ class QuadraticConstraint(AdjustableConstraint):
     def __init__(self, Q0: Any, b: Any, lb: float, ub: float, hessian_type: HessianType | None = None) -> None:
         """Makes the constraint: Q0 of shape [n, n], b of shape [n]; None: the kind of Q is found out when asked for."""
         self._description = ""
-        self._set(Q0, b, hessian_type)
+        self._set_form(Q0, b, None)
+        self._hessian_type = hessian_type
         low, high = scalar(lb, self._where(), "lb"), scalar(ub, self._where(), "ub")
-        super().__init__(self._b.size, [low], [high])
-
-    def _set(self, Q: Any, b: Any, hessian_type: HessianType | None, size: int | None = None) -> None:
-        slope = finite(vector(b, self._where(), "b", size), self._where(), "b")
-        form = matrix(Q, self._where(), "Q", slope.size, slope.size)
-        self._Q, self._b, self._hessian_type = 0.5 * (form + form.T), slope, hessian_type
+        AdjustableConstraint.__init__(self, self._b.size, [low], [high])
 
     def _numbers(self) -> tuple[Any, ...]:
         return self._Q, self._b, self._lower, self._upper
-
-    def Q(self) -> Array:
-        """The symmetric matrix, shape [n, n]."""
-        return self._Q.copy()
-
-    def b(self) -> Array:
-        """The slopes at 0, shape [n]."""
-        return self._b.copy()
 
     def hessian_type(self) -> HessianType:
         """Whether Q is zero, positive or negative semidefinite, or none of these."""
@@ -68,14 +56,8 @@ class QuadraticConstraint(AdjustableConstraint):
 
     def UpdateCoefficients(self, new_Q: Any, new_b: Any, hessian_type: HessianType | None = None) -> None:
         """Sets Q and b, of the same sizes."""
-        self._set(new_Q, new_b, hessian_type, self._num_vars)
-
-    def _eval(self, x: Objects) -> Any:
-        return quadratic_form(self._Q, x) + self._b @ x
-
-    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        Qx = self._Q @ x
-        return np.array([0.5 * (x @ Qx) + self._b @ x]), (Qx + self._b)[np.newaxis]
+        self._set_form(new_Q, new_b, self._num_vars)
+        self._hessian_type = hessian_type
 
     def _has_curvature(self) -> bool:
         return True

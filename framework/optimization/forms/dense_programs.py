@@ -20,7 +20,7 @@ import numpy as np
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.kinds import SolutionResult
 
-_EQUATION = 5  # the sense of rows that are active for good
+EQUATION = 5  # the sense of rows that are active for good
 _LEFT = 1e-14  # the square of what rounding may leave of the gradient in (1), relative to its terms
 _LEAST_DISTANCE = 1e-6  # of rows of length 1 that no x keeps, relative to their limits
 _FEW = 10  # variables, of which a solution is found before a guess is made use of
@@ -141,4 +141,4 @@ class DenseProgram:
 
 def sense_of_rows(lower: Array, upper: Array) -> Any:
     """Which rows are equations, as DAQP takes it."""
-    return np.multiply(lower == upper, _EQUATION, dtype=np.intc)
+    return np.multiply(lower == upper, EQUATION, dtype=np.intc)

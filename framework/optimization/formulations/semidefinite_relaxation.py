@@ -71,9 +71,6 @@ class _Group:
         form, slope = np.zeros((n, n)), np.zeros(n)
         np.add.at(form, np.ix_(places, places), Q)
         np.add.at(slope, places, b)
-        return self._row(form, slope)
-
-    def _row(self, form: Array, slope: Array) -> tuple[Array, Objects]:
         i, j = self._lower
         row = np.concatenate((np.where(i == j, 1.0, 2.0) * form[self._lower], slope))
         used = row != 0.0

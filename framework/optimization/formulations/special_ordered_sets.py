@@ -37,15 +37,8 @@ class Weights:
 
     @staticmethod
     def of(lambdas: Any, where: str) -> Weights:
-        """Weights that are variables, or affine expressions of them.
-
-        Raises:
-            ValueError: an expression is not affine.
-        """
-        parts = affine(lambdas)
-        if parts is None:
-            raise ValueError(f"{where}: expected weights that are affine, got {', '.join(map(str, objects(lambdas)))}.")
-        return Weights(*parts)
+        """Weights that are variables, or affine expressions of them; others are a RuntimeError."""
+        return Weights(*affine(lambdas, where))
 
     def __len__(self) -> int:
         return int(self.s.size)

@@ -461,7 +461,7 @@ class BarrierMethod:
         self.y = np.zeros(len(self.y))
         self._estimate_multipliers()
         self._limit_multipliers()
-        if status == Status.STOPPED and self._restored(inner):
+        if status == Status.STOPPED and inner._may_end is not None and inner._may_end(inner.z):
             return None
         if status in (Status.SOLVED, Status.ACCEPTABLE):
             if self._is_infeasible():
@@ -469,10 +469,6 @@ class BarrierMethod:
             self._filter = Filter(self._violation(self.c))  # a feasible point, if not one that the filter lets through
             return None
         return status
-
-    @staticmethod
-    def _restored(inner: BarrierMethod) -> bool:
-        return inner._may_end is not None and inner._may_end(inner.z)
 
 
 def _part(distance: Array, step: Array, tau: float) -> float:

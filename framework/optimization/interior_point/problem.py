@@ -19,10 +19,6 @@ def _none() -> Array:
     return np.zeros(0)
 
 
-def _no_indices() -> Array:
-    return np.zeros(0, np.int64)
-
-
 @dataclass(frozen=True)
 class NonlinearProblem:
     """min f(x) subject to g_lower <= g(x) <= g_upper and x_lower <= x <= x_upper.
@@ -53,11 +49,11 @@ class NonlinearProblem:
     g_upper: Array = field(default_factory=_none)
     g: Callable[[Array], Array] | None = None
     jacobian: Callable[[Array], Array] | None = None
-    jacobian_rows: Array = field(default_factory=_no_indices)
-    jacobian_columns: Array = field(default_factory=_no_indices)
+    jacobian_rows: Array = field(default_factory=_none)
+    jacobian_columns: Array = field(default_factory=_none)
     hessian: Callable[[Array, float, Array], Array] | None = None
-    hessian_rows: Array = field(default_factory=_no_indices)
-    hessian_columns: Array = field(default_factory=_no_indices)
+    hessian_rows: Array = field(default_factory=_none)
+    hessian_columns: Array = field(default_factory=_none)
 
     def __post_init__(self) -> None:
         for name in _BOUNDS:

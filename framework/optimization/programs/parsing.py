@@ -52,16 +52,24 @@ _SIGNS = {Eq: "==", Le: "<=", Ge: ">="}
 Rows = list[tuple[Any, Any]]  # of affine expressions: the constant, and slopes by symbols
 
 
-def affine(expressions: Any) -> tuple[Array, Array, Objects] | None:
-    """A, b and the variables of expressions A vars + b; None if they are not affine.
+def affine(expressions: Any, where: str) -> tuple[Array, Array, Objects]:
+    """A, b and the variables of expressions A vars + b.
 
     The variables of an expression are in the order of their numbers, and those of the first come first.
+
+    Raises:
+        RuntimeError: they are not affine.
     """
     rows = _affine_rows(map(_tree, objects(expressions)))
     if rows is None:
-        return None
+        raise not_of_kind(expressions, "linear", where)
     A, variables = slopes_of(rows)
     return A, np.array([float(constant) for constant, _ in rows]), objects(variables)
+
+
+def not_of_kind(expressions: Any, kind: str, where: str) -> RuntimeError:
+    """The error that expressions are not linear, or not quadratic."""
+    return RuntimeError(f"{where}: not {kind}: {', '.join(map(str, objects(expressions)))}.")
 
 
 def _tree(e: Any) -> Any:
@@ -98,9 +106,19 @@ def _variables(symbols: Iterable[Any]) -> list[Any]:
     return [symbol.variable for symbol in symbols]
 
 
-def quadratic(e: Any) -> tuple[Array, Array, float, Objects] | None:
-    """Q, b, c and the variables of 0.5 vars'Q vars + b'vars + c; None if the expression is not quadratic."""
-    node = _tree(e)
+def quadratic(e: Any, where: str) -> tuple[Array, Array, float, Objects]:
+    """Q, b, c and the variables of an expression 0.5 vars'Q vars + b'vars + c.
+
+    Raises:
+        RuntimeError: it is not quadratic.
+    """
+    form = _quadratic(_tree(e))
+    if form is None:
+        raise not_of_kind(e, "quadratic", where)
+    return form
+
+
+def _quadratic(node: Any) -> tuple[Array, Array, float, Objects] | None:
     symbols = symbols_of(node)
     form = quadratic_form(node, dict(zip(symbols, range(len(symbols)))), len(symbols))
     return None if form is None else (*form, objects(_variables(symbols)))
@@ -108,13 +126,13 @@ def quadratic(e: Any) -> tuple[Array, Array, float, Objects] | None:
 
 def parsed_cost(e: Any) -> Binding:
     """A cost that is linear, quadratic, a length or general, as an expression is."""
-    form = None if is_affine(_tree(e)) else quadratic(e)
+    node = _tree(e)
+    form = None if is_affine(node) else _quadratic(node)
     if form is not None and form[0].any():
         Q, slope, constant, variables = form
         return Binding(QuadraticCost(Q, slope, constant), variables)
-    linear = affine([e])
-    if linear is not None:
-        A, b, variables = linear
+    if affine_form(node) is not None:
+        A, b, variables = affine([e], "MathematicalProgram")
         return Binding(LinearCost(A[0], b[0]), variables)
     is_norm, A, b, variables = DecomposeL2NormExpression(e)
     if is_norm:
@@ -169,7 +187,7 @@ def parsed_constraint(expressions: Any, lower: Any, upper: Any) -> Binding:
 
 
 def _nonlinear(rows: Objects, lower: Any, upper: Any) -> Binding:
-    form = quadratic(rows[0]) if rows.size == 1 else None
+    form = _quadratic(_tree(rows[0])) if rows.size == 1 else None
     if form is not None:
         Q, b, c, variables = form
         low, high = np.ravel(lower)[0] - c, np.ravel(upper)[0] - c

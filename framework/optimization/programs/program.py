@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework.optimization.kinds import SolverId, SolverType
-from merganser.framework.optimization.programs.latex import program_latex
 from merganser.framework.optimization.programs.program_polynomials import NonnegativePolynomial, ProgramPolynomials
-from merganser.framework.optimization.programs.texts import words
+from merganser.framework.optimization.programs.texts import program_latex, words
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 

@@ -30,6 +30,7 @@ from merganser.framework.optimization.programs.parsing import (
     affine,
     linear_constraint,
     lorentz,
+    not_of_kind,
     parsed_constraint,
     parsed_formulas,
     quadratic,
@@ -130,7 +131,7 @@ class ProgramConstraints(ProgramBindings):
             return self._linear(parsed_formulas(_without_bools(A)), "AddLinearConstraint")
         binding = linear_constraint(A, _flat(lb), _flat(ub))
         if binding is None:
-            raise RuntimeError(f"AddLinearConstraint: not linear: {', '.join(map(str, objects(A)))}.")
+            raise not_of_kind(A, "linear", "AddLinearConstraint")
         return self._add(binding)
 
     def _linear(self, binding: Binding, where: str) -> Binding:
@@ -154,10 +155,7 @@ class ProgramConstraints(ProgramBindings):
             if not isinstance(binding.evaluator(), LinearEqualityConstraint):
                 raise RuntimeError(f"AddLinearEqualityConstraint: expected linear equations, got {binding.brief()}.")
             return self._add(binding)
-        parts = affine(A)
-        if parts is None:
-            raise RuntimeError(f"AddLinearEqualityConstraint: not linear: {', '.join(map(str, objects(A)))}.")
-        slopes, constants, variables = parts
+        slopes, constants, variables = affine(A, "AddLinearEqualityConstraint")
         values = vector(np.ravel(right, order="F"), "AddLinearEqualityConstraint", "b", constants.size)
         return self._add(Binding(LinearEqualityConstraint(slopes, values - constants), variables))
 
@@ -172,10 +170,7 @@ class ProgramConstraints(ProgramBindings):
             args, kind = args[:-1], args[-1]
         if (args and is_symbolic(args[0])) or "e" in kwargs:
             expression, lower, upper = _in_order(args, kwargs, ("e", "lb", "ub"), "AddQuadraticConstraint")
-            form = quadratic(expression)
-            if form is None:
-                raise RuntimeError(f"AddQuadraticConstraint: the expression {expression} is not quadratic.")
-            Q, b, c, vars = form
+            Q, b, c, vars = quadratic(expression, "AddQuadraticConstraint")
             return self._add(Binding(QuadraticConstraint(Q, b, lower - c, upper - c, kind), vars))
         names = ("Q", "b", "lb", "ub", "vars")
         Q, b, lower, upper, vars = _in_order(args, kwargs, names, "AddQuadraticConstraint")
@@ -218,9 +213,7 @@ class ProgramConstraints(ProgramBindings):
         if is_symbolic(first):
             names = ("quadratic_expression", "tol")
             form, tolerance = _in_order(rest, kwargs, names, "AddLorentzConeConstraint")
-            bound = affine([first])
-            if bound is None:
-                raise RuntimeError(f"AddLorentzConeConstraint: the expression {first} is not linear.")
+            bound = affine([first], "AddLorentzConeConstraint")
             return self._add(lorentz(bound, *_lengths(form, tolerance or 0.0, "AddLorentzConeConstraint")))
         A, b, vars = _affine_of(first, rest, kwargs, "AddLorentzConeConstraint")
         return self._add(Binding(LorentzConeConstraint(A, b, kind), vars))
@@ -283,10 +276,7 @@ class ProgramConstraints(ProgramBindings):
         if vars is not None:
             return self._add(Binding(LinearMatrixInequalityConstraint(F), vars))
         entries = _symmetric(F if X is None else X, "AddLinearMatrixInequalityConstraint")
-        parts = affine(entries.ravel("F"))
-        if parts is None:
-            raise RuntimeError("AddLinearMatrixInequalityConstraint: the entries of the matrix are not all affine.")
-        slopes, constants, variables = parts
+        slopes, constants, variables = affine(entries.ravel("F"), "AddLinearMatrixInequalityConstraint")
         matrices = [column.reshape(entries.shape, order="F") for column in (constants, *slopes.T)]
         return self._add(Binding(LinearMatrixInequalityConstraint(matrices), variables))
 
@@ -311,18 +301,12 @@ def _affine_of(first: Any, rest: tuple[Any, ...], kwargs: dict[str, Any], where:
     if is_sparse(first) or not _are_expressions(first):
         b, vars = _in_order(rest, kwargs, ("b", "vars"), where)
         return first, b, vars
-    parts = affine(first)
-    if parts is None:
-        raise RuntimeError(f"{where}: the expressions are not all affine: {', '.join(map(str, objects(first)))}.")
-    return parts
+    return affine(first, where)
 
 
 def _lengths(e: Any, tolerance: float, where: str) -> tuple[Array, Array, Objects]:
     """R, d and the variables of a quadratic expression |R vars + d|^2."""
-    form = quadratic(e)
-    if form is None:
-        raise RuntimeError(f"{where}: the expression {e} is not quadratic.")
-    Q, b, c, variables = form
+    Q, b, c, variables = quadratic(e, where)
     # [x; 1]' [Q/2 b/2; b'/2 c] [x; 1]
     whole = np.block([[Q / 2.0, b[:, np.newaxis] / 2.0], [b[np.newaxis] / 2.0, np.array([[c]])]])
     root = square_root(whole, tolerance, where)

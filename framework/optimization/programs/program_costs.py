@@ -28,7 +28,8 @@ class ProgramCosts(ProgramConstraints):
         description = rest[1] if len(rest) > 1 else kwargs.pop("description", "")
         _refuse(kwargs, "AddCost")
         if isinstance(first, Binding):
-            _require(first.evaluator(), Cost, "AddCost")
+            if not isinstance(first.evaluator(), Cost):
+                raise TypeError(f"AddCost: expected a Cost, got {type(first.evaluator()).__name__}.")
             return self._add(first)
         if isinstance(first, Cost):
             return self._add(Binding(first, vars))
@@ -49,10 +50,8 @@ class ProgramCosts(ProgramConstraints):
         """
         slope = e if a is None else a
         if is_symbolic(slope):
-            parts = affine([slope])
-            if parts is None:
-                raise RuntimeError(f"AddLinearCost: the expression {slope} is not linear.")
-            return self._add(Binding(LinearCost(parts[0][0], parts[1][0]), parts[2]))
+            slopes, constants, variables = affine([slope], "AddLinearCost")
+            return self._add(Binding(LinearCost(slopes[0], constants[0]), variables))
         if len(args) == 2:
             b, vars = args
         elif args:
@@ -73,11 +72,8 @@ class ProgramCosts(ProgramConstraints):
         named: dict[str, Any] = {name: kwargs.pop(name) for name in ("e", "Q", "b", "c", "vars") if name in kwargs}
         _refuse(kwargs, "AddQuadraticCost")
         if (args and is_symbolic(args[0])) or "e" in named:
-            expression = named.get("e", args[0] if args else None)
-            form = quadratic(expression)
-            if form is None:
-                raise RuntimeError(f"AddQuadraticCost: the expression {expression} is not quadratic.")
-            return self._add(Binding(QuadraticCost(*form[:3], is_convex), form[3]))
+            *form, variables = quadratic(named.get("e", args[0] if args else None), "AddQuadraticCost")
+            return self._add(Binding(QuadraticCost(*form, is_convex), variables))
         names = ["Q", "b", "c", "vars"] if len(args) + len(named) == 4 else ["Q", "b", "vars"]
         given: dict[str, Any] = {"c": 0.0, **named}
         given.update(zip(names, args))
@@ -149,11 +145,6 @@ class ProgramCosts(ProgramConstraints):
             np.concatenate((objects(vars), slack)),
         )
         return slack, cost, bounds
-
-
-def _require(evaluator: Any, kind: type, where: str) -> None:
-    if not isinstance(evaluator, kind):
-        raise TypeError(f"{where}: expected a {kind.__name__}, got {type(evaluator).__name__}.")
 
 
 def _refuse(kwargs: dict[str, Any], where: str) -> None:

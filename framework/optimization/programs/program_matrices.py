@@ -51,8 +51,7 @@ class ProgramMatrices(ProgramCosts):
         for i, j in itertools.combinations(range(size), 2):
             a, b = self.NewContinuousVariables(2, f"M{i}{j}")
             M[i][j] = np.array([[a, entries[i, j]], [entries[i, j], b]], dtype=object)
-            cone = np.array([a, b, entries[i, j]], dtype=object)
-            self.AddRotatedLorentzConeConstraint(cone)
+            self.AddRotatedLorentzConeConstraint([a, b, entries[i, j]])
             diagonal[i], diagonal[j] = diagonal[i] + a, diagonal[j] + b
         if size > 1:
             rest = np.array([entries[i, i] - diagonal[i] for i in range(size)], dtype=object)

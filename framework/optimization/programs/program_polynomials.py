@@ -205,8 +205,7 @@ class ProgramPolynomials(ProgramMatrices):
         whole = np.block([[entries, Z], [Z.T, diagonal]])
         self.AddLinearMatrixInequalityConstraint(whole)
         for i in range(size):
-            cone = np.array([Z[i, i], 1.0, t[i]], dtype=object)
-            self.AddExponentialConeConstraint(cone)
+            self.AddExponentialConeConstraint([Z[i, i], 1.0, t[i]])
         return t, Z
 
     def AddMaximizeLogDeterminantCost(self, X: Any, weight: float = 1.0) -> tuple[Binding, Objects, Objects]:
@@ -255,11 +254,9 @@ class ProgramPolynomials(ProgramMatrices):
         while len(level) > 2:
             upper = list(self.NewContinuousVariables(len(level) // 2, "w"))
             for k, w in enumerate(upper):
-                cone = np.array([level[2 * k], level[2 * k + 1], w], dtype=object)
-                self.AddRotatedLorentzConeConstraint(cone)
+                self.AddRotatedLorentzConeConstraint([level[2 * k], level[2 * k + 1], w])
             level = upper
-        cone = np.array([level[0], level[-1], mean], dtype=object)
-        self.AddRotatedLorentzConeConstraint(cone)
+        self.AddRotatedLorentzConeConstraint([level[0], level[-1], mean])
         return self.AddLinearCost([-c], [mean])
 
 

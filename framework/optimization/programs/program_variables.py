@@ -140,7 +140,7 @@ class ProgramVariables:
 
     def decision_variable_index(self) -> dict[int, int]:
         """Indices of the decision variables by their numbers, {variable.get_id(): index}."""
-        return {variable.get_id(): i for i, variable in enumerate(self._variables)}
+        return dict(self._places)
 
     def num_indeterminates(self) -> int:
         """The number of indeterminates."""
@@ -156,7 +156,7 @@ class ProgramVariables:
 
     def indeterminates_index(self) -> dict[int, int]:
         """Indices of the indeterminates by their numbers, {variable.get_id(): index}."""
-        return {variable.get_id(): i for i, variable in enumerate(self._indeterminates)}
+        return dict(self._indeterminate_places)
 
     def FindDecisionVariableIndex(self, var: Any) -> int:
         """Index of a decision variable.
@@ -191,6 +191,10 @@ class ProgramVariables:
         """Indices of variables that are known to be of this program."""
         places = self._places
         return np.array([places[variable.get_id()] for variable in variables.tolist()], dtype=np.intp)
+
+    def _are(self, *kinds: str) -> npt.NDArray[np.bool_]:
+        """Which decision variables are of these types, shape [num_vars]."""
+        return np.array([variable.get_type().name in kinds for variable in self._variables], dtype=bool)
 
     # -- guesses and scales -----------------------------------------------------------------------------------------
 

@@ -40,17 +40,10 @@ class _AugmentedLagrangian:
         self._is_equality: list[bool] = []
         lower, upper = (np.concatenate([np.zeros(0), *(pair[k] for pair in bounds)]) for k in range(2))
         for i, (low, high) in enumerate(zip(lower, upper)):
-            if low == high:
-                self._add_row(i, 1.0, low, True)
-                continue
-            if np.isfinite(low):
-                self._add_row(i, 1.0, low, False)
-            if np.isfinite(high):
-                self._add_row(i, -1.0, -high, False)
-
-    def _add_row(self, i: int, sign: float, bound: float, is_equality: bool) -> None:
-        self._rows.append((i, sign, float(bound)))
-        self._is_equality.append(is_equality)
+            ends = [(i, 1.0, float(low))] if np.isfinite(low) else []
+            ends += [(i, -1.0, float(-high))] if np.isfinite(high) and low != high else []
+            self._rows += ends
+            self._is_equality += [bool(low == high)] * len(ends)
 
     def prog(self) -> MathematicalProgram:
         """The program."""
@@ -101,6 +94,12 @@ class _AugmentedLagrangian:
             y.extend(x)
         return cost, [sign * y[i] - bound for i, sign, bound in self._rows]
 
+    def _lagrangian(self, cost: Any, residues: list[Any], multipliers: Array, mu: float) -> Any:
+        """(1), of the residues h and c - s."""
+        for residue, price in zip(residues, multipliers):
+            cost = cost - price * residue + 0.5 * mu * residue * residue
+        return cost
+
 
 def _vector(values: list[Any]) -> Any:
     return np.array(values, dtype=np.float64 if all(isinstance(each, float) for each in values) else object)
@@ -122,13 +121,12 @@ class AugmentedLagrangianNonsmooth(_AugmentedLagrangian):
         """
         point, multipliers = self._checked(x, lambda_val, mu)
         cost, rows = self._cost_and_rows(point)
-        total = cost
-        for c, price, is_equality in zip(rows, multipliers, self._is_equality):
-            if is_equality or c < price / mu:  # s = 0
-                total = total - price * c + 0.5 * mu * c * c
-            else:  # c - s = lambda / mu
-                total = total - 0.5 * price * price / mu
-        return total, _vector(rows), cost
+        # The best s is c - lambda / mu, where that is not negative.
+        residues = [
+            c if is_equality or c < price / mu else price / mu
+            for c, price, is_equality in zip(rows, multipliers, self._is_equality)
+        ]
+        return self._lagrangian(cost, residues, multipliers, mu), _vector(rows), cost
 
 
 class AugmentedLagrangianSmooth(_AugmentedLagrangian):
@@ -155,8 +153,6 @@ class AugmentedLagrangianSmooth(_AugmentedLagrangian):
         if slacks.size != self.s_size():
             raise ValueError(f"AugmentedLagrangianSmooth.Eval: expected {self.s_size()} slacks, got {slacks.size}.")
         cost, rows = self._cost_and_rows(point)
-        total, rest = cost, iter(slacks)
+        rest = iter(slacks)
         residues = [c if is_equality else c - next(rest) for c, is_equality in zip(rows, self._is_equality)]
-        for residue, price in zip(residues, multipliers):
-            total = total - price * residue + 0.5 * mu * residue * residue
-        return total, _vector(residues), cost
+        return self._lagrangian(cost, residues, multipliers, mu), _vector(residues), cost

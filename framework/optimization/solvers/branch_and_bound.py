@@ -59,13 +59,12 @@ class MixedIntegerBranchAndBound:
         Raises:
             ValueError: there is no binary variable, or an integer one that is not binary.
         """
-        kinds = [variable.get_type().name for variable in prog.decision_variables()]
-        if "INTEGER" in kinds or "BINARY" not in kinds:
+        self._binary = np.flatnonzero(prog._are("BINARY"))
+        if prog._are("INTEGER").any() or not self._binary.size:
             raise ValueError("MixedIntegerBranchAndBound: expected binary variables, and no other integer ones.")
         self._prog = prog
         self._solver = MakeSolver(solver_id)
         self._options = options or _Options()
-        self._binary = np.flatnonzero([kind == "BINARY" for kind in kinds])
         self._found: list[tuple[float, Array]] = []
         self.num_explored_nodes = 0
         self._relaxed, self._box = self._relaxation()

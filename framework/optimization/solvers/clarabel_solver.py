@@ -14,7 +14,7 @@ from merganser.framework.optimization.kinds import CommonSolverOption, ProgramAt
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.judgement import KEPT, box_of, keeps_constraints, units
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, interruptible, is_installed
-from merganser.framework.optimization.solvers.solver_options import SolverOptions
+from merganser.framework.optimization.solvers.solver_options import SolverOptions, check_names
 
 _A = ProgramAttribute
 CONVEX = frozenset(
@@ -228,8 +228,9 @@ def _settings(clarabel: Any, options: SolverOptions) -> Any:
     threads = options.common(CommonSolverOption.kMaxThreads)
     if threads is not None:
         settings.max_threads = int(threads)
-    for name, value in options.of(ClarabelSolver.NAME).items():
-        if not hasattr(settings, name):
-            raise ValueError(f"ClarabelSolver: there is no option {name!r}.")
+    given = options.of(ClarabelSolver.NAME)
+    if given:
+        check_names(ClarabelSolver, given, [name for name in dir(settings) if not name.startswith("_")])
+    for name, value in given.items():
         setattr(settings, name, type(getattr(settings, name))(value))
     return settings

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import Given, bind, device, kernel
+from merganser.framework.optimization.forms.dense_programs import EQUATION
 
 Array = np.ndarray[Any, Any]
 _codes: dict[Any, Any] = {}
@@ -151,24 +152,28 @@ def set_symmetric(
 @kernel
 def set_quadratic_program(
     # In:
-    size: float,          # of W
     W_in: Array,          # shape [n, n]
     J_in: Array,          # derivatives of the rows, shape [m, n]
     g_in: Array,          # their values, shape [m]
     limits_in: Array,     # and lower and upper bounds, shape [2, m]
     x_in: Array,          # variables, shape [n]
-    box_in: Array,        # and their bounds, shape [2, n]
+    lower_in: Array,      # and their bounds, shape [n]
+    upper_in: Array,
     # Out:
-    H_out: Array,         # W / size, shape [n, n]
+    H_out: Array,         # W with a largest entry of 1, shape [n, n]
     rows_out: Array,      # J with rows of length 1, or of 0, shape [m, n]
     bounds_out: Array,    # lower and upper ones of changes of the variables and of the rows, shape [2, n + m]
+    sense_out: Array,     # which of these are equal, as DAQP takes it, integers of shape [n + m]
     scales_out: Array,    # the inverse of the lengths of rows, or 1, shape [m]
-) -> None:  # fmt: skip
-    """The rows that a change d of the variables has to keep, and the curvature of its cost."""
-    n = x_in.shape[0]
+) -> float:  # fmt: skip
+    """The rows that a change d of the variables has to keep, and the curvature of its cost; returns the size of W."""
+    n, size = x_in.shape[0], 1e-300
     for i in range(n):
-        for k in range(2):
-            bounds_out[k, i] = box_in[k, i] - x_in[i]
+        bounds_out[0, i] = lower_in[i] - x_in[i]
+        bounds_out[1, i] = upper_in[i] - x_in[i]
+        for j in range(n):
+            size = max(size, abs(W_in[i, j]))
+    for i in range(n):
         for j in range(n):
             H_out[i, j] = W_in[i, j] / size
     for r in range(g_in.shape[0]):
@@ -180,6 +185,9 @@ def set_quadratic_program(
             bounds_out[k, n + r] = scales_out[r] * (limits_in[k, r] - g_in[r])
         for i in range(n):
             rows_out[r, i] = scales_out[r] * J_in[r, i]
+    for k in range(sense_out.shape[0]):
+        sense_out[k] = EQUATION if bounds_out[0, k] == bounds_out[1, k] else 0
+    return size
 
 
 @kernel
@@ -195,7 +203,7 @@ def make_convex(
     factor_work: Array, # shape [n, n]
 ) -> bool:  # fmt: skip
     """Adds to a symmetric matrix what makes it positive definite, and returns whether it is."""
-    n, is_convex = W_io.shape[0], True
+    n = W_io.shape[0]
     for r in range(rows_in.shape[0]):
         square = 0.0
         for i in range(n):
@@ -206,16 +214,9 @@ def make_convex(
     for i in range(n):
         W_io[i, i] += damping
         for j in range(i + 1):
-            total = W_io[i, j] - (least if i == j else 0.0)
-            for k in range(j):
-                total -= factor_work[i, k] * factor_work[j, k]
-            if i == j:
-                is_convex = is_convex and total > 0.0
-                factor_work[i, i] = math.sqrt(total) if total > 0.0 else 1.0
-            else:
-                factor_work[i, j] = total / factor_work[j, j]
             W_io[j, i] = W_io[i, j]
-    return is_convex
+            factor_work[i, j] = W_io[i, j] - (least if i == j else 0.0)
+    return _factor(factor_work)
 
 
 @device
@@ -231,11 +232,10 @@ def _solve_normal_equations(
             if is_free[i] == 1 and is_free[j] == 1:
                 for k in range(J.shape[0]):
                     total += J[k, i] * J[k, j]
-            if i == j:
-                total = total + damping if is_free[i] == 1 else 1.0
-            for k in range(j):
-                total -= normal_work[i, k] * normal_work[j, k]
-            normal_work[i, j] = math.sqrt(total) if i == j else total / normal_work[j, j]
+            normal_work[i, j] = total
+        normal_work[i, i] = normal_work[i, i] + damping if is_free[i] == 1 else 1.0
+    _factor(normal_work)
+    for i in range(n):
         for j in range(i):
             d_out[i] -= normal_work[i, j] * d_out[j]
         d_out[i] /= normal_work[i, i]
@@ -243,3 +243,20 @@ def _solve_normal_equations(
         for j in range(i + 1, n):
             d_out[i] -= normal_work[j, i] * d_out[j]
         d_out[i] /= normal_work[i, i]
+
+
+@device
+def _factor(A: Array) -> bool:
+    """Cholesky's factor of a lower triangle, in its place; whether the matrix is positive definite."""
+    is_positive = True
+    for i in range(A.shape[0]):
+        for j in range(i + 1):
+            total = A[i, j]
+            for k in range(j):
+                total -= A[i, k] * A[j, k]
+            if i == j:
+                is_positive = is_positive and total > 0.0
+                A[i, i] = math.sqrt(total) if total > 0.0 else 1.0
+            else:
+                A[i, j] = total / A[j, j]
+    return is_positive

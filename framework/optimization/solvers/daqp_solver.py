@@ -26,7 +26,7 @@ from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSol
 from merganser.framework.optimization.solvers.highs_solver import HighsSolver
 from merganser.framework.optimization.solvers.judgement import box_of, keeps_constraints
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_installed
-from merganser.framework.optimization.solvers.solver_options import SolverOptions
+from merganser.framework.optimization.solvers.solver_options import SolverOptions, check_names
 
 _A = ProgramAttribute
 # Numbers in H and A up to which programs are small, or large, and which part of them is not 0 in dense ones: of random
@@ -180,8 +180,5 @@ def _bounds(lower: Array, low: Array, upper: Array, high: Array) -> tuple[Array,
 def _settings(own: dict[str, Any]) -> dict[str, Any]:
     import daqp
 
-    given = {**dense_programs.SETTINGS, **own}
-    unknown = given.keys() - daqp.Model().settings.keys()
-    if unknown:
-        raise ValueError(f"DaqpSolver: there is no option {min(unknown)!r}.")
-    return given
+    check_names(DaqpSolver, own, daqp.Model().settings)
+    return {**dense_programs.SETTINGS, **own}

@@ -45,8 +45,7 @@ class MixedIntegerForm:
     def __init__(self, prog: MathematicalProgram) -> None:
         self._prog, self.c = prog, QuadraticCosts.of(prog).f
         self.rows = OneSidedRows(LinearRows.of(prog, "linear_constraints", "linear_equality_constraints"))
-        kinds = [variable.get_type().name for variable in prog._variables]
-        self.integrality = np.array([kind in ("BINARY", "INTEGER") for kind in kinds], dtype=np.uint8)
+        self.integrality = prog._are("BINARY", "INTEGER").astype(np.uint8)
         self.lower, self.upper = box_of(prog)
 
     def duals(self, of_equations: Array, of_inequalities: Array, of_box: Array) -> dict[Binding, Array]:
@@ -108,24 +107,23 @@ class HighsSolver(SolverInterface):
 
     def _minimum(self, form: MixedIntegerForm, units: _Units, of_cost: float, options: SolverOptions) -> Any:
         """The result of linprog, in these units; a factor of 0 drops the cost."""
-        from scipy.optimize import linprog
-
         given: dict[str, Any] = options.of(self.NAME)
         given["disp"] = bool(options.common(CommonSolverOption.kPrintToConsole, 0))
-        minimize = partial(
-            linprog,
-            of_cost * units.k * units.D * form.c,
-            A_ub=units.G if units.h.size else None,
-            b_ub=units.h if units.h.size else None,
-            A_eq=units.E if units.e.size else None,
-            b_eq=units.e if units.e.size else None,
-            bounds=np.column_stack((form.lower / units.D, form.upper / units.D)),
-            integrality=form.integrality if form.integrality.any() else None,
-            method="highs",
-            options=given,
-        )
+        bounds = np.column_stack((form.lower / units.D, form.upper / units.D))
+        rows = units.G, units.h, units.E, units.e
+        is_whole = form.integrality if form.integrality.any() else None
+        minimize = partial(_linprog, of_cost * units.k * units.D * form.c, *rows, bounds, is_whole, given)
         is_large = form.c.size + form.rows.num_entries > _LARGE
-        return interruptible(minimize) if form.integrality.any() or is_large else minimize()
+        return interruptible(minimize) if is_whole is not None or is_large else minimize()
+
+
+def _linprog(
+    c: Array, G: Any, h: Array, E: Any, e: Array, bounds: Array, integrality: Any = None, options: Any = None
+) -> Any:
+    from scipy.optimize import linprog
+
+    rows = {name: value for name, value in {"A_ub": G, "b_ub": h, "A_eq": E, "b_eq": e}.items() if value.shape[0]}
+    return linprog(c, **rows, bounds=bounds, integrality=integrality, method="highs", options=options)
 
 
 class _Units:
@@ -165,20 +163,16 @@ class _Units:
 
 def _least_violation(form: MixedIntegerForm) -> Array:
     """The x in its box with the least sum of violations of the rows, which shows contradicting rows."""
-    from scipy.optimize import linprog
     from scipy.sparse import csc_matrix, eye, hstack
 
     n, rows = form.c.size, form.rows
     m, k = rows.num_equations, rows.num_inequalities
     E, G = rows.equations().csc((m, n)), rows.inequalities().csc((k, n))
     # E x + p - n = e and G x - s <= h with p, n, s >= 0
-    found = linprog(
+    found = _linprog(
         np.concatenate((np.zeros(n), np.ones(2 * m + k))),
-        A_ub=hstack([G, csc_matrix((k, 2 * m)), -eye(k)], format="csc") if k else None,
-        b_ub=rows.limits if k else None,
-        A_eq=hstack([E, eye(m), -eye(m), csc_matrix((m, k))], format="csc") if m else None,
-        b_eq=rows.right if m else None,
-        bounds=np.vstack((np.column_stack((form.lower, form.upper)), np.tile([0.0, np.inf], (2 * m + k, 1)))),
-        method="highs",
-    )
+        hstack([G, csc_matrix((k, 2 * m)), -eye(k)], format="csc"), rows.limits,
+        hstack([E, eye(m), -eye(m), csc_matrix((m, k))], format="csc"), rows.right,
+        np.vstack((np.column_stack((form.lower, form.upper)), np.tile([0.0, np.inf], (2 * m + k, 1)))),
+    )  # fmt: skip
     return np.array(found.x[:n]) if found.x is not None else np.full(n, np.nan)

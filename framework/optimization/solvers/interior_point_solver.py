@@ -14,7 +14,7 @@ from merganser.framework.optimization.programs.program import MathematicalProgra
 from merganser.framework.optimization.solvers.judgement import KEPT, cost_at, keeps_constraints
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm, is_curved_without_equations
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
-from merganser.framework.optimization.solvers.solver_options import SolverOptions
+from merganser.framework.optimization.solvers.solver_options import SolverOptions, check_names
 
 _RESULTS = {
     Status.SOLVED: SolutionResult.kSolutionFound,
@@ -67,12 +67,8 @@ class InteriorPointSolver(SolverInterface):
         return Outcome(SolutionResult.kInfeasibleConstraints, guess, details)
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
-        given: dict[str, Any] = dict(options.of(self.NAME))
-        names = {each.name for each in fields(Settings)} | {"num_starts"}
-        unknown = sorted(set(given) - names)
-        if unknown:
-            there = ", ".join(sorted(names))
-            raise ValueError(f"InteriorPointSolver: there is no option {unknown[0]!r}; there are {there}.")
+        given: dict[str, Any] = options.of(self.NAME)
+        check_names(type(self), given, {each.name for each in fields(Settings)} | {"num_starts"})
         num_starts = int(given.pop("num_starts", 1))
         settings = Settings(**given)
         best, found = _search(prog, guess, settings), SolutionResult.kSolutionFound

@@ -41,13 +41,14 @@ def box_of(prog: MathematicalProgram) -> tuple[Array, Array]:
 def _box(prog: MathematicalProgram, lows: list[Array], highs: list[Array]) -> tuple[Array, Array]:
     lower, upper = np.full(prog.num_vars(), -np.inf), np.full(prog.num_vars(), np.inf)
     if prog._num_integers:
-        is_binary = [variable.get_type().name == "BINARY" for variable in prog._variables]
+        is_binary = prog._are("BINARY")
         lower[is_binary], upper[is_binary] = 0.0, 1.0
-    places = places_of_boxes(prog)[0]
-    np.maximum.at(lower, places, joined(lows))
-    np.minimum.at(upper, places, joined(highs))
-    crossed = np.flatnonzero(lower > upper)
-    if crossed.size:
+    if lows:
+        places = places_of_boxes(prog)[0]
+        np.maximum.at(lower, places, joined(lows))
+        np.minimum.at(upper, places, joined(highs))
+    crossed = np.flatnonzero(lower > upper) if lows else ()
+    if len(crossed):
         middle = 0.5 * (lower[crossed] + upper[crossed])
         meets = lower[crossed] - upper[crossed] <= _MEETS * np.maximum(1.0, np.abs(middle))
         lower[crossed[meets]] = upper[crossed[meets]] = middle[meets]
@@ -127,8 +128,7 @@ def keeps_constraints(
     if not np.isfinite(x).all():
         return False
     if prog._num_integers:
-        whole = [variable.get_type().name in ("BINARY", "INTEGER") for variable in prog._variables]
-        if (np.abs(x - np.round(x))[whole] > KEPT).any():
+        if (np.abs(x - np.round(x))[prog._are("BINARY", "INTEGER")] > KEPT).any():
             return False
         box = box_of(prog)  # binary variables have bounds of their own
         if (np.maximum(box[0] - x, x - box[1]) > KEPT).any():

@@ -94,8 +94,7 @@ def _by_branches(prog: MathematicalProgram) -> Outcome | None:
     """
     from merganser.framework.optimization.solvers.branch_and_bound import MixedIntegerBranchAndBound
 
-    is_binary = all(variable.get_type().name in ("BINARY", "CONTINUOUS") for variable in prog._variables)
-    if not is_binary or not prog.quadratic_costs():
+    if prog._are("INTEGER").any() or not prog.quadratic_costs():
         return None
     options, small = MixedIntegerBranchAndBound.Options(_MOST_NODES), DaqpSolver()
     is_small = prog.required_capabilities() <= small.TAKES | {ProgramAttribute.kBinaryVariable} and small.suits(prog)
@@ -106,8 +105,7 @@ def _by_branches(prog: MathematicalProgram) -> Outcome | None:
         return None
     is_found = result is SolutionResult.kSolutionFound
     x = search.GetSolution(prog.decision_variables()) if is_found else np.full(prog.num_vars(), np.nan)
-    is_whole = [variable.get_type().name == "BINARY" for variable in prog._variables]
-    x = np.where(is_whole, np.round(x), x)
+    x = np.where(prog._are("BINARY"), np.round(x), x)
     bound = search.GetOptimalCost() if is_found else np.inf
     return Outcome(result, x, OuterApproximationSolverDetails(search.num_explored_nodes, 0, bound))
 
@@ -126,11 +124,10 @@ class _Search:
         self._P = upper_triangle + np.triu(upper_triangle, 1).T
         self._has_square = bool(self._P.any())
         self._num_linear = form.linear.num_equations + form.linear.num_inequalities
-        kinds = [variable.get_type().name for variable in prog._variables]
-        is_integer = np.array([kind in ("BINARY", "INTEGER") for kind in kinds] + [False] * (n - len(kinds)))
+        is_integer = np.append(prog._are("BINARY", "INTEGER"), np.zeros(n - prog.num_vars(), dtype=bool))
         self._integers, self._others = np.flatnonzero(is_integer), np.flatnonzero(~is_integer)
         low, high = box_of(prog)
-        free = np.full(n - len(kinds) + 1, np.inf)
+        free = np.full(n - prog.num_vars() + 1, np.inf)
         self._box = np.concatenate((low, -free)), np.concatenate((high, free))
         if not self._has_square:  # the last column is the quadratic cost
             self._box[0][-1] = self._box[1][-1] = 0.0

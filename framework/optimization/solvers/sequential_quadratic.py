@@ -19,6 +19,7 @@ programming without a penalty function, Math. Program. 91 (2002); M. Powell (197
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +33,6 @@ from merganser.framework.optimization.solvers.damped_steps import (
     set_symmetric,
     violation_of,
 )
-from merganser.framework.optimization.solvers.daqp_solver import sense_of_rows
 from merganser.framework.optimization.solvers.feasible_points import feasible_point
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
 
@@ -149,17 +149,18 @@ def _step(form: NonlinearForm, here: _Point, W: Array, g: Array, x: Array) -> tu
     """d and z of (1), from rows g and variables x; None where rows contradict each other."""
     import daqp
 
-    n, m, size = x.size, g.size, max(float(np.abs(W).max(initial=0.0)), 1e-300)
+    n, m = x.size, g.size
     H, rows, bounds, scale = np.empty((n, n)), np.empty((m, n)), np.empty((2, n + m)), np.empty(m)
-    box = np.array((form.x_lower, form.x_upper))
-    call(set_quadratic_program, size, W, here.J, g, form.guards, x, box, H, rows, bounds, scale)
-    lower, upper = bounds  # of rows of length 1, as DAQP takes those that are short for 0
-    d, _, flag, info = daqp.solve(H, here.gradient / size, rows, upper, lower, sense_of_rows(lower, upper), **_QP)
-    if flag <= 0 or not np.isfinite(d).all():
+    lower, upper, sense = bounds[0], bounds[1], np.empty(n + m, np.intc)
+    box = form.x_lower, form.x_upper
+    # Rows have the length 1, as DAQP takes those that are short for 0.
+    size = call(set_quadratic_program, W, here.J, g, form.guards, x, *box, H, rows, bounds, sense, scale)
+    d, _, flag, info = daqp.solve(H, here.gradient / size, rows, upper, lower, sense, **_QP)
+    if flag <= 0 or not math.isfinite(d.dot(d)):
         return None
     z = size * info["lam"]
     z[n:] *= scale
-    return np.asarray(d), z
+    return d, z
 
 
 def _search(
@@ -190,8 +191,8 @@ def _updated(B: Array, s: Array, change: Array) -> Array:
     """
     Bs = B @ s
     expected, found = float(s @ Bs), float(s @ change)
-    if not expected > 1e-300 or not np.isfinite(change).all():
+    if not expected > 1e-300 or not math.isfinite(change.dot(change)):
         return B
     part = 1.0 if found >= 0.2 * expected else 0.8 * expected / (expected - found)
     y = part * change + (1.0 - part) * Bs
-    return np.asarray(B - np.outer(Bs, Bs) / expected + np.outer(y, y) / float(s @ y))
+    return B - Bs[:, np.newaxis] * (Bs / expected) + y[:, np.newaxis] * (y / float(s @ y))

@@ -161,7 +161,8 @@ def _search(
         if violation < least:
             least, nearest = violation, x
         if violation <= _BEGINNING and (violation == 0.0 or _holds(form, x)):
-            tried.append(_run(form, x, given) if form.has_cost else _without_cost(form, x, steps))
+            all_hold = SolutionResult.kSolutionFound, 0.0, 0, "All constraints hold, and there is no cost.", steps
+            tried.append(_run(form, x, given) if form.has_cost else _Found(x, *all_hold))
     if not tried or not tried[-1].is_end():
         tried.append(_run(form, nearest, {**given, "maxiter": min(maxiter, _LAST_RESORT)}))
     best = tried[-1] if tried[-1].is_end() else min(tried, key=lambda each: each.violation)
@@ -199,10 +200,6 @@ class _Found(NamedTuple):
 
 def _holds(form: NonlinearForm, x: Array) -> bool:
     return keeps_constraints(form.prog, x * form.scale, form.box)
-
-
-def _without_cost(form: NonlinearForm, x: Array, steps: int) -> _Found:
-    return _Found(x, SolutionResult.kSolutionFound, 0.0, 0, "All constraints hold, and there is no cost.", steps)
 
 
 def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> _Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -85,6 +86,14 @@ class SolverOptions:
 
     def __copy__(self) -> SolverOptions:
         return SolverOptions(options=self.options)
+
+
+def check_names(solver: type, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raises ValueError where a solver has no option of a name that is given."""
+    unknown = sorted(set(given).difference(known))
+    if unknown:
+        there = ", ".join(sorted(known))
+        raise ValueError(f"{solver.__name__}: there is no option {unknown[0]!r}; there are {there}.")
 
 
 def type_of(solver: str) -> SolverType | None:

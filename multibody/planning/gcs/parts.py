@@ -21,7 +21,7 @@ from merganser.framework.optimization import (
     LinearConstraint,
     LinearEqualityConstraint,
 )
-from merganser.framework.optimization.evaluators.closed_form import StackedEvaluator
+from merganser.framework.optimization.evaluators.evaluators import StackedEvaluator
 from merganser.framework.optimization.programs.parsing import parsed_cost, parsed_formulas
 from merganser.framework.trajectories import BezierCurve, CompositeTrajectory
 from merganser.geometry.optimization import GraphOfConvexSets

@@ -15,6 +15,7 @@ from merganser.framework.core.context.native_code import (
     CONTINUOUS_STATE,
     FAILURE,
     OUTPUT,
+    CodeInLanes,
     DiscreteStateOf,
     InputOf,
     NativeCode,
@@ -26,7 +27,13 @@ from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.native import is_at_hand
 from merganser.framework.native.compiler.when_to_compile import OptionalCode, must_compile_here, want
 from merganser.framework.native.memory.addresses import address_of_array
-from merganser.framework.native.memory.records_of_arrays import Placed, integers_of, placed_beside
+from merganser.framework.native.memory.records_of_arrays import (
+    Placed,
+    integers_in_lanes,
+    integers_of,
+    placed_beside,
+)
+from merganser.framework.native.memory.simd import num_lanes, repeated
 from merganser.framework.native.operations.operations import caller_of
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
 from merganser.geometry.proximity.broad_phase import find_candidates
@@ -36,7 +43,7 @@ from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
 from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
 from merganser.multibody.contact.plant_problem import start_step
-from merganser.multibody.dynamics.operation import DerivativesRecord, StepRecord
+from merganser.multibody.dynamics.operation import DerivativesRecord, StepRecord, StepsInLanes
 from merganser.multibody.dynamics.records import Inputs, Model, Part, State
 from merganser.multibody.dynamics.step_kernels import Plant, addresses_of, solver_of
 from merganser.multibody.plant.step.drives import Controllers
@@ -53,6 +60,7 @@ Array = NDArray[Any]
 
 _DERIVATIVES = OptionalCode("merganser.multibody.dynamics.operation", "DERIVATIVES", "plant_derivatives")
 _STEP = OptionalCode("merganser.multibody.dynamics.operation", "STEP", "plant_step")
+_STEPS_IN_LANES = OptionalCode("merganser.multibody.dynamics.operation", "STEPS_IN_LANES", "plant_steps_in_lanes")
 _SLOPES = OptionalCode("merganser.multibody.dynamics.operation", "SLOPES", "plant_slopes")
 _INPUTS = OptionalCode("merganser.multibody.dynamics.operation", "INPUTS", "plant_inputs")
 _STEP_WITH_DEFORMABLES = OptionalCode(
@@ -112,6 +120,8 @@ class NativeDynamics:
         keep = None if box is None else box.keep_parameters
         arguments = FAILURE, *integers_of(self._record(context, buffers))
         native = NativeCode(code.load(), arguments, keep, self._check_of(context, buffers.step))
+        if code is _STEP and not self._constrains_at_once() and not self._dynamics.views.num_activations:
+            native = dataclasses.replace(native, in_lanes=functools.partial(self._in_lanes, context, buffers))
         return native if self._is_discrete() else _of_vectors(context, native)
 
     def resolve_steps(self, name: str, context: Context) -> NativeCode | None:
@@ -292,6 +302,33 @@ class NativeDynamics:
             w.sample_buffers = SampleBuffers(self._dynamics, context, w, parameters)
         buffers: SampleBuffers = w.sample_buffers
         return buffers
+
+    # ------------------------------------------------------------------ several worlds side by side
+
+    def _in_lanes(self, context: Context, buffers: SampleBuffers, lanes: Array) -> CodeInLanes | None:
+        """The same steps for several worlds, whose numbers are in an array of lanes; None if they are not compiled.
+
+        Nothing constrains these steps but joint limits, and no function of a user has a part in them.
+        """
+        step, record = buffers.step, self._record(context, buffers)
+        assert isinstance(record, StepRecord)
+        model = record.model
+        others = len(model.transmissions), len(model.laws), len(model.contact.geometry.mobods)
+        has_others = any(others) or model.topology["code"].any() or model.elements["code"].any()
+        if has_others or not num_lanes() or not _STEPS_IN_LANES.is_usable():
+            return None
+        operation = _STEPS_IN_LANES.load()
+        operation.address()
+        model = model._replace(
+            code=addresses_of(Plant(step.model, is_complete=False), has_lanes=True),
+            contact=model.contact._replace(is_complete=0),
+        )
+        x_next = repeated(np.zeros(record.state.x.shape))
+        place = (address_of_array(x_next) - address_of_array(lanes)) // lanes.strides[0]
+        out = record.results[0]._replace(x_next=Placed(place, record.state.x.shape), activations=_NO_PLACE)
+        given = StepsInLanes(model, record.state, record.time_step, record.inputs, record.work, out)
+        integers, kept = integers_in_lanes(given)
+        return CodeInLanes(operation, (0, *integers), (kept, x_next, given))
 
     # ------------------------------------------------------------------ derivatives where Python asks for them
 

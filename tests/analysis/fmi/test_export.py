@@ -4,14 +4,13 @@ import random
 import re
 import sys
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
+from fmu_diagrams import cart_pole_with_pid, thermostat
 from fmu_host import ERROR, OK, FmuFile
 
 from merganser.analysis import Simulator, SimulatorConfig
-from merganser.analysis.controllers import PidController
 from merganser.analysis.estimators import ExtendedKalmanFilter
 from merganser.analysis.fmi import ExportFmu
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
@@ -24,25 +23,18 @@ from merganser.framework.native import native
 from merganser.framework.primitives import (
     Adder,
     Gain,
-    Guard,
     Integrator,
-    LinearSystem,
     Relay,
     Sine,
-    StateMachine,
     VectorLogSink,
     ZeroOrderHold,
 )
-from merganser.framework.symbolic import Variable
-from merganser.multibody.parsing import Parser
-from merganser.multibody.plant import MultibodyPlant
 
 pytest.importorskip("ziglang", reason="ziglang, which links FMUs, is not installed (extra `fmi`)")
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or not may_compile(), reason="FMUs are made on Linux, of compiled code"
 )
 
-MODELS = Path(__file__).resolve().parents[3] / "examples" / "models"
 STEP = 0.01  # of communication [s]
 FIXED = SimulatorConfig(max_step_size=0.004, use_error_control=False)
 
@@ -111,40 +103,6 @@ def relay_loop():
     return builder.Build()
 
 
-def thermostat(when_idle=None):
-    """A room that a state machine heats."""
-    machine = StateMachine("machine", inputs={"temperature": 1}, outputs={"power": 1}, variables={"count": 1})
-    heating = machine.AddState("heating", initial=True, outputs={"power": 6.0})
-    idle = machine.AddState("idle", outputs={"power": 0.0}, entry={"count": when_idle or Variable("count") + 1.0})
-    machine.AddTransition(heating, idle, when=Guard.at_least("temperature", 21.0))
-    machine.AddTransition(idle, heating, when=Guard.at_most("temperature", 19.0))
-    machine.Finalize()
-    builder = DiagramBuilder()
-    room = add(builder, "room", LinearSystem([[-1.0]], [[8.0]], [[1.0]], [[0.0]]))
-    builder.AddSystem(machine)
-    builder.Connect(machine.GetOutputPort("power"), room.get_input_port())
-    builder.Connect(room.get_output_port(), machine.GetInputPort("temperature"))
-    builder.ExportOutput(room.get_output_port(), "temperature")
-    builder.ExportOutput(machine.GetOutputPort("count"), "count")
-    return builder.Build()
-
-
-def cart_pole():
-    """A plant with a controller, whose desired state is the input."""
-    builder = DiagramBuilder()
-    plant = add(builder, "plant", MultibodyPlant(0.0))
-    Parser(plant).AddModels(str(MODELS / "cart_pole.sdf"))
-    plant.Finalize()
-    pid = add(builder, "pid", PidController(
-        kp=[10.0], ki=[1.0], kd=[3.0], state_projection=np.eye(4)[[0, 2]], output_projection=np.eye(1)
-    ))  # fmt: skip
-    builder.Connect(plant.get_state_output_port(), pid.get_input_port_estimated_state())
-    builder.Connect(pid.get_output_port(), plant.get_actuation_input_port())
-    builder.ExportInput(pid.get_input_port_desired_state(), "desired")
-    builder.ExportOutput(plant.get_state_output_port(), "x")
-    return builder.Build()
-
-
 def input_at(number):
     return 0.25 * (number // 7 % 3 - 1)
 
@@ -201,21 +159,18 @@ def test_error_control_and_relays_give_the_same_bits_too(tmp_path):
     assert set(expected[:, 1]) == {1.0, -1.5}
 
 
-def test_state_machines_give_the_same_bits_too(tmp_path):
-    ExportFmu(thermostat(), tmp_path / "thermostat.fmu", kinds=("cs",))
-    instance = FmuFile(tmp_path / "thermostat.fmu").co_simulation().start()
-    expected = simulated(thermostat(), None, 200)
-    assert (stepped(instance, ("temperature", "count"), 200) == expected).all()
-    assert expected[-1, 1] > 3.0
+def test_state_machines_with_functions_of_python_are_refused(tmp_path):
+    diagram, _ = thermostat(lambda count: count + 1.0)
     with pytest.raises(ValueError, match=r"an action or guard of system '::.*machine'"):
-        ExportFmu(thermostat(lambda count: count + 1.0), tmp_path / "python.fmu", kinds=("cs",))
+        ExportFmu(diagram, tmp_path / "python.fmu", kinds=("cs",))
 
 
-def test_plants_give_the_same_bits_too(tmp_path):
-    ExportFmu(cart_pole(), tmp_path / "cart_pole.fmu", kinds=("cs",), step=FIXED.max_step_size)
+def test_plants_follow_their_inputs_to_the_bit(tmp_path):
+    diagram, _ = cart_pole_with_pid()
+    ExportFmu(diagram, tmp_path / "cart_pole.fmu", kinds=("cs",), step=FIXED.max_step_size)
     instance = FmuFile(tmp_path / "cart_pole.fmu").co_simulation().start()
     assert "plant.cart_pole_PolePin_q" in instance.file.numbers
-    expected = simulated(cart_pole(), FIXED, 60)
+    expected = simulated(diagram, FIXED, 60)
     assert (stepped(instance, ("x[0]", "x[1]", "x[2]", "x[3]"), 60) == expected).all()
 
 
@@ -248,6 +203,35 @@ def test_images_have_no_addresses_of_this_process():
     (first, _), (second, _) = image(), image()
     assert first.content == second.content
     assert first.addresses == second.addresses and first.codes == second.codes
+
+
+def test_any_number_of_rates_gives_the_same_bits(tmp_path):
+    def build():
+        builder = DiagramBuilder()
+        sine, total = add(builder, "sine", Sine(1.0, 2.0, 0.0, 1)), add(builder, "total", Adder(12, 1))
+        for n in range(12):
+            hold = add(builder, f"hold{n}", ZeroOrderHold(0.01 * (n + 1), 1, offset_sec=0.01 * (n % 2)))
+            builder.Connect(sine.get_output_port(0), hold.get_input_port())
+            builder.Connect(hold.get_output_port(), total.get_input_port(n))
+        builder.ExportOutput(total.get_output_port(), "total")
+        return builder.Build()
+
+    ExportFmu(build(), tmp_path / "rates.fmu")
+    instance = FmuFile(tmp_path / "rates.fmu").co_simulation().start()
+    assert (stepped(instance, ("total",), 200) == simulated(build(), None, 200)).all()
+
+
+@pytest.mark.parametrize(("version", "place"), [("2.0", "model.png"), ("3.0", "documentation/diagram.png")])
+def test_there_is_a_picture_of_the_diagram_where_matplotlib_is(tmp_path, monkeypatch, version, place):
+    ExportFmu(sampled_pendulum(), tmp_path / "with.fmu", version=version)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name != "matplotlib" or None)
+    ExportFmu(sampled_pendulum(), tmp_path / "without.fmu", version=version)
+    files = []
+    for name in ("with.fmu", "without.fmu"):
+        with zipfile.ZipFile(tmp_path / name) as archive:
+            files.append({entry: archive.read(entry) for entry in archive.namelist()})
+    assert files[0].pop(place).startswith(b"\x89PNG") and f"../{place}".encode() in files[0]["documentation/index.html"]
+    assert files[0].keys() == files[1].keys() and b"<img" not in files[1]["documentation/index.html"]
 
 
 def test_instances_share_nothing(fmu):

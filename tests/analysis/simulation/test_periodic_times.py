@@ -9,7 +9,7 @@ import pytest
 
 from merganser.analysis import BatchSimulator, Simulator
 from merganser.analysis.simulation.clocks import clocks_at, make_clocks, strike_after
-from merganser.analysis.simulation.exact_periods import exact_seconds
+from merganser.analysis.simulation.exact_periods import combinations_of_clocks, exact_seconds
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.native import kernel
 from merganser.framework.primitives import DiscreteTimeDelay, DiscreteTimeIntegrator
@@ -107,6 +107,23 @@ def test_clocks_strike_at_the_same_times_compiled_and_in_python(start):
         multiples = (float(exact_offset + k * exact_period) for k in range(first, first + int(10.0 / period) + 4))
         expected = [time for time in multiples if start < time < end]
         np.testing.assert_allclose(struck, expected, rtol=2.0**-50, atol=0.0)  # what meets but for rounding, meets
+
+
+def test_all_combinations_of_clocks_that_strike_together_are_known():
+    rng = random.Random(1)
+    for _ in range(200):
+        clocks = [(rng.choice([1, 2, 3, 4, 6, 8, 10]), rng.choice([0, 0, 1, 2, 5, 30])) for _ in range(rng.randrange(6))]
+        end = max((offset for _, offset in clocks), default=0) + math.lcm(*(period for period, _ in clocks))
+        seen = {
+            sum(1 << n for n, (period, offset) in enumerate(clocks) if t >= offset and (t - offset) % period == 0)
+            for t in range(end + 1)
+        }
+        found = set(combinations_of_clocks([(0.01 * period, 0.01 * offset) for period, offset in clocks], 4096))
+        assert seen <= found
+        assert any(offset for _, offset in clocks) or found == seen | {0}
+    assert len(combinations_of_clocks([(0.01 * n, 0.0) for n in range(1, 21)], 4096)) < 1000
+    with pytest.raises(ValueError, match="more than 100 combinations"):
+        combinations_of_clocks([(0.001 * n, 0.0) for n in (2, 3, 5, 7, 11, 13, 17)], 100)
 
 
 def test_clocks_do_not_drift_in_a_million_steps():

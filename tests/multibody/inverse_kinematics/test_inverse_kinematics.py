@@ -12,8 +12,7 @@ from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.framework.optimization import InteriorPointSolver, MathematicalProgram, SolutionResult, Solve
-from merganser.framework.optimization.evaluators.closed_form import ClosedFormEvaluator
-from merganser.framework.optimization.evaluators.evaluators import curvature_by_differences
+from merganser.framework.optimization.evaluators.evaluators import ClosedFormEvaluator, curvature_by_differences
 from merganser.geometry import Box, Sphere
 from merganser.multibody.inverse_kinematics import (
     AddMultibodyPlantConstraints,

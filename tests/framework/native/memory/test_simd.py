@@ -9,7 +9,12 @@ import pytest
 from merganser.framework.native import inlined, kernel, register_all
 from merganser.framework.native.memory.simd import (
     element,
+    forget_leave,
     fused,
+    has_left,
+    in_lanes,
+    num_lanes,
+    repeated,
     set_six,
     six_at,
     square_root,
@@ -73,3 +78,63 @@ def second_of_six(x_in, out):
 def test_rows_are_only_read_from_contiguous_floats(x):
     with pytest.raises(numba.core.errors.TypingError, match="six_at"):
         second_of_six(x, np.zeros(1))
+
+
+# ------------------------------------------------------------------ lanes in place of numbers
+
+
+@kernel
+def functions_of(x_in, out):
+    for k in range(x_in.shape[0]):
+        x = x_in[k]
+        y = np.sin(x) + math.cos(3.0 * x) * math.tanh(x) - np.floor(x) + math.atan2(x, 0.3) * np.sqrt(abs(x))
+        y += (1.5 + x * x) ** -0.5 + x**3 + max(x, 0.1) - min(x, y) / 7
+        out[k] = where(x < y, -y, x)
+
+
+@kernel
+def larger_than_one(x_in, out):
+    """Whether lanes part at a branch."""
+    forget_leave()
+    for k in range(x_in.shape[0]):
+        out[k] = 1.0 if x_in[k] > 1.0 and not x_in[k] > 2.0 else 0.0
+    return has_left()
+
+
+def lanes_with(numbers):
+    """An array of lanes, shape [n], from numbers of shape [n, num_lanes()]."""
+    return np.ascontiguousarray(numbers).view(in_lanes(np.dtype(float)))[:, 0]
+
+
+def test_functions_of_lanes_have_the_bits_of_numbers():
+    numbers = np.random.default_rng(3).normal(size=(50, num_lanes()))
+    numbers[:2] = [[math.nan], [0.0]]
+    numbers[2, 0] = math.nan  # in one lane alone
+    lanes, together = lanes_with(numbers), lanes_with(np.zeros((50, num_lanes())))
+    functions_of(lanes, together)
+    alone = np.zeros(50)
+    for n in range(num_lanes()):
+        functions_of(numbers[:, n].copy(), alone)
+        np.testing.assert_array_equal(together["lanes"][:, n], alone)
+
+
+def test_a_mask_is_true_if_all_lanes_are_and_a_thread_knows_when_they_part():
+    out = lanes_with(np.zeros((1, num_lanes())))
+    for number, truth in ((1.5, 1.0), (0.5, 0.0), (2.5, 0.0), (math.nan, 0.0)):
+        assert not larger_than_one(lanes_with(np.full((1, num_lanes()), number)), out)
+        np.testing.assert_array_equal(out["lanes"], truth)
+    mixed_lanes = np.full((1, num_lanes()), 1.5)
+    mixed_lanes[0, -1] = math.nan
+    assert larger_than_one(lanes_with(mixed_lanes), out)
+    assert not larger_than_one(lanes_with(np.full((1, num_lanes()), 1.5)), out)  # forgotten
+
+
+def test_records_of_floats_alone_have_lanes():
+    of_floats, mixed_record = np.dtype([("a", float), ("b", float, (2, 3))]), np.dtype([("a", float), ("n", int)])
+    assert in_lanes(of_floats).itemsize == num_lanes() * of_floats.itemsize
+    assert in_lanes(mixed_record) is mixed_record
+    records = np.ones(2, of_floats)
+    records["b"][1, 1, 2] = 5.0
+    lanes = repeated(records)
+    np.testing.assert_array_equal(lanes, np.repeat([1.0] * 13 + [5.0], num_lanes()).reshape(14, -1))
+    assert lanes.ctypes.data % 64 == 0

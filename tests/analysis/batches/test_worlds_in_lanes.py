@@ -1,0 +1,176 @@
+"""Worlds whose steps are taken side by side have the bits that each has alone, whatever the others do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from joint_mechanisms import library
+from random_plants import RandomPlant
+
+from merganser.analysis import BatchSimulator, Simulator
+from merganser.analysis.batches import batch_simulation
+from merganser.framework import Context
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.tree import JointActuatorIndex, PdControllerGains, RevoluteJoint, SpatialInertia
+
+pytest_plugins = ["compile_policy"]
+pytestmark = pytest.mark.usefixtures("compile_at_once", "compiled_loop")
+
+STEP, END, NUM = 0.002, 0.04, 11  # no multiple of a number of lanes
+OURS = library("ours")
+
+
+@pytest.fixture
+def ahead(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """How many steps of each world have been taken side by side, an array for each block of worlds."""
+    found: list[Any] = []
+    advance = batch_simulation._advance_in_lanes
+
+    def noted(*arguments: Any) -> Any:
+        rows, counts = advance(*arguments)
+        found.append(counts)
+        return rows, counts
+
+    monkeypatch.setattr(batch_simulation, "_advance_in_lanes", noted)
+    return found
+
+
+def arm(num_joints: int = 3, effort: float = np.inf, limit: float = np.inf, is_explicit: bool = False) -> Any:
+    """Joints in a row, about x and y in turn, with PD controllers."""
+    plant = MultibodyPlant(STEP)
+    plant.SetUseExplicitVelocityProducts(is_explicit)
+    last: Any = plant.world_body()
+    for n in range(num_joints):
+        link = plant.AddRigidBody(f"link{n}", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.3))
+        frame = OURS.FixedOffsetFrame(f"base{n}", last.body_frame(), OURS.RigidTransform(np.array([0.0, 0.0, 0.3])))
+        axis = np.eye(3)[n % 2]
+        joint = RevoluteJoint(f"joint{n}", plant.AddFrame(frame), link.body_frame(), axis, -limit, limit, 0.1)
+        plant.AddJointActuator(f"motor{n}", plant.AddJoint(joint), effort)
+        last = link
+    for n in range(num_joints):
+        plant.get_joint_actuator(JointActuatorIndex(n)).set_controller_gains(PdControllerGains(p=60.0, d=2.0))
+    plant.Finalize()
+    return plant
+
+
+def set_up(plant: Any, context: Context, index: int, speed: float = 1.0) -> None:
+    """States, masses and inputs of a world."""
+    rng = np.random.default_rng(index)
+    num_q, num_v = plant.num_positions(), plant.num_velocities()
+    plant.SetPositions(context, plant.GetDefaultPositions() + 0.3 * rng.normal(size=num_q))
+    plant.SetVelocities(context, speed * rng.normal(size=num_v))
+    body = plant.get_body(OURS.BodyIndex(plant.num_bodies() - 1))
+    body.SetMass(context, rng.uniform(0.5, 2.0))
+    plant.get_applied_generalized_force_input_port().FixValue(context, rng.normal(size=num_v))
+    for n in range(plant.num_model_instances()):
+        port = plant.get_desired_state_input_port(OURS.ModelInstanceIndex(n))
+        port.FixValue(context, rng.normal(size=port.size()))
+
+
+def assert_as_alone(plant: Any, begin: Any, num: int = NUM, end: float = END, **options: Any) -> None:
+    """Compares worlds of a batch with a Simulator for each, bit by bit."""
+    batch = BatchSimulator(plant, **options)
+    worlds = batch.make_worlds(num, begin)
+    batch.advance(worlds, 0.5 * end)  # worlds go on from where they are
+    batch.advance(worlds, end)
+    for n in range(num):
+        context = plant.CreateDefaultContext()
+        begin(context, n)
+        simulator = Simulator(plant, context)
+        simulator.AdvanceTo(0.5 * end)
+        before = simulator.get_num_steps_taken()
+        simulator.AdvanceTo(end)
+        mine = worlds.make_context(n)
+        np.testing.assert_array_equal(plant.GetPositionsAndVelocities(mine), plant.GetPositionsAndVelocities(context))
+        assert (mine.get_time(), worlds.num_steps[n]) == (end, simulator.get_num_steps_taken() - before)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_worlds_of_random_trees_are_those_of_simulators(seed: int, ahead: list[Any]) -> None:
+    plant = RandomPlant(OURS, seed, STEP, num_joints=6, has_springs=seed % 2 == 1).build()
+    assert_as_alone(plant, lambda context, n: set_up(plant, context, n), parallelize=1 + seed % 2)
+    assert seed % 2 or max(steps.max() for steps in ahead) > 5  # worlds with springs may part at once
+
+
+@pytest.mark.parametrize("is_explicit", [False, True])
+def test_worlds_with_controllers_are_those_of_simulators(is_explicit: bool, ahead: list[Any]) -> None:
+    plant = arm(is_explicit=is_explicit)
+    assert_as_alone(plant, lambda context, n: set_up(plant, context, n))
+    assert max(steps.min() for steps in ahead) > 5
+
+
+@pytest.mark.parametrize(("effort", "limit"), [(8.0, np.inf), (np.inf, 1.0)])
+def test_worlds_that_part_at_limits_meet_again(
+    effort: float, limit: float, ahead: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant, parts = arm(effort=effort, limit=limit), []
+    run_rows = batch_simulation._run_rows
+
+    def noted(*arguments: Any) -> Any:
+        parts.append(len(arguments[2]))
+        return run_rows(*arguments)
+
+    monkeypatch.setattr(batch_simulation, "_run_rows", noted)
+    assert_as_alone(plant, lambda context, n: set_up(plant, context, n, 3.0), end=0.3)
+    assert len(parts) > len(ahead)
+
+
+def test_a_world_that_is_not_finite_leaves_the_bits_of_the_others(ahead: list[Any]) -> None:
+    plant, failures = arm(), {}
+
+    def begin(context: Context, n: int, is_wrong: bool = True) -> None:
+        set_up(plant, context, n)
+        if n == 2 and is_wrong:
+            context.SetDiscreteState(np.full(6, np.nan))
+
+    batch = BatchSimulator(plant)
+    worlds, right = batch.make_worlds(NUM, begin), batch.make_worlds(NUM, lambda c, n: begin(c, n, False))
+    batch.advance(worlds, END, failures=failures)
+    batch.advance(right, END)
+    assert list(failures) == [2]
+    others = np.delete(np.arange(NUM), 2)
+    np.testing.assert_array_equal(worlds.states[:, others], right.states[:, others])
+
+
+def test_worlds_begin_and_end_at_times_of_their_own(ahead: list[Any]) -> None:
+    plant = arm()
+    context = plant.CreateDefaultContext()
+    set_up(plant, context, 0)
+    rng = np.random.default_rng(0)
+    states, times = rng.normal(size=(6, NUM)), STEP * np.repeat([0.0, 3.0, 4.5], [5, 4, 2])
+    together = BatchSimulator(plant, context).simulate(states, END, times=times)
+    for n in range(NUM):
+        alone = BatchSimulator(plant, context).simulate(states[:, n : n + 1], END, times=times[n : n + 1])
+        np.testing.assert_array_equal(together.states[:, n], alone.states[:, 0])
+        assert together.num_steps[n] == alone.num_steps[0]
+    assert max(steps.max() for steps in ahead) > 5
+
+
+def test_samples_of_contexts_are_those_of_the_last_step(ahead: list[Any]) -> None:
+    plant = arm()
+    contexts = [plant.CreateDefaultContext() for _ in range(4)]
+    for n, context in enumerate(contexts):
+        set_up(plant, context, n)
+    alone = [context.Clone() for context in contexts]
+    BatchSimulator(plant).advance(contexts, END)
+    assert ahead[-1].min() > 5
+    port = plant.get_net_actuation_output_port()
+    for one, other in zip(contexts, alone):
+        Simulator(plant, other).AdvanceTo(END)
+        np.testing.assert_array_equal(port.Eval(one), port.Eval(other))
+
+
+def test_worlds_follow_gains_that_change_between_batches(ahead: list[Any]) -> None:
+    plant = arm()
+    context = plant.CreateDefaultContext()
+    set_up(plant, context, 0)
+    batch, states = BatchSimulator(plant, context), np.random.default_rng(0).normal(size=(6, NUM))
+    before = batch.simulate(states, END).states
+    plant.get_joint_actuator(JointActuatorIndex(1)).set_controller_gains(PdControllerGains(p=5.0, d=1.0))
+    after = batch.simulate(states, END).states
+    assert ahead[-1].min() > 5
+    assert (after != before).any()
+    alone = BatchSimulator(plant, context).simulate(states[:, :1], END).states
+    np.testing.assert_array_equal(after[:, :1], alone)

@@ -1,0 +1,87 @@
+"""Ten diagrams as FMUs, simulated by FMPy where neither this package nor a compiler is: they give what we give."""
+
+import re
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from fmu_diagrams import TEN
+
+from merganser.analysis import Simulator, SimulatorConfig
+from merganser.analysis.fmi import ExportFmu
+from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig
+from merganser.framework.core.context.native_code import may_compile
+
+pytest.importorskip("ziglang", reason="ziglang, which links FMUs, is not installed (extra `fmi`)")
+pytest.importorskip("fmpy", reason="FMPy, which simulates FMUs, is not installed")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or not may_compile(), reason="FMUs are made on Linux, of compiled code"
+)
+
+STEP, END = 1.0 / 64.0, 0.5  # of communication, of the simulation [s]; FMPy's sums of the former are exact
+MOST_BYTES = 2_000_000  # of a library
+HOST = """
+import sys
+for name in ("merganser", "numba", "llvmlite"):
+    sys.modules[name] = None
+import fmpy
+import numpy as np
+path, kind, step, end = sys.argv[1:]
+rows = fmpy.simulate_fmu(path, fmi_type=kind, stop_time=float(end), output_interval=float(step))
+np.save(path + kind, np.array(rows.tolist()))
+"""
+
+
+def simulated_by_fmpy(path, kind="CoSimulation"):
+    """Times and all outputs, as a program gives them that cannot import this package."""
+    done = subprocess.run(
+        [sys.executable, "-c", HOST, path, kind, str(STEP), str(END)], capture_output=True, text=True, cwd=path.parent
+    )
+    assert done.returncode == 0, done.stderr
+    return np.load(f"{path}{kind}.npy")
+
+
+def simulated_here(diagram, context, step):
+    """The same of the Simulator."""
+    simulator = Simulator(diagram, context.Clone())
+    if step is not None:
+        ApplySimulatorConfig(SimulatorConfig(max_step_size=step, use_error_control=False), simulator)
+    context, rows = simulator.get_context(), []
+    for n in range(round(END / STEP) + 1):
+        simulator.AdvanceTo(n * STEP)
+        outputs = [diagram.get_output_port(i).Eval(context) for i in range(diagram.num_output_ports())]
+        rows.append(np.concatenate([[n * STEP], *outputs]))
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("name", TEN)
+def test_fmpy_alone_gives_what_the_simulator_gives(tmp_path, name):
+    make, step = TEN[name]
+    diagram, context = make()
+    diagram.set_name("model")
+    ExportFmu(
+        diagram, tmp_path / "model.fmu", kinds=("cs",), platforms=("linux64", "win64", "darwin64"), context=context,
+        step=step,
+    )  # fmt: skip
+    expected, rows = simulated_here(diagram, context, step), simulated_by_fmpy(tmp_path / "model.fmu")
+    assert rows.shape == expected.shape and np.ptp(expected[:, 1:], axis=0).max() > 1e-3
+    assert (rows == expected).all()
+    with zipfile.ZipFile(tmp_path / "model.fmu") as archive:
+        check_libraries({place: archive.read(place) for place in archive.namelist() if "binaries/" in place})
+
+
+def check_libraries(libraries):
+    """Looks at formats, functions, and what other libraries are needed."""
+    functions = set(re.findall(rb"\0(fmi3[A-Z]\w+)(?=\0)", next(iter(libraries.values()))))
+    needed = re.compile(rb"[\w.+/@-]+\.(?:dll|dylib|so\.\d)\b", re.IGNORECASE)
+    known = re.compile(
+        rb"(@rpath/)?model\.d\w+|lib[cm]\.so\.6|/usr/lib/libSystem\.B\.dylib|(api-ms-win-crt|kernel32).*", re.IGNORECASE
+    )
+    marks = {".so": b"\x7fELF", ".dll": b"MZ", ".dylib": bytes.fromhex("cffaedfe")}
+    assert len(functions) > 50 and len(libraries) == len(marks)
+    for place, content in libraries.items():
+        assert content.startswith(marks[place[place.rindex(".") :]]) and len(content) < MOST_BYTES
+        assert all(name in content for name in functions)
+        assert all(known.fullmatch(name) for name in needed.findall(content)), needed.findall(content)
