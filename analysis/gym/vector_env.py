@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.batches.batch_simulation import BatchSimulator
 from merganser.analysis.batches.worlds import Worlds
-from merganser.analysis.gym.ports_and_spaces import input_port_of, output_port_of, space_of
+from merganser.analysis.gym.drake_gym_env import input_port_of, output_port_of, space_of
 from merganser.analysis.simulation.simulator_config import SimulatorConfig
 from merganser.framework import Context, OutputPort, OutputPortIndex, PortDataType, RandomGenerator, System
 

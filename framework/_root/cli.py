@@ -29,8 +29,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from merganser import __version__
-from merganser.compiling import TOPICS, compile_topics
-from merganser.fmu_command import add_fmu_arguments, export_fmu
+from merganser.compiling import TOPICS, add_fmu_arguments, compile_topics, export_fmu
 from merganser.multibody import fix_inertia, mesh_to_model
 from merganser.simulate_command import add_simulate_arguments, simulate_model
 

@@ -1,11 +1,10 @@
 """Messages between programs, or parts of one: see README.md. Their types are in `merganser.framework.lcm.messages`."""
 
-from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, DrakeLcmParams
+from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, DrakeLcmParams, LcmInterfaceSystem
 from merganser.framework.lcm.lcm_buses import ApplyLcmBusConfig, LcmBuses
-from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
 from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem, LcmScopeSystem
 from merganser.framework.lcm.lcm_subscriber_system import LcmSubscriberSystem, Subscriber
-from merganser.framework.lcm.serializers import PySerializer, SerializerInterface
+from merganser.framework.lcm.message import PySerializer, SerializerInterface
 
 __all__ = [
     "ApplyLcmBusConfig",

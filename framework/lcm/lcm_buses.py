@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from merganser.framework.common.errors import nearest_names
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
 from merganser.framework.core.values.arguments import require_types
-from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, DrakeLcmParams
-from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
+from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, DrakeLcmParams, LcmInterfaceSystem
 from merganser.framework.primitives.sources import SharedPointerSystem
 
 _logger = logging.getLogger("merganser.lcm")

@@ -15,11 +15,9 @@ from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values.arguments import checked_number, checked_size, require_types
 from merganser.framework.core.values.values import AbstractValue, Value
-from merganser.framework.lcm.drake_lcm import DrakeLcmInterface, interface_of
-from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
-from merganser.framework.lcm.message import microseconds
+from merganser.framework.lcm.drake_lcm import DrakeLcmInterface, LcmInterfaceSystem, interface_of
+from merganser.framework.lcm.message import SerializerInterface, microseconds, serializer_for
 from merganser.framework.lcm.messages.signals import lcmt_scope
-from merganser.framework.lcm.serializers import SerializerInterface, serializer_for
 
 _SUPPORTED = {TriggerType.kForced, TriggerType.kPeriodic, TriggerType.kPerStep}
 

@@ -23,9 +23,8 @@ from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values.state import State
 from merganser.framework.core.values.values import AbstractValue, Value
-from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, interface_of
-from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
-from merganser.framework.lcm.serializers import SerializerInterface, serializer_for
+from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, LcmInterfaceSystem, interface_of
+from merganser.framework.lcm.message import SerializerInterface, serializer_for
 
 
 class Subscriber:

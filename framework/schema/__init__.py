@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
 if _TYPE_CHECKING:
-    from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform, UniformDiscrete
     from merganser.framework.schema.transform import Rotation, Transform
     from merganser.framework.schema.vectors import (
+        Deterministic,
         DeterministicVector,
         DeterministicVectorX,
+        Distribution,
         DistributionVector,
+        Gaussian,
         GaussianVector,
         GaussianVectorX,
         GetDeterministicValue,
@@ -20,6 +22,8 @@ if _TYPE_CHECKING:
         ToDistribution,
         ToDistributionVector,
         ToSymbolic,
+        Uniform,
+        UniformDiscrete,
         UniformVector,
         UniformVectorX,
     )

@@ -15,13 +15,17 @@ from merganser.framework.common.records import copyable
 from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.math import AngleAxis, RigidTransform, RollPitchYaw, RotationMatrix
 from merganser.framework.math.rotations.quaternion_functions import quaternion_of_numbers
-from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform, UniformDiscrete
 from merganser.framework.schema.vectors import (
+    Deterministic,
     DeterministicVector,
+    Distribution,
     DistributionVector,
+    Gaussian,
     GaussianVector,
     ToDistribution,
     ToDistributionVector,
+    Uniform,
+    UniformDiscrete,
     UniformVector,
 )
 

@@ -14,12 +14,12 @@ if _TYPE_CHECKING:
         read_surface_mesh,
         read_vertices,
         read_volume_mesh,
+        wavefront_text,
     )
     from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh, SurfacePolygon
     from merganser.geometry.meshes.refinement import RefineVolumeMesh, RefineVolumeMeshIntoVtkFileContents
     from merganser.geometry.meshes.triangle_surface_mesh import SurfaceTriangle, TriangleSurfaceMesh
     from merganser.geometry.meshes.volume_mesh import ConvertVolumeToSurfaceMesh, VolumeElement, VolumeMesh
-    from merganser.geometry.meshes.wavefront import wavefront_text
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.multibody import kernels
-from merganser.multibody.algorithms.inverse_dynamics import dynamics_bias, mass_matrix
-from merganser.multibody.algorithms.root_frame import (
+from merganser.multibody.algorithms.inverse_dynamics import (
     Wrenches,
     accelerations_about_root,
     applied_forces,
+    dynamics_bias,
+    mass_matrix,
     wrenches_about_root,
 )
 from merganser.multibody.algorithms.state import MechanismState, output

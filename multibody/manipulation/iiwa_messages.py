@@ -13,8 +13,9 @@ from merganser.multibody.manipulation.iiwa import (
     position_enabled,
     torque_enabled,
 )
-from merganser.multibody.manipulation.joint_commands import JointCommandReceiver, JointCommandSender
 from merganser.multibody.manipulation.joint_messages import (
+    JointCommandReceiver,
+    JointCommandSender,
     JointStatusReceiver,
     JointStatusSender,
     input_port,

@@ -9,8 +9,9 @@ from typing import Any
 from merganser.framework import BasicVector, Context
 from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.manipulators import lcmt_panda_command, lcmt_panda_status
-from merganser.multibody.manipulation.joint_commands import JointCommandReceiver, JointCommandSender
 from merganser.multibody.manipulation.joint_messages import (
+    JointCommandReceiver,
+    JointCommandSender,
     JointStatusReceiver,
     JointStatusSender,
     input_port,

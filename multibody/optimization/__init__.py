@@ -1,12 +1,11 @@
 """Momenta, velocities and contact forces as constraints of programs: see README.md."""
 
-from merganser.multibody.optimization.centroidal_momentum import CentroidalMomentumConstraint
 from merganser.multibody.optimization.contact_wrenches import (
     ContactWrench,
     ContactWrenchFromForceInWorldFrameEvaluator,
 )
 from merganser.multibody.optimization.quaternion_integration import QuaternionEulerIntegrationConstraint
-from merganser.multibody.optimization.spatial_velocity import SpatialVelocityConstraint
+from merganser.multibody.optimization.spatial_velocity import CentroidalMomentumConstraint, SpatialVelocityConstraint
 from merganser.multibody.optimization.static_equilibrium_problem import StaticEquilibriumProblem
 
 __all__ = [

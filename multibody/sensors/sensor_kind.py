@@ -5,7 +5,7 @@
 
     HEIGHT = SensorKind("height", 1, calc_height, ("body_poses",))
 
-Those of MJCF files are in mjcf_measurements.py. `AddSensor` adds a sensor of any kind to a diagram (plant_sensors.py).
+Those of MJCF files are in mjcf_sensors.py. `AddSensor` adds a sensor of any kind to a diagram (plant_sensors.py).
 
 The frame F of a sensor is fixed to a body B; W is the world.
 

@@ -23,8 +23,8 @@ from merganser.geometry import (
     Sphere,
 )
 from merganser.geometry.meshes import read_surface_mesh
+from merganser.geometry.meshes.files import read_wavefront_vertices
 from merganser.geometry.meshes.mesh_source import Sha256
-from merganser.geometry.meshes.wavefront import read_wavefront_vertices
 from merganser.geometry.shapes.measures import enclosed_volume
 
 CUBE = """# a unit cube

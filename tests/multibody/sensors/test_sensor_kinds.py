@@ -10,7 +10,7 @@ from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.mjcf import sensor as read_by_parser
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.sensors import AddSensor, SensorKind
-from merganser.multibody.sensors.mjcf_measurements import MJCF_SENSORS
+from merganser.multibody.sensors.mjcf_sensors import MJCF_SENSORS
 from merganser.multibody.tree import FixedOffsetFrame, SpatialInertia
 
 
