@@ -9,7 +9,12 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry import InMemoryMesh
-from merganser.multibody.parsing.description import FrictionDescription, GeometryDescription, ShapeDescription
+from merganser.multibody.parsing.description import (
+    FrictionDescription,
+    GeometryDescription,
+    ShapeDescription,
+    terrain_of,
+)
 from merganser.multibody.parsing.errors import ParsingError
 from merganser.multibody.parsing.mjcf.height_field import read_height_field
 from merganser.multibody.parsing.mjcf.mass import MassProperties, shell_mass, solid_mass
@@ -103,7 +108,7 @@ class MjcfGeometryReader:
         node = part.node
         kind = node.expect_one_of(node.attributes.get("type", "sphere"), _TYPES, f"type of {node.describe()}")
         if kind == "sdf":
-            self.report.add(node.location, "<geom type=\"sdf\"> is left out: signed distance fields need plugins")
+            self.report.add(node.location, '<geom type="sdf"> is left out: signed distance fields need plugins')
             return None
         try:
             shape, X_BG, mass_G = self._shape(part, kind, needs_mass and self._has_mass(part))
@@ -153,7 +158,10 @@ class MjcfGeometryReader:
         if kind == "mesh":
             mesh = self._mesh(part.source, part.source.asset(node, "mesh"))
             mass = self._weighed(node, mesh.mass()) if has_mass else MassProperties()
-            return _mesh_shape(mesh), part.pose() @ mesh.X_GM, mass.at(mesh.X_GM.inverse())
+            shape = _mesh_shape(mesh)
+            if node.attributes.get("name") in part.source.terrain():
+                shape = terrain_of(shape, node.location)
+            return shape, part.pose() @ mesh.X_GM, mass.at(mesh.X_GM.inverse())
         if "mesh" in node.attributes:
             mesh = self._mesh(part.source, part.source.asset(node, "mesh"))
             X_MG, size = fitted_primitive(kind, mesh, part.settings.fits_boxes)
@@ -180,7 +188,7 @@ class MjcfGeometryReader:
         asset = part.source.asset(part.node, "hfield")
         if id(asset) not in self._fields:
             field = read_height_field(asset, part.source)
-            self._fields[id(asset)] = ShapeDescription("HeightField", height_field=field)
+            self._fields[id(asset)] = ShapeDescription("HeightField", terrain=field)
         return self._fields[id(asset)]
 
     @staticmethod

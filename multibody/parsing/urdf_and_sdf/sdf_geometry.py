@@ -92,9 +92,7 @@ class SdfGeometryReader:
         texture = material.find("drake:diffuse_map") or _albedo_map(material)
         path = ""
         if texture is not None and texture.text:
-            path = read_texture(
-                texture, f"visual '{visual}'", texture.text, self.meshes.package_map, self.diagnostics
-            )
+            path = read_texture(texture, f"visual '{visual}'", texture.text, self.meshes.package_map, self.diagnostics)
         others = {name: color for name in _COLORS if (color := _read_color(material, name)) is not None}
         return {"rgba": _read_color(material, "diffuse"), "other_colors": others, "diffuse_map": path}
 
@@ -140,7 +138,7 @@ class SdfGeometryReader:
             heights = read_brightness(path, _MAX_PIXELS)
             field = HeightField(height * heights / max(heights.max(), 1.0), width, depth)
         X_SG = RigidTransform(pos.vector_text(3) if pos.text else np.zeros(3))
-        return ShapeDescription("HeightField", height_field=field), X_SG
+        return ShapeDescription("HeightField", terrain=field), X_SG
 
     def _report_unknown_shape(self, geometry: XmlNode) -> None:
         """Warns of, or refuses, a <geometry> without a known shape."""
