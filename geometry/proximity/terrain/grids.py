@@ -94,7 +94,9 @@ def is_in_field(f: Shape, hulls: Hulls, x: Vector3, slack: float) -> bool:
 
 
 @device
-def way_out_of_field(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, x: Vector3, n: Vector3, limit: float) -> float:
+def way_out_of_field(
+    f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, x: Vector3, n: Vector3, limit: float, is_edge: bool
+) -> float:
     """How far X, a point of G, is from faces through which G may have come; or the limit."""
     row, column, least = row_of(f, x[1]), column_of(f, x[0]), limit
     i0, i1 = max(row_of(f, x[1] - limit), row - _MOST_CELLS), min(row_of(f, x[1] + limit), row + _MOST_CELLS)
@@ -105,7 +107,7 @@ def way_out_of_field(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, x: Vecto
             for upper in range(2):
                 a, b, c = grid_triangle(f, hulls, i, j, upper)
                 m = unit(cross(subtract(b, a), subtract(c, a)))
-                least = way_through(g, hulls, work, x, (a, b, c), m, n, least)
+                least = way_through(g, hulls, work, x, (a, b, c), m, n, least, is_edge)
     for side in range(4):
         sign, along = 1.0 if side < 2 else -1.0, side % 2
         gap = (f.half_0 - sign * x[0]) if along == 0 else (f.half_1 - sign * x[1])

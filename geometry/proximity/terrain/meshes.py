@@ -114,7 +114,9 @@ def is_in_mesh(f: Shape, hulls: Hulls, x: Vector3, slack: float) -> bool:
 
 
 @device
-def way_out_of_mesh(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, x: Vector3, n: Vector3, limit: float) -> float:
+def way_out_of_mesh(
+    f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, x: Vector3, n: Vector3, limit: float, is_edge: bool
+) -> float:
     """How far X, a point of G, is from faces through which G may have come; or the limit."""
     node, end = f.first_node, f.first_node + int(hulls.nodes[f.first_node, SKIP])
     while node < end:
@@ -122,6 +124,7 @@ def way_out_of_mesh(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, x: Vector
             node = f.first_node + int(hulls.nodes[node, SKIP])
             continue
         for t in range(int(hulls.nodes[node, FIRST]), int(hulls.nodes[node, END])):
-            limit = way_through(g, hulls, work, x, mesh_triangle(f, hulls, t), mesh_normal(f, hulls, t), n, limit)
+            corners, m = mesh_triangle(f, hulls, t), mesh_normal(f, hulls, t)
+            limit = way_through(g, hulls, work, x, corners, m, n, limit, is_edge)
         node += 1
     return limit

@@ -168,9 +168,9 @@ def depth_by_way_out(
     if limit <= _PRESSED * size:
         return depth
     if f.kind == HEIGHT_FIELD:
-        way_out = way_out_of_field(f, g, hulls, work, x, n, limit)
+        way_out = way_out_of_field(f, g, hulls, work, x, n, limit, is_edge)
     else:
-        way_out = way_out_of_mesh(f, g, hulls, work, x, n, limit)
+        way_out = way_out_of_mesh(f, g, hulls, work, x, n, limit, is_edge)
     return depth + 2.0 * (way_out - limit) / share if 2.0 * way_out > limit else -math.inf
 
 

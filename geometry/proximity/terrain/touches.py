@@ -111,12 +111,12 @@ def set_lowest(g: Shape, hulls: Hulls, work: ShapeWork, n: Vector3) -> int:
 @device
 def way_through(
     g: Shape, hulls: Hulls, work: ShapeWork, x: Vector3, corners: tuple[Vector3, Vector3, Vector3], m: Vector3,
-    n: Vector3, limit: float,
+    n: Vector3, limit: float, is_edge: bool,
 ) -> float:  # fmt: skip
     """How far X, a point of G, is from a triangle through which G may have come to X; or the limit.
 
     Upwards, along z, if the triangle is above X. And to S, the nearest point of one of another normal m than n, if X is
-    among the lowest points along m, or G is around S.
+    among the lowest points along m, or if G is around S and X not below an edge, on whose own faces it is so as well.
     """
     a, b, c = corners
     s = nearest_on_triangle(a, b, c, x)[1]
@@ -126,7 +126,7 @@ def way_through(
     if dot(m, n) <= 1.0 - SHARP:
         if dot(m, subtract(x, lowest_point(g, hulls, work, m))) + g.radius <= limit:
             return away
-        if distance_to_body(g, hulls, work, s)[0] <= g.radius:
+        if not is_edge and distance_to_body(g, hulls, work, s)[0] <= g.radius:
             return away
     if m[2] > 0.0:
         up = dot(m, subtract(a, x)) / m[2]
