@@ -22,6 +22,7 @@ from merganser.geometry.proximity.layout import (
 )
 from merganser.geometry.proximity.manifolds import contact_manifolds
 from merganser.geometry.proximity.narrow_phase import distances_to_point, signed_distances
+from merganser.geometry.proximity.terrain.differences import differences_of_pair
 
 Array = NDArray[Any]
 _POSES, _PAIRS = np.zeros((1, 4, 4)), np.zeros((1, 2), np.int64)  # of the types that kernels take
@@ -146,8 +147,19 @@ class ProximityEngine:
             B: pose of B and its derivatives.
         """
         if geometries["kind"][list(pair)].max() >= HEIGHT_FIELD:
-            return None
+            two, results = np.ascontiguousarray(geometries[list(pair)]), np.zeros(1, distance_dtype)
+
+            def solve(X_W: Array) -> Any:
+                given = X_W, np.array([[0, 1]]), 1, math.inf, 0.0
+                signed_distances(two, self._arrays.hulls, *given, self._work, results)
+                return results[0]
+
+            return differences_of_pair(solve, A, B, _size_of(two))
         return differentiate_pair(geometries, self._arrays.hulls, pair, result, A, B)
+
+    def size_of(self, rows: Array) -> float:
+        """The size of the largest of some geometries, but for terrain [m]."""
+        return _size_of(self._arrays.geometries[rows])
 
     def contact_manifolds(
         self, X_WG: Array, margin: float = 0.0, pairs: NDArray[np.int64] | None = None
@@ -176,3 +188,10 @@ class ProximityEngine:
             if count <= len(self._contacts):
                 return pairs, self._contacts[:count]
             self._contacts, self._contact_manifolds = np.zeros(2 * count, contact_dtype), None
+
+
+def _size_of(geometries: Array) -> float:
+    """The size of the largest geometry that is no terrain, or of a cell or triangle if the other one is a point [m]."""
+    bodies = geometries[geometries["kind"] < HEIGHT_FIELD]
+    size = float((bodies["bound"] + bodies["radius"]).max(initial=0.0))
+    return size if size > 0.0 else float(geometries["size_0"].max())

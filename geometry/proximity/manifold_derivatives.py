@@ -5,6 +5,8 @@ sharing out what the pair can carry, is run once more with complex numbers that 
 imaginary part of each number a tiny step times its derivative (Squire and Trapp 1998). So points and their
 derivatives have one source.
 
+Contacts with terrain follow by differences, see terrain/differences.py.
+
 Where bodies rest face on face, the normal of the manifold is that of the reference face, on which the other stands, and
 the normal of the pair follows the same one.
 """
@@ -24,6 +26,7 @@ from merganser.geometry.proximity.engine import ProximityEngine
 from merganser.geometry.proximity.layout import HEIGHT_FIELD, Hulls, contact_dtype, points_work_dtype
 from merganser.geometry.proximity.manifolds import find_points, write_point
 from merganser.geometry.proximity.narrow_phase import set_relative_pose
+from merganser.geometry.proximity.terrain.differences import differences_of_contacts
 from merganser.geometry.proximity.vectors import Vector3, scaled, subtract, sum_scaled, turned_back
 
 Array = NDArray[Any]
@@ -53,16 +56,18 @@ def differentiate_manifolds(
         Records of contact_lanes_dtype, shape [k, num_contacts].
 
     Raises:
-        LookupError: a pair has no derivatives, as its normal jumps or one is a height field; its argument is the row of
-            the pair.
+        LookupError: a pair has no derivatives, as its normal jumps; its argument is the row of the pair.
     """
     X_WG, X_lanes, pairs, contacts = map(np.ascontiguousarray, (X_WG, X_lanes, pairs, contacts))
     lanes = np.zeros((len(X_lanes), len(contacts)), contact_lanes_dtype)
-    touching_rows = sorted(set(contacts["pair"].tolist()))
-    touching = pairs[touching_rows]
-    on_fields = (engine.arrays.geometries["kind"][touching] >= HEIGHT_FIELD).any(axis=1)
-    if on_fields.any():
-        raise LookupError(touching_rows[int(on_fields.argmax())])
+    on_terrain = (engine.arrays.geometries["kind"][pairs].max(axis=1, initial=0) >= HEIGHT_FIELD)[contacts["pair"]]
+    if on_terrain.any():
+        poses = X_WG, X_lanes, pairs
+        lanes[:, on_terrain] = _differentiate_on_terrain(engine, *poses, contacts[on_terrain], margin, moves_first)
+        if not on_terrain.all():
+            lanes[:, ~on_terrain] = differentiate_manifolds(engine, *poses, contacts[~on_terrain], margin, moves_first)
+        return lanes
+    touching = pairs[sorted(set(contacts["pair"].tolist()))]
     results = engine.signed_distances(X_WG, touching)
     arrays, work = engine.arrays, np.zeros(1, _WORK)
     X_pair = np.zeros((2, 4, 4), np.complex128)
@@ -82,6 +87,30 @@ def differentiate_manifolds(
         )
     if row != _ALL:
         raise LookupError(row)
+    return lanes
+
+
+def _differentiate_on_terrain(
+    engine: ProximityEngine, X_WG: Array, X_lanes: Array, pairs: Array, contacts: Array, margin: float,
+    moves_first: bool,
+) -> Array:  # fmt: skip
+    """Contacts with terrain in lanes, by differences; arguments as differentiate_manifolds() has."""
+    lanes = np.zeros((len(X_lanes), len(contacts)), contact_lanes_dtype)
+    lanes["pair"] = contacts["pair"]
+    rows, dX_WG = np.unique(contacts["pair"]), X_lanes.imag
+    for together in rows[:, np.newaxis] if moves_first else [rows]:
+        moving = np.isin(np.arange(len(X_WG)), pairs[together, 0]) if moves_first else np.ones(len(X_WG), bool)
+        mine = np.isin(contacts["pair"], together)
+
+        def find(X: Array, margin: float, together: Array = together) -> Array:
+            found = engine.contact_manifolds(X, margin, pairs[together])[1].copy()
+            found["pair"] = together[found["pair"]]
+            return found
+
+        size, dX = engine.size_of(pairs[together].ravel()), dX_WG * moving[:, np.newaxis, np.newaxis]
+        derivatives = differences_of_contacts(find, X_WG, dX, contacts[mine], size, margin)
+        for name in ("p_WC", "nhat_BA_W", "depth", "share"):
+            lanes[name][:, mine] = contacts[name][mine] + 1j * derivatives[name]
     return lanes
 
 
@@ -169,4 +198,3 @@ def _with(values: Any, derivatives: Any) -> Any:
         complex(values[1], derivatives[1]),
         complex(values[2], derivatives[2]),
     )
-

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.geometry.meshes.mesh_source import InMemoryMesh
 from merganser.geometry.shapes.from_file import Mesh
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.shape import Shape
@@ -61,20 +62,22 @@ class TerrainMesh(Shape):
         self._vertices, self._triangles = points, corners
 
     @classmethod
-    def FromFile(cls, filename: str | os.PathLike[str], scale: ArrayLike = 1.0) -> TerrainMesh:
+    def FromFile(cls, filename: str | os.PathLike[str] | InMemoryMesh, scale: ArrayLike = 1.0) -> TerrainMesh:
         """Returns the terrain of a mesh file.
 
         Args:
-            filename: of a format that `Mesh` reads.
-            scale: one number, or one along each axis.
+            filename: of a format that `Mesh` reads; or an InMemoryMesh.
+            scale: one number, or one along each axis. Factors below zero mirror the mesh; its outside stays outside.
 
         Raises:
             RuntimeError: the file cannot be read.
             ValueError: as for the constructor.
         """
-        mesh = Mesh(os.fspath(filename), scale)
+        factors = np.broadcast_to(np.asarray(scale, float), 3)
+        mesh = Mesh(filename, scale3=factors)
         assert Mesh.kind.triangles is not None
-        return cls(*Mesh.kind.triangles(mesh))
+        vertices, triangles = Mesh.kind.triangles(mesh)
+        return cls(vertices, triangles[:, ::-1] if factors.prod() < 0.0 else triangles)
 
     def vertices(self) -> Array:
         """Positions of the vertices [m], shape [num_vertices, 3], for reading only."""

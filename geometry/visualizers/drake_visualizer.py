@@ -37,7 +37,7 @@ from merganser.geometry.scene.pose_layout import PoseLayout
 from merganser.geometry.scene.query_object import QueryObject
 from merganser.geometry.scene.scene_graph import SceneGraph
 from merganser.geometry.shapes import HalfSpace, Mesh, Shape
-from merganser.geometry.shapes.measures import hull_of, is_surface_known
+from merganser.geometry.shapes.measures import hull_of, is_surface_known, triangles_of
 from merganser.geometry.visualizers.params import DrakeVisualizerParams, add_visualizer, query_output_port
 
 Array = NDArray[Any]
@@ -161,14 +161,19 @@ def _geometry(inspector: SceneGraphInspector, params: DrakeVisualizerParams, geo
     shape: Any = inspector.GetShape(geometry_id)
     X_FG = inspector.GetPoseInFrame(geometry_id)
     mesh: Any = None
+    surface: tuple[Array, Array] | None = None
     if params.show_hydroelastic and params.role == Role.kProximity:
         mesh = inspector.maybe_get_hydroelastic_mesh(geometry_id)
         mesh = ConvertVolumeToSurfaceMesh(mesh) if isinstance(mesh, VolumeMesh) else mesh
-    is_drawn_as_hull = shape.kind.viewer_sizes is None and is_surface_known(shape)
-    if mesh is None and is_drawn_as_hull and not (isinstance(shape, Mesh) and params.role != Role.kProximity):
-        mesh = hull_of(shape)
+    is_drawn_as_triangles = shape.kind.viewer_sizes is None and is_surface_known(shape)
     if mesh is not None:
-        data.type, data.float_data = data.MESH, _triangles(mesh.vertex_array()[mesh.triangle_array()])
+        surface = mesh.vertex_array(), mesh.triangle_array()
+    elif is_drawn_as_triangles and not isinstance(shape, Mesh):
+        surface = triangles_of(shape)
+    elif is_drawn_as_triangles and params.role == Role.kProximity:  # of a Mesh the hull is what touches
+        surface = hull_of(shape).vertex_array(), hull_of(shape).triangle_array()
+    if surface is not None:
+        data.type, data.float_data = data.MESH, _triangles(surface[0][surface[1]])
     elif isinstance(shape, Mesh):
         data.type, data.float_data, data.string_data = data.MESH, shape.scale3(), _mesh_file(shape.source())
     else:

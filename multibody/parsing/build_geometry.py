@@ -21,8 +21,8 @@ from merganser.multibody.plant import CoulombFriction
 
 def make_shape(shape: ShapeDescription) -> geometry.Shape:
     """The shape that a description describes."""
-    if shape.height_field is not None:
-        return shape.height_field
+    if shape.terrain is not None:
+        return shape.terrain
     shape_class = getattr(geometry, shape.kind)
     if shape.file or shape.mesh is not None:
         return shape_class(shape.mesh or shape.file, scale3=np.array(shape.dimensions))

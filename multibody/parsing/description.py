@@ -15,8 +15,8 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform
 from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajectory
-from merganser.geometry import HeightField, InMemoryMesh
-from merganser.multibody.parsing.errors import SourceLocation
+from merganser.geometry import HeightField, InMemoryMesh, TerrainMesh
+from merganser.multibody.parsing.errors import SourceLocation, located
 from merganser.multibody.tree import ActuatorLaw, SpatialInertia
 
 if TYPE_CHECKING:
@@ -57,18 +57,29 @@ class ShapeDescription:
     """A shape: `kind` is the name of a class of merganser.geometry.
 
     Attributes:
-        kind: Box, Sphere, Cylinder, Capsule, Ellipsoid, HalfSpace, HeightField, Mesh or Convex.
+        kind: Box, Sphere, Cylinder, Capsule, Ellipsoid, HalfSpace, HeightField, Mesh, Convex or TerrainMesh.
         dimensions: the arguments of that class [m]; scale factors for Mesh and Convex.
         file: absolute path of the mesh; empty for the other kinds.
         mesh: in place of a file, if the mesh is in memory.
-        height_field: the shape itself, if it is a height field.
+        terrain: the shape itself, if it is a height field or a terrain mesh.
     """
 
     kind: str
     dimensions: tuple[float, ...] = ()
     file: str = ""
     mesh: InMemoryMesh | None = None
-    height_field: HeightField | None = None
+    terrain: HeightField | TerrainMesh | None = None
+
+
+def terrain_of(mesh: ShapeDescription, location: SourceLocation) -> ShapeDescription:
+    """The terrain of the triangles of a Mesh.
+
+    Raises:
+        ParsingError: its file cannot be read.
+    """
+    with located(location):
+        terrain = TerrainMesh.FromFile(mesh.mesh or mesh.file, mesh.dimensions)
+    return ShapeDescription("TerrainMesh", terrain=terrain)
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,12 @@ class OutputPorts:
         self._body_velocities_port = self._system.DeclareAbstractOutputPort(
             "body_spatial_velocities", self._allocate_body_velocities, self._calc_body_velocities, velocity
         )
+        self._activations_port: LeafOutputPort[Array] | None = None
+        if tree.num_activations():
+            of = state if self._model.is_discrete else {system.z_ticket()}
+            self._activations_port = system.DeclareVectorOutputPort(
+                "activations", tree.num_activations(), self._calc_activations, of
+            )
         self._declare_dynamics_ports()
         self._contact_results_port = self._system.DeclareAbstractOutputPort(
             "contact_results", lambda: Value(ContactResults(plant)), self._calc_contact_results,
@@ -191,6 +197,19 @@ class OutputPorts:
             return self._state_port
         return self._of_instance(self._instance_state_ports, model_instance)
 
+    def get_activations_output_port(self) -> LeafOutputPort[Array]:
+        """Returns the port with the activations of muscles and other actuators that have one, in their order.
+
+        (pydrake has no such port.)
+
+        Raises:
+            RuntimeError: before Finalize(), or no actuator has an activation.
+        """
+        self._model.require_finalized("get_activations_output_port()")
+        if self._activations_port is None:
+            raise RuntimeError("get_activations_output_port(): no actuator of the plant has an activation.")
+        return self._activations_port
+
     def get_body_poses_output_port(self) -> LeafOutputPort[list[RigidTransform]]:
         """Returns the port with a list of the poses X_WB of all bodies, by BodyIndex."""
         self._model.require_finalized("get_body_poses_output_port()")
@@ -255,6 +274,9 @@ class OutputPorts:
         return ports[model_instance]
 
     # ------------------------------------------------------------------ calculations
+
+    def _calc_activations(self, context: Context, output: BasicVector) -> None:
+        output.SetFromVector(self._views.workspace(context).activations)
 
     def _calc_state(self, context: Context, output: BasicVector) -> None:
         output.get_mutable_value()[:] = self._views.workspace(context).x

@@ -14,6 +14,7 @@ from merganser.multibody.visualization.drag_spring import DragSpring
 from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustration
 from merganser.multibody.visualization.inertia_visualizer import InertiaVisualizer
 from merganser.multibody.visualization.joint_sliders import JointSliders
+from merganser.multibody.visualization.meldis import Meldis
 from merganser.multibody.visualization.model_visualizer import ModelVisualizer
 from merganser.multibody.visualization.params import (
     ContactVisualizerParams,
@@ -40,6 +41,7 @@ __all__ = [
     "InertiaVisualizer",
     "JointSliders",
     "JointSliders_",
+    "Meldis",
     "MeshcatPoseSliders",
     "MeshcatPoseSliders_",
     "ModelVisualizer",

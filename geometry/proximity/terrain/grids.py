@@ -18,7 +18,7 @@ import math
 from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.layout import Hulls, Shape, ShapeWork
 from merganser.geometry.proximity.mesh_distance import nearest_on_triangle
-from merganser.geometry.proximity.terrain.touches import SHARP, is_lowest
+from merganser.geometry.proximity.terrain.touches import SHARP, lowest_point, way_through
 from merganser.geometry.proximity.vectors import Vector3, cross, dot, norm, subtract, unit
 
 _MOST_CELLS = 16  # to each side in which faces are looked for through which a body may have come in
@@ -94,11 +94,11 @@ def is_in_field(f: Shape, hulls: Hulls, x: Vector3, slack: float) -> bool:
 
 
 @device
-def is_nearer_in_field(
-    f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, x: Vector3, n: Vector3, limit: float
-) -> bool:
-    """Whether a face is nearer than a limit to a point of G that is among the lowest along its normal, if not n."""
-    row, column = row_of(f, x[1]), column_of(f, x[0])
+def way_out_of_field(
+    f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, x: Vector3, n: Vector3, limit: float, is_edge: bool
+) -> float:
+    """How far X, a point of G, is from faces through which G may have come; or the limit."""
+    row, column, least = row_of(f, x[1]), column_of(f, x[0]), limit
     i0, i1 = max(row_of(f, x[1] - limit), row - _MOST_CELLS), min(row_of(f, x[1] + limit), row + _MOST_CELLS)
     j0 = max(column_of(f, x[0] - limit), column - _MOST_CELLS)
     j1 = min(column_of(f, x[0] + limit), column + _MOST_CELLS)
@@ -106,17 +106,16 @@ def is_nearer_in_field(
         for j in range(j0, j1 + 1):
             for upper in range(2):
                 a, b, c = grid_triangle(f, hulls, i, j, upper)
-                away = subtract(nearest_on_triangle(a, b, c, x)[1], x)
                 m = unit(cross(subtract(b, a), subtract(c, a)))
-                if dot(away, away) < limit * limit and is_lowest(g, hulls, work, x, m, n, limit):
-                    return True
+                least = way_through(g, hulls, work, x, (a, b, c), m, n, least, is_edge)
     for side in range(4):
-        s, along = 1.0 if side < 2 else -1.0, side % 2
-        gap = (f.half_0 - s * x[0]) if along == 0 else (f.half_1 - s * x[1])
-        outward = (s, 0.0, 0.0) if along == 0 else (0.0, s, 0.0)
-        if gap < limit and is_lowest(g, hulls, work, x, outward, n, limit):
-            return True
-    return False
+        sign, along = 1.0 if side < 2 else -1.0, side % 2
+        gap = (f.half_0 - sign * x[0]) if along == 0 else (f.half_1 - sign * x[1])
+        outward = (sign, 0.0, 0.0) if along == 0 else (0.0, sign, 0.0)
+        is_other = gap < least and dot(outward, n) <= 1.0 - SHARP
+        if is_other and dot(outward, subtract(x, lowest_point(g, hulls, work, outward))) + g.radius <= least:
+            least = gap
+    return least
 
 
 @device

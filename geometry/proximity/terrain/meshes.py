@@ -18,7 +18,7 @@ import math
 from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.layout import Hulls, Shape, ShapeWork
 from merganser.geometry.proximity.mesh_distance import nearest_on_triangle
-from merganser.geometry.proximity.terrain.touches import is_lowest
+from merganser.geometry.proximity.terrain.touches import way_through
 from merganser.geometry.proximity.vectors import Vector3, add, cross, dot, subtract, unit
 
 CONVEX, OWN, BORDER = 1, 2, 4  # marks of an edge: it is convex; this triangle looks at it; there is no other
@@ -114,17 +114,17 @@ def is_in_mesh(f: Shape, hulls: Hulls, x: Vector3, slack: float) -> bool:
 
 
 @device
-def is_nearer_in_mesh(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, x: Vector3, n: Vector3, limit: float) -> bool:
-    """Whether a face is nearer than a limit to a point of G that is among the lowest along its normal, if not n."""
+def way_out_of_mesh(
+    f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, x: Vector3, n: Vector3, limit: float, is_edge: bool
+) -> float:
+    """How far X, a point of G, is from faces through which G may have come; or the limit."""
     node, end = f.first_node, f.first_node + int(hulls.nodes[f.first_node, SKIP])
     while node < end:
         if _square_to_box(hulls, node, x) >= limit * limit:
             node = f.first_node + int(hulls.nodes[node, SKIP])
             continue
         for t in range(int(hulls.nodes[node, FIRST]), int(hulls.nodes[node, END])):
-            a, b, c = mesh_triangle(f, hulls, t)
-            away = subtract(nearest_on_triangle(a, b, c, x)[1], x)
-            if dot(away, away) < limit * limit and is_lowest(g, hulls, work, x, mesh_normal(f, hulls, t), n, limit):
-                return True
+            corners, m = mesh_triangle(f, hulls, t), mesh_normal(f, hulls, t)
+            limit = way_through(g, hulls, work, x, corners, m, n, limit, is_edge)
         node += 1
-    return False
+    return limit

@@ -36,7 +36,7 @@ from merganser.geometry.proximity.terrain.meshes import (
     mesh_vertex,
     nearest_on_mesh,
 )
-from merganser.geometry.proximity.terrain.surfaces import came_this_way, drop_others, look_at_peak, touch_face
+from merganser.geometry.proximity.terrain.surfaces import depth_by_way_out, fade_others, look_at_peak, touch_face
 from merganser.geometry.proximity.terrain.touches import (
     SHARP,
     add_edge,
@@ -89,9 +89,7 @@ def _find_touches(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, reach: floa
 
 
 @device
-def _find_on_mesh(
-    f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, low: Vector3, high: Vector3, reach: float
-) -> None:
+def _find_on_mesh(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, low: Vector3, high: Vector3, reach: float) -> None:
     """Looks at the triangles whose boxes meet that around the body, [low, high]."""
     node, end = f.first_node, f.first_node + int(hulls.nodes[f.first_node, SKIP])
     while node < end:
@@ -217,8 +215,10 @@ def _touch_side(
         depth, foot = g.radius - height, sum_scaled(q, n, -height)
         is_in = f.size_2 <= foot[2] <= height_at(f, hulls, foot[0], foot[1])
         x = sum_scaled(q, n, -g.radius)
-        if depth >= -reach and is_in and came_this_way(f, g, hulls, work, x, n, depth, 1.0, size, False):
-            add_touch(work, sum_scaled(q, n, -0.5 * (height + g.radius)), n, depth, size)
+        if depth >= -reach and is_in:
+            depth = depth_by_way_out(f, g, hulls, work, x, n, depth, 1.0, size, False)
+            if depth >= -reach:
+                add_touch(work, sum_scaled(x, n, 0.5 * depth), n, depth, size)
 
 
 @device
@@ -240,7 +240,7 @@ def _touch_box_edges(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, reach: f
             is_found, n, nearest = touch_edge(g, hulls, work, p, q, side, other, reach, size)
             if is_found:
                 add_edge(g, hulls, work, p, q, n, nearest, reach, size)
-                drop_others(f, g, hulls, work, first, min(dot(n, side), dot(n, other)), size)
+                fade_others(f, g, hulls, work, first, min(dot(n, side), dot(n, other)), size)
         distance, n = distance_to_body(g, hulls, work, foot)
         if g.radius - distance >= -reach and n[0] * x > SHARP and n[1] * y > SHARP and n[2] < -SHARP:
             add_touch(work, sum_scaled(foot, n, 0.5 * (distance - g.radius)), n, g.radius - distance, size)

@@ -1,17 +1,23 @@
 """Touches of one triangle of a terrain F, its edges and its corners, with a body G.
 
-A lowest point x of G under a triangle's plane touches that triangle if it is in the solid and if no other face, along
-whose normal x is among the lowest points of G as well, is much nearer: what pushes against a step from the side does
-not touch the ground above it.
+A lowest point x of G under a triangle's plane touches that triangle if it is in the solid and if no other face, through
+which G may have come to x, is much nearer: what pushes against a step from the side does not touch the ground above it.
+Let G be D deep under the triangle, and d the distance from x to the nearest such face. The touch is
+
+    min(D, 2 d - D)                                                                        (4)
+
+deep, which is D where the triangle is the nearest way out, no more than d elsewhere, and fades until D is twice d.
 """
 
 from __future__ import annotations
 
+import math
+
 from merganser.framework.native import device
 from merganser.geometry.proximity.layout import HEIGHT_FIELD, Hulls, Shape, ShapeWork
-from merganser.geometry.proximity.shares import corner
-from merganser.geometry.proximity.terrain.grids import is_in_field, is_nearer_in_field
-from merganser.geometry.proximity.terrain.meshes import is_in_mesh, is_nearer_in_mesh
+from merganser.geometry.proximity.shares import corner, set_corner
+from merganser.geometry.proximity.terrain.grids import is_in_field, way_out_of_field
+from merganser.geometry.proximity.terrain.meshes import is_in_mesh, way_out_of_mesh
 from merganser.geometry.proximity.terrain.touches import (
     IN_PLACE,
     SHARP,
@@ -42,7 +48,6 @@ Side = tuple[bool, bool, Vector3, Vector3]
 _EDGE = 1e-12  # of a cell: how far outside of a triangle rounding may take a point
 _PRESSED = 1e-12  # of a cell: depths below this need no care
 _DEEP, _MUCH_NEARER = 0.2, 0.1  # of the size of a body: depths to be looked at again; and of such a depth
-_NEARER = 0.5  # of its depth: what is nearer than this to a point in the solid is where it came in
 
 
 @device
@@ -67,8 +72,9 @@ def touch_face(
             depth = g.radius - height
             if depth >= -reach and _is_over(f, hulls, corners, sides, n, q, height, size):
                 x = sum_scaled(q, n, -g.radius)
-                if came_this_way(f, g, hulls, work, x, n, depth, 1.0, size, False):
-                    add_touch(work, sum_scaled(q, n, -0.5 * (height + g.radius)), n, depth, size)
+                depth = depth_by_way_out(f, g, hulls, work, x, n, depth, 1.0, size, False)
+                if depth >= -reach:
+                    add_touch(work, sum_scaled(x, n, 0.5 * depth), n, depth, size)
     for e in range(3):
         p, q = corners[e], corners[(e + 1) % 3]
         is_convex, is_own, beyond, _ = sides[e]
@@ -77,13 +83,13 @@ def touch_face(
         first = work.num_touches
         if is_near and set_lowest(g, hulls, work, n) >= 2:
             cut_edge(g, work, p, q, n, reach, size)
-            drop_others(f, g, hulls, work, first, 1.0, size)
+            fade_others(f, g, hulls, work, first, 1.0, size)
         if is_own:
             first = work.num_touches
             is_found, normal, x = touch_edge(g, hulls, work, p, q, n, beyond, reach, size)
             if is_found:
                 add_edge(g, hulls, work, p, q, normal, x, reach, size)
-                drop_others(f, g, hulls, work, first, min(dot(normal, n), dot(normal, beyond)), size)
+                fade_others(f, g, hulls, work, first, min(dot(normal, n), dot(normal, beyond)), size)
 
 
 @device
@@ -126,7 +132,7 @@ def _is_over(
 
 
 @device
-def came_this_way(
+def depth_by_way_out(
     f: Shape,
     g: Shape,
     hulls: Hulls,
@@ -137,56 +143,62 @@ def came_this_way(
     share: float,
     size: float,
     is_edge: bool,
-) -> bool:
-    """Whether a point of G, so deep under a face or an edge of normal n, came into the solid there.
+) -> float:
+    """How deep the touch of X, a point of G, is that is so deep under a face or an edge of normal n, by equation (4).
 
-    It is in the solid, or G is around the edge; and no face is much nearer to it through which G may have come in. What
-    a sheet touches crosses it. An edge that is far from the other side of G, but near another one, came in there.
+    Minus infinity if G did not come in there. It did if X is in the solid, or G is around the edge. What a sheet
+    touches crosses it. An edge that is far from the other side of G, but near another one, came in there.
     """
     if depth <= _PRESSED * size:
-        return True
+        return depth
     is_sheet = f.kind != HEIGHT_FIELD and f.size_2 == 0.0
     is_around = False
     if is_edge or is_sheet:
         highest = lowest_point(g, hulls, work, negated(n))
         is_around = dot(n, subtract(highest, x)) + g.radius >= depth
         if is_sheet and not is_around:
-            return False
+            return -math.inf
     if is_edge and depth > _DEEP * (g.bound + g.radius):
         distance, _ = distance_to_body(g, hulls, work, sum_scaled(x, n, depth))
         if g.radius - distance < _MUCH_NEARER * depth:
-            return False
-    limit = _NEARER * depth * share
+            return -math.inf
     if not (is_edge and is_around) and not is_in(f, hulls, x, size):
-        return False
+        return -math.inf
+    limit = depth * share
     if limit <= _PRESSED * size:
-        return True
+        return depth
     if f.kind == HEIGHT_FIELD:
-        return not is_nearer_in_field(f, g, hulls, work, x, n, limit)
-    return not is_nearer_in_mesh(f, g, hulls, work, x, n, limit)
+        way_out = way_out_of_field(f, g, hulls, work, x, n, limit, is_edge)
+    else:
+        way_out = way_out_of_mesh(f, g, hulls, work, x, n, limit, is_edge)
+    return depth + 2.0 * (way_out - limit) / share if 2.0 * way_out > limit else -math.inf
 
 
 @device
-def drop_others(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, first: int, share: float, size: float) -> None:
-    """Drops touches of an edge, from the first one on, that G did not come in through."""
+def fade_others(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, first: int, share: float, size: float) -> None:
+    """Fades touches of an edge, from the first one on, by other ways out, and drops what G did not come in through.
+
+    Args:
+        share: cosine of the angle between the normal of the edge and those of its faces.
+    """
     start = 0 if work.num_touches == work.touch_depth.shape[0] else first
     kept = start
     for k in range(start, work.num_touches):
         p, n, depth = corner(work.touch_point, k), corner(work.touch_normal, k), work.touch_depth[k]
         x, is_known = sum_scaled(p, n, -0.5 * depth), k < first and work.touch_group[k] != IN_PLACE
         work.touch_group[kept] = -1
-        if is_known or came_this_way(f, g, hulls, work, x, n, depth, share, size, True):
-            for c in range(3):
-                work.touch_point[kept, c], work.touch_normal[kept, c] = p[c], n[c]
+        if not is_known:
+            depth = depth_by_way_out(f, g, hulls, work, x, n, depth, share, size, True)
+        if depth > -math.inf:
+            set_corner(work.touch_point, kept, sum_scaled(x, n, 0.5 * depth))
+            set_corner(work.touch_normal, kept, n)
             work.touch_depth[kept] = depth
             kept += 1
     work.num_touches = kept
 
 
 @device
-def look_at_peak(
-    g: Shape, hulls: Hulls, work: ShapeWork, v: Vector3, reach: float
-) -> tuple[bool, float, Vector3]:
+def look_at_peak(g: Shape, hulls: Hulls, work: ShapeWork, v: Vector3, reach: float) -> tuple[bool, float, Vector3]:
     """Whether a vertex is near G, and the depth and normal of equation (3) of touches.py, if it is a peak."""
     X = work.X_FG
     around = g.bound + g.radius + max(reach, 0.0)

@@ -33,6 +33,7 @@ from merganser.geometry.proximity.layout import (
     Shape,
     ShapeWork,
 )
+from merganser.geometry.proximity.mesh_distance import nearest_on_triangle
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.search import search
 from merganser.geometry.proximity.shares import ALIGNED, STEEP, corner, fade, keep, set_corner
@@ -42,6 +43,7 @@ from merganser.geometry.proximity.vectors import (
     cross,
     dot,
     negated,
+    norm,
     rotated,
     rotated_back,
     scaled,
@@ -58,6 +60,7 @@ _PARALLEL = 0.02  # sine of the angle between lines that run side by side
 IN_PLACE = -2  # group of a touch that took the place of a shallower one, as there were too many
 _MOST_STEPS = 60
 _SAME_PLACE = 1e-13  # of the size: points so near to each other are one
+_BESIDE = 1e-9  # of a line's length: rounding where it meets a triangle
 _SHORTEST = 1e-13  # share of an edge that is over a face
 
 
@@ -106,11 +109,32 @@ def set_lowest(g: Shape, hulls: Hulls, work: ShapeWork, n: Vector3) -> int:
 
 
 @device
-def is_lowest(g: Shape, hulls: Hulls, work: ShapeWork, x: Vector3, m: Vector3, n: Vector3, limit: float) -> bool:
-    """Whether a point of G is among the lowest along m, another normal than n."""
-    if dot(m, n) > 1.0 - SHARP:
-        return False
-    return dot(m, subtract(x, lowest_point(g, hulls, work, m))) + g.radius <= limit
+def way_through(
+    g: Shape, hulls: Hulls, work: ShapeWork, x: Vector3, corners: tuple[Vector3, Vector3, Vector3], m: Vector3,
+    n: Vector3, limit: float, is_edge: bool,
+) -> float:  # fmt: skip
+    """How far X, a point of G, is from a triangle through which G may have come to X; or the limit.
+
+    Upwards, along z, if the triangle is above X. And to S, the nearest point of one of another normal m than n, if X is
+    among the lowest points along m, or if G is around S and X not below an edge, on whose own faces it is so as well.
+    """
+    a, b, c = corners
+    s = nearest_on_triangle(a, b, c, x)[1]
+    away = norm(subtract(s, x))
+    if away >= limit:
+        return limit
+    if dot(m, n) <= 1.0 - SHARP:
+        if dot(m, subtract(x, lowest_point(g, hulls, work, m))) + g.radius <= limit:
+            return away
+        if not is_edge and distance_to_body(g, hulls, work, s)[0] <= g.radius:
+            return away
+    if m[2] > 0.0:
+        up = dot(m, subtract(a, x)) / m[2]
+        y = x[0], x[1], x[2] + up
+        beside = subtract(nearest_on_triangle(a, b, c, y)[1], y)
+        if 0.0 < up < limit and dot(beside, beside) <= (_BESIDE * up) ** 2:
+            return up
+    return limit
 
 
 # ---------------------------------------------------------------------- touches

@@ -10,7 +10,12 @@ import numpy as np
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HeightField, InMemoryMesh
 from merganser.multibody.parsing.build_geometry import read_brightness
-from merganser.multibody.parsing.description import FrictionDescription, GeometryDescription, ShapeDescription
+from merganser.multibody.parsing.description import (
+    FrictionDescription,
+    GeometryDescription,
+    ShapeDescription,
+    terrain_of,
+)
 from merganser.multibody.parsing.errors import ParsingError, located
 from merganser.multibody.parsing.mjcf.mass import MassProperties, shell_mass, solid_mass
 from merganser.multibody.parsing.mjcf.mesh import MjcfMesh, fitted_primitive, read_mesh
@@ -153,7 +158,10 @@ class MjcfGeometryReader:
         if kind == "mesh":
             mesh = self._mesh(part.source, part.source.asset(node, "mesh"))
             mass = self._weighed(node, mesh.mass()) if has_mass else MassProperties()
-            return _mesh_shape(mesh), part.pose() @ mesh.X_GM, mass.at(mesh.X_GM.inverse())
+            shape = _mesh_shape(mesh)
+            if node.attributes.get("name") in part.source.terrain():
+                shape = terrain_of(shape, node.location)
+            return shape, part.pose() @ mesh.X_GM, mass.at(mesh.X_GM.inverse())
         if "mesh" in node.attributes:
             mesh = self._mesh(part.source, part.source.asset(node, "mesh"))
             X_MG, size = fitted_primitive(kind, mesh, part.settings.fits_boxes)
@@ -180,7 +188,7 @@ class MjcfGeometryReader:
         asset = part.source.asset(part.node, "hfield")
         if id(asset) not in self._fields:
             field = read_height_field(asset, part.source)
-            self._fields[id(asset)] = ShapeDescription("HeightField", height_field=field)
+            self._fields[id(asset)] = ShapeDescription("HeightField", terrain=field)
         return self._fields[id(asset)]
 
     @staticmethod

@@ -20,6 +20,7 @@ ACTUATOR_TAGS = (
     "general", "motor", "position", "velocity", "intvelocity", "orientation", "pid", "damper", "cylinder", "muscle",
     "adhesion", "dcmotor", "plugin",
 )  # fmt: skip
+TERRAIN = "merganser:terrain"  # the name of the text that says which geoms are
 _MAIN = "main"
 # Elements whose defaults have another name.
 _DEFAULT_TAGS = {
@@ -157,6 +158,11 @@ class MjcfSource:
         """The elements in all sections of a kind."""
         return (child for section in self.root.find_all(tag) for child in section.children)
 
+    def terrain(self) -> set[str]:
+        """Names of the geoms with a mesh that are terrain: data of `<text name="merganser:terrain"/>` in <custom>."""
+        texts = (node for node in self.section("custom") if node.attributes.get("name") == TERRAIN)
+        return {name for node in texts for name in node.attributes.get("data", "").split()}
+
     def asset(self, node: XmlNode, kind: str, attribute: str = "") -> XmlNode:
         """The asset that an element names in an attribute, by default that called like its kind.
 
@@ -258,9 +264,7 @@ def _from_main_file(uri: str, folder: Path | None) -> str:
     return uri if "://" in uri or folder is None else str(folder / uri)
 
 
-def _with_includes(
-    node: XmlNode, folder: Path | None, package_map: PackageMap, included: set[Path]
-) -> list[XmlNode]:
+def _with_includes(node: XmlNode, folder: Path | None, package_map: PackageMap, included: set[Path]) -> list[XmlNode]:
     """The children of an element, with those of included files in place of <include>."""
     children: list[XmlNode] = []
     for child in node.children:

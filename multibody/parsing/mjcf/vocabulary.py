@@ -6,12 +6,13 @@ A report of an MJCF file's elements without counterpart here.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from merganser.multibody.parsing.errors import Diagnostics, SourceLocation
 from merganser.multibody.parsing.mjcf.settings import FLAGS
-from merganser.multibody.parsing.mjcf.source import ACTUATOR_TAGS, MjcfSource
+from merganser.multibody.parsing.mjcf.source import ACTUATOR_TAGS, TERRAIN, MjcfSource
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _NUM_PLACES = 8  # that are shown of one thing
@@ -47,6 +48,7 @@ class MjcfReport:
         """
         if not self.entries:
             return
+
         def place(where: SourceLocation) -> tuple[bool, str, int]:
             return where.file != location.file, where.file, where.line
 
@@ -160,6 +162,9 @@ def report_unused(source: MjcfSource, report: MjcfReport) -> None:
     for section in source.root.children:
         if section.tag in _SECTIONS:
             for child in section.children:
+                if child.attributes.get("name") == TERRAIN:
+                    _report_terrain(child, source, report)
+                    continue
                 report.add(child.location, f"<{child.tag}> in <{section.tag}> {_SECTIONS[section.tag]}")
         elif section.tag in _READ_SECTIONS:
             _report_below(section, report)
@@ -167,16 +172,29 @@ def report_unused(source: MjcfSource, report: MjcfReport) -> None:
                 _report_flags(section, report)
                 if section.attributes.get("integrator") == "discrete":
                     what = "has no effect: steps are those of the plant"
-                    report.add(section.location, f"<option> integrator=\"discrete\" {what}")
+                    report.add(section.location, f'<option> integrator="discrete" {what}')
         elif section.tag not in (*_DRAWING, *_SECTIONS_OF_OTHERS):
             report.add(section.location, f"<{section.tag}> is unknown in <mujoco>; left out")
 
 
-def _report_below(root: XmlNode, report: MjcfReport) -> None:
+def _report_terrain(text: XmlNode, source: MjcfSource, report: MjcfReport) -> None:
+    """Reports names that are of no geom with a mesh."""
+    geoms = [node for node in _all_below(source.root) if node.tag == "geom" and "mesh" in node.attributes]
+    for name in sorted(source.terrain() - {node.attributes.get("name", "") for node in geoms}):
+        report.add(text.location, f"<text> {TERRAIN} names '{name}', which is no geom with a mesh")
+
+
+def _all_below(root: XmlNode) -> Iterator[XmlNode]:
+    """An element and all elements in it, in file order."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
         waiting += reversed(node.children)
+        yield node
+
+
+def _report_below(root: XmlNode, report: MjcfReport) -> None:
+    for node in _all_below(root):
         words = _USED.get(f"{root.tag}/{node.tag}", _USED.get(node.tag))
         if words is not None:
             _report_attributes(node, words.split(), report)
@@ -201,7 +219,7 @@ def _report_flags(option: XmlNode, report: MjcfReport) -> None:
     for flag in option.find_all("flag"):
         for name, value in flag.attributes.items():
             if name not in (*FLAGS, *_FLAGS_OF_NUMERICS) and not (name in _MODES and value == "disable"):
-                report.add(flag.location, f"<flag> {name}=\"{value}\" has no effect")
+                report.add(flag.location, f'<flag> {name}="{value}" has no effect')
 
 
 def _is_harmless(node: XmlNode, name: str) -> bool:

@@ -22,7 +22,12 @@ from merganser.geometry.meshes import (
     read_surface_mesh,
     wavefront_text,
 )
-from merganser.multibody.parsing.description import FrictionDescription, GeometryDescription, ShapeDescription
+from merganser.multibody.parsing.description import (
+    FrictionDescription,
+    GeometryDescription,
+    ShapeDescription,
+    terrain_of,
+)
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, located
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
 from merganser.multibody.parsing.xml_reader import XmlNode
@@ -172,8 +177,7 @@ def make_friction(node: XmlNode, mu_static: float, mu_dynamic: float) -> Frictio
     """
     if mu_dynamic < 0 or mu_static < mu_dynamic:
         raise node.error(
-            f"friction is {mu_static:g} (static) and {mu_dynamic:g} (dynamic); expected "
-            "static >= dynamic >= 0."
+            f"friction is {mu_static:g} (static) and {mu_dynamic:g} (dynamic); expected static >= dynamic >= 0."
         )
     return FrictionDescription(mu_static, mu_dynamic)
 
@@ -197,15 +201,17 @@ class MeshReader:
     has_read_files: bool = False
 
     def read(self, node: XmlNode, uri: str, scale: np.ndarray) -> ShapeDescription:
-        """A Mesh whose file exists, or a Convex if the file asks for its hull.
+        """A Mesh whose file exists, or a Convex or TerrainMesh if the document asks for one.
 
         Args:
-            node: <mesh>, perhaps with <submesh>, <drake:declare_convex>, or an `optimization` of SDFormat.
+            node: <mesh>, perhaps with <submesh>, <drake:declare_convex>, <merganser:declare_terrain>, or an
+                `optimization` of SDFormat.
             uri: address of the file.
             scale: one or three factors.
 
         Raises:
-            ParsingError: the file is not there or has no such part, or a scale factor is zero, too small or too large.
+            ParsingError: the file is not there or has no such part, a scale factor is zero, too small or too large, or
+                the mesh is declared both convex and terrain.
         """
         if not uri:
             raise node.error("the mesh names no file.")
@@ -220,9 +226,14 @@ class MeshReader:
         with located(node.location):
             Mesh(path, scale3=factors)  # refuses factors that are too small
         wants_hull = node.find("drake:declare_convex") is not None or _optimization(node) == "convex_hull"
+        is_terrain = node.find("merganser:declare_terrain") is not None
+        if is_terrain and (wants_hull or node.attributes.get("decompose") or _optimization(node)):
+            raise node.error("the mesh is declared both convex and terrain; keep one of the two.")
         shape = ShapeDescription("Convex" if wants_hull else "Mesh", factors, os.path.realpath(path))
         submesh = node.find("submesh")
-        return shape if submesh is None else self._part(submesh, shape, path)
+        shape = shape if submesh is None else self._part(submesh, shape, path)
+        self.has_read_files |= is_terrain
+        return terrain_of(shape, node.location) if is_terrain else shape
 
     def pieces(self, node: XmlNode, shape: ShapeDescription) -> list[ShapeDescription]:
         """The collision shapes of a mesh: itself, or convex pieces if the file asks for them.

@@ -138,7 +138,7 @@ class SdfGeometryReader:
             heights = read_brightness(path, _MAX_PIXELS)
             field = HeightField(height * heights / max(heights.max(), 1.0), width, depth)
         X_SG = RigidTransform(pos.vector_text(3) if pos.text else np.zeros(3))
-        return ShapeDescription("HeightField", height_field=field), X_SG
+        return ShapeDescription("HeightField", terrain=field), X_SG
 
     def _report_unknown_shape(self, geometry: XmlNode) -> None:
         """Warns of, or refuses, a <geometry> without a known shape."""

@@ -36,9 +36,7 @@ _SHARED: dict[str, str] = {
     "drake:linear_bushing_rpy": _of_drake(
         "bushing_", "frameA frameC torque_stiffness torque_damping force_stiffness force_damping"
     ),
-    "drake:linear_spring_damper": _of_drake(
-        "linear_spring_damper_", f"{_BODY_A_AND_B} free_length stiffness damping"
-    ),
+    "drake:linear_spring_damper": _of_drake("linear_spring_damper_", f"{_BODY_A_AND_B} free_length stiffness damping"),
     "drake:ball_constraint": _of_drake("ball_constraint_", _BODY_A_AND_B),
     "drake:tendon_constraint": _of_drake(
         "tendon_constraint_", "joint offset lower_limit upper_limit stiffness damping"
@@ -54,7 +52,7 @@ _URDF_CHILDREN: dict[str, str] = {
     "visual": f"origin geometry material {_SEEN}",
     "collision": "origin geometry drake_compliance drake:proximity_properties",
     "geometry": "box sphere cylinder capsule ellipsoid plane mesh drake:capsule drake:ellipsoid",
-    "mesh": "drake:declare_convex",
+    "mesh": "drake:declare_convex merganser:declare_terrain",
     "material": "color texture",
     "drake_compliance": "static_friction dynamic_friction",
     "joint": "origin parent child axis limit dynamics mimic",
@@ -90,10 +88,14 @@ _SDF_CHILDREN: dict[str, str] = {
     "collision": "pose geometry surface density drake:proximity_properties",
     "geometry": "box sphere cylinder capsule ellipsoid plane mesh empty cone polyline heightmap image drake:capsule "
     "drake:ellipsoid",
-    "mesh": "uri scale submesh convex_decomposition drake:declare_convex",
+    "mesh": "uri scale submesh convex_decomposition drake:declare_convex merganser:declare_terrain",
     "heightmap": "uri size pos",
     "submesh": "name center",
-    "box": "size", "sphere": "radius", "cylinder": "radius length", "capsule": "radius length", "ellipsoid": "radii",
+    "box": "size",
+    "sphere": "radius",
+    "cylinder": "radius length",
+    "capsule": "radius length",
+    "ellipsoid": "radii",
     "plane": "normal size",
     "surface": "friction",
     "friction": "ode",

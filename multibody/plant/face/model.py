@@ -272,6 +272,7 @@ class PortsFace:
 
     # ------------------------------------------------------------------ output ports
 
+    get_activations_output_port = from_part(OutputPorts.get_activations_output_port)
     get_state_output_port = from_part(OutputPorts.get_state_output_port)
     get_body_poses_output_port = from_part(OutputPorts.get_body_poses_output_port)
     get_body_spatial_velocities_output_port = from_part(OutputPorts.get_body_spatial_velocities_output_port)

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.autodiff.blocks import refuse_counts
-from merganser.geometry import HeightField, TerrainMesh
 from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.proximity.manifold_derivatives import contact_lanes_dtype, differentiate_manifolds
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
@@ -279,10 +278,6 @@ def follow_contacts(
         rows = candidates[error.args[0]].tolist()
         first, second = (query.inspector().GetName(ids[row]) for row in rows)
         reason = f"the contact normal of geometries '{first}' and '{second}' jumps there. Move them a little, or"
-        for shape in (queries.layout.shapes[row] for row in rows):
-            if isinstance(shape, (HeightField, TerrainMesh)):
-                what = f"contacts of a {type(shape).__name__} have none"
-                reason = f"geometries '{first}' and '{second}' touch, and {what}. Please"
         raise RuntimeError(
             f"Plant '{dynamics.model.path()}' has no derivatives at time {time_of(context)} s: "
             f"{reason} take finite differences of a plant of floats."

@@ -9,7 +9,7 @@ import pytest
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
-from merganser.framework.autodiff import InitializeAutoDiff
+from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RollPitchYaw, RotationMatrix
 from merganser.geometry import (
     AddCompliantHydroelasticProperties,
@@ -218,24 +218,28 @@ def test_a_rigid_field_has_hydroelastic_contact_and_continuous_plants_have_point
         assert plant.EvalBodyPoseInWorld(context, body).translation()[2] == pytest.approx(0.1118, abs=2e-3)
 
 
-def test_derivatives_are_refused_by_names():
-    builder = DiagramBuilder()
-    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=1e-3)
-    body = plant.AddRigidBody("ball", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
-    friction = CoulombFriction(0.5, 0.5)
-    plant.RegisterCollisionGeometry(body, RigidTransform(), Sphere(0.1), "round", friction)
-    plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), FLAT, "hills", friction)
-    plant.Finalize()
-    diagram = builder.Build().ToAutoDiffXd()
-    context = diagram.CreateDefaultContext()
-    plant = diagram.GetSubsystemByName("plant")
-    mine = plant.GetMyMutableContextFromRoot(context)
-    x = plant.GetPositionsAndVelocities(mine)
-    values = np.array([1.0, 0, 0, 0, 0, 0, 0.099, *np.zeros(6)])
-    assert len(x) == len(values)
-    plant.SetPositionsAndVelocities(mine, InitializeAutoDiff(values).reshape(-1))
-    with pytest.raises(RuntimeError, match="'round' and 'hills' touch, and contacts of a HeightField have none"):
-        diagram.CalcForcedUnrestrictedUpdate(context, context.Clone().get_mutable_state())
+@pytest.mark.parametrize("shape", [Sphere(0.1), Box(0.2, 0.24, 0.2)], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("is_mesh", [False, True])
+def test_a_step_on_a_slope_has_the_derivatives_of_one_on_a_half_space(shape: Shape, is_mesh: bool) -> None:
+    slope = HeightField(0.2 * X21[None, :] - 0.1 * X21[:, None], 2.0, 2.0)
+    n = np.array([-0.2, 0.1, 1.0]) / np.sqrt(1.05)
+    R_WS = RotationMatrix.MakeFromOneVector(n, 2)
+    ground = TerrainMesh(*slope.kind.triangles(slope)) if is_mesh else slope
+    gradients = []
+    for terrain, X_WF in ((ground, RigidTransform()), (HalfSpace(), RigidTransform(R_WS, np.zeros(3)))):
+        world = World(terrain, shape, X_WF=X_WF)
+        diagram = world.simulator.get_system().ToAutoDiffXd()
+        context = diagram.CreateDefaultContext()
+        plant = diagram.GetSubsystemByName("plant")
+        mine = plant.GetMyMutableContextFromRoot(context)
+        q = np.r_[R_WS.ToQuaternion().wxyz(), 0.0995 * n + R_WS @ [0.023, 0.03, 0.0]]
+        x = np.r_[q, [0.1, -0.2, 0.3, 0.3, 0.1, -0.2]]
+        plant.SetPositionsAndVelocities(mine, InitializeAutoDiff(x).reshape(-1))
+        state = context.Clone().get_mutable_state()
+        diagram.CalcForcedUnrestrictedUpdate(context, state)
+        gradients.append(ExtractGradient(state.get_discrete_state(0).value().reshape(-1, 1)))
+    assert abs(gradients[1]).max() > 1.0
+    np.testing.assert_allclose(gradients[0], gradients[1], rtol=1e-5, atol=1e-5)
 
 
 def test_bodies_rest_on_a_mesh_that_is_not_convex_by_closed_forms() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("umsgpack", reason="extra `view`")
+import umsgpack
 from viewer_clients import color_at, matrix_at, property_at
 
 from merganser.analysis import Simulator
@@ -21,8 +22,10 @@ from merganser.geometry import Box, Cylinder, Meshcat, Rgba, Role, SceneGraph
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
 from merganser.multibody.tree import (
+    ActuatorLaw,
     FixedOffsetFrame,
     FrameIndex,
+    MuscleCurves,
     PrismaticJoint,
     SpatialInertia,
     SpatialTendon,
@@ -143,6 +146,31 @@ def test_tendons_are_drawn_as_lines_that_move_with_their_bodies(meshcat: Meshcat
     simulator.AdvanceTo(0.1)
     fallen = plant.GetPositions(context)[0]
     np.testing.assert_allclose(tendon.CalcPath(context)[0], [[0, 0, 0.3], [0, 0, fallen]], atol=1e-15)
+
+
+@pytest.mark.parametrize("time_step", [0.0, 0.001])
+def test_muscles_are_blue_at_rest_and_red_when_active(meshcat: Meshcat, time_step: float) -> None:
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step)
+    body = plant.AddRigidBody("b", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+    plant.AddJoint(PrismaticJoint("j", plant.world_frame(), body.body_frame(), [0, 0, 1]))
+    sites = [TendonSite(plant.world_body(), [0, 0, 0.3]), TendonSite(body)]
+    tendon = plant.AddTransmission(SpatialTendon("t", sites))
+    muscle = plant.AddActuator("m", tendon)
+    muscle.set_law(ActuatorLaw("muscle", (0.01, 0.04), muscle=MuscleCurves(50.0, (0.1, 0.5))))
+    plant.Finalize()
+    ApplyVisualizationConfig(VisualizationConfig(), builder, meshcat=meshcat)
+    diagram = builder.Build()
+    context = diagram.CreateDefaultContext()
+    mine = plant.GetMyMutableContextFromRoot(context)
+    plant.get_actuation_input_port().FixValue(mine, [0.0])
+    for activation, color in ((0.0, 0x334DCC), (1.0, 0xD91A1A), (0.25, 0x5C40A0)):
+        muscle.SetActivation(mine, activation)
+        np.testing.assert_array_equal(plant.get_activations_output_port().Eval(mine), [activation])
+        diagram.ForcedPublish(context)
+        packed = umsgpack.unpackb(meshcat._GetPackedObject("tendons/t/0"))
+        found = packed["object"]["materials"][0]["color"]
+        assert [abs((found >> s & 255) - (color >> s & 255)) <= 1 for s in (0, 8, 16)] == [True] * 3, hex(found)
 
 
 def test_settings_reach_viewers(meshcat: Meshcat) -> None:

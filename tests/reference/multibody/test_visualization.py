@@ -35,7 +35,7 @@ pytestmark = pytest.mark.reference
 ARM = Path(__file__).resolve().parents[3] / "examples" / "models" / "arm7.urdf"
 LIBRARIES = [ours, drake]
 _LATER = {  # of other modules, or of messages
-    "ColorizeDepthImage", "ColorizeLabelImage", "ConcatenateImages", "Meldis", "VideoWriter",
+    "ColorizeDepthImage", "ColorizeLabelImage", "ConcatenateImages", "VideoWriter",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
-from merganser.geometry import HeightField, Mesh, SceneGraph
+from merganser.geometry import HeightField, Mesh, SceneGraph, TerrainMesh
 from merganser.multibody.parsing import Parser, ParsingError
 from merganser.multibody.parsing.mjcf.mass import mesh_mass, shell_mass, solid_mass
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
@@ -103,6 +103,22 @@ def test_meshes_keep_their_files_and_those_without_get_one_in_memory(folder):
 def _shapes(plant: MultibodyPlant, scene_graph: SceneGraph, link) -> list[Mesh]:
     inspector = scene_graph.model_inspector()
     return [inspector.GetShape(g) for g in plant.GetCollisionGeometriesForBody(link)]
+
+
+def test_geoms_with_a_mesh_are_terrain_where_a_text_names_them(folder, caplog):
+    """The file stays one that MuJoCo reads; there the mesh touches at its hull, as it does here without the text."""
+    plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)
+    mesh = '<mesh name="t" vertex="0 0 0 1 0 0 0 2 0 0 0 3" face="0 2 1 0 1 3 0 3 2 1 2 3"/>'
+    geoms = "".join(f'<geom name="{name}" type="mesh" mesh="t"/>' for name in ("hills", "stone"))
+    (folder / "m.xml").write_text(
+        f'<mujoco><custom><text name="merganser:terrain" data="hills valley"/></custom><asset>{mesh}</asset>'
+        f"<worldbody>{geoms}</worldbody></mujoco>"
+    )
+    Parser(plant).AddModels(folder / "m.xml")
+    shapes = _shapes(plant, scene_graph, plant.world_body())
+    assert [type(shape) for shape in shapes] == [TerrainMesh, Mesh]
+    assert "<text> merganser:terrain names 'valley', which is no geom with a mesh" in caplog.text
+    assert "'hills'" not in caplog.text and "<custom>" not in caplog.text
 
 
 def test_a_height_field_is_normalized_and_its_first_row_is_the_last_along_y(folder):

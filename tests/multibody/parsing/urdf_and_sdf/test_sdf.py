@@ -10,6 +10,7 @@ import pytest
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform, RollPitchYaw
+from merganser.geometry import TerrainMesh
 from merganser.multibody.parsing import Parser, ParsingError
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 from tests.support.model_corners import sdf
@@ -158,9 +159,7 @@ def test_error_in_an_included_file_names_that_file(tmp_path):
 
 
 def test_files_that_include_each_other_are_refused(tmp_path):
-    include = (
-        '<sdf version="1.7"><model name="m"><link name="a"/><include><uri>{}</uri></include></model></sdf>'
-    )
+    include = '<sdf version="1.7"><model name="m"><link name="a"/><include><uri>{}</uri></include></model></sdf>'
     (tmp_path / "one.sdf").write_text(include.format("two.sdf"))
     (tmp_path / "two.sdf").write_text(include.format("one.sdf"))
     with pytest.raises(ParsingError, match="include each other"):
@@ -270,6 +269,23 @@ def test_dynamic_friction_is_cut_off_at_static_friction(caplog):
     assert "<mu> is 0.3 and <mu2> 0.5" in caplog.text
     with pytest.raises(ParsingError, match="expected static >= dynamic >= 0"):
         Parser(plant).AddModelsFromString(sdf(collision.replace("0.3", "-0.3"), name='name="n"'), "sdf")
+
+
+def test_a_mesh_is_terrain_if_it_is_declared_so(tmp_path):
+    (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    text = (
+        '<sdf version="1.9"><model name="m"><link name="a"><collision name="c"><geometry><mesh><uri>{}</uri>'
+        "<scale>1 2 3</scale><merganser:declare_terrain/></mesh></geometry></collision></link></model></sdf>"
+    )
+    (tmp_path / "m.sdf").write_text(text.format("m.obj"))
+    plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)
+    Parser(plant).AddModels(tmp_path / "m.sdf")
+    (geometry,) = plant.GetCollisionGeometriesForBody(plant.GetBodyByName("a"))
+    assert scene_graph.model_inspector().GetShape(geometry) == TerrainMesh.FromFile(tmp_path / "m.obj", [1, 2, 3])
+    (tmp_path / "broken.obj").write_text("v 0 0 0\n")
+    (tmp_path / "m.sdf").write_text(text.format("broken.obj"))
+    with pytest.raises(ParsingError, match=r"m\.sdf:1: .*broken\.obj"):
+        Parser(AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)[0]).AddModels(tmp_path / "m.sdf")
 
 
 def test_a_heightmap_is_a_height_field(tmp_path):

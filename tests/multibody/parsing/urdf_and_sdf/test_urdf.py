@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from merganser.framework import DiagramBuilder
-from merganser.geometry import Box, Capsule, Convex, Mesh, Role
-from merganser.multibody.parsing import Parser
+from merganser.geometry import Box, Capsule, Convex, Mesh, Role, TerrainMesh
+from merganser.multibody.parsing import Parser, ParsingError
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 
 
@@ -78,8 +78,7 @@ def test_limits_and_damping_are_those_of_the_file_and_absent_by_default():
 
 def test_transmission_makes_an_actuator():
     plant, _ = read(
-        joint('<limit effort="7"/>')
-        + transmission('<drake:rotor_inertia value="0.1"/><drake:gear_ratio value="50"/>')
+        joint('<limit effort="7"/>') + transmission('<drake:rotor_inertia value="0.1"/><drake:gear_ratio value="50"/>')
     )
     motor = plant.GetJointActuatorByName("motor")
     assert motor.joint().name() == "j"
@@ -150,10 +149,7 @@ def test_geometries_have_shape_pose_and_unique_names():
 
 
 def test_material_is_named_once_and_used_anywhere():
-    visual = (
-        '<visual name="{}"><geometry><sphere radius="1"/></geometry>'
-        '<material name="red">{}</material></visual>'
-    )
+    visual = '<visual name="{}"><geometry><sphere radius="1"/></geometry><material name="red">{}</material></visual>'
     red = '<color rgba="1 0 0 0.5"/>'
     _, scene_graph = read(f'<link name="c">{visual.format("v", red)}{visual.format("w", "")}</link>')
     for visual_id in geometries(scene_graph, Role.kIllustration).values():
@@ -207,20 +203,27 @@ def test_friction_that_a_urdf_does_not_give_is_one():
 
 
 def test_mesh_is_found_beside_the_file_and_declared_convex(tmp_path):
-    (tmp_path / "m.obj").write_text(
-        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n"
-    )
+    (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n")
     mesh = '<collision><geometry><mesh filename="m.obj" scale="{}">{}</mesh></geometry></collision>'
     body = mesh.format("2", "") + mesh.format("1 2 3", "<drake:declare_convex/>")
+    body += mesh.format("-2", "<merganser:declare_terrain/>")
     (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="a">{body}</link></robot>')
     plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.0)
     Parser(plant).AddModels(tmp_path / "r.urdf")
     shapes = {
-        name: scene_graph.model_inspector().GetShape(i)
-        for name, i in geometries(scene_graph, Role.kProximity).items()
+        name: scene_graph.model_inspector().GetShape(i) for name, i in geometries(scene_graph, Role.kProximity).items()
     }
     assert shapes["Mesh"] == Mesh(str(tmp_path / "m.obj"), 2)
     assert shapes["Convex"] == Convex(str(tmp_path / "m.obj"), scale3=[1, 2, 3])
+    assert shapes["TerrainMesh"] == TerrainMesh.FromFile(tmp_path / "m.obj", -2.0)
+    (tmp_path / "r.urdf").write_text(
+        '<robot name="r"><link name="a">'
+        + mesh.format("1", "<drake:declare_convex/><merganser:declare_terrain/>")
+        + "</link></robot>"
+    )
+    plant, _ = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.0)
+    with pytest.raises(ParsingError, match=r"r.urdf:1: the mesh is declared both convex and terrain; keep one"):
+        Parser(plant).AddModels(tmp_path / "r.urdf")
 
 
 def drake_joint(inside: str, kind: str) -> str:
