@@ -1,4 +1,4 @@
-"""Diagrams of all kinds as FMUs, simulated by FMPy without this package and without a compiler: they give what we give."""
+"""Diagrams of all kinds as FMUs, simulated by FMPy without this package and a compiler: they give what we give."""
 
 import re
 import subprocess
