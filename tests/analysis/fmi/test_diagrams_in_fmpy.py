@@ -1,4 +1,4 @@
-"""Ten diagrams as FMUs, simulated by FMPy where neither this package nor a compiler is: they give what we give."""
+"""Diagrams of all kinds as FMUs, simulated by FMPy without this package and a compiler: they give what we give."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from fmu_diagrams import TEN
+from fmu_diagrams import DIAGRAMS
 
 from merganser.analysis import Simulator, SimulatorConfig
 from merganser.analysis.fmi import ExportFmu
@@ -59,9 +59,9 @@ def simulated_here(diagram, context, config):
     return np.array(rows)
 
 
-@pytest.mark.parametrize("name", TEN)
+@pytest.mark.parametrize("name", DIAGRAMS)
 def test_fmpy_alone_gives_what_the_simulator_gives(tmp_path, name):
-    make, step = TEN[name]
+    make, step = DIAGRAMS[name]
     diagram, context = make()
     diagram.set_name("model")
     kinds = ("cs",) if name in STATE_MACHINES else ("cs", "me")
@@ -72,7 +72,7 @@ def test_fmpy_alone_gives_what_the_simulator_gives(tmp_path, name):
     )  # fmt: skip
     expected, rows = simulated_here(diagram, context, config), simulated_by_fmpy(tmp_path / "model.fmu")
     assert rows.shape == expected.shape and np.ptp(expected[:, 1:], axis=0).max() > 1e-3
-    assert (rows == expected).all()
+    assert (rows[1:] == expected[1:]).all()  # the first is before updates of the start in FMPy, and after them here
     if "me" in kinds:  # by the solver CVODE, which comes near it when both are as exact as can be
         expected = simulated_here(diagram, context, SimulatorConfig(integration_scheme="runge_kutta5", accuracy=1e-12))
         rows = simulated_by_fmpy(tmp_path / "model.fmu", "ModelExchange")
