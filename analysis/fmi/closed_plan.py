@@ -110,8 +110,9 @@ class ClosedPlan:
                 "states does not run in compiled code. Choose an explicit integrator (config=SimulatorConfig(...))."
             )
         num_clocks = schedule.num_clocks()
+        watch: Any = simulator._watch
         for n, (number, _) in enumerate(events):
-            simulator._watch.event_bits[number] = 1 << (num_clocks + n)
+            watch.event_bits[number] = 1 << (num_clocks + n)
         for triggered in range(1 << len(events)):
             others = [event for n, (_, event) in enumerate(events) if triggered >> n & 1]
             for clocks in combinations:

@@ -92,6 +92,8 @@ class WitnessWatch:
     full_direction: Array
     level: Array
     updates: Array
+    values: Array
+    event_bits: Array
     inputs: list[Array]
     measured: list[list[Array]]
     memories: list[list[Array]]

@@ -192,7 +192,7 @@ class InputPorts:
             RuntimeError: a speed is no finite number.
         """
         assert self.surface_speeds is not None
-        given = context.read_input(self.surface_speeds.get_index())
+        given: Any = context.read_input(self.surface_speeds.get_index())
         for k, body in enumerate(self._tree.belts()):
             speed = None if given is None else given.get_value().Find(body.scoped_name().get_full())
             speeds_out[k] = 0.0 if speed is None else speed

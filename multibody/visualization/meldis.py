@@ -8,6 +8,7 @@ import json
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +102,13 @@ class Meldis:
         self._draw: dict[str, Callable[[bytes], None]] = {"CONTACT_RESULTS": self._draw_contacts}
         for role, (path, is_visible) in _ROLES.items():
             self._draw |= {
-                f"DRAKE_VIEWER_LOAD_ROBOT{role}": lambda data, path=path: self._load(path, data),
-                f"DRAKE_VIEWER_DRAW{role}": lambda data, path=path: self._move(path, data),
-                f"DRAKE_VIEWER_DEFORMABLE{role}": lambda data, path=path: self._deform(path, data),
+                f"DRAKE_VIEWER_LOAD_ROBOT{role}": partial(self._load, path),
+                f"DRAKE_VIEWER_DRAW{role}": partial(self._move, path),
+                f"DRAKE_VIEWER_DEFORMABLE{role}": partial(self._deform, path),
             }
             self.meshcat.SetProperty(path, "visible", is_visible)
         for channel in self._draw:
-            self._lcm.Subscribe(channel, lambda data, channel=channel: self._messages.update({channel: data}))
+            self._lcm.Subscribe(channel, partial(self._messages.__setitem__, channel))
 
     def serve_forever(self, *, idle_timeout: float | None = None) -> None:
         """Draws what comes, 40 times a second, until the program is interrupted.
@@ -225,9 +226,8 @@ def _source_of(text: str) -> MeshSource:
         return MeshSource(Path(text))
     content = json.loads(text)["in_memory_mesh"]
     others = content.get("supporting_files", {})
-    return MeshSource(
-        InMemoryMesh(_file_of(content["mesh_file"]), {name: _file_of(other) for name, other in others.items()})
-    )
+    supporting = {name: _file_of(other) for name, other in others.items()}
+    return MeshSource(InMemoryMesh(mesh_file=_file_of(content["mesh_file"]), supporting_files=supporting))
 
 
 def _file_of(content: dict[str, str]) -> Any:

@@ -51,7 +51,7 @@ class TendonVisualizer(LeafSystem):
         self._scratch = plant.CreateDefaultContext()
         self._port = self.DeclareVectorInputPort("plant_state", BasicVector(plant.num_multibody_states()))
         self._activations = None
-        if any(actuator.law() and actuator.law().has_activation() for actuator in _actuators(plant)):
+        if any(law is not None and law.has_activation() for law in (each.law() for each in _actuators(plant))):
             size = plant.get_activations_output_port().size()
             self._activations = self.DeclareVectorInputPort("activations", BasicVector(size))
         self._demand = declare_drawing(self, meshcat, publish_period, self._draw)
@@ -106,11 +106,13 @@ def _muscle_of(plant: MultibodyPlant, tendon: SpatialTendon) -> int | None:
     for actuator in _actuators(plant):
         law = actuator.law()
         if law is not None and law.muscle is not None and actuator.transmission() is tendon:
-            return actuator._activation_place
+            place = actuator._activation_place
+            return None if place is None else place.start
     return None
 
 
 def _color_of(activation: float) -> Rgba:
     """The color of a muscle."""
     a = min(max(float(activation), 0.0), 1.0)
-    return Rgba(*((1.0 - a) * rest + a * active for rest, active in zip(_AT_REST, _ACTIVE)), 1.0)
+    red, green, blue = ((1.0 - a) * rest + a * active for rest, active in zip(_AT_REST, _ACTIVE))
+    return Rgba(red, green, blue, 1.0)

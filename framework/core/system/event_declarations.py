@@ -111,7 +111,9 @@ class EventDeclarations(SystemBase):
                 f"UnrestrictedUpdateEvent, got {type(event).__name__}."
             )
         is_native = isinstance(event._callback, NativeFunction) and event._system_callback is None
-        return event._callback if is_native else event._handler(self, trigger)
+        handler: Callable[..., Any] | None = event._callback if is_native else event._handler(self, trigger)
+        assert handler is not None
+        return handler
 
     def _declare_event(
         self: Any, kind: type[Event], trigger: TriggerType, handler: Any, period: float = 0.0, offset: float = 0.0
