@@ -11,7 +11,7 @@ import pytest
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RollPitchYaw
-from merganser.geometry import AddContactMaterial, Box, HalfSpace, ProximityProperties, Sphere
+from merganser.geometry import AddContactMaterial, Box, HalfSpace, HeightField, ProximityProperties, Sphere
 from merganser.multibody.plant import (
     AddMultibodyPlantSceneGraph,
     ContactModel,
@@ -169,6 +169,24 @@ def check_differences(scene: Scene, x: Array, u: Any = ()) -> None:
 
 
 # ---------------------------------------------------------------------- contact
+
+
+def test_balls_on_a_slope_of_a_height_field_and_beside_each_other() -> None:
+    def fill(plant: MultibodyPlant) -> None:
+        slope = HeightField(np.tile(np.linspace(-0.2, 0.2, 5), (5, 1)), 2.0, 2.0)
+        plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), slope, "slope", material())
+        for k in range(2):
+            add_body(plant, Sphere(0.1), f"ball{k}")
+
+    scene = make_scene(fill)
+    heights = [0.2 * x + 0.0995 * np.hypot(1.0, 0.2) for x in (0.03, 0.2)]
+    poses = pose([0.1, 0.2, 0.3], [0.03, 0.02, heights[0]]), pose([0.0, 0.3, 0.1], [0.2, 0.11, heights[1]])
+    x = np.concatenate([*poses, MOVING, -np.array(MOVING)])
+    found, expected = by_call(scene, x, np.zeros(0)), by_autodiff(scene, x, np.zeros(0))
+    assert len(found.forces) == 3
+    # Contacts with terrain are followed by differences.
+    np.testing.assert_allclose(found.by_state, expected.by_state, atol=1e-6 * np.abs(expected.by_state).max())
+    np.testing.assert_allclose(found.of_forces, expected.of_forces, atol=1e-6 * np.abs(expected.of_forces).max())
 
 
 def two_bodies(plant: MultibodyPlant) -> None:

@@ -21,14 +21,28 @@ from merganser.framework.lcm.messages import (
     lcmt_viewer_load_robot,
 )
 from merganser.framework.math import RigidTransform, RollPitchYaw
-from merganser.geometry import Box, Capsule, Cylinder, DrakeVisualizer, Ellipsoid, HeightField, MeshcatParams, Sphere
+from merganser.geometry import (
+    Box,
+    Capsule,
+    Cylinder,
+    DrakeVisualizer,
+    Ellipsoid,
+    HeightField,
+    InMemoryMesh,
+    MemoryFile,
+    Mesh,
+    MeshcatParams,
+    Sphere,
+)
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 from merganser.multibody.tree import SpatialInertia
 from merganser.multibody.visualization import Meldis
 
+TETRAHEDRON = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 SHAPES = [
     Box(0.1, 0.2, 0.3), Sphere(0.1), Cylinder(0.1, 0.2), Capsule(0.1, 0.2), Ellipsoid(0.1, 0.2, 0.3),
     HeightField([[0.0, 0.1], [0.0, 0.2]], 1.0, 1.0),
+    Mesh(InMemoryMesh(mesh_file=MemoryFile(TETRAHEDRON, ".obj", "tetrahedron"))),
 ]  # fmt: skip
 
 
