@@ -153,7 +153,16 @@ def _memory_of(thing: Any) -> Block:
     steps = [(n - 1) * stride for n, stride in zip(thing.shape, thing.strides) if n]
     start, dtype = address_of_array(thing) + sum(min(0, step) for step in steps), thing.dtype
     size = sum(map(abs, steps)) + dtype.itemsize if thing.size else 0
-    return Block(start, start + size, dtype.kind not in "fcbSU" and dtype.itemsize >= _WORD)
+    return Block(start, start + size, _has_words(dtype))
+
+
+def _has_words(dtype: np.dtype[Any]) -> bool:
+    """Whether numbers of a type have integers of 64 bits in them, which may be addresses."""
+    if dtype.names is not None:
+        return any(_has_words(dtype[name]) for name in dtype.names)
+    if dtype.subdtype is not None:
+        return _has_words(dtype.base)
+    return dtype.kind not in "fcbSU" and dtype.itemsize >= _WORD
 
 
 def _joined(blocks: Iterable[Block]) -> list[Block]:
