@@ -19,7 +19,7 @@ from merganser.analysis.plan.loop_state import problem_at
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes, strike_after
 from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.framework import TriggerType
-from merganser.framework.core.declarations.events import DISCRETE_PHASE
+from merganser.framework.core.declarations import events as phases
 from merganser.framework.native import device, kernel
 from merganser.framework.native.compiler.argument_types import type_key
 from merganser.framework.native.compiler.when_to_compile import OptionalCode
@@ -177,7 +177,7 @@ class LanesOfWorker:
         if len(events) != 1 or context.num_continuous_states() or not (num_lanes() and LOOP.is_usable()):
             raise LookupError
         (leaf, event), values = events[0], repeated(context.store.flat)
-        is_update = event.trigger is TriggerType.kPeriodic and event.phase == DISCRETE_PHASE
+        is_update = event.trigger is TriggerType.kPeriodic and event.phase == phases.DISCRETE_PHASE
         native = event.native.resolve(leaf) if is_update and event.native is not None else None
         code = None if native is None or native.in_lanes is None else native.in_lanes(values)
         if code is None:

@@ -25,8 +25,7 @@ def operations_of_blocks() -> None:
         address_of(name)
     for block in blocks():
         context = block.CreateDefaultContext()
-        events = (event for _, event in declared_events(block, context))
-        parts: list[Any] = [*block._sys_cache_entries, *events]
+        parts: list[Any] = [*block._sys_cache_entries, *(event for _, event in declared_events(block, context))]
         for part in parts:
             code = part.native and part.native.resolve(context)
             if code is not None:
@@ -597,6 +596,5 @@ def slopes() -> None:
 
     for model in (AcrobotPlant(), PendulumPlant()):
         context: Any = model.CreateDefaultContext()
-        dynamics = SystemDynamics(model, context, 0, "compile")
-        size = 1 + context.num_continuous_states()
-        dynamics.at(np.zeros((2_000, size)))  # as many as a transcription asks for until it pays to compile
+        rows = np.zeros((2_000, 1 + context.num_continuous_states()))
+        SystemDynamics(model, context, 0, "compile").at(rows)  # as many as pay to be compiled

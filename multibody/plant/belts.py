@@ -50,10 +50,10 @@ class PlantBelts:
             axis_B: in the frame of the body, shape [3], of any length but 0; None for no axis.
 
         Raises:
-            RuntimeError: after Finalize(), the body is the world, or the axis has no direction.
+            RuntimeError: after Finalize(), the body is the world or one of another plant, or the axis has no direction.
         """
         self._tree._check_not_finalized("SetSurfaceVelocityAxis")
-        body = body._in_tree(self._tree)
+        self._tree._check_mine("SetSurfaceVelocityAxis", "it", body)
         if axis_B is None:
             body._surface_axis = None
             return
@@ -67,8 +67,13 @@ class PlantBelts:
         body._surface_axis = axis / np.linalg.norm(axis)
 
     def get_axis(self, body: RigidBody) -> npt.NDArray[Any] | None:
-        """Returns the axis about which the surface of a body goes round, of length 1, in its frame; None without."""
-        axis = body._in_tree(self._tree)._surface_axis
+        """Returns the axis about which the surface of a body goes round, of length 1, in its frame; None without.
+
+        Raises:
+            RuntimeError: the body is one of another plant.
+        """
+        self._tree._check_mine("GetSurfaceVelocityAxis", "it", body)
+        axis = body._surface_axis
         return None if axis is None else axis.copy()
 
     def get_output_port(self) -> LeafOutputPort[BusValue]:

@@ -91,6 +91,8 @@ class NativeDeclarations:
             groups = [*sizes]  # under any name
         if not groups or not sizes.keys() >= set(groups):
             also = " and next_xc for the continuous state" if CONTINUOUS in sizes else ""
+            if CONTINUOUS in groups and not also:
+                also = "; next_xc is for unrestricted updates of systems with a continuous state"
             raise ValueError(
                 f"{where}: there are {len(self._sys_discrete_models)} groups of discrete state. Where there is more "
                 f"than one, name the last parameters next_xd0, next_xd1, ... for the groups to update{also}."

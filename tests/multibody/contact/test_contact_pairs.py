@@ -8,12 +8,13 @@ import pytest
 from merganser.geometry.proximity import contact_dtype
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype, make_contact_pairs, material_dtype
 
+UNMOVED = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0  # velocity of the surface, axis and speed of a belt
 N = np.array([0.36, -0.48, 0.8])
 
 
 def materials(*records):
     """Mobod, stiffness, dissipation, relaxation time, frictions, and whether there is to be one point."""
-    return np.array([(*record, math.inf, (0.0, 0.0, 0.0)) for record in records], material_dtype)
+    return np.array([(*record, math.inf, *UNMOVED) for record in records], material_dtype)
 
 
 SOFT, HARD = (1, 1e4, 2.0, 0.1, 0.6, 0.5, 0), (2, 3e4, 1.0, 0.2, 1.0, 0.8, 0)

@@ -180,6 +180,7 @@ LATE = {
     "WeldFrames": lambda r: r.plant.WeldFrames(r.W, r.box.body_frame()),
     "AddJointActuator": lambda r: r.plant.AddJointActuator("late", r.elbow),
     "AddForceElement": lambda r: r.plant.AddForceElement(RevoluteSpring(r.elbow, 0.0, 1.0)),
+    "SetSurfaceVelocityAxis": lambda r: r.plant.SetSurfaceVelocityAxis(r.box, [0, 1, 0]),
     "RemoveJoint": lambda r: r.plant.RemoveJoint(r.elbow),
     "RemoveJointActuator": lambda r: r.plant.RemoveJointActuator(r.motor),
     "set_gravity_enabled": lambda r: r.plant.set_gravity_enabled(r.arm, False),
@@ -211,6 +212,7 @@ WITH_ELEMENTS = {  # of p or of o: calls with one argument from another plant
     "EvalBodyPoseInWorld": lambda r, o: r.plant.EvalBodyPoseInWorld(r.context, o.box),
     "EvalBodySpatialVelocityInWorld": lambda r, o: r.plant.EvalBodySpatialVelocityInWorld(r.context, o.box),
     "EvalBodySpatialAccelerationInWorld": lambda r, o: r.plant.EvalBodySpatialAccelerationInWorld(r.context, o.box),
+    "GetSurfaceVelocityAxis": lambda r, o: r.plant.GetSurfaceVelocityAxis(o.box),
     "CalcRelativeTransform": lambda r, o: r.plant.CalcRelativeTransform(r.context, r.W, o.tip),
     "CalcRelativeRotationMatrix": lambda r, o: r.plant.CalcRelativeRotationMatrix(r.context, o.tip, r.W),
     "CalcPointsPositions": lambda r, o: r.plant.CalcPointsPositions(r.context, o.tip, [0, 0, 0], r.W),
@@ -262,7 +264,7 @@ def test_every_function_of_bodies_and_frames_is_in_that_list():
     """Functions of a plant are found by their annotations. Others build the plant, or call one of the list."""
     others = {
         "SetDefaultFreeBodyPose", "GetDefaultFreeBodyPose", "SetFloatingBaseBodyPoseInWorldFrame",
-        "SetFloatingBaseBodyPoseInAnchoredFrame", "WeldFrames",
+        "SetFloatingBaseBodyPoseInAnchoredFrame", "WeldFrames", "SetSurfaceVelocityAxis",
     }  # fmt: skip
     kinds = {kind.__name__ for kind in (RigidBody, Frame)}
     found = set()
@@ -279,6 +281,7 @@ BUILDING = {
     "AddJoint": lambda p, r: p.AddJoint(RevoluteJoint("x", p.world_frame(), r.box.body_frame(), [0, 1, 0])),
     "AddJointActuator": lambda p, r: p.AddJointActuator("x", r.elbow),
     "AddForceElement": lambda p, r: p.AddForceElement(RevoluteSpring(r.elbow, 0.0, 1.0)),
+    "SetSurfaceVelocityAxis": lambda p, r: p.SetSurfaceVelocityAxis(r.box, [0, 1, 0]),
     "RemoveJoint": lambda p, r: p.RemoveJoint(r.elbow),
     "RemoveJointActuator": lambda p, r: p.RemoveJointActuator(r.motor),
 }

@@ -209,7 +209,7 @@ def test_misplaced_declarations_are_refused():
     system.DeclareContinuousState(2)
     with pytest.raises(TypeError, match=r"'::block'.*@native"):
         system.DeclareTimeDerivatives(lambda context, derivatives: None)
-    with pytest.raises(TypeError, match="only be the handler of discrete updates"):
+    with pytest.raises(TypeError, match="only be the handler of updates"):
         system.DeclarePeriodicPublishEvent(0.1, 0.0, half)
     with pytest.raises(ValueError, match="0 groups of discrete state"):
         system.DeclarePerStepDiscreteUpdateEvent(half)
