@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.analysis.fmi import entry, pieces
+from merganser.analysis.fmi.slopes import Slopes
 from merganser.analysis.plan.callbacks import Handler, SlotComputation
 from merganser.analysis.plan.loop import LOOP, evaluate
 from merganser.analysis.simulation import step_codes as codes
@@ -33,10 +34,9 @@ from merganser.framework.native.operations.operation_list import RUN, OperationL
 from merganser.framework.primitives.state_machines.rounds import CHANGES, HOLDS
 
 if TYPE_CHECKING:
-    from merganser.analysis.fmi.slopes import Slopes
     from merganser.analysis.plan.plan import Plan
     from merganser.analysis.simulation.simulator import Simulator
-    from merganser.framework import Context
+    from merganser.framework import Context, OutputPort
 
 _MOST_COMBINATIONS = 4096  # of clocks that strike and witness functions that trigger together
 # Why compiled code calls Python, in the order of Plan._callbacks; then whatever cannot happen.
@@ -52,22 +52,24 @@ def context_apart(context: Context) -> Any:
 
 
 class ClosedPlan:
-    """A plan, the computation of outputs, and what an FMU calls.
+    """A plan, the computation of outputs, their derivatives, and what an FMU calls.
 
     Args:
         simulator: not yet initialized, with the context of `context_apart`.
         outputs: slots that are computed when they are asked for.
+        ports: vector ports that have derivatives.
 
     Attributes:
         simulator: as given; initialized now.
         plan: complete, with all groups of events.
         outputs: computes the outputs.
+        slopes: directional derivatives.
 
     Raises:
         ValueError: something is left to Python; names the systems.
     """
 
-    def __init__(self, simulator: Simulator, outputs: Sequence[CacheSlot]) -> None:
+    def __init__(self, simulator: Simulator, outputs: Sequence[CacheSlot], ports: Sequence[OutputPort]) -> None:
         self.simulator = simulator
         self._system, self._context = simulator.get_system(), simulator.get_context()
         simulator._schedule = EventSchedule(self._system, self._context, publishes=False)
@@ -78,6 +80,8 @@ class ClosedPlan:
             self._changing = self._systems_with_changing_witnesses()
             if not self._changing and simulator._watch is not None:
                 simulator._watch.has_fixed_witnesses = True
+            # Before the plan: a plant whose code is asked for again may replace arrays that the plan works on.
+            self.slopes = Slopes(self._system, self._context, ports)
             self.plan = self._make_plan()
             self.outputs = Tape(self._context, outputs)
         self._refuse_python()
@@ -185,14 +189,14 @@ class ClosedPlan:
             name = self._system.GetSystemPathname()
             raise ValueError(f"ExportFmu: there is no model exchange for system '{name}': {reason}. Use kinds=('cs',).")
 
-    def image(self, is_model_exchange: bool, slopes: Slopes) -> ClosedImage:
+    def image(self, is_model_exchange: bool) -> ClosedImage:
         """All memory and code that it works with, as it is after the initialization."""
         plan = self.plan
         plan._due = self.simulator._due
         get_time, plan._patience.get_time = plan._patience.get_time, 0
         plan._enter(self._context.get_time(), 1)
         try:
-            return ClosedImage(self, is_model_exchange, slopes)
+            return ClosedImage(self, is_model_exchange)
         finally:
             plan.leave()
             plan._patience.get_time = get_time
@@ -215,8 +219,8 @@ class ClosedImage:
         steps_are_events: whether blocks decide after each step by what is no passage of a witness function.
     """
 
-    def __init__(self, closed: ClosedPlan, is_model_exchange: bool, slopes: Slopes) -> None:
-        plan, by_complex_step = closed.plan, slopes.operations
+    def __init__(self, closed: ClosedPlan, is_model_exchange: bool) -> None:
+        plan, by_complex_step = closed.plan, closed.slopes.operations
         operations = closed.outputs.operations()
         others: tuple[Any, ...] = () if plan._compiled_steps is None else plan._compiled_steps._callbacks
         python = [id(thing) for thing in (*plan._callbacks, plan._watched_step, *others)]
@@ -224,7 +228,7 @@ class ClosedImage:
         objects = {address: address_of_array(self._calls[n]) for n, address in enumerate(python)}
         roots = [plan.address, *([] if operations is None else [operations[0]])]
         roots += [] if by_complex_step is None else [by_complex_step.address]
-        holders, flat = [closed, self, plan, closed.simulator, slopes], plan._store.flat
+        holders, flat = [closed, self, plan, closed.simulator], plan._store.flat
         try:
             blocks = Blocks(holders)
             self.image = Image(blocks, flat, roots, objects)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from merganser.analysis.fmi.binaries import PLATFORMS, require_tools, shared_library
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
 from merganser.analysis.fmi.description import PICTURES, Model, model_description, page_of, picture_of
-from merganser.analysis.fmi.slopes import Slopes
 from merganser.analysis.fmi.variables import Variables
 from merganser.analysis.simulation.simulator import Simulator
 from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, SimulatorConfig
@@ -85,18 +84,17 @@ def ExportFmu(
     if config is not None:
         ApplySimulatorConfig(config, simulator)
         apart.SetTime(given.get_time())
-    closed = ClosedPlan(simulator, variables.computed)
+    closed = ClosedPlan(simulator, variables.computed, variables.output_ports)
     if "me" in kinds:
         closed.refuse_model_exchange()
-    slopes = Slopes(system, apart, variables.output_ports)
-    image = closed.image("me" in kinds, slopes)
+    image = closed.image("me" in kinds)
     variables.add_states(image.derivatives, image.witnesses or (), image.indicators)
 
     name = system.get_name() or type(system).__name__
     token = hashlib.sha256(image.image.content + repr((version, kinds, variables.listed)).encode()).hexdigest()[:32]
     fixed_step = config.max_step_size if config is not None and not config.use_error_control else None
     model = Model(name, re.sub(r"\W", "_", f"m_{name}" if name[:1].isdigit() else name, flags=re.ASCII), token, kinds,
-                  float(given.get_time()), fixed_step, image.witnesses is not None, slopes.missing)  # fmt: skip
+                  float(given.get_time()), fixed_step, image.witnesses is not None, closed.slopes.missing)  # fmt: skip
     files = {"modelDescription.xml": model_description(model, variables, version)}
     for each in dict.fromkeys(platforms):
         platform = PLATFORMS[each]

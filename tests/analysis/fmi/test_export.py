@@ -16,7 +16,6 @@ from merganser.analysis import Simulator, SimulatorConfig
 from merganser.analysis.estimators import ExtendedKalmanFilter, UnscentedKalmanFilter
 from merganser.analysis.fmi import ExportFmu
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
-from merganser.analysis.fmi.slopes import Slopes
 from merganser.analysis.fmi.variables import Variables
 from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig
 from merganser.cli import main
@@ -200,9 +199,8 @@ def test_images_have_no_addresses_of_this_process():
         system = sampled_pendulum()
         context = context_apart(system.CreateDefaultContext())
         variables = Variables(system, context, None, None, None)
-        slopes = Slopes(system, context, variables.output_ports)
-        closed = ClosedPlan(Simulator(system, context), variables.computed)
-        return closed.image(True, slopes).image, context  # which stays
+        closed = ClosedPlan(Simulator(system, context), variables.computed, variables.output_ports)
+        return closed.image(True).image, context  # which stays
 
     (first, _), (second, _) = image(), image()
     assert first.content == second.content

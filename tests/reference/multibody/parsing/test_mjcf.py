@@ -206,13 +206,12 @@ def test_forces_of_actuators_are_those_of_mujoco(tmp_path):
     model, data, plant = pair.model, pair.data, pair.plant
     rng = np.random.default_rng(0)
     pair.random_state(rng)
-    for i in range(model.nu):
-        name = model.actuator(i).name
-        if not plant.HasJointActuatorNamed(name):
-            continue
-        actuator = plant.GetJointActuatorByName(name)
+    for index in plant.GetJointActuatorIndices():
+        actuator = plant.get_joint_actuator(index)
         if actuator.law() is not None or actuator.transmission() is not None:  # see ../test_tendons.py
             continue
+        name = actuator.name()
+        i = model.actuator(name).id  # its control is the same one, as those with several come later
         gear, gain, bias = model.actuator_gear[i, 0], model.actuator_gainprm[i, 0], model.actuator_biasprm[i]
         data.ctrl[:] = 0.0
         data.ctrl[i] = 0.3
