@@ -27,7 +27,7 @@ from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_CONVE
 from merganser.multibody.contact.plant_forces import end_step
 from merganser.multibody.contact.plant_problem import start_step
 from merganser.multibody.dynamics import records
-from merganser.multibody.dynamics.records import NOT_SOLVED, Inputs, StepResults
+from merganser.multibody.dynamics.records import NOT_SOLVED, Inputs
 from merganser.multibody.dynamics.step import calc_derivatives, find_forces, find_penalty_forces, take_step
 from merganser.multibody.dynamics.step_kernels import solver_of
 from merganser.multibody.kernels.scalars import is_set
@@ -297,18 +297,25 @@ class PlantDynamics:
         Raises:
             RuntimeError: the contact problem has no solution, or something that another system moves is in contact.
         """
-        out = buffers.out
+        out, may_choose = buffers.out, buffers.settings is None
         if status is None:
             buffers.fall_back(None)  # an error or an interrupt may have ended a step that did
         else:
             self.contact_geometry.check_contacts(context, buffers, out)
-            if status == records.LACKS_CAPACITY or (status == NOT_SOLVED and out.found["outcome"] == NO_CAPACITY):
+            outcome, law = out.found["outcome"], self.settings.of_solver()["approximation"]
+            may_fall_back = may_choose and buffers.fallback is None and outcome == NOT_CONVERGED and law != SAP
+            if status == records.LACKS_CAPACITY or (status == NOT_SOLVED and outcome == NO_CAPACITY):
                 buffers.grow()
-            elif status == NOT_SOLVED and self._can_fall_back(buffers, out):
-                self._warn_of_fallback(context, "SAP")
+            elif status == NOT_SOLVED and may_fall_back:
+                self._warn_of_fallback(context, "SAP")  # which always has a solution
                 buffers.fall_back(self.settings.of_fallback())
             else:
-                self._end_attempts(context, buffers, out, status)
+                buffers.fall_back(None)
+                if status == NOT_SOLVED and may_choose:
+                    w = self.views.workspace(context)
+                    raise RuntimeError(failures.describe_contact_failure(self.model, context, w, buffers.state.x, out))
+                if status == 0 and out.found["is_constrained"] and outcome == FELL_BACK:
+                    self._warn_of_fallback(context, "Lagged")
                 return False
         buffers.prepare(controllers)
         self.contact_geometry.update_poses(context, buffers)
@@ -319,21 +326,6 @@ class PlantDynamics:
             for body, speed in zip(belts, speeds):
                 of_geometries[buffers.geometry.bodies == int(body.index())] = speed
         return True
-
-    def _can_fall_back(self, buffers: StepBuffers, out: StepResults) -> bool:
-        """Whether a contact problem may be solved by SAP, which always has a solution."""
-        may_choose = buffers.settings is None and buffers.fallback is None
-        has_choice = self.settings.of_solver()["approximation"] != SAP
-        return bool(may_choose and has_choice and out.found["outcome"] == NOT_CONVERGED)
-
-    def _end_attempts(self, context: Context, buffers: StepBuffers, out: StepResults, status: int) -> None:
-        """Warns where another approximation was used, and raises where there is no solution."""
-        buffers.fall_back(None)
-        if status == NOT_SOLVED and buffers.settings is None:
-            w = self.views.workspace(context)
-            raise RuntimeError(failures.describe_contact_failure(self.model, context, w, buffers.state.x, out))
-        if status == 0 and out.found["is_constrained"] and out.found["outcome"] == FELL_BACK:
-            self._warn_of_fallback(context, "Lagged")
 
     def _compile_contact_ahead(self, context: Context, w: Workspace) -> None:
         """Has other processes compile what the first step with contact will need, from its end on.

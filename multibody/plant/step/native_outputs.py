@@ -144,7 +144,11 @@ class NativeContactForces(_NativeOutput):
             Placed(OUTPUT, buffers.contact_forces.shape),
         )  # fmt: skip
         number = buffers.num_preparations
-        return _of_sample(_CONTACT_FORCES.load(), integers_of(record), lambda: buffers.num_preparations == number)
+
+        def is_current(_kept: Any = record) -> bool:
+            return buffers.num_preparations == number
+
+        return _of_sample(_CONTACT_FORCES.load(), integers_of(record), is_current)
 
 
 def _copied(context: LeafContext, array: Array) -> tuple[Argument, ...]:

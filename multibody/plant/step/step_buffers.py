@@ -147,7 +147,7 @@ class StepBuffers:
         self.compiled: Any = None
         self.gradients: Any = None
         self.slopes: dict[Any, Any] = {}
-        self.num_preparations = 0
+        self.num_preparations = self._num_compiled = 0
         self._queries: Any = None
         self._is_moved_by_plant = False
         self.controllers: Any = None
@@ -212,8 +212,7 @@ class StepBuffers:
     def _sources(self) -> list[Any]:
         """What the records are made of, beside controllers and deformable bodies."""
         choices = self._settings_of.choices
-        num_compiled = len(self._w.codes) if self._w.is_float else 0  # kernels that the records may name
-        sources = [choices.stiction_tolerance, num_compiled]
+        sources: list[Any] = [choices.stiction_tolerance]
         if self._has_multipliers or self._may_constrain():
             sources.append(id(self._constraint_rows.read(self._context)))  # the records keep those of before
         if self._may_constrain():
@@ -241,13 +240,18 @@ class StepBuffers:
         return query.proximity_queries(), is_moved
 
     def prepare(self, controllers: Controllers) -> None:
-        """Takes over model and Context as they are, if they have changed.
+        """Takes over model and Context as they are, if they have changed, and kernels that have been compiled.
 
         Raises:
             UnconnectedInputError: there is no SceneGraph to ask what touches.
         """
-        if self.is_current(controllers):
-            return
+        if not self.is_current(controllers):
+            self._take_over(controllers)
+        elif self._w.is_float and self._num_compiled != len(self._w.codes):
+            self.model = self.model._replace(code=self._functions(self.model))
+
+    def _take_over(self, controllers: Controllers) -> None:
+        """Makes the records anew."""
         if self.box is not None:
             self.box.get_value()  # a sample that has not been read yet is in arrays that may be replaced
         self.num_preparations += 1
@@ -520,6 +524,7 @@ class StepBuffers:
     def _functions(self, model: Model) -> StepCode:
         """The kernels of steps as functions."""
         w, dynamics, context = self._w, self._dynamics, self._context
+        self._num_compiled = len(w.codes)
         if w.is_float:
             code = functions_of(model, lambda kernel: w.codes.get(kernel) or functools.partial(w.call, kernel))
         else:
