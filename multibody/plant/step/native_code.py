@@ -121,9 +121,8 @@ class NativeDynamics:
             return None
         box, buffers = self._box_in(context), self.buffers_of(context)
         keep = None if box is None else box.keep_parameters
-        record = self._record(context, buffers)
-        arguments = FAILURE, *integers_of(record)
-        native = NativeCode(code.load(), arguments, keep, self._check_of(context, buffers, record))
+        arguments = FAILURE, *integers_of(self._record(context, buffers))
+        native = NativeCode(code.load(), arguments, keep, self._check_of(context, buffers))
         if code is _STEP and not self._constrains_at_once() and not self._dynamics.views.num_activations:
             native = dataclasses.replace(native, in_lanes=functools.partial(self._in_lanes, context, buffers))
         return native if self._is_discrete() else _of_vectors(context, native)
@@ -140,7 +139,7 @@ class NativeDynamics:
         given = self._model(steps.buffers, True), self._state(CONTINUOUS_STATE), self._inputs(context)
         record: Any = steps.slopes_record(*given) if code is _SLOPES else steps.inputs_record(*given)
         arguments = FAILURE, *integers_of(_beside(record, w.store.flat))
-        check = self._check_of(context, steps.buffers, record, steps.controllers)
+        check = self._check_of(context, steps.buffers, steps.controllers)
         return _of_vectors(context, NativeCode(code.load(), arguments, is_current=check))
 
     def is_moved_by_steps(self, context: Context) -> bool:
@@ -225,15 +224,11 @@ class NativeDynamics:
         return self._dynamics.model.is_discrete
 
     def _check_of(
-        self,
-        context: Context,
-        step: StepBuffers,
-        record: Any,
-        controllers_of: Callable[[Controllers], Controllers] | None = None,
+        self, context: Context, step: StepBuffers, controllers_of: Callable[[Controllers], Controllers] | None = None
     ) -> Callable[[], bool]:
         """What says whether the operation is still right: the buffers may have got other arrays since.
 
-        Those of the record stay as long as what is returned, so that the operation never works on others.
+        Until it is asked, and as long as it is there, the operation has those that it was made for.
         """
         w, number, can_constrain = self._workspace(context), step.num_preparations, self._can_constrain()
         steps = w.variable_steps  # what output ports show follows from it
@@ -241,7 +236,9 @@ class NativeDynamics:
         has_controllers = self._dynamics.inputs.actuators_in(context).controlled
         may_change = step.takes_steps or has_controllers or self._constrains_at_once()
 
-        def is_current(_kept: Any = record) -> bool:
+        of_deformables = None if step.deformable is None else step.deformable.records
+
+        def is_current(_kept: Any = (step.model, step.work, step.results, of_deformables)) -> bool:
             is_same = step.num_preparations == number and w.variable_steps is steps
             if not (is_same and may_change):
                 return is_same
