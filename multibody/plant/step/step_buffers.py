@@ -251,7 +251,7 @@ class StepBuffers:
             self.model = self.model._replace(code=self._functions(self.model))
 
     def _take_over(self, controllers: Controllers) -> None:
-        """Makes the records anew."""
+        """Makes the records again."""
         if self.box is not None:
             self.box.get_value()  # a sample that has not been read yet is in arrays that may be replaced
         self.num_preparations += 1
