@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.context.native_code import Capacity
 from merganser.geometry import GeometryId, HalfSpace, MeshcatCone
 from merganser.geometry.deformable.moving_meshes import MovingMeshes, make_moving_meshes, pressure_field_of
-from merganser.geometry.hydroelastic.buffers import lacks_memory, make_buffers, with_memory
+from merganser.geometry.hydroelastic.buffers import capacities_of, lacks_memory, make_buffers, with_memory
 from merganser.multibody.contact.contact_pairs import material_dtype
 from merganser.multibody.deformable.body import DeformableBody
 from merganser.multibody.deformable.kernels.pairs import row_dtype
@@ -54,6 +55,10 @@ class DeformableGeometry:
     def lacks_memory(self) -> bool:
         """Whether the last step had more to remember of contact surfaces than there were places."""
         return lacks_memory(self._clipping)
+
+    def capacities(self) -> list[Capacity]:
+        """What grows with what there is to remember."""
+        return capacities_of(self._clipping)
 
     def grow(self) -> None:
         """Makes room for what was too much."""

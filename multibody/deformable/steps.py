@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.context.native_code import DiscreteStateOf, NextDiscreteStateOf
+from merganser.framework.core.context.native_code import Capacity, DiscreteStateOf, Growth, NextDiscreteStateOf
 from merganser.framework.native.compiler.extending import import_whole
+from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import Placed
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
 from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
@@ -23,6 +25,7 @@ from merganser.multibody.deformable.geometry import DeformableGeometry
 from merganser.multibody.deformable.kernels.pairs import end_dtype
 from merganser.multibody.deformable.kernels.problem import calc_deformable_forces, push_by_fixed_vertices
 from merganser.multibody.deformable.kernels.records import (
+    OF_FACES,
     Deformables,
     Middle,
     Motion,
@@ -236,9 +239,9 @@ class DeformableBuffers:
             ends=np.zeros((num_faces, 2), end_dtype),
             fixed=steps.fixed[np.asarray(is_enabled, np.bool_)[steps.fixed["body"]]],
         )
-        of_sets = "corners", "faces", "owners", "pairs", "ends", "fixed"
         self.records = [
-            record._replace(**{name: getattr(record, name).copy() for name in of_sets}) for _ in range(self._num_sets)
+            record._replace(**{name: getattr(record, name).copy() for name in (*OF_FACES, "fixed")})
+            for _ in range(self._num_sets)
         ]
         self._is_enabled = is_enabled
 
@@ -267,6 +270,33 @@ class DeformableBuffers:
         """Whether a step has found more than there is capacity for."""
         sizes = self._sizes.items()
         return self.geometry.lacks_memory() or any(out.found[what] > size for out in results for what, size in sizes)
+
+    def capacities(
+        self, results: list[StepResults], matrix: Array, work: Array, of_constraints: Sequence[Growth]
+    ) -> list[Capacity]:
+        """What grows with what steps find.
+
+        Args:
+            results: of steps.
+            matrix: of all trees.
+            work: numbers of the solver.
+            of_constraints: how arrays grow with constraints of three rows.
+        """
+
+        def capacity(what: int, num_places: int, *arrays: Any) -> Capacity:
+            return Capacity([address_of_array(out.found[what:]) for out in results], num_places, [*map(Growth, arrays)])
+
+        (first, *_), records, found = results, self.records, self.geometry.capacities()
+        of_faces = [getattr(each, name) for each in records for name in OF_FACES]
+        faces = capacity(DEFORMABLE_FACES, len(records[0].faces), *of_faces)
+        jacobians = [out.problem.jacobian for out in results]
+        return [
+            *found,
+            faces._replace(growths=[*faces.growths, *of_constraints]),
+            capacity(MATRIX_SIZE, len(matrix), matrix, work),
+            capacity(JACOBIAN_SIZE, len(first.problem.jacobian), work, *jacobians),
+            capacity(SCHUR_SIZE, len(records[0].W), records[0].W, records[0].S),
+        ]
 
     def grow(self, results: list[StepResults]) -> None:
         """Makes larger what the last step has found too small."""

@@ -119,7 +119,9 @@ class NativeDynamics:
         box, buffers = self._box_in(context), self.buffers_of(context)
         keep = None if box is None else box.keep_parameters
         arguments = FAILURE, *integers_of(self._record(context, buffers))
-        native = NativeCode(code.load(), arguments, keep, self._check_of(context, buffers.step))
+        check, capacities = self._check_of(context, buffers.step), buffers.step.capacities
+        features = buffers.step.features()
+        native = NativeCode(code.load(), arguments, keep, check, capacities=capacities, features=features)
         if code is _STEP and not self._constrains_at_once() and not self._dynamics.views.num_activations:
             native = dataclasses.replace(native, in_lanes=functools.partial(self._in_lanes, context, buffers))
         return native if self._is_discrete() else _of_vectors(context, native)
@@ -136,7 +138,10 @@ class NativeDynamics:
         given = self._model(buffers, True), self._state(CONTINUOUS_STATE), self._inputs(context), buffers
         record = steps.slopes_record(*given) if code is _SLOPES else steps.inputs_record(*given)
         check = self._check_of(context, buffers, steps.controllers)
-        return _of_vectors(context, NativeCode(code.load(), (FAILURE, *integers_of(record)), is_current=check))
+        arguments = FAILURE, *integers_of(record)
+        growing = {"capacities": buffers.capacities, "features": buffers.features()}
+        native = NativeCode(code.load(), arguments, is_current=check, **growing)
+        return _of_vectors(context, native)
 
     def is_moved_by_steps(self, context: Context) -> bool:
         """Whether an integrator moves a continuous plant by steps."""

@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.context.native_code import Capacity, Growth
+from merganser.framework.native.memory.addresses import address_of_array
 from merganser.geometry import GeometryId
-from merganser.geometry.hydroelastic.buffers import Buffers, lacks_memory, make_buffers, with_memory
+from merganser.geometry.hydroelastic.buffers import (
+    Buffers,
+    capacities_of,
+    lacks_memory,
+    make_buffers,
+    with_memory,
+)
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
 from merganser.geometry.hydroelastic.layout import Meshes
 from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.geometry.proximity.arrays import ProximityArrays
 from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY
-from merganser.geometry.proximity.layout import contact_dtype, work_dtype
+from merganser.geometry.proximity.layout import HEIGHT_FIELD, TERRAIN, contact_dtype, work_dtype
 from merganser.multibody.contact import (
     contact_pairs,
     hydroelastic_pairs,
@@ -315,6 +323,47 @@ class StepBuffers:
             if out.statistics["factor_needed"] > self._factor:
                 self._factor = 3 * int(out.statistics["factor_needed"]) // 2
 
+    def capacities(self) -> list[Capacity]:
+        """What grows with what steps find: arrays of their results, and of the solver."""
+        results, (first, *_), work, integers = self.results, self.results, self._solver_work, self._integer_work
+
+        def of(*names: str) -> list[Growth]:
+            return [Growth(getattr(out, name)) for out in results for name in names]
+
+        of_row = 2 * self._dynamics.model.contact.most_velocities
+        of_constraints = [Growth(self._rows, 3), Growth(self._laws, 3)]
+        of_constraints += [Growth(out.problem.constraints) for out in results]
+        of_constraints += [Growth(out.problem.jacobian, 3 * of_row) for out in results]
+        of_constraints += [Growth(out.impulses, 3) for out in results]
+        of_constraints.append(Growth(work, workspace_size(0, 3, 0, 3 * of_row, 0) - workspace_size(0, 0, 0, 0, 0)))
+        of_constraints.append(Growth(integers, integer_workspace_size(0, 0, 1, 0) - integer_workspace_size(0, 0, 0, 0)))
+        of_pairs = [*of("contact_pairs", *(() if self.takes_steps else ("contact_forces",))), *of_constraints]
+        has_surfaces = self.geometry.hydroelastic is not None
+        growths = [
+            of("candidates", *(("surface_pairs",) if has_surfaces else ())), [*of("contacts"), *of_pairs],
+            of("corners", "faces", "owners"), of_pairs,
+        ]  # fmt: skip
+        capacities = [
+            Capacity([address_of_array(out.found[number:]) for out in results], len(getattr(first, name)), growing)
+            for (name, number), growing in zip(_FOUND, growths, strict=True)
+        ]
+        for name, num_places, growth in (
+            ("factor_needed", self._factor, Growth(work)), ("blocks_needed", self._block_capacity, Growth(integers, 2)),
+        ):  # fmt: skip
+            offset = result_dtype.fields[name][1]
+            capacities.append(
+                Capacity([address_of_array(out.statistics) + offset for out in results], num_places, [growth])
+            )
+        capacities += capacities_of(self._clipping)
+        if self.deformable is not None:
+            capacities += self.deformable.capacities(results, self._matrix, work, of_constraints)
+        return capacities
+
+    def features(self) -> tuple[str, ...]:
+        """What only some geometries need, see NativeCode."""
+        kinds = () if self._queries is None else self._queries.engine.arrays.geometries["kind"]
+        return (TERRAIN,) if np.any(np.asarray(kinds) >= HEIGHT_FIELD) else ()
+
     def lacks_capacity(self) -> bool:
         """Whether a step has found candidates or contacts for which there is no room, or the solver too little."""
         for out in self.results:
@@ -457,7 +506,7 @@ class StepBuffers:
             holds_transmissions=int(arrays.has_tendons or bool((controllers.velocities >= len(self._w.v)).any())),
             looks_ahead=int(self._looks_ahead),
             drives=drives,
-            room=SolverWork(self._block_capacity, self._laws, self._solver_work, self._integer_work),
+            room=SolverWork(self._laws, self._solver_work, self._integer_work),
         )  # fmt: skip
 
     def _make_surfaces(self) -> tuple[int, float, int, Any, Meshes, Buffers]:

@@ -344,7 +344,13 @@ def test_any_order_of_calls_does_no_harm(fmu, kind):
         lambda: one.GetEventIndicators(numbers, draw.randrange(2)),
         lambda: one.GetNumberOfEventIndicators(state),
         lambda: one.GetDirectionalDerivative(
-            references, draw.randrange(9), references, draw.randrange(9), numbers, draw.randrange(9), numbers,
+            references,
+            draw.randrange(9),
+            references,
+            draw.randrange(9),
+            numbers,
+            draw.randrange(9),
+            numbers,
             draw.randrange(9),
         ),
     ]
