@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import CacheEntry, Context, Value, ValueProducer
-from merganser.framework.core.inside import join_discrete_updates, use_native_event
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.model import PlantModel
@@ -103,7 +102,7 @@ class Sampling:
         tree, system, h = self._tree, self._system, self._model.time_step
         if not self.is_used:
             system.DeclarePeriodicDiscreteUpdateEvent(h, 0.0, self._calc_step)
-            use_native_event(system, self.dynamics.native)
+            system._sys_amend_last_event(native=self.dynamics.native)
             system.DeclareForcedDiscreteUpdateEvent(self._calc_step)
             return
         x = (tree.num_positions() + tree.num_velocities(),)
@@ -111,10 +110,10 @@ class Sampling:
         shapes = (x, x, (tree.num_actuated_dofs(),), v, forces, (num_numbers,), (3,))
         self.state_index = system.DeclareAbstractState(SampleBox(None, shapes, h))
         system.DeclarePeriodicUnrestrictedUpdateEvent(h, 0.0, self._calc_sampled_step)
-        use_native_event(system, self.dynamics.native)
-        join_discrete_updates(system)
+        system._sys_amend_last_event(native=self.dynamics.native)
+        system._sys_amend_last_event(joins_discrete_updates=True)
         system.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)
-        join_discrete_updates(system)
+        system._sys_amend_last_event(joins_discrete_updates=True)
 
     def _calc_step(self, context: Context, discrete_state: Any) -> None:
         """Computes the state one time step later: semi-implicit Euler, joint damping and PD control implicit."""
