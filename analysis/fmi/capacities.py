@@ -76,16 +76,15 @@ class Capacities:
         arrays: dict[int, GrowingArray] = {}
         for owner, capacities in given:
             for capacity in capacities:
-                if not all(map(image.has, capacity.found)):
-                    continue  # of steps that Python alone takes
                 number = len(self.num_places)
                 self.num_places.append(capacity.num_places)
                 self.owners.append(owner)
-                self.found += [(image.place_of(address), number) for address in capacity.found]
+                self.found += [(image.place_of(each), number) for each in capacity.found if image.has(each)]
                 for growth in capacity.growths:
                     address = address_of_array(growth.array)
                     if image.has(address):
                         known = arrays.setdefault(address, GrowingArray(growth, image.place_of(address)))
+                        known.growth = growth if growth.per_place else known.growth  # others do not say along which axis
                         known.per_place[number] = growth.per_place
                         _check_alone(growth.array, blocks)
         self.arrays = sorted(arrays.values(), key=lambda array: array.place)

@@ -36,8 +36,8 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or not may_compile(), reason="FMUs are made on Linux, of compiled code"
 )
 
-STEP, NUM_STEPS = 0.01, 16  # of communication [s]
-FIXED = SimulatorConfig(max_step_size=0.002, use_error_control=False)
+STEP, NUM_STEPS = 1.0 / 64.0, 10  # of communication [s]; sums of it are exact
+FIXED = SimulatorConfig(max_step_size=0.0002, use_error_control=False)
 
 
 def material(is_hydroelastic=False):
@@ -157,21 +157,21 @@ def test_states_from_before_and_after_growth_are_restored_in_any_instance(export
     file, expected = exported
     one, early, late = file.co_simulation().start(), np.zeros(1, np.uint64), np.zeros(1, np.uint64)
     assert one.GetFMUState(early) == OK
-    stepped(one, 0, 12)
+    stepped(one, 0, 7)
     assert one.GetFMUState(late) == OK
     before, after = serialized(one, early), serialized(one, late)
     assert len(after) > len(before)
     assert one.SetFMUState(int(early[0])) == OK
     assert (stepped(one, 0, NUM_STEPS) == expected).all()
     other = file.co_simulation()
-    for content, start in ((after, 12), (before, 0), (after, 12)):
+    for content, start in ((after, 7), (before, 0), (after, 7)):
         again = np.zeros(1, np.uint64)
         assert other.DeserializeFMUState(content, len(content), again) == OK
         assert other.SetFMUState(int(again[0])) == OK
         assert (stepped(other, start, NUM_STEPS) == expected[start:]).all()
         assert other.FreeFMUState(again) == OK
     assert one.GetFMUState(early) == OK  # a state that was smaller takes one that is larger
-    assert len(serialized(one, early)) == len(after)
+    assert len(serialized(one, early)) >= len(after)
     assert one.FreeFMUState(early) == one.FreeFMUState(late) == OK
 
 
