@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.context.native_code import Capacity, DiscreteStateOf, Growth, NextDiscreteStateOf
 from merganser.framework.native.compiler.extending import import_whole
-from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import Placed
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
 from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
@@ -34,16 +33,7 @@ from merganser.multibody.deformable.kernels.records import (
     fixed_dtype,
 )
 from merganser.multibody.deformable.model import DeformableModel
-from merganser.multibody.dynamics.records import (
-    DEFORMABLE_FACES,
-    DEFORMABLE_PAIRS,
-    FAILED_BODY,
-    JACOBIAN_SIZE,
-    MATRIX_SIZE,
-    REASON,
-    SCHUR_SIZE,
-    StepResults,
-)
+from merganser.multibody.dynamics.records import StepResults
 from merganser.multibody.fem.layout import StepWork
 from merganser.multibody.fem.materials.table import kind_of
 from merganser.multibody.kernels.layout import position_dtype, velocity_dtype
@@ -117,27 +107,27 @@ class DeformableSteps:
         """Whether steps can do without Python: all forces are constant."""
         return all(force is not None for force in self.constant_forces)
 
-    def make_buffers(self, context: Context, w: Workspace, num_sets: int) -> DeformableBuffers:
-        """The arrays of deformable bodies beside those of rigid ones, with so many sets of results."""
+    def make_buffers(self, context: Context, w: Workspace) -> DeformableBuffers:
+        """The arrays of deformable bodies beside those of rigid ones."""
         if w.deformable_works is None:
             w.deformable_works = [body.fem_body().make_work() for body in self.bodies]
-        return DeformableBuffers(self, context, w, num_sets)
+        return DeformableBuffers(self, context, w)
 
     # ------------------------------------------------------------------ the step
 
     def raise_failure(self, context: Context, buffers: StepBuffers) -> None:
         """Raises an error that says why a deformable body has no free motion."""
-        found, (deformables,) = buffers.results[0].found, buffers.deformable.records
-        number = int(found[FAILED_BODY])
-        work = deformables.bodies[number].work
-        self.bodies[number].fem_body().raise_failure(int(found[REASON]), context.get_time(), buffers.time_step, work)
+        found = buffers.out.found
+        number = int(found["failed_body"])
+        work = buffers.deformable.records[0].bodies[number].work
+        self.bodies[number].fem_body().raise_failure(int(found["reason"]), context.get_time(), buffers.time_step, work)
 
     def put_forces(self, context: Context, w: Workspace, step: StepBuffers) -> None:
         """Asks force densities that programs have defined, where the vertices would be after the step at their v."""
         if self.has_operation():
             return
         self._dynamics.kinematics.eval_position(context)
-        (deformables,), h = step.deformable.records, step.time_step
+        deformables, h = step.deformable.records[0], step.time_step
         for i, body in enumerate(deformables.bodies):
             if body.is_enabled and self.constant_forces[i] is None:
                 own, motion = slice(3 * body.first, 3 * (body.first + body.num_vertices)), deformables.motion
@@ -154,8 +144,7 @@ class DeformableSteps:
             w: workspace of the Context before it.
             next_state: called with the number of a group of discrete state, returns the vector to be written.
         """
-        (deformables,) = w.step_buffers.deformable.records
-        for body, computed in zip(self.bodies, deformables.bodies):
+        for body, computed in zip(self.bodies, w.step_buffers.deformable.records[0].bodies):
             next_state(int(body.discrete_state_index())).get_mutable_value()[:] = computed.next_state
 
 
@@ -166,7 +155,6 @@ class DeformableBuffers:
         steps: of the plant.
         context: of it.
         w: its workspace.
-        num_sets: how many sets of results there are.
 
     Attributes:
         records: the last argument of steps, one for each set of results.
@@ -175,8 +163,8 @@ class DeformableBuffers:
         num_vertices: of all bodies.
     """
 
-    def __init__(self, steps: DeformableSteps, context: Context, w: Workspace, num_sets: int) -> None:
-        self._steps, self._context, self._w, self._num_sets = steps, context, w, num_sets
+    def __init__(self, steps: DeformableSteps, context: Context, w: Workspace) -> None:
+        self._steps, self._context, self._w = steps, context, w
         self._is_enabled: tuple[bool, ...] | None = None
         self.geometry = DeformableGeometry(steps.contact_geometry, steps.touching, steps.warn_once)
         sizes = [body.num_dofs() // 3 for body in steps.bodies]
@@ -194,7 +182,7 @@ class DeformableBuffers:
         )  # fmt: skip
         self._held = [body.held_points(steps.mobod_of) for body in steps.bodies]
         self._next_states = [np.zeros(9 * size) for size in sizes]
-        self._sizes = dict.fromkeys((DEFORMABLE_FACES, MATRIX_SIZE, JACOBIAN_SIZE, SCHUR_SIZE), 0)
+        self._sizes = dict.fromkeys(("deformable_faces", "matrix", "jacobian", "schur"), 0)
         self.records: list[Deformables] = []
 
     # ------------------------------------------------------------------ what the records were made for
@@ -214,7 +202,7 @@ class DeformableBuffers:
         """Takes over the Context as it is, and the geometry of the rigid bodies."""
         self._is_enabled = None  # an error or an interrupt on the way leaves nothing that looks current
         is_enabled, steps, w = self._enabled(), self._steps, self._w
-        num_faces, room = self._sizes[DEFORMABLE_FACES], self._sizes[SCHUR_SIZE]
+        num_faces, room = self._sizes["deformable_faces"], self._sizes["schur"]
         most_unknowns = max((body.fem_body().num_unknowns() for body in steps.bodies), default=0)
         for i, force in enumerate(steps.constant_forces):
             if force is not None:
@@ -240,8 +228,7 @@ class DeformableBuffers:
             fixed=steps.fixed[np.asarray(is_enabled, np.bool_)[steps.fixed["body"]]],
         )
         self.records = [
-            record._replace(**{name: getattr(record, name).copy() for name in (*OF_FACES, "fixed")})
-            for _ in range(self._num_sets)
+            record._replace(**{name: getattr(record, name).copy() for name in (*OF_FACES, "fixed")}) for _ in range(2)
         ]
         self._is_enabled = is_enabled
 
@@ -266,36 +253,29 @@ class DeformableBuffers:
 
     # ------------------------------------------------------------------ sizes
 
-    def lacks_capacity(self, results: list[StepResults]) -> bool:
-        """Whether a step has found more than there is capacity for."""
-        sizes = self._sizes.items()
-        return self.geometry.lacks_memory() or any(out.found[what] > size for out in results for what, size in sizes)
-
     def capacities(
-        self, results: list[StepResults], matrix: Array, work: Array, of_constraints: Sequence[Growth]
+        self, step: StepBuffers, matrix: Array, work: Array, of_constraints: Sequence[Growth]
     ) -> list[Capacity]:
         """What grows with what steps find.
 
         Args:
-            results: of steps.
+            step: the arrays of the rigid bodies.
             matrix: of all trees.
             work: numbers of the solver.
             of_constraints: how arrays grow with constraints of three rows.
         """
 
-        def capacity(what: int, num_places: int, *arrays: Any) -> Capacity:
-            return Capacity([address_of_array(out.found[what:]) for out in results], num_places, [*map(Growth, arrays)])
+        def capacity(what: str, num_places: int, *arrays: Any) -> Capacity:
+            return Capacity(step.addresses_found(what), num_places, [*map(Growth, arrays)])
 
-        (first, *_), records, found = results, self.records, self.geometry.capacities()
-        of_faces = [getattr(each, name) for each in records for name in OF_FACES]
-        faces = capacity(DEFORMABLE_FACES, len(records[0].faces), *of_faces)
-        jacobians = [out.problem.jacobian for out in results]
+        first, jacobians = self.records[0], [out.problem.jacobian for out in step.results]
+        faces = [Growth(getattr(record, name)) for record in self.records for name in OF_FACES]
         return [
-            *found,
-            faces._replace(growths=[*faces.growths, *of_constraints]),
-            capacity(MATRIX_SIZE, len(matrix), matrix, work),
-            capacity(JACOBIAN_SIZE, len(first.problem.jacobian), work, *jacobians),
-            capacity(SCHUR_SIZE, len(records[0].W), records[0].W, records[0].S),
+            *self.geometry.capacities(),
+            capacity("deformable_faces", len(first.faces))._replace(growths=[*faces, *of_constraints]),
+            capacity("matrix", len(matrix), matrix, work),
+            capacity("jacobian", len(jacobians[0]), work, *jacobians),
+            capacity("schur", len(first.W), first.W, first.S),
         ]
 
     def grow(self, results: list[StepResults]) -> None:
@@ -309,8 +289,8 @@ class DeformableBuffers:
 
     def sizes(self) -> tuple[int, int, int]:
         """How many constraints of deformable bodies there may be, of three rows each, and numbers of A and of J."""
-        num_constraints = self._sizes[DEFORMABLE_FACES] + len(self._steps.fixed)
-        return num_constraints, self._sizes[MATRIX_SIZE], self._sizes[JACOBIAN_SIZE]
+        num_constraints = self._sizes["deformable_faces"] + len(self._steps.fixed)
+        return num_constraints, self._sizes["matrix"], self._sizes["jacobian"]
 
     # ------------------------------------------------------------------ reports
 
@@ -328,10 +308,10 @@ class DeformableBuffers:
         Returns:
             Generalized forces of all contacts, and their surfaces with the fields of plant/step/sample.py.
         """
-        (record,) = (record for record, result in zip(self.records, step.results) if result is out)
+        record = step.deformables_of(out)
         problem, fixed, h = out.problem, record.fixed, step.time_step
         num_rows = problem.counts[0]["rows"]
-        num_faces, num_pairs = out.found[DEFORMABLE_FACES], out.found[DEFORMABLE_PAIRS]
+        num_faces, num_pairs = out.found["deformable_faces"], out.found["deformable_pairs"]
         if len(fixed):
             impulses = out.impulses[num_rows - 3 * len(fixed) : num_rows]
             push_by_fixed_vertices(h, fixed, impulses, out.position, F_Bo_W)
