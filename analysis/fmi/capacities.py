@@ -84,7 +84,6 @@ class Capacities:
                     address = address_of_array(growth.array)
                     if image.has(address):
                         known = arrays.setdefault(address, GrowingArray(growth, image.place_of(address)))
-                        known.growth = growth if growth.per_place else known.growth  # which says along which axis
                         known.per_place[number] = growth.per_place
                         _check_alone(growth.array, blocks)
         self.arrays = sorted(arrays.values(), key=lambda array: array.place)

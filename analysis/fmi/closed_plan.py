@@ -256,7 +256,7 @@ class ClosedImage:
         assemblies = [plan._program._assembly, closed.outputs.assembly]
         given = [(of.system.GetSystemPathname(), find()) for each in assemblies for of, find in each.capacities]
         self.capacities = Capacities(self.image, blocks, given)
-        self.features = set().union(*(each.features for each in assemblies))
+        self.features = {feature for each in assemblies for feature in each.features}
         self.problem = self.image.place_of(plan.address)
         self.outputs = 0 if operations is None else self.image.place_of(operations[0])
         self.num_outputs = 0 if operations is None else closed.outputs.num_operations()

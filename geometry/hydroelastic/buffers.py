@@ -111,11 +111,12 @@ def lacks_memory(buffers: Buffers) -> bool:
 def capacities_of(buffers: Buffers) -> list[Capacity]:
     """What of such arrays grows with what is to be remembered; all is forgotten then."""
     counts, known, elements = buffers.counts, buffers.known, buffers.elements
-    others = [Growth(array, 0, is_emptied=True) for array in (counts, known, elements)]
-    return [
-        Capacity([address_of_array(counts[wanted])], array.shape[1], [*others, Growth(array, axis=1, is_emptied=True)])
-        for wanted, array in (("wanted_pairs", known), ("wanted_elements", elements))
-    ]
+    capacities = []
+    for wanted, array in (("wanted_pairs", known), ("wanted_elements", elements)):
+        growths = [Growth(each, int(each is array), 1, is_emptied=True) for each in (known, elements)]
+        growths.append(Growth(counts, 0, is_emptied=True))
+        capacities.append(Capacity([address_of_array(counts[wanted])], array.shape[1], growths))
+    return capacities
 
 
 def with_memory(buffers: Buffers) -> Buffers:

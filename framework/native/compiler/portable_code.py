@@ -124,8 +124,11 @@ class _Helper:
         if self._process is None:
             return _make_objects(self._jobs)
         with self._process.stdout as pipe:
-            content = pipe.read()
-        return _make_objects(self._jobs) if self._process.wait() else pickle.loads(content)
+            content: bytes = pipe.read()
+        if self._process.wait():
+            return _make_objects(self._jobs)
+        made: list[MachineCode] = pickle.loads(content)
+        return made
 
 
 def help_() -> None:
