@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -15,13 +16,16 @@ from merganser.analysis.fmi.closed_plan import ClosedImage
 from merganser.analysis.fmi.description import Model
 from merganser.analysis.fmi.variables import STATE, Variables
 from merganser.framework.core.context.native_code import may_compile
+from merganser.framework.native import compile_ahead
+from merganser.framework.native.compiler.machine_code import MachineCode
 from merganser.framework.native.compiler.portable_code import (
     Machine,
     describe_code,
-    object_at,
+    names_needed_by,
     object_of_bytes,
+    objects_at,
 )
-from merganser.framework.native.memory.shared_code import shared_address
+from merganser.framework.native.memory.shared_code import feature_of, is_cell, job_of, shared_address
 
 
 class Platform(NamedTuple):
@@ -73,10 +77,10 @@ PLATFORMS = {
 _SOURCES = Path(__file__).with_name("binary")
 _OF_CALLS = (
     "PyGILState_Ensure", "PyGILState_Release", "PyObject_CallObject", "PyLong_AsLongLong", "Py_DecRef", "PyErr_Fetch",
-    "numba_nextafter", "numba_frexp", "numba_ldexp",
+    "numba_nextafter", "numba_frexp", "numba_ldexp", "merganser_find_code",
 )  # fmt: skip
-# What compiled code refers to and never calls here: functions of Python for exceptions, and what fills empty cells.
-_NEVER_CALLED = re.compile(r"_?Py\w+|numba_(unpickle|do_raise|gil_\w+)|NRT_MemInfo_call_dtor|merganser_find_code")
+# What compiled code refers to and never calls here: functions of Python for exceptions.
+_NEVER_CALLED = re.compile(r"_?Py\w+|numba_(unpickle|do_raise|gil_\w+)|NRT_MemInfo_call_dtor")
 _OF_C = re.compile(
     r"(a?(cos|sin|tan)h?|atan2|cbrt|ceil|copysign|erfc?|exp2?|expm1|fabs|floor|fma|fmax|fmin|fmod|frexp|hypot|ldexp"
     r"|lgamma|log|log10|log1p|log2|modf|nearbyint|pow|remainder|rint|round|sincos|sqrt|tgamma|trunc)f?"
@@ -103,62 +107,61 @@ def require_tools() -> None:
                           "pip install 'merganser[fmi]'.")  # fmt: skip
 
 
-def shared_library(
-    platform: Platform, image: ClosedImage, variables: Variables, model: Model, version: str
-) -> bytes:
+def shared_library(platform: Platform, image: ClosedImage, variables: Variables, model: Model, version: str) -> bytes:
     """The library of an FMU.
 
     Raises:
         RuntimeError: the model needs functions that only Python has, or the linker failed.
     """
     machines = [machine for machine in (platform.machine, platform.newer) if machine is not None]
-    compiled = [_compiled(machine, image.image.codes) for machine in machines]
-    objects = {name: content for each in compiled for name, content in each.objects.items()}
-    needed, cells = compiled[0].needed, compiled[0].cells
-    missing = sorted(name for name in needed - cells.keys() if _NEVER_CALLED.fullmatch(name) and name not in _OF_CALLS)
+    reached = _Reached(image)
+    compiled = objects_at(machines, reached.addresses)
+    objects = {code.symbol: code.content for codes in compiled for code in codes}
+    missing = sorted(name for name in reached.needed if _NEVER_CALLED.fullmatch(name) and name not in _OF_CALLS)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        (place / "model.c").write_text(_model_text(image, variables, model, compiled, missing))
+        (place / "model.c").write_text(_model_text(image, variables, model, reached, compiled, missing))
         objects["image"] = object_of_bytes(platform.machine, "model_image", image.image.content)
         for name, content in objects.items():
             (place / f"{name}.o").write_bytes(content)
-        texts = [_SOURCES / name for name in ("instance.c", "saved.c", "calls.c", f"fmi{version[0]}.c")]
+        texts = [_SOURCES / name for name in ("instance.c", "memory.c", "saved.c", "calls.c", f"fmi{version[0]}.c")]
         library = place / f"{model.identifier}{platform.suffix}"
         _link(platform, place, [*texts, place / "model.c", *(place / f"{name}.o" for name in objects)], library)
         return library.read_bytes()
 
 
-class _Compiled(NamedTuple):
-    """The functions of a model for one machine.
+class _Reached:
+    """The functions that an image calls, and those that these call.
 
     Attributes:
-        names: of the functions, by their numbers in the image.
-        objects: object files, by the names of the functions in them.
-        cells: names of the cells of shared functions, and of the functions whose addresses are in them.
-        needed: all names that the code refers to.
+        addresses: of the functions, by their numbers in the image; then of others.
+        cells: by names of cells of shared functions, where among these the functions are.
+        empty_cells: names of those of which the model has no need.
+        needed: all names that the functions refer to.
+
+    Raises:
+        RuntimeError: one calls what only Python has.
     """
 
-    names: list[str]
-    objects: dict[str, bytes]
-    cells: dict[str, str]
-    needed: set[str]
-
-
-def _compiled(machine: Machine, addresses: Sequence[int]) -> _Compiled:
-    codes = [object_at(machine, address) for address in addresses]
-    made = _Compiled([code.symbol for code in codes], {code.symbol: code.content for code in codes}, {}, set())
-    waiting = list(zip(addresses, codes))
-    while waiting:
-        address, code = waiting.pop()
-        for name in sorted(set(code.needed) - made.cells.keys()):
-            shared = shared_address(name)
-            if shared is not None:
-                called = object_at(machine, shared)
-                made.cells[name], made.objects[called.symbol] = called.symbol, called.content
-                waiting.append((shared, called))
-        _refuse_unknown(address, set(code.needed) - made.cells.keys())
-        made.needed.update(code.needed)
-    return made
+    def __init__(self, image: ClosedImage) -> None:
+        self.addresses, self.cells, self.needed = list(image.image.codes), dict[str, int](), set[str]()
+        self.empty_cells: list[str] = []
+        done = 0
+        while done < len(self.addresses):
+            found: set[str] = set()
+            for address in self.addresses[done:]:
+                names = set(names_needed_by(address))
+                _refuse_unknown(address, {name for name in names if not is_cell(name)})
+                found |= names
+            done = len(self.addresses)
+            new = sorted(name for name in found - self.needed if is_cell(name))
+            self.needed |= found
+            wanted = [name for name in new if feature_of(name) in ("", *image.features)]
+            self.empty_cells += [name for name in new if name not in wanted]
+            compile_ahead([job_of(name) for name in wanted])
+            for name in reversed(wanted):  # other processes begin with the first
+                self.cells[name] = len(self.addresses)
+                self.addresses.append(shared_address(name))
 
 
 def _refuse_unknown(code: int, names: Iterable[str]) -> None:
@@ -186,10 +189,12 @@ def _model_text(
     image: ClosedImage,
     variables: Variables,
     model: Model,
-    compiled: Sequence[_Compiled],
+    reached: _Reached,
+    compiled: Sequence[Sequence[MachineCode]],
     missing: Iterable[str],
 ) -> str:
     """The text of model.c: numbers, tables, cells of shared functions, and functions that are never called."""
+    grown = image.capacities
     numbers = {
         "has_model_exchange": int("me" in model.kinds), "has_co_simulation": int("cs" in model.kinds),
         "num_variables": len(variables.listed), "num_states": len(variables.of_kind(STATE)),
@@ -199,24 +204,38 @@ def _model_text(
         "num_numbers": image.num_numbers, "slopes": image.slopes, "num_slopes": image.num_slopes,
         "complex_numbers": image.complex_numbers, "has_pieces": int(image.witnesses is not None),
         "steps_are_events": int(image.steps_are_events), "indicators": image.indicators,
-        "num_indicators": len(image.witnesses or ()),
+        "num_indicators": len(image.witnesses or ()), "num_capacities": len(grown.num_places),
+        "num_found": len(grown.found), "num_arrays": len(grown.arrays),
         **{f"entries.{name}": number for name, number in image.entries.items()},
     }  # fmt: skip
+    names = [[code.symbol for code in codes] for codes in compiled]
     lines = ['#include "instance.h"']
-    lines += [f"extern void {name}(void);" for each in compiled for name in each.objects]
-    lines += [f"Code {cell} = {name};" for cell, name in compiled[0].cells.items()]
+    lines += [f"extern void {name}(void);" for each in names for name in each]
+    lines += [f"Code {cell} = {names[0][number]};" for cell, number in reached.cells.items()]
+    lines += [f"Code {cell};" for cell in reached.empty_cells]
     lines += [f"void *{name}(void) {{ return NULL; }}" for name in missing]
     values = ", ".join([f'.token = "{model.token}"', *(f".{name} = {number}" for name, number in numbers.items())])
     tables: dict[str, Iterable[object]] = {
         "const Model model": [values],
-        "static const Code codes[]": compiled[0].names,
-        "static const Code new_codes[]": compiled[-1].names,
+        "static const Code codes[]": names[0],
+        "static const Code new_codes[]": names[-1],
         "const uint32_t model_addresses[]": image.image.addresses,
         "const uint32_t model_functions[]": image.image.functions,
         "const Variable model_variables[]": (f"{{{each.place}, {each.kind}}}" for each in variables.listed),
-    }
+        "const int64_t model_places[]": grown.num_places,
+        "const char *const model_owners[]": (json.dumps(path) for path in grown.owners),
+        "const Found model_found[]": (f"{{{place}, {number}}}" for place, number in grown.found),
+        "const Array model_arrays[]": (
+            f"{{{each.place}, {len(each.words)}, {each.growth.axis}, {int(each.growth.is_emptied)}, {each.length}, "
+            f"{each.item_size}}}" for each in grown.arrays
+        ),
+        "const int64_t model_growths[]": (
+            each.per_place.get(number, 0) for each in grown.arrays for number in range(len(grown.num_places))
+        ),
+        "const uint32_t model_array_words[]": (word for each in grown.arrays for word in each.words),
+    }  # fmt: skip
     lines += [f"{declared} = {{{', '.join(map(str, values))}}};" for declared, values in tables.items()]
     lines += ["const Code *model_codes = codes;", f"const bool model_has_new_codes = {len(compiled) - 1};"]
-    cells = "".join(f"    {cell} = {name};\n" for cell, name in compiled[-1].cells.items())
+    cells = "".join(f"    {cell} = {names[-1][number]};\n" for cell, number in reached.cells.items())
     lines += [f"void model_use_new_codes(void)\n{{\n    model_codes = new_codes;\n{cells}}}"]
     return "\n".join(lines) + "\n"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.analysis.fmi import entry, pieces
+from merganser.analysis.fmi.capacities import Capacities
 from merganser.analysis.fmi.slopes import Slopes
 from merganser.analysis.plan.callbacks import Handler, SlotComputation
 from merganser.analysis.plan.loop import LOOP, evaluate
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from merganser.framework import Context, OutputPort
 
 _MOST_COMBINATIONS = 4096  # of clocks that strike and witness functions that trigger together
+_MOST_ATTEMPTS = 8  # to get code that belongs together: what is compiled on the way may change a block's arrays
 # Why compiled code calls Python, in the order of Plan._callbacks; then whatever cannot happen.
 LOOK, ADD_GROUP, MAKE_ROOM, UPDATE, DETERMINE_WITNESSES, NOTE_TRIGGERS, OTHERS = range(7)
 
@@ -84,6 +86,7 @@ class ClosedPlan:
             self.slopes = Slopes(self._system, self._context, ports)
             self.plan = self._make_plan()
             self.outputs = Tape(self._context, outputs)
+            self._make_current(outputs)
         self._refuse_python()
 
     def _learn_dependencies(self, outputs: Sequence[CacheSlot]) -> None:
@@ -126,6 +129,17 @@ class ClosedPlan:
                 if due not in plan._program.group_numbers:
                     plan._add_group(due)
         return plan
+
+    def _make_current(self, outputs: Sequence[CacheSlot]) -> None:
+        """Makes plan and outputs again, if to make one has replaced arrays of a block with which the other works."""
+        for _ in range(_MOST_ATTEMPTS):
+            if self.plan.is_current() and self.outputs.assembly.is_current():
+                return
+            self.plan._lower()
+            self.outputs = Tape(self._context, outputs)
+        raise RuntimeError(
+            f"ExportFmu: blocks of '{self._system.GetSystemPathname()}' replace arrays whenever code is asked for."
+        )
 
     def _systems_with_changing_witnesses(self) -> list[str]:
         """The systems in which it depends on something in the Context which witness functions count."""
@@ -217,6 +231,8 @@ class ClosedImage:
         indicators: where the values of the witness functions are, counted in numbers like those.
         witnesses: these functions, each with the context of its leaf; None if nothing is watched.
         steps_are_events: whether blocks decide after each step by what is no passage of a witness function.
+        capacities: what grows as the FMU runs.
+        features: what it needs of functions that are for one thing alone.
     """
 
     def __init__(self, closed: ClosedPlan, is_model_exchange: bool) -> None:
@@ -237,6 +253,10 @@ class ClosedImage:
             self.image = Image(blocks, flat, roots, objects)
         name = closed.simulator.get_system().GetSystemPathname()
         self._refuse_inner_models(blocks, name, by_complex_step)
+        assemblies = [plan._program._assembly, closed.outputs.assembly]
+        given = [(of.system.GetSystemPathname(), find()) for each in assemblies for of, find in each.capacities]
+        self.capacities = Capacities(self.image, blocks, given)
+        self.features = {feature for each in assemblies for feature in each.features}
         self.problem = self.image.place_of(plan.address)
         self.outputs = 0 if operations is None else self.image.place_of(operations[0])
         self.num_outputs = 0 if operations is None else closed.outputs.num_operations()

@@ -113,13 +113,15 @@ def _of_version_3(model: Model, variables: Variables) -> Element:
         "modelIdentifier": model.identifier, "canGetAndSetFMUState": True, "canSerializeFMUState": True,
         "canBeInstantiatedOnlyOncePerProcess": False,
     }  # fmt: skip
+    has_slopes = not model.without_slopes
+    derivatives = {"providesDirectionalDerivatives": has_slopes, "providesAdjointDerivatives": has_slopes}
     if "me" in model.kinds:
         _add(root, "ModelExchange", **abilities, needsCompletedIntegratorStep=model.has_pieces,
-             providesDirectionalDerivatives=not model.without_slopes)  # fmt: skip
+             **derivatives)  # fmt: skip
     if "cs" in model.kinds:
         _add(
             root, "CoSimulation", **abilities, canHandleVariableCommunicationStepSize=True, hasEventMode=True,
-            fixedInternalStepSize=model.step, providesDirectionalDerivatives=not model.without_slopes,
+            fixedInternalStepSize=model.step, **derivatives,
         )  # fmt: skip
     _add_units(root, variables)
     _add_experiment(root, model)

@@ -7,7 +7,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.context.native_code import Capacity, Growth
 from merganser.framework.native import device
+from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import FLOAT, INTEGER, ArrayOf
 from merganser.geometry.proximity.mesh_distance import DEEPEST
 
@@ -104,6 +106,17 @@ def lacks_memory(buffers: Buffers) -> bool:
         counts["wanted_pairs"] > buffers.known.shape[1] or counts["wanted_elements"] > buffers.elements.shape[1]
     )
     return wants_more
+
+
+def capacities_of(buffers: Buffers) -> list[Capacity]:
+    """What of such arrays grows with what is to be remembered; all is forgotten then."""
+    counts, known, elements = buffers.counts, buffers.known, buffers.elements
+    capacities = []
+    for wanted, array in (("wanted_pairs", known), ("wanted_elements", elements)):
+        growths = [Growth(each, int(each is array), 1, is_emptied=True) for each in (known, elements)]
+        growths.append(Growth(counts, 0, is_emptied=True))
+        capacities.append(Capacity([address_of_array(counts[wanted])], array.shape[1], growths))
+    return capacities
 
 
 def with_memory(buffers: Buffers) -> Buffers:

@@ -26,6 +26,8 @@ HALF_SPACE = 7  # z <= 0
 HEIGHT_FIELD = 8  # size_0, size_1: extents of a cell; size_2: z of the bottom; num_faces rows of num_edges heights
 TERRAIN_MESH = 9  # size_0, size_1: size of a triangle; size_2: 1 if it is closed, else 0; see terrain/meshes.py
 
+TERRAIN = "terrain"  # what functions are for that only the last two need
+
 # Status of a pair.
 SOLVED = 0
 INEXACT = 1  # an upper bound of the depth, not known to be the least

@@ -164,11 +164,9 @@ class SolverWork(NamedTuple):
     """Room for the solver, see work_arrays.py.
 
     Attributes:
-        block_capacity: for how many blocks off the diagonal there is room.
-        laws, numbers, integers: the room.
+        laws, numbers, integers: the room; the factorization gets what others leave.
     """
 
-    block_capacity: int
     laws: Laws
     numbers: Floats
     integers: Integers

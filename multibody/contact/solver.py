@@ -79,12 +79,12 @@ def _solve(
     nv, nr, nc, nt = given.v.shape[0], given.rows.shape[0], given.constraints.shape[0], given.trees.shape[0]
     size, jacobian_size = given.matrix.shape[0], given.jacobian.shape[0]
     has_room = room.numbers.shape[0] >= workspace_size(nv, nr, size, jacobian_size, 0) and room.laws.shape[0] >= nr
-    if not has_room or room.integers.shape[0] < integer_workspace_size(nv, nt, nc, room.block_capacity):
+    if not has_room or room.integers.shape[0] < integer_workspace_size(nv, nt, nc, 0):
         return NO_CAPACITY
     views = carve_workspace(nv, nr, size, jacobian_size, room)
     reduction = carve_reduction(nv, nr, size, jacobian_size, room.numbers)
     islands = carve_islands(nt, nc, room.integers)
-    pattern = carve_pattern(nv, nt, nc, room.block_capacity, room.integers)
+    pattern = carve_pattern(nv, nt, nc, room.integers)
     problem = Problem(given.settings, given.trees, given.matrix, given.constraints, given.jacobian)
     if has_locked(given.is_locked):
         problem = Problem(given.settings, given.trees, reduction.matrix, given.constraints, reduction.jacobian)

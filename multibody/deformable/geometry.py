@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.context.native_code import Capacity
 from merganser.geometry import GeometryId, HalfSpace, MeshcatCone
 from merganser.geometry.deformable.moving_meshes import MovingMeshes, make_moving_meshes, pressure_field_of
-from merganser.geometry.hydroelastic.buffers import lacks_memory, make_buffers, with_memory
+from merganser.geometry.hydroelastic.buffers import capacities_of, lacks_memory, make_buffers, with_memory
 from merganser.multibody.contact.contact_pairs import material_dtype
 from merganser.multibody.deformable.body import DeformableBody
 from merganser.multibody.deformable.kernels.pairs import row_dtype
@@ -50,6 +51,10 @@ class DeformableGeometry:
         self._moving: MovingMeshes = make_moving_meshes([], [], False)
         self._materials, self._rows = np.zeros(0, material_dtype), np.zeros(0, row_dtype)
         self._candidates, self._X_WG = np.zeros((0, 2), np.int64), np.zeros((0, 4, 4))
+
+    def capacities(self) -> list[Capacity]:
+        """What grows with what there is to remember."""
+        return capacities_of(self._clipping)
 
     def grow(self) -> None:
         """Makes room if the last step had more to remember of contact surfaces than there were places."""

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.context.native_code import DiscreteStateOf, NextDiscreteStateOf
+from merganser.framework.core.context.native_code import Capacity, DiscreteStateOf, Growth, NextDiscreteStateOf
 from merganser.framework.native.compiler.extending import import_whole
 from merganser.framework.native.memory.records_of_arrays import Placed
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
@@ -23,6 +24,7 @@ from merganser.multibody.deformable.geometry import DeformableGeometry
 from merganser.multibody.deformable.kernels.pairs import end_dtype
 from merganser.multibody.deformable.kernels.problem import calc_deformable_forces, push_by_fixed_vertices
 from merganser.multibody.deformable.kernels.records import (
+    OF_FACES,
     Deformables,
     Middle,
     Motion,
@@ -225,8 +227,9 @@ class DeformableBuffers:
             ends=np.zeros((num_faces, 2), end_dtype),
             fixed=steps.fixed[np.asarray(is_enabled, np.bool_)[steps.fixed["body"]]],
         )
-        of_sets = "corners", "faces", "owners", "pairs", "ends", "fixed"
-        self.records = [record._replace(**{name: getattr(record, name).copy() for name in of_sets}) for _ in range(2)]
+        self.records = [
+            record._replace(**{name: getattr(record, name).copy() for name in (*OF_FACES, "fixed")}) for _ in range(2)
+        ]
         self._is_enabled = is_enabled
 
     def _body(self, i: int, body: DeformableBody, is_enabled: bool) -> SoftBody:
@@ -249,6 +252,31 @@ class DeformableBuffers:
         return tuple(record._replace(bodies=bodies) for record in self.records)
 
     # ------------------------------------------------------------------ sizes
+
+    def capacities(
+        self, step: StepBuffers, matrix: Array, work: Array, of_constraints: Sequence[Growth]
+    ) -> list[Capacity]:
+        """What grows with what steps find.
+
+        Args:
+            step: the arrays of the rigid bodies.
+            matrix: of all trees.
+            work: numbers of the solver.
+            of_constraints: how arrays grow with constraints of three rows.
+        """
+
+        def capacity(what: str, num_places: int, *arrays: Any) -> Capacity:
+            return Capacity(step.addresses_found(what), num_places, [*map(Growth, arrays)])
+
+        first, jacobians = self.records[0], [out.problem.jacobian for out in step.results]
+        faces = [Growth(getattr(record, name)) for record in self.records for name in OF_FACES]
+        return [
+            *self.geometry.capacities(),
+            capacity("deformable_faces", len(first.faces))._replace(growths=[*faces, *of_constraints]),
+            capacity("matrix", len(matrix), matrix, work),
+            capacity("jacobian", len(jacobians[0]), work, *jacobians),
+            capacity("schur", len(first.W), first.W, first.S),
+        ]
 
     def grow(self, results: list[StepResults]) -> None:
         """Makes larger what the last step has found too small."""

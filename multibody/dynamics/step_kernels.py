@@ -11,8 +11,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from merganser.framework.native import compile_ahead
+from merganser.framework.native.compiler.when_to_compile import must_compile_here
 from merganser.framework.native.memory.hinted_types import hinted_address, hinted_job
 from merganser.framework.native.memory.records_of_arrays import Code
+from merganser.framework.native.memory.shared_code import feature_of, job_of, shared_names
 from merganser.geometry.deformable.moving_meshes import put_meshes
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
 from merganser.geometry.proximity.broad_phase import find_candidates
@@ -250,7 +252,8 @@ def functions_of_other_scalars(model: Model, call: Callable[..., Any], decide: C
 def addresses_of(plant: Plant, has_lanes: bool = False) -> StepCode:
     """The addresses of the kernels that steps of a plant may call, compiled where they are not; 0 for the others.
 
-    Those of contact take a minute: other processes begin with the last of them.
+    Those of contact take a minute: other processes begin with the last of them. If all code has to be there, they go on
+    with what only some shapes call.
 
     Args:
         plant: the plant.
@@ -258,5 +261,7 @@ def addresses_of(plant: Plant, has_lanes: bool = False) -> StepCode:
     """
     needed = [kernel if use.is_needed(plant) else None for kernel, use in zip(kernels_of(plant.model), _USES)]
     if plant.is_complete and plant.has_geometry and not has_lanes:
-        compile_ahead([hinted_job(kernel) for kernel in reversed(needed) if kernel is not None])
+        searches = [name for name in shared_names() if not feature_of(name)] if must_compile_here() else []
+        jobs = [hinted_job(kernel) for kernel in reversed(needed) if kernel is not None]
+        compile_ahead([*jobs, *map(job_of, searches)])
     return StepCode(*(0 if kernel is None else hinted_address(kernel, has_lanes) for kernel in needed))

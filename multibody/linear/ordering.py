@@ -334,22 +334,20 @@ def carve_islands(num_trees: int, num_constraints: int, integer_work: Integers) 
 
 
 @device
-def carve_pattern(
-    num_velocities: int, num_trees: int, num_constraints: int, block_capacity: int, integer_work: Integers
-) -> Pattern:
-    """Views of the second part of `integer_work`."""
+def carve_pattern(num_velocities: int, num_trees: int, num_constraints: int, integer_work: Integers) -> Pattern:
+    """Views of the second part of `integer_work`; blocks get what others leave."""
     n = num_trees + 2
     paths = _first_path(num_trees, num_constraints)
     blocks = paths + 2 * num_velocities
-    start = paths - _NUM_PANEL_ARRAYS * n
+    start, end = paths - _NUM_PANEL_ARRAYS * n, blocks + (integer_work.shape[0] - blocks) // 2
     return Pattern(
         integer_work[start : start + n],
         integer_work[start + n : start + 2 * n],
         integer_work[start + 2 * n : start + 3 * n],
         integer_work[start + 3 * n : start + 4 * n],
         integer_work[start + 4 * n : start + 5 * n],
-        integer_work[blocks : blocks + block_capacity],
-        integer_work[blocks + block_capacity : blocks + 2 * block_capacity],
+        integer_work[blocks:end],
+        integer_work[end:],
         integer_work[paths : paths + num_velocities],
         integer_work[paths + num_velocities : blocks],
     )

@@ -319,7 +319,7 @@ class ContactProblem:
             problem = StepProblem(
                 self.time_step, settings, trees, flat, locked, v_in, v_star_in, v_in, 0, constraints, rows, jacobian
             )
-            status = solve(problem, SolverWork(pairs, laws, work, integer_work), Solution(v_out, impulses, result))
+            status = solve(problem, SolverWork(laws, work, integer_work), Solution(v_out, impulses, result))
             pairs, factor = max(pairs, int(result["blocks_needed"])), max(factor, int(result["factor_needed"]))
         if status < 0:
             raise ContactSolverError(self._explain(status, result))

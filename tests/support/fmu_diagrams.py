@@ -1,4 +1,4 @@
-"""Diagrams of all kinds that leave Python as FMUs: from a cart-pole to a quadruped."""
+"""Diagrams of all kinds that leave Python as FMUs: from a cart-pole to a deformable ball."""
 
 from __future__ import annotations
 
@@ -23,20 +23,25 @@ from merganser.framework.primitives import (
 )
 from merganser.framework.symbolic import Variable
 from merganser.geometry import (
+    AddCompliantHydroelasticProperties,
     AddContactMaterial,
     Box,
+    GeometryInstance,
     HalfSpace,
     ProximityProperties,
+    Sphere,
 )
 from merganser.multibody.benchmarks.acrobot import AcrobotParameters, MakeAcrobotPlant
 from merganser.multibody.controllers import InverseDynamics
+from merganser.multibody.fem import DeformableBodyConfig
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import (
     AddMultibodyPlantSceneGraph,
     CoulombFriction,
+    DiscreteContactApproximation,
     MultibodyPlant,
 )
-from merganser.multibody.tree import JointActuatorIndex, PdControllerGains, SpatialInertia
+from merganser.multibody.tree import JointActuatorIndex, PdControllerGains, PrismaticJoint, SpatialInertia
 
 MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
 HOME = np.array([0.0, 0.6, 0.0, -1.2, 0.0, 0.8, 0.0])  # of the arm [rad]
@@ -212,9 +217,36 @@ def kalman_filter() -> Any:
     return _with_state(builder.Build())
 
 
-def _material() -> ProximityProperties:
+def soft_ball() -> Any:
+    """A deformable ball on a table, under a plate that comes down on it."""
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, 0.01)
+    plant.set_discrete_contact_approximation(DiscreteContactApproximation.kSap)
+    plant.RegisterCollisionGeometry(
+        plant.world_body(), RigidTransform([0.0, 0.0, -0.05]), Box(0.6, 0.4, 0.1), "table", _material(hydroelastic=True)
+    )
+    config = DeformableBodyConfig()
+    config.set_youngs_modulus(2e4)
+    config.set_poissons_ratio(0.4)
+    config.set_mass_density(1000.0)
+    config.set_stiffness_damping_coefficient(0.01)
+    ball = GeometryInstance(RigidTransform([0.0, 0.0, 0.042]), Sphere(0.04), "ball")
+    ball.set_proximity_properties(_material())
+    plant.mutable_deformable_model().RegisterDeformableBody(ball, config, 0.03)
+    size = (0.1, 0.1, 0.01)
+    plate = plant.AddRigidBody("plate", SpatialInertia.SolidBoxWithMass(0.2, *size))
+    plant.RegisterCollisionGeometry(plate, RigidTransform(), Box(*size), "plate", _material(hydroelastic=True))
+    plant.AddJoint(PrismaticJoint("slide", plant.world_frame(), plate.body_frame(), [0.0, 0.0, 1.0]))
+    plant.Finalize()
+    builder.ExportOutput(plant.get_state_output_port(), "x")
+    return _with_state(builder.Build(), plant, [0.095])
+
+
+def _material(hydroelastic: bool = False) -> ProximityProperties:
     properties = ProximityProperties()
     AddContactMaterial(friction=CoulombFriction(0.8, 0.8), dissipation=5.0, properties=properties)
+    if hydroelastic:
+        AddCompliantHydroelasticProperties(resolution_hint=0.02, hydroelastic_modulus=1e6, properties=properties)
     return properties
 
 
@@ -239,4 +271,5 @@ DIAGRAMS = {
     "arm with gripper and box": (arm_with_gripper_and_box, 0.01),
     "quadruped": (quadruped, 0.01),
     "Kalman filter": (kalman_filter, 0.004),
+    "soft ball": (soft_ball, 0.01),
 }

@@ -18,6 +18,7 @@ class FmuFile:
     """An FMU for linux64, unpacked into a folder."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         folder = path.with_suffix("")
         if not folder.exists():  # a library that is loaded must not change
             with zipfile.ZipFile(path) as archive:

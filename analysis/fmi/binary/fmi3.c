@@ -160,18 +160,18 @@ FUNCTION(fmi3SetClock, const uint32_t references[], size_t num_references, const
 UNSUPPORTED(fmi3GetNumberOfVariableDependencies, uint32_t reference, size_t *num)
 UNSUPPORTED(fmi3GetVariableDependencies, uint32_t reference, size_t elements[], uint32_t others[], size_t of_others[],
             int kinds[], size_t num)
-FUNCTION(fmi3GetDirectionalDerivative, const uint32_t unknowns[], size_t num_unknowns, const uint32_t knowns[],
-         size_t num_knowns, const double seed[], size_t num_seed, double result[], size_t num_result)
-{
-    if (!may_call(instance, "fmi3GetDirectionalDerivative", ALIVE | TERMINATED)) return ERROR;
-    if (num_seed != num_knowns || num_result != num_unknowns) {
-        return refuse(instance, "fmi3GetDirectionalDerivative", "all variables of this model are single numbers.");
+#define SLOPES(name, get, size_of_seed, size_of_result)                                                            \
+    FUNCTION(name, const uint32_t unknowns[], size_t num_unknowns, const uint32_t knowns[], size_t num_knowns,     \
+             const double seed[], size_t num_seed, double result[], size_t num_result)                             \
+    {                                                                                                              \
+        if (!may_call(instance, #name, ALIVE | TERMINATED)) return ERROR;                                          \
+        if (num_seed != size_of_seed || num_result != size_of_result) {                                            \
+            return refuse(instance, #name, "all variables of this model are single numbers.");                     \
+        }                                                                                                          \
+        return get(instance, #name, unknowns, num_unknowns, knowns, num_knowns, seed, result);                     \
     }
-    return get_slopes(instance, "fmi3GetDirectionalDerivative", unknowns, num_unknowns, knowns, num_knowns, seed, result);
-}
-
-UNSUPPORTED(fmi3GetAdjointDerivative, const uint32_t unknowns[], size_t num_unknowns, const uint32_t knowns[],
-            size_t num_knowns, const double seed[], size_t num_seed, double result[], size_t num_result)
+SLOPES(fmi3GetDirectionalDerivative, get_slopes, num_knowns, num_unknowns)
+SLOPES(fmi3GetAdjointDerivative, get_adjoint_slopes, num_unknowns, num_knowns)
 UNSUPPORTED(fmi3EnterConfigurationMode)
 UNSUPPORTED(fmi3ExitConfigurationMode)
 UNSUPPORTED(fmi3GetIntervalDecimal, const uint32_t references[], size_t num, double intervals[], int qualifiers[])

@@ -1,7 +1,7 @@
 /* What an instance does, for all versions of FMI: see instance.h.
  *
- * The memory of an instance is a copy of the model's image in which words that are addresses have been made so. It begins
- * with the numbers of the model: the time, the continuous state, and all others. */
+ * The memory of an instance (memory.c) begins with the numbers of the model: the time, the continuous state, and all
+ * others. */
 
 #include "instance.h"
 
@@ -17,20 +17,24 @@ typedef int32_t (*KernelOfTime)(void *result, void **exception, int64_t, double)
 typedef int32_t (*Preparation)(void *result, void **exception, int64_t, double, uint8_t, uint8_t);
 typedef int32_t (*KernelOfNumber)(void *result, void **exception, int64_t, int64_t);
 
+static int64_t outcome_of(int32_t has_raised, int64_t result) { return has_raised || has_missed_code ? -1 : result; }
+
 static int64_t problem_of(const Instance *instance) { return (int64_t)(intptr_t)(instance->memory + model.problem); }
 
 static int64_t call(const Instance *instance, int number)
 {
     int64_t result = -1;
     void *exception = NULL;
-    return ((Kernel1)model_codes[number])(&result, &exception, problem_of(instance)) ? -1 : result;
+    int32_t has_raised = ((Kernel1)model_codes[number])(&result, &exception, problem_of(instance));
+    return outcome_of(has_raised, result);
 }
 
 static int64_t call_with(const Instance *instance, uint32_t entry, int64_t number)
 {
     int64_t result = -1;
     void *exception = NULL;
-    return ((KernelOfNumber)model_codes[entry])(&result, &exception, problem_of(instance), number) ? -1 : result;
+    int32_t has_raised = ((KernelOfNumber)model_codes[entry])(&result, &exception, problem_of(instance), number);
+    return outcome_of(has_raised, result);
 }
 
 static int64_t begin_events(const Instance *instance, double time)
@@ -55,7 +59,8 @@ static int64_t run(const Instance *instance, int number, int64_t address, int64_
 {
     int64_t result = -1;
     void *exception = NULL;
-    return ((Kernel3)model_codes[number])(&result, &exception, address, begin, end) ? -1 : result;
+    int32_t has_raised = ((Kernel3)model_codes[number])(&result, &exception, address, begin, end);
+    return outcome_of(has_raised, result);
 }
 
 static void prepare(Instance *instance, double boundary, bool stops_at_triggers)
@@ -87,50 +92,13 @@ static bool is_new_processor(void)
 static bool is_new_processor(void) { return false; }
 #endif
 
-/* ------------------------------------------------------------------ memory */
-
-void move_addresses(unsigned char *memory, uintptr_t from, uintptr_t to)
+static bool load(Instance *instance)
 {
-    for (size_t n = 0; n < model.num_addresses; n++) {
-        *(uint64_t *)(memory + model_addresses[n]) += (uint64_t)(to - from);
-    }
-}
-
-void place_functions(unsigned char *memory)
-{
-    for (size_t n = 0; n < model.num_functions; n++) {
-        uint32_t at = model_functions[n];
-        *(uint64_t *)(memory + at) = (uint64_t)(uintptr_t)model_codes[*(const uint64_t *)(model_image + at)];
-    }
-}
-
-static void load(Instance *instance)
-{
-    memcpy(instance->memory, model_image, model.image_size);
-    move_addresses(instance->memory, 0, (uintptr_t)instance->memory);
-    place_functions(instance->memory);
+    if (!take_memory(instance, model_image, model_places)) return false;
     instance->place = (Place){.mode = INSTANTIATED, .has_changed = 1, .is_outdated = 1, .next_event = INFINITY,
                               .clock_time = NAN, .last_event = -INFINITY};
     instance->end = INFINITY;
-}
-
-static unsigned char *new_memory(void)
-{
-#if defined _WIN32
-    return _aligned_malloc(model.image_size, 64);
-#else
-    void *memory = NULL;
-    return posix_memalign(&memory, 64, model.image_size) ? NULL : memory;
-#endif
-}
-
-static void free_memory(unsigned char *memory)
-{
-#if defined _WIN32
-    _aligned_free(memory);
-#else
-    free(memory);
-#endif
+    return true;
 }
 
 /* ------------------------------------------------------------------ life */
@@ -144,22 +112,22 @@ Instance *new_instance(const char *name, const char *token, bool is_model_exchan
                            .is_model_exchange = is_model_exchange};
     size_t length = name ? strlen(name) + 1 : 1;
     instance->name = calloc(1, length);
-    instance->memory = new_memory();
+    instance->places = calloc(model.num_capacities + 1, sizeof *instance->places);
     const char *problem = NULL;
-    if (!instance->name || !instance->memory) {
+    if (!instance->name || !instance->places) {
         problem = "there is too little memory.";
     } else {
         memcpy(instance->name, name ? name : "", length);
         if (!name || !*name) problem = "the name of the instance is missing.";
         else if (!token || strcmp(token, model.token)) problem = "the token is not that of this model.";
     }
+    if (model_has_new_codes && is_new_processor()) model_use_new_codes();
+    if (!problem && !load(instance)) problem = "there is too little memory.";
     if (problem) {
         refuse(instance, "Instantiate", "%s", problem);
         free_instance(instance);
         return NULL;
     }
-    if (model_has_new_codes && is_new_processor()) model_use_new_codes();
-    load(instance);
     return instance;
 }
 
@@ -168,6 +136,7 @@ void free_instance(Instance *instance)
     if (!instance || instance->mark != MARK) return;
     instance->mark = 0;
     if (instance->memory) free_memory(instance->memory);
+    free(instance->places);
     free(instance->name);
     free(instance);
 }
@@ -234,8 +203,7 @@ Status terminate(Instance *instance, const char *function)
 Status reset(Instance *instance, const char *function)
 {
     if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
-    load(instance);
-    return OK;
+    return load(instance) ? OK : refuse(instance, function, "there is too little memory.");
 }
 
 /* ------------------------------------------------------------------ variables */
@@ -261,31 +229,42 @@ static bool is_variable(Instance *instance, const char *function, uint32_t refer
     return false;
 }
 
-static bool compute_outputs(Instance *instance)
+static bool compute_outputs(Instance *instance, const char *function)
 {
-    int64_t operations = (int64_t)(intptr_t)(instance->memory + model.outputs);
+    int64_t outcome = SUCCEEDED;
     if (instance->place.is_outdated && model.num_operations) {
-        if (run(instance, model.entries.RUN, operations, 0, model.num_operations) != SUCCEEDED) return false;
+        do {
+            int64_t operations = (int64_t)(intptr_t)(instance->memory + model.outputs);
+            outcome = run(instance, model.entries.RUN, operations, 0, model.num_operations);
+        } while (outcome != SUCCEEDED && make_room(instance, function));
     }
-    instance->place.is_outdated = 0;
-    return true;
+    if (outcome == SUCCEEDED) instance->place.is_outdated = 0;
+    return outcome == SUCCEEDED;
 }
 
-static bool compute_derivatives(Instance *instance)
+static bool compute_derivatives(Instance *instance, const char *function)
 {
     if (!model.num_states) return true;
-    prepare(instance, NUMBERS(instance)[0], false);
-    return call_with(instance, model.entries.EVALUATE, 0) == SUCCEEDED;
+    int64_t outcome;
+    do {
+        prepare(instance, NUMBERS(instance)[0], false);
+        outcome = call_with(instance, model.entries.EVALUATE, 0);
+    } while (outcome != SUCCEEDED && make_room(instance, function));
+    return outcome == SUCCEEDED;
 }
 
 /* What to do in a piece (pieces.py). */
 enum { BEGIN_PIECE, COMPUTE_INDICATORS, COMPLETE_STEP, END_PIECE };
 
-static int64_t in_piece(Instance *instance, int what)
+static int64_t in_piece(Instance *instance, const char *function, int what)
 {
-    prepare(instance, NUMBERS(instance)[0], false);
-    instance->place.has_changed = instance->place.is_outdated = 1;
-    return call_with(instance, model.entries.IN_PIECE, what);
+    int64_t outcome;
+    do {
+        prepare(instance, NUMBERS(instance)[0], false);
+        instance->place.has_changed = instance->place.is_outdated = 1;
+        outcome = call_with(instance, model.entries.IN_PIECE, what);
+    } while (outcome != SUCCEEDED && outcome != STOPPED && make_room(instance, function));
+    return outcome;
 }
 
 Status get_numbers(Instance *instance, const char *function, const uint32_t references[], size_t num_references,
@@ -300,8 +279,9 @@ Status get_numbers(Instance *instance, const char *function, const uint32_t refe
         needs_derivatives = needs_derivatives || model_variables[references[n]].kind == DERIVATIVE;
         needs_indicators = needs_indicators || model_variables[references[n]].kind == INDICATOR;
     }
-    if ((needs_indicators && in_piece(instance, COMPUTE_INDICATORS) != SUCCEEDED)
-        || (needs_outputs && !compute_outputs(instance)) || (needs_derivatives && !compute_derivatives(instance))) {
+    if ((needs_indicators && in_piece(instance, function, COMPUTE_INDICATORS) != SUCCEEDED)
+        || (needs_outputs && !compute_outputs(instance, function))
+        || (needs_derivatives && !compute_derivatives(instance, function))) {
         return refuse(instance, function, "values could not be computed at time %g s.", NUMBERS(instance)[0]);
     }
     for (size_t n = 0; n < num_references; n++) {
@@ -348,23 +328,35 @@ Status set_numbers(Instance *instance, const char *function, const uint32_t refe
 
 #define COMPLEX_STEP 1e-100
 
-Status get_slopes(Instance *instance, const char *function, const uint32_t unknowns[], size_t num_unknowns,
-                  const uint32_t knowns[], size_t num_knowns, const double seed[], double slopes[])
+static bool are_slopes_known(Instance *instance, const char *function, const uint32_t unknowns[], size_t num_unknowns,
+                             const uint32_t knowns[], size_t num_knowns, const double of_unknowns[],
+                             const double of_knowns[])
 {
-    if (!may_call(instance, function, INITIALIZING | RUNNING | TERMINATED)) return ERROR;
-    if (!model.num_slopes) return refuse(instance, function, "this model has no directional derivatives.");
-    if (!are_arrays_right(instance, function, unknowns, num_unknowns, slopes, num_unknowns)) return ERROR;
-    if (!are_arrays_right(instance, function, knowns, num_knowns, seed, num_knowns)) return ERROR;
+    if (!may_call(instance, function, INITIALIZING | RUNNING | TERMINATED)) return false;
+    if (!model.num_slopes) {
+        refuse(instance, function, "this model has no directional derivatives.");
+        return false;
+    }
+    if (!are_arrays_right(instance, function, unknowns, num_unknowns, of_unknowns, num_unknowns)) return false;
+    if (!are_arrays_right(instance, function, knowns, num_knowns, of_knowns, num_knowns)) return false;
     for (size_t n = 0; n < num_unknowns + num_knowns; n++) {
         bool is_known = n < num_knowns;
         uint32_t reference = is_known ? knowns[n] : unknowns[n - num_knowns];
-        if (!is_variable(instance, function, reference)) return ERROR;
+        if (!is_variable(instance, function, reference)) return false;
         Kind kind = model_variables[reference].kind;
         if (is_known ? kind != INPUT && kind != STATE && kind != PARAMETER : kind != DERIVATIVE && kind != OUTPUT) {
-            return refuse(instance, function, "the variable with the value reference %u is no %s.", (unsigned)reference,
-                          is_known ? "input, state or parameter" : "derivative or output");
+            refuse(instance, function, "the variable with the value reference %u is no %s.", (unsigned)reference,
+                   is_known ? "input, state or parameter" : "derivative or output");
+            return false;
         }
     }
+    return true;
+}
+
+/* Computes the derivatives of all variables along one direction; NULL if they have no value. */
+static const double *slopes_along(Instance *instance, const char *function, const uint32_t knowns[], size_t num_knowns,
+                                  const double seed[])
+{
     double *z = (double *)(instance->memory + model.complex_numbers);
     for (size_t n = 0; n < model.num_numbers; n++) {
         z[2 * n] = NUMBERS(instance)[n];
@@ -372,10 +364,37 @@ Status get_slopes(Instance *instance, const char *function, const uint32_t unkno
     }
     for (size_t n = 0; n < num_knowns; n++) z[2 * model_variables[knowns[n]].place + 1] += COMPLEX_STEP * seed[n];
     int64_t operations = (int64_t)(intptr_t)(instance->memory + model.slopes);
-    if (run(instance, model.entries.RUN, operations, 0, model.num_slopes) != SUCCEEDED) {
-        return refuse(instance, function, "derivatives could not be computed at time %g s.", NUMBERS(instance)[0]);
+    if (run(instance, model.entries.RUN, operations, 0, model.num_slopes) == SUCCEEDED) return z;
+    refuse(instance, function, "derivatives could not be computed at time %g s.", NUMBERS(instance)[0]);
+    return NULL;
+}
+
+static double slope_in(const double z[], uint32_t reference)
+{
+    return z[2 * model_variables[reference].place + 1] / COMPLEX_STEP;
+}
+
+Status get_slopes(Instance *instance, const char *function, const uint32_t unknowns[], size_t num_unknowns,
+                  const uint32_t knowns[], size_t num_knowns, const double seed[], double slopes[])
+{
+    if (!are_slopes_known(instance, function, unknowns, num_unknowns, knowns, num_knowns, slopes, seed)) return ERROR;
+    const double *z = slopes_along(instance, function, knowns, num_knowns, seed);
+    if (!z) return ERROR;
+    for (size_t n = 0; n < num_unknowns; n++) slopes[n] = slope_in(z, unknowns[n]);
+    return OK;
+}
+
+/* The transposed product: a direction for each known variable. */
+Status get_adjoint_slopes(Instance *instance, const char *function, const uint32_t unknowns[], size_t num_unknowns,
+                          const uint32_t knowns[], size_t num_knowns, const double seed[], double slopes[])
+{
+    if (!are_slopes_known(instance, function, unknowns, num_unknowns, knowns, num_knowns, seed, slopes)) return ERROR;
+    for (size_t k = 0; k < num_knowns; k++) {
+        const double one = 1.0, *z = slopes_along(instance, function, &knowns[k], 1, &one);
+        if (!z) return ERROR;
+        slopes[k] = 0.0;
+        for (size_t n = 0; n < num_unknowns; n++) slopes[k] += seed[n] * slope_in(z, unknowns[n]);
     }
-    for (size_t n = 0; n < num_unknowns; n++) slopes[n] = z[2 * model_variables[unknowns[n]].place + 1] / COMPLEX_STEP;
     return OK;
 }
 
@@ -398,17 +417,21 @@ Status advance_by(Instance *instance, const char *function, double time, double 
     /* With event mode, the step may end where clocks strike or witness functions trigger. */
     bool stops_at_events = instance->is_event_mode_used && instance->may_return_early;
     if (stops_at_events) end = fmin(end, next_event_after(instance, now));
-    prepare(instance, end > now ? end : now, stops_at_events);
-    instance->place.has_changed = 0;
-    instance->place.is_outdated = 1;
-    int64_t outcome = call(instance, model.entries.ADVANCE), ahead = call(instance, model.entries.OUTLOOK);
+    int64_t outcome;
+    do {
+        prepare(instance, end > now ? end : now, stops_at_events);
+        instance->place.has_changed = 0;
+        instance->place.is_outdated = 1;
+        outcome = call(instance, model.entries.ADVANCE);
+    } while (outcome != DONE && outcome != STOPPED && make_room(instance, function));
+    int64_t ahead = call(instance, model.entries.OUTLOOK);
     outlook->is_ended = instance->place.has_ended = outcome == STOPPED && ahead & HAS_ENDED;
     outlook->needs_events = instance->is_event_mode_used && (ahead & HAS_UPDATES || outcome == STOPPED);
     outlook->is_early = stops_at_events && NUMBERS(instance)[0] < time + step;
     if (outcome == DONE || outcome == STOPPED) return OK;
     instance->place.has_changed = 1;
     return refuse(instance, function, "the step from %.17g s could not be completed and stands at %.17g s: a value is not "
-                  "finite or not accurate enough, or there are more contacts than the model has room for (outcome %d).",
+                  "finite or not accurate enough (outcome %d).",
                   now, NUMBERS(instance)[0], (int)outcome);
 }
 
@@ -423,7 +446,7 @@ Status enter_events(Instance *instance, const char *function)
     place->clock_time = is_clock_due ? place->next_event : NAN;
     place->is_event_due = 1;
     if (place->is_in_piece) {
-        int64_t outcome = in_piece(instance, END_PIECE);
+        int64_t outcome = in_piece(instance, function, END_PIECE);
         if (outcome != SUCCEEDED && outcome != STOPPED) {
             return refuse(instance, function, "witness functions have no value at time %g s.", NUMBERS(instance)[0]);
         }
@@ -434,14 +457,17 @@ Status enter_events(Instance *instance, const char *function)
     return OK;
 }
 
-static bool make_updates(Instance *instance)
+static bool make_updates(Instance *instance, const char *function)
 {
     Place *place = &instance->place;
     double time = NUMBERS(instance)[0];
     prepare(instance, time, false);
     if (instance->is_model_exchange && begin_events(instance, place->clock_time) != SUCCEEDED) return false;
     if (!(call(instance, model.entries.OUTLOOK) & HAS_UPDATES)) return true;
-    return call(instance, model.entries.UPDATE) == SUCCEEDED;
+    int64_t outcome;
+    do outcome = call(instance, model.entries.UPDATE);
+    while (outcome != SUCCEEDED && make_room(instance, function));
+    return outcome == SUCCEEDED;
 }
 
 Status update_discrete_states(Instance *instance, const char *function, bool *has_changed, bool *is_ended,
@@ -452,14 +478,14 @@ Status update_discrete_states(Instance *instance, const char *function, bool *ha
     double time = NUMBERS(instance)[0];
     *has_changed = false;
     if (place->is_event_due && !place->has_ended) {
-        if (!make_updates(instance)) return refuse(instance, function, "the updates at time %g s failed.", time);
+        if (!make_updates(instance, function)) return refuse(instance, function, "the updates at time %g s failed.", time);
         place->is_event_due = 0;
         place->has_changed = place->is_outdated = 1;
         place->last_event = fmax(time, isnan(place->clock_time) ? time : place->clock_time);
         *has_changed = true;
     }
     if (instance->is_model_exchange && model.has_pieces && !place->has_ended) {
-        int64_t outcome = in_piece(instance, BEGIN_PIECE);
+        int64_t outcome = in_piece(instance, function, BEGIN_PIECE);
         if (outcome != SUCCEEDED && outcome != STOPPED) {
             return refuse(instance, function, "it is not decided how the motion goes on at time %g s.", time);
         }
@@ -478,7 +504,7 @@ Status update_discrete_states(Instance *instance, const char *function, bool *ha
 Status complete_step(Instance *instance, const char *function, bool *needs_events)
 {
     if (!may_call(instance, function, CONTINUOUS)) return ERROR;
-    if (instance->place.is_in_piece && in_piece(instance, COMPLETE_STEP) != SUCCEEDED) {
+    if (instance->place.is_in_piece && in_piece(instance, function, COMPLETE_STEP) != SUCCEEDED) {
         return refuse(instance, function, "witness functions have no value at time %g s.", NUMBERS(instance)[0]);
     }
     *needs_events = model.steps_are_events;
@@ -525,7 +551,7 @@ Status get_derivatives(Instance *instance, const char *function, double derivati
 {
     if (!may_call(instance, function, INITIALIZING | RUNNING | TERMINATED)) return ERROR;
     if (!is_size_right(instance, function, derivatives, num_states, model.num_states)) return ERROR;
-    if (!compute_derivatives(instance)) {
+    if (!compute_derivatives(instance, function)) {
         return refuse(instance, function, "the derivatives could not be computed at time %g s.", NUMBERS(instance)[0]);
     }
     if (num_states) memcpy(derivatives, NUMBERS(instance) + model.derivatives, num_states * sizeof(double));
@@ -536,7 +562,7 @@ Status get_indicators(Instance *instance, const char *function, double indicator
 {
     if (!may_call(instance, function, INITIALIZING | RUNNING | TERMINATED)) return ERROR;
     if (!is_size_right(instance, function, indicators, num_indicators, model.num_indicators)) return ERROR;
-    if (num_indicators && in_piece(instance, COMPUTE_INDICATORS) != SUCCEEDED) {
+    if (num_indicators && in_piece(instance, function, COMPUTE_INDICATORS) != SUCCEEDED) {
         return refuse(instance, function, "event indicators have no value at time %g s.", NUMBERS(instance)[0]);
     }
     if (num_indicators) memcpy(indicators, NUMBERS(instance) + model.indicators, num_indicators * sizeof(double));

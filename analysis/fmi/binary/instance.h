@@ -38,6 +38,7 @@ typedef struct {
     uint32_t num_numbers, slopes, num_slopes, complex_numbers; /* the same on complex numbers, and where these are */
     bool has_pieces, steps_are_events;               /* of model exchange, see pieces.py */
     uint32_t indicators, num_indicators;             /* where these begin, as if they were among the numbers */
+    uint32_t num_capacities, num_found, num_arrays;  /* of what grows, see memory.c */
     Entries entries;
 } Model;
 extern const Model model;
@@ -45,9 +46,27 @@ extern const Variable model_variables[];
 extern const unsigned char model_image[];
 extern const uint32_t model_addresses[]; /* where words are that are addresses in the image */
 extern const uint32_t model_functions[]; /* where words are that are numbers of compiled functions */
+/* What grows: for each capacity its places and the path of its system; where the code leaves how many it has found; the
+ * arrays, and for each of them and each capacity how much longer it is for one more place; and where words are that are
+ * addresses of arrays, with their shapes behind them, for one array after the other. */
+typedef struct {
+    uint32_t place, capacity;
+} Found;
+typedef struct {
+    uint32_t place, num_words, axis; /* that grows */
+    bool is_emptied;                 /* when it grows */
+    int64_t length, item_size;       /* along that axis, and in bytes */
+} Array;
+extern const int64_t model_places[];
+extern const char *const model_owners[];
+extern const Found model_found[];
+extern const Array model_arrays[];
+extern const int64_t model_growths[];
+extern const uint32_t model_array_words[];
 typedef void (*Code)(void);
 extern const Code *model_codes; /* for the processor that this runs on */
 extern const bool model_has_new_codes;
+extern bool has_missed_code; /* whether a function was needed that the library has not */
 void model_use_new_codes(void); /* from now on, uses those for processors of the level x86-64-v3 */
 
 /* Of FMI 2 and 3 alike. */
@@ -88,6 +107,7 @@ typedef struct {
 struct Instance {
     uint64_t mark;
     unsigned char *memory;
+    int64_t *places;        /* of the capacities */
     Place place;
     bool is_model_exchange, is_event_mode_used, may_return_early;
     char *name;
@@ -130,9 +150,19 @@ Status get_nominals(Instance *instance, const char *function, double nominals[],
 Status get_slopes(Instance *instance, const char *function, const uint32_t unknowns[], size_t num_unknowns,
                   const uint32_t knowns[], size_t num_knowns, const double seed[], double slopes[]);
 
-/* Changes what memory holds as addresses in itself, from where it was to where it is; and those of functions. */
+Status get_adjoint_slopes(Instance *instance, const char *function, const uint32_t unknowns[], size_t num_unknowns,
+                          const uint32_t knowns[], size_t num_knowns, const double seed[], double slopes[]);
+
+/* Changes what memory holds as addresses in itself, from where it was to where it is. */
 void move_addresses(unsigned char *memory, uintptr_t from, uintptr_t to);
-void place_functions(unsigned char *memory);
+/* How many bytes it takes with these capacities, and whether these are those of the model or larger. */
+size_t memory_size(const int64_t places[]);
+bool are_places_right(const int64_t places[]);
+/* Makes the memory of an instance a copy of some content of these capacities, whose addresses are counted from its start. */
+bool take_memory(Instance *instance, const unsigned char *content, const int64_t places[]);
+void free_memory(unsigned char *memory);
+/* Called when code has failed: enlarges what it has found too small, if that is why; then it can be called again. */
+bool make_room(Instance *instance, const char *function);
 
 Status get_state(Instance *instance, const char *function, void **state);
 Status set_state(Instance *instance, const char *function, void *state);

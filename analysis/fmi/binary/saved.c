@@ -8,9 +8,16 @@ typedef struct {
     char token[sizeof model.token];
     Place place;
     double end;
-    unsigned char memory[];
+    size_t size;      /* of all this */
+    int64_t places[]; /* of the capacities; behind them is the memory */
 } Saved;
-#define SAVED_SIZE (sizeof(Saved) + model.image_size)
+
+static size_t saved_size(const int64_t places[])
+{
+    return sizeof(Saved) + model.num_capacities * sizeof(int64_t) + memory_size(places);
+}
+
+static unsigned char *memory_of(Saved *state) { return (unsigned char *)(state->places + model.num_capacities); }
 
 static Saved *saved(const void *state)
 {
@@ -24,14 +31,19 @@ Status get_state(Instance *instance, const char *function, void **state)
     if (!state) return refuse(instance, function, "the place for the state is missing.");
     Saved *made = saved(*state);
     if (*state && !made) return refuse(instance, function, "the state is not one of this model.");
-    if (!made) made = calloc(1, SAVED_SIZE);
-    if (!made) return refuse(instance, function, "there is too little memory.");
-    *made = (Saved){.mark = MARK, .place = instance->place, .end = instance->end};
+    size_t size = saved_size(instance->places);
+    if (!made || made->size != size) {
+        Saved *larger = realloc(made, size);
+        if (!larger) return refuse(instance, function, "there is too little memory.");
+        made = larger;
+    }
+    *made = (Saved){.mark = MARK, .place = instance->place, .end = instance->end, .size = size};
     memcpy(made->token, model.token, sizeof model.token);
-    memcpy(made->memory, instance->memory, model.image_size);
-    move_addresses(made->memory, (uintptr_t)instance->memory, 0);
+    memcpy(made->places, instance->places, model.num_capacities * sizeof(int64_t));
+    memcpy(memory_of(made), instance->memory, memory_size(instance->places));
+    move_addresses(memory_of(made), (uintptr_t)instance->memory, 0);
     for (size_t n = 0; n < model.num_functions; n++) {
-        memcpy(made->memory + model_functions[n], model_image + model_functions[n], sizeof(uint64_t));
+        memcpy(memory_of(made) + model_functions[n], model_image + model_functions[n], sizeof(uint64_t));
     }
     *state = made;
     return OK;
@@ -40,11 +52,11 @@ Status get_state(Instance *instance, const char *function, void **state)
 Status set_state(Instance *instance, const char *function, void *state)
 {
     if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
-    const Saved *given = saved(state);
+    Saved *given = saved(state);
     if (!given) return refuse(instance, function, "the state is not one of this model.");
-    memcpy(instance->memory, given->memory, model.image_size);
-    move_addresses(instance->memory, 0, (uintptr_t)instance->memory);
-    place_functions(instance->memory);
+    if (!take_memory(instance, memory_of(given), given->places)) {
+        return refuse(instance, function, "there is too little memory.");
+    }
     instance->place = given->place;
     instance->end = given->end;
     return OK;
@@ -65,7 +77,7 @@ Status serialized_size(Instance *instance, const char *function, void *state, si
 {
     if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
     if (!saved(state) || !size) return refuse(instance, function, "the state is not one of this model.");
-    *size = SAVED_SIZE;
+    *size = saved(state)->size;
     return OK;
 }
 
@@ -73,21 +85,25 @@ Status serialize(Instance *instance, const char *function, void *state, unsigned
 {
     if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
     if (!saved(state)) return refuse(instance, function, "the state is not one of this model.");
-    if (!bytes || size < SAVED_SIZE) return refuse(instance, function, "%zu bytes are needed.", SAVED_SIZE);
-    memcpy(bytes, state, SAVED_SIZE);
+    size_t needed = saved(state)->size;
+    if (!bytes || size < needed) return refuse(instance, function, "%zu bytes are needed.", needed);
+    memcpy(bytes, state, needed);
     return OK;
 }
 
 Status deserialize(Instance *instance, const char *function, const unsigned char bytes[], size_t size, void **state)
 {
     if (!may_call(instance, function, ALIVE | TERMINATED)) return ERROR;
-    if (!bytes || !state || size != SAVED_SIZE) return refuse(instance, function, "%zu bytes are needed.", SAVED_SIZE);
-    Saved *made = malloc(SAVED_SIZE);
+    size_t least = saved_size(model_places);
+    if (!bytes || !state || size < least) return refuse(instance, function, "at least %zu bytes are needed.", least);
+    Saved *made = malloc(size);
     if (!made) return refuse(instance, function, "there is too little memory.");
-    memcpy(made, bytes, SAVED_SIZE);
-    bool is_right = saved(made) != NULL;
+    memcpy(made, bytes, size);
+    bool is_right = saved(made) && are_places_right(made->places) && saved_size(made->places) == size;
+    int32_t mode = is_right ? made->place.mode : 0;
+    is_right = is_right && made->size == size && mode > 0 && mode <= TERMINATED && !(mode & (mode - 1));
     for (size_t n = 0; is_right && n < model.num_addresses; n++) {
-        is_right = *(uint64_t *)(made->memory + model_addresses[n]) <= model.image_size;
+        is_right = *(uint64_t *)(memory_of(made) + model_addresses[n]) <= memory_size(made->places);
     }
     if (!is_right) {
         free(made);

@@ -6,8 +6,8 @@ import dataclasses
 import functools
 import os
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
@@ -109,6 +109,36 @@ Argument = (
 )
 
 
+class Growth(NamedTuple):
+    """An array that grows with a Capacity.
+
+    Attributes:
+        array: C-contiguous.
+        per_place: how much longer it becomes for one more place.
+        axis: along which.
+        is_emptied: whether all of it becomes zero then.
+    """
+
+    array: NDArray[Any]
+    per_place: int = 1
+    axis: int = 0
+    is_emptied: bool = False
+
+
+class Capacity(NamedTuple):
+    """Places for what an operation finds. It fails if it finds more, and succeeds once the arrays have grown.
+
+    Attributes:
+        found: addresses of integers, in which it leaves how many places it needs.
+        num_places: how many there are.
+        growths: the arrays with these places.
+    """
+
+    found: Sequence[int]
+    num_places: int
+    growths: Sequence[Growth]
+
+
 @dataclasses.dataclass(frozen=True)
 class NativeCode:
     """A computation or an event handler as an operation, see framework/native/operations/operations.py.
@@ -128,6 +158,8 @@ class NativeCode:
         reads_abstract_state: whether it reads numbers that stand for abstract state, so that it is no function of what
             is in the flat array.
         in_lanes: makes the same operation for several worlds side by side, see CodeInLanes; None without one.
+        capacities: says what must grow with what the operation finds; None if nothing does.
+        features: what it needs of the functions that are for one thing alone (framework/native/memory/shared_code.py).
     """
 
     operation: str | NativeOperation | Operation
@@ -138,6 +170,8 @@ class NativeCode:
     sources: tuple[CacheSlot, ...] | None = None
     reads_abstract_state: bool = False
     in_lanes: Callable[[NDArray[Any]], CodeInLanes | None] | None = None
+    capacities: Callable[[], Sequence[Capacity]] | None = None
+    features: tuple[str, ...] = ()
 
     def resolve(self, context: LeafContext) -> NativeCode | None:
         """The operation in a Context; None if it has none."""

@@ -6,12 +6,17 @@ which is kept on the disk beside the machine code, so that nothing is compiled a
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+import pickle
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from merganser.framework.native.compiler import parallel_compilation
 from merganser.framework.native.compiler.extending import import_whole
 from merganser.framework.native.compiler.machine_code import MachineCode
 
@@ -66,26 +71,87 @@ def describe_code(address: int) -> str:
     return _sources[address].files.describe()
 
 
-def object_at(machine: Machine, address: int) -> MachineCode:
-    """The function at an address as an object file for another machine; its name in there is its own for each machine.
-
-    Nothing else in the file can be seen from outside.
+def names_needed_by(address: int) -> tuple[str, ...]:
+    """The names that the function at an address may refer to.
 
     Raises:
         RuntimeError: the code has addresses of this process in it.
     """
+    return _bitcode_at(address).needed
+
+
+def objects_at(machines: Sequence[Machine], addresses: Sequence[int]) -> list[list[MachineCode]]:
+    """The functions at some addresses as object files for other machines, whose lists come one after the other.
+
+    The name of a function is its own for each machine; nothing else in its file can be seen from outside. What has not
+    been made before is made in as many processes as there are processors.
+    """
+    wanted = [(machine, address) for machine in machines for address in addresses]
+    made = {each: kept for each in wanted if (kept := _kept_object(*each)) is not None}
+    jobs = {(machine, address): (_bitcode_at(address), machine) for machine, address in wanted}
+    missing = sorted((each for each in jobs if each not in made), key=lambda each: -len(jobs[each][0].content))
+    number = 1 + parallel_compilation.num_helpers()
+    shares = [missing[n::number] for n in range(number)]
+    helpers = [_Helper([jobs[each] for each in share]) for share in shares[1:] if share]
+    made |= zip(shares[0], _make_objects(jobs[each] for each in shares[0]))
+    for share, helper in zip(shares[1:], helpers):
+        made |= zip(share, helper.results(), strict=True)
+    for machine, address in missing:
+        files, types, _ = _sources[address]
+        if (key := files.key(types)) is not None:
+            files.keep(_key_of_object(key, machine), made[machine, address])
+    return [[made[machine, address] for address in addresses] for machine in machines]
+
+
+_Job: TypeAlias = tuple[MachineCode, Machine]  # bitcode, and what to make an object file for
+
+
+class _Helper:
+    """Another process that makes object files."""
+
+    def __init__(self, jobs: list[_Job]) -> None:
+        self._jobs, code = jobs, f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import help_; help_()"
+        self._process: Any = None
+        with contextlib.suppress(OSError):  # there can be no more processes
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+            with self._process.stdin as pipe:
+                pickle.dump(jobs, pipe)
+
+    def results(self) -> list[MachineCode]:
+        """Waits for them; makes them here if the process has failed."""
+        if self._process is None:
+            return _make_objects(self._jobs)
+        with self._process.stdout as pipe:
+            content: bytes = pipe.read()
+        if self._process.wait():
+            return _make_objects(self._jobs)
+        made: list[MachineCode] = pickle.loads(content)
+        return made
+
+
+def help_() -> None:
+    """What a helper does: object files of what it reads from its standard input."""
+    pickle.dump(_make_objects(pickle.load(sys.stdin.buffer)), sys.stdout.buffer)
+
+
+def _make_objects(jobs: Iterable[_Job]) -> list[MachineCode]:
+    made = []
+    for code, machine in jobs:
+        name = f"merganser_code_{hashlib.sha256(code.content + repr(machine).encode()).hexdigest()[:24]}"
+        made.append(code._replace(symbol=name, content=_object_for(machine, code, name)))
+    return made
+
+
+def _key_of_object(key: str, machine: Machine) -> str:
+    return f"{key}\nobject for {machine}"
+
+
+def _kept_object(machine: Machine, address: int) -> MachineCode | None:
     files, types, _ = _sources[address]
     key = files.key(types)
-    key = None if key is None else f"{key}\nobject for {machine}"
-    kept = files.read(key)
-    if kept is not None:
-        return kept
-    bitcode = _bitcode_at(address)
-    name = f"merganser_code_{hashlib.sha256(bitcode.content + repr(machine).encode()).hexdigest()[:24]}"
-    made = bitcode._replace(symbol=name, content=_object_for(machine, bitcode, name))
-    if key is not None:
-        files.keep(key, made)
-    return made
+    return None if key is None else files.read(_key_of_object(key, machine))
 
 
 def keep_bitcode(files: CodeFiles, key: str, code: Any, made: MachineCode) -> None:
@@ -128,8 +194,18 @@ def _object_for(machine: Machine, code: MachineCode, name: str) -> bytes:
         if not value.is_declaration:
             value.linkage = "internal"
     entry.name, entry.linkage, entry.visibility = name, "external", "hidden"
-    content: bytes = target.emit_object(module)
+    content: bytes = _PATH.sub(_without_folder, target.emit_object(module))
     return content
+
+
+# Paths of source files, as pickle writes them into records of exceptions: behind their lengths.
+_PATH = re.compile(rb"(\x8c.|X..\0\0)(/[\x20-\xff]+?\.py)(?=\x94)", re.DOTALL)
+
+
+def _without_folder(found: re.Match[bytes]) -> bytes:
+    """A path that is as long, and begins in no folder."""
+    name = found[2].rpartition(b"/")[2]
+    return found[1] + b"." + name.rjust(len(found[2]) - 1, b"/")
 
 
 _COUNTING = re.compile(r"^(define [^\n]*@NRT_(?:inc|dec)ref\([^\n]*\{\n).*?^\}", re.MULTILINE | re.DOTALL)

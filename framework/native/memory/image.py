@@ -196,9 +196,7 @@ class Image:
         UnknownAddressError: a word is an address of something else.
     """
 
-    def __init__(
-        self, blocks: Blocks, flat: NDArray[Any], roots: Iterable[int], objects: Mapping[int, int]
-    ) -> None:
+    def __init__(self, blocks: Blocks, flat: NDArray[Any], roots: Iterable[int], objects: Mapping[int, int]) -> None:
         self._blocks, self._flat, self._objects = blocks, address_of_array(flat), objects
         self._flats = {start: array.itemsize for start, array in _FAR_ARRAYS.items() if blocks.find(start) is not None}
         self._places: dict[Block | None, int] = {}
@@ -225,7 +223,7 @@ class Image:
         place = self._places.get(block)
         if place is None:
             place = self._places[block] = -(-self._size // _ALIGNMENT) * _ALIGNMENT + block.start % _LEAST
-            self._size = place + block.end - block.start
+            self._size = place + max(block.end - block.start, 1)  # what is empty has a place of its own, too
             self._waiting.append(block)
         return place + address - block.start
 

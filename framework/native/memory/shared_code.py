@@ -27,24 +27,26 @@ from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.hinted_types import hinted_address, hinted_job
 
 _SHARED: dict[str, tuple[Any, NDArray[np.int64]]] = {}  # by name of the function: its kernel, and its cell
+_FEATURES: dict[str, str] = {}  # by name of the function
 _FINDER = "merganser_find_code"  # the name by which compiled code knows `_find_code`
 _NONE_FOUND = -1  # what a function returns that could not be compiled, or False
 
 
-def shared(restype: type[int]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def shared(restype: type[int], feature: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Marks a function that is compiled once and called at its address; in Python it stays what it is.
 
     Where it cannot be compiled, for want of memory say, that is printed, and its callers get -1 or False.
 
     Args:
         restype: what it returns: `int` or `bool`. What it takes, the hints of its parameters say (hinted_types.py).
+        feature: what alone it is for: outside of Python, operations call it that name this (`NativeCode.features`).
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = f"merganser_{function.__name__}"
         cell = _cell_of(function)
         name_address(name, address_of_array(cell))
-        _SHARED[function.__name__] = kernel(function), cell
+        _SHARED[function.__name__], _FEATURES[function.__name__] = (kernel(function), cell), feature
 
         def call(typingctx: Any, arguments: Any) -> Any:
             return _call_at(name, types.boolean if restype is bool else types.int64, arguments)
@@ -137,7 +139,7 @@ name_address(_FINDER, ctypes.cast(_find_code, ctypes.c_void_p).value or 0)
 
 def job_of(function_name: str) -> Job:
     """The kernel that a shared function is, and arguments of its types; for `compile_ahead`."""
-    return hinted_job(_SHARED[function_name][0])
+    return hinted_job(_SHARED[function_name.removeprefix("merganser_")][0])
 
 
 def shared_names() -> list[str]:
@@ -145,7 +147,16 @@ def shared_names() -> list[str]:
     return list(_SHARED)
 
 
-def shared_address(name: str) -> int | None:
-    """The address of the function whose cell compiled code knows by a name; None if that is no name of a cell."""
-    function, _ = _SHARED.get(name.removeprefix("merganser_"), (None, None))
-    return None if function is None or not name.startswith("merganser_") else hinted_address(function)
+def is_cell(name: str) -> bool:
+    """Whether compiled code knows the cell of a shared function by a name."""
+    return name.startswith("merganser_") and name.removeprefix("merganser_") in _SHARED
+
+
+def feature_of(name: str) -> str:
+    """What alone the function of a cell is for; empty if it is for all."""
+    return _FEATURES[name.removeprefix("merganser_")]
+
+
+def shared_address(name: str) -> int:
+    """The address of the function of a cell."""
+    return hinted_address(_SHARED[name.removeprefix("merganser_")][0])

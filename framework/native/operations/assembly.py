@@ -21,6 +21,7 @@ from merganser.framework.core.context.native_code import (
     LOG,
     NEXT_CONTINUOUS_STATE,
     OUTPUT,
+    Capacity,
     ContextualCode,
     DiscreteStateOf,
     EntryOf,
@@ -94,6 +95,8 @@ class Assembly:
         waiting: native code that is no operation yet, with the contexts of its blocks.
         write_backs: to be called when Python takes over, see NativeCode.on_stop.
         checks: whether operations are still right, see NativeCode.is_current.
+        capacities: of operations, see NativeCode.capacities, with the contexts of their blocks.
+        features: of operations.
     """
 
     def __init__(self, store: Store, is_patient: bool = False) -> None:
@@ -114,6 +117,8 @@ class Assembly:
         self._offsets: dict[LeafContext, list[tuple[int, tuple[int, int]]]] = {}
         self.write_backs: list[Callable[[], None]] = []
         self.checks: list[Callable[[], bool]] = []
+        self.capacities: list[tuple[LeafContext, Callable[[], Sequence[Capacity]]]] = []
+        self.features: set[str] = set()
         self.reads_abstract_state = False
         self.waiting: list[tuple[NativeCode | ContextualCode, LeafContext]] = []
         self._left_to_python: set[int] = set()  # cache entries, by their bits
@@ -147,6 +152,9 @@ class Assembly:
                 self.write_backs.append(code.on_stop)
             if code.is_current is not None:
                 self.checks.append(code.is_current)
+            self.features.update(code.features)
+            if code.capacities is not None:
+                self.capacities.append((context, code.capacities))
             self.reads_abstract_state = self.reads_abstract_state or code.reads_abstract_state
             self._known[key] = address, integers
         self._append(*self._known[key])

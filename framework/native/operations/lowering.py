@@ -39,6 +39,11 @@ class Tape:
         """Number of compiled operations on the tape."""
         return len(self._operations)
 
+    @property
+    def assembly(self) -> Assembly:
+        """Of its operations."""
+        return self._assembly
+
     def left_to_python(self) -> list[CacheSlot]:
         """The entries that are no operations."""
         return [segment for segment in self._segments if isinstance(segment, CacheSlot)]

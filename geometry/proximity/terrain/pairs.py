@@ -10,7 +10,16 @@ from typing import Any
 
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.shared_code import shared
-from merganser.geometry.proximity.layout import HEIGHT_FIELD, INEXACT, POINT, SOLVED, Hulls, Shape, ShapeWork
+from merganser.geometry.proximity.layout import (
+    HEIGHT_FIELD,
+    INEXACT,
+    POINT,
+    SOLVED,
+    TERRAIN,
+    Hulls,
+    Shape,
+    ShapeWork,
+)
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.search import set_inverse_pose
 from merganser.geometry.proximity.shares import STEEP, corner
@@ -285,7 +294,7 @@ def _normal_to_A(is_A: bool, n: Vector3, work: ShapeWork) -> Vector3:
     return n if is_A else negated(rotated(work.X_AB, n))
 
 
-@shared(int)
+@shared(int, TERRAIN)
 def find_terrain_points(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, margin: float) -> int:
     """Writes the contact points of a terrain and a body into `clipped`, `depth`, `share` and `field_normal`, in A.
 
@@ -312,7 +321,7 @@ def find_terrain_points(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, margi
     return count
 
 
-@shared(int)
+@shared(int, TERRAIN)
 def solve_terrain(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork) -> int:
     """Writes the solution for a terrain and a body, or a point; returns a status. X_AB is given.
 

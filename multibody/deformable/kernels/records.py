@@ -39,6 +39,7 @@ fixed_dtype = np.dtype(
     ]
 )
 Fixed = Annotated[NDArray[Any], ArrayOf(fixed_dtype)]
+OF_FACES = "corners", "faces", "owners", "pairs", "ends"  # fields of Deformables as long as there may be faces
 
 
 class SoftBody(NamedTuple):

@@ -122,7 +122,10 @@ class NativeDynamics:
         box, buffers = self._box_in(context), self.buffers_of(context)
         keep = None if box is None else box.keep_parameters
         arguments = FAILURE, *integers_of(self._record(context, buffers))
-        native = NativeCode(code.load(), arguments, keep, self._check_of(context, buffers))
+        native = NativeCode(
+            code.load(), arguments, keep, self._check_of(context, buffers), capacities=buffers.capacities,
+            features=buffers.features(),
+        )  # fmt: skip
         if code is _STEP and not self._constrains_at_once() and not self._dynamics.views.num_activations:
             native = dataclasses.replace(native, in_lanes=functools.partial(self._in_lanes, context, buffers))
         return native if self._is_discrete() else _of_vectors(context, native)
@@ -139,8 +142,11 @@ class NativeDynamics:
         given = self._model(steps.buffers, True), self._state(CONTINUOUS_STATE), self._inputs(context)
         record: Any = steps.slopes_record(*given) if code is _SLOPES else steps.inputs_record(*given)
         arguments = FAILURE, *integers_of(_beside(record, w.store.flat))
-        check = self._check_of(context, steps.buffers, steps.controllers)
-        return _of_vectors(context, NativeCode(code.load(), arguments, is_current=check))
+        native = NativeCode(
+            code.load(), arguments, is_current=self._check_of(context, steps.buffers, steps.controllers),
+            capacities=steps.buffers.capacities, features=steps.buffers.features(),
+        )  # fmt: skip
+        return _of_vectors(context, native)
 
     def is_moved_by_steps(self, context: Context) -> bool:
         """Whether an integrator moves a continuous plant by steps."""

@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.context.native_code import Capacity, Growth
+from merganser.framework.native.memory.addresses import address_of_array
 from merganser.geometry import GeometryId
-from merganser.geometry.hydroelastic.buffers import Buffers, lacks_memory, make_buffers, with_memory
+from merganser.geometry.hydroelastic.buffers import (
+    Buffers,
+    capacities_of,
+    lacks_memory,
+    make_buffers,
+    with_memory,
+)
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
 from merganser.geometry.hydroelastic.layout import Meshes
 from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.geometry.proximity.arrays import ProximityArrays
 from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY
-from merganser.geometry.proximity.layout import contact_dtype, work_dtype
+from merganser.geometry.proximity.layout import HEIGHT_FIELD, TERRAIN, contact_dtype, work_dtype
 from merganser.multibody.contact import (
     contact_pairs,
     hydroelastic_pairs,
@@ -358,6 +366,48 @@ class StepBuffers:
             if out.statistics["factor_needed"] > self._factor:
                 self._factor = 3 * int(out.statistics["factor_needed"]) // 2
 
+    def capacities(self) -> list[Capacity]:
+        """What grows with what steps find: arrays of their results, and of the solver."""
+        results, (first, *_), work, integers = self.results, self.results, self._solver_work, self._integer_work
+
+        def of(*names: str) -> list[Growth]:
+            return [Growth(getattr(out, name)) for out in results for name in names]
+
+        of_row = 2 * self.contact.most_velocities
+        of_constraints = [Growth(self._rows, 3), Growth(self._laws, 3)]
+        of_constraints += [Growth(out.problem.constraints) for out in results]
+        of_constraints += [Growth(out.problem.jacobian, 3 * of_row) for out in results]
+        of_constraints += [Growth(out.impulses, 3) for out in results]
+        of_constraints.append(Growth(work, workspace_size(0, 3, 0, 3 * of_row, 0) - workspace_size(0, 0, 0, 0, 0)))
+        of_constraints.append(Growth(integers, integer_workspace_size(0, 0, 1, 0) - integer_workspace_size(0, 0, 0, 0)))
+        of_pairs = [*of("contact_pairs", *(() if self.takes_steps else ("contact_forces",))), *of_constraints]
+        has_surfaces = self.geometry.hydroelastic is not None
+        growths = [
+            of("candidates", *(("surface_pairs",) if has_surfaces else ())), [*of("contacts"), *of_pairs],
+            of("corners", "faces", "owners"), of_pairs,
+        ]  # fmt: skip
+        capacities = [
+            Capacity(self.addresses_found(name), len(getattr(first, name)), growing)
+            for name, growing in zip(_FOUND, growths, strict=True)
+        ]
+        of_factor = ("factor_needed", self._factor, 1, work), ("blocks_needed", self._block_capacity, 2, integers)
+        for name, num_places, per_place, array in of_factor:
+            found = [_address_in(out.statistics, name) for out in results]
+            capacities.append(Capacity(found, num_places, [Growth(array, per_place)]))
+        capacities += capacities_of(self._clipping)
+        if self.deformable is not None:
+            capacities += self.deformable.capacities(self, self._matrix, work, of_constraints)
+        return capacities
+
+    def addresses_found(self, name: str) -> list[int]:
+        """Where steps leave how much of this they have found."""
+        return [_address_in(out.found, name) for out in self.results]
+
+    def features(self) -> tuple[str, ...]:
+        """What only some geometries need, see NativeCode."""
+        kinds = () if self._queries is None else self._queries.engine.arrays.geometries["kind"]
+        return (TERRAIN,) if np.any(np.asarray(kinds) >= HEIGHT_FIELD) else ()
+
     def _make_buffers(self) -> None:
         """Arrays at least as large as the last steps have shown that they must be."""
         arrays, n, first = self.contact, len(self.geometry.materials), self.results[0]
@@ -484,7 +534,7 @@ class StepBuffers:
             holds_transmissions=int(arrays.has_tendons or bool((controllers.velocities >= len(self._w.v)).any())),
             looks_ahead=int(self._looks_ahead),
             drives=controllers.records()[: None if self._may_constrain() else 0],
-            room=SolverWork(self._block_capacity, self._laws, self._solver_work, self._integer_work),
+            room=SolverWork(self._laws, self._solver_work, self._integer_work),
         )  # fmt: skip
 
     def _make_surfaces(self) -> tuple[int, float, int, Any, Meshes, Buffers]:
@@ -545,3 +595,8 @@ class StepBuffers:
             return 0
         count: int = limit_forces.interpreted(*arguments)
         return count
+
+
+def _address_in(record: Any, name: str) -> int:
+    """Where a field of a record is."""
+    return int(address_of_array(record) + record.dtype.fields[name][1])

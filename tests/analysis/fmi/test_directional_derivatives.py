@@ -144,6 +144,29 @@ def test_derivatives_by_parameters_and_along_a_direction(tmp_path):
     assert "is no input, state or parameter" in instance.messages[-1]
 
 
+def test_adjoint_derivatives_are_the_transposed_product(tmp_path):
+    ExportFmu(limited(), tmp_path / "limited.fmu")
+    file = FmuFile(tmp_path / "limited.fmu")
+    kinds = [each for each in file.root if "modelIdentifier" in each.attrib]
+    assert {each.get("providesAdjointDerivatives") for each in kinds} == {"true"}
+    instance, number = file.model_exchange().start(), file.numbers
+    unknowns = np.array([number[name] for name in (*(f"der({name})" for name in STATES), *OUTPUTS)], np.uint32)
+    knowns = np.array([number[name] for name in (*STATES, "u", "oscillator.length")], np.uint32)
+    m, n, found = len(unknowns), len(knowns), np.zeros((2, len(unknowns), len(knowns)))
+    for k in range(n):
+        column = np.zeros(m)
+        assert instance.GetDirectionalDerivative(unknowns, m, knowns[k:], 1, np.ones(1), 1, column, m) == OK
+        found[0, :, k] = column
+    for k in range(m):
+        seed = np.eye(m)[k].copy()
+        assert instance.GetAdjointDerivative(unknowns, m, knowns, n, seed, m, found[1, k], n) == OK
+    assert (found[0] == found[1]).all() and np.abs(found[0]).max() > 1.0
+    weights, product = np.arange(1.0, m + 1.0), np.zeros(n)
+    assert instance.GetAdjointDerivative(unknowns, m, knowns, n, weights, m, product, n) == OK
+    assert product == pytest.approx(weights @ found[0], rel=1e-14)
+    assert instance.GetAdjointDerivative(unknowns, m, knowns, n, weights, n, product, n) == ERROR
+
+
 def test_plants_have_no_derivatives_and_the_page_names_them(tmp_path):
     plant = MultibodyPlant(0.0)
     Parser(plant).AddModels(str(MODELS / "cart_pole.sdf"))

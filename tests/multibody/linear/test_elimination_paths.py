@@ -70,7 +70,7 @@ def factored(
     num_v, num_trees, num_constraints = sum(len(A) for A in blocks), len(blocks), len(constraints)
     integers = np.zeros(integer_workspace_size(num_v, num_trees, num_constraints, num_trees**2), np.int64)
     islands = carve_islands(num_trees, num_constraints, integers)
-    pattern = carve_pattern(num_v, num_trees, num_constraints, num_trees**2, integers)
+    pattern = carve_pattern(num_v, num_trees, num_constraints, integers)
     every = np.arange(num_trees), np.arange(num_constraints)
     order_trees(trees, constraints, *every, islands.weight, islands.bits, pattern)
     find_paths(arrays, *every, pattern.path, pattern.run)

@@ -72,7 +72,7 @@ def test_elimination_by_blocks_solves_as_a_dense_one(seed: int) -> None:
     capacity = num_trees * (num_trees - 1) // 2
     integers = np.zeros(integer_workspace_size(len(b), num_trees, num_constraints, capacity), np.int64)
     islands = carve_islands(num_trees, num_constraints, integers)
-    pattern = carve_pattern(len(b), num_trees, num_constraints, capacity, integers)
+    pattern = carve_pattern(len(b), num_trees, num_constraints, integers)
     every = np.arange(num_trees), np.arange(num_constraints)
     order_trees(problem.trees, problem.constraints, *every, islands.weight, islands.bits, pattern)
     panels, x, pivots = np.full(2 * pattern.panel_start[num_trees], np.nan), b.copy(), np.full(len(b), np.nan)
@@ -90,7 +90,7 @@ def test_a_block_without_anything_in_it_is_singular() -> None:
     num_trees, num_constraints = len(problem.trees), len(problem.constraints)
     integers = np.zeros(integer_workspace_size(len(b), num_trees, num_constraints, 99), np.int64)
     islands = carve_islands(num_trees, num_constraints, integers)
-    pattern = carve_pattern(len(b), num_trees, num_constraints, 99, integers)
+    pattern = carve_pattern(len(b), num_trees, num_constraints, integers)
     every = np.arange(num_trees), np.arange(num_constraints)
     order_trees(problem.trees, problem.constraints, *every, islands.weight, islands.bits, pattern)
     panels = np.zeros(2 * pattern.panel_start[num_trees])

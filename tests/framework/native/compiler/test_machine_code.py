@@ -16,7 +16,7 @@ from merganser.framework.native.compiler import machine_code
 from merganser.framework.native.compiler.argument_types import text_of_types, type_key
 from merganser.framework.native.compiler.extending import Later
 from merganser.framework.native.compiler.kernels import Kernel
-from merganser.framework.native.compiler.portable_code import Machine, object_at
+from merganser.framework.native.compiler.portable_code import Machine, objects_at
 from merganser.framework.native.memory.views import as_matrix
 
 pytestmark = pytest.mark.skipif(not may_compile(), reason="numba does not compile")
@@ -44,7 +44,7 @@ def test_machine_code_for_other_machines_is_made_without_compiling_again(monkeyp
     monkeypatch.setattr(last_of._files, "_folder", tmp_path)
     address = last_of.code(np.zeros(2)).address
     monkeypatch.setattr(Kernel, "_compile_again", None)
-    made = object_at(Machine("aarch64-unknown-linux-gnu", "generic"), address)
+    ((made,),) = objects_at([Machine("aarch64-unknown-linux-gnu", "generic")], [address])
     assert made.content.startswith(b"\x7fELF") and made.content[18:20] == b"\xb7\x00"  # for AArch64
     assert made.symbol.encode() in made.content
 
