@@ -385,10 +385,16 @@ def find_pairs_of_step(model: Model, h: float, work: Work, out: StepResults) -> 
     """How many contact pairs there may be within a step whose kinematics are known; negative if there is no answer."""
     if not may_touch(model):
         return 0
+    return find_contact_pairs(model, margin_of(model, h, work), out)
+
+
+@device
+def margin_of(model: Model, h: float, work: Work) -> float:
+    """Up to which distance points of geometries may touch within a step whose kinematics are known [m]."""
     margin = margin_of_step(model.gravity, h)
     if model.contact.looks_ahead:
         margin += h * largest_speed(work.velocity)
-    return find_contact_pairs(model, margin, out)
+    return margin
 
 
 @device
@@ -545,10 +551,12 @@ def constrain(
         if status != 0:
             return status
     status = solve(model, state, h, out.trees.v, 0, out, deformables)
-    for _ in range(num_passes(model.topology)):
+    for n in range(num_passes(model.topology)):
         if status == 0:
+            keep_pass(out, n, out.v_next)
             find_next_pass(model, state, h, inputs, work, out, out.v_next)
             status = solve(model, state, h, out.v_next, 1, out, deformables)
+    keep_pass(out, num_passes(model.topology), out.v_next)
     if status == 0:
         call_quiet_kernel(model.code.end_step, (
             model.topology, h, state.q, out.v_next, out.impulses[:num_rows], model.actuators.controlled, out.x_next,
@@ -556,6 +564,14 @@ def constrain(
         ))  # fmt: skip
         out.found[SOLVED] = 1
     return status
+
+
+@device
+def keep_pass(out: StepResults, n: int, v_next: Any) -> None:
+    """Keeps the velocities of a pass, where something asks for them."""
+    if n < out.passes.shape[0]:
+        for k in range(out.passes.shape[1]):
+            out.passes[n, k] = v_next[k]
 
 
 @device

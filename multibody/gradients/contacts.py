@@ -7,6 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.contact.derivatives import slope_of_contact
 from merganser.multibody.contact.layout import TAMSI
 from merganser.multibody.contact.plant_problem import tangents_of
@@ -40,7 +41,7 @@ from merganser.multibody.kernels.spatial import (
     translational,
     vector,
 )
-from merganser.multibody.linear.products import block_of, num_ends, row_product
+from merganser.multibody.linear.products import block_of, num_ends
 
 Array = NDArray[Any]
 
@@ -80,7 +81,7 @@ def _twist(step: Step, c: int, k: int, work: GradientWork) -> tuple[Vector3, Vec
     i = work.chain[2, k]
     if work.chain[0, k] or work.chain[1, k]:
         S = works[i]["S"][k - step.plant.topology[i]["v_start"]]
-        p_WG, p_WC = vector(step.p_WG[c]), vector(pair["p_WC"])
+        p_WG, p_WC = vector(step.moving.p_WG[c]), vector(pair["p_WC"])
         if work.chain[0, k]:
             w_A, v_A = rotational(S), _at(S, _arm(step, i, p_WG, works))
         if work.chain[1, k]:
@@ -103,7 +104,7 @@ def _point_motion(step: Step, c: int, w: Vector3, v: Vector3, w_B: Vector3, v_C:
     motion = (w[0], w[1], w[2], v[0], v[1], v[2])
     for j in range(NUM_MOTIONS):
         if motion[j] != 0.0:
-            lane = step.motions[j, c]
+            lane = step.moving.pairs[j, c]
             dp = add(dp, scaled(motion[j], _lane(lane["p_WC"])))
             turn = add(turn, scaled(motion[j], cross(n, _lane(lane["nhat_BA_W"]))))
     return dp, turn
@@ -196,11 +197,11 @@ def add_contact(step: Step, c: int, work: GradientWork, out: StepSlopes) -> None
             d_gap, d_stiffness, d_force = 0.0, 0.0, 0.0
             for j in range(NUM_MOTIONS):
                 if motion[j] != 0.0:
-                    lane, scale = step.motions[j, c], motion[j] / STEP
+                    lane, scale = step.moving.pairs[j, c], motion[j] / STEP
                     d_gap += scale * lane["phi"].imag
                     d_stiffness += scale * lane["stiffness"].imag
                     d_force += scale * lane["elastic_force"].imag
-            d_slip = add(cross(w_B, slip), cross(w_r, vector(step.surfaces[c])))
+            d_slip = add(cross(w_B, slip), cross(w_r, vector(step.moving.surfaces[c])))
             e = _velocity_change(step, c, k, work.after, dp, turn, d_slip, work)
             b = _velocity_change(step, c, k, work.before, dp, turn, d_slip, work)
             g_1 += _impulse_change(step, row, 0, d_gap, d_stiffness, d_force, e, b, work)
@@ -299,20 +300,26 @@ def finish_forces(step: Step, work: GradientWork, out: StepSlopes) -> None:
         t_1, t_2 = tangents_of(n)
         row = constraint["row_start"]
         set_vector(out.forces[c], scaled(1.0 / h, impulse_of(step, c, work)))
-        for column in range(work.responses.shape[1]):
-            dv = work.responses[:, column]
-            e_1, e_2, e_n = 0.0, 0.0, 0.0
+        for s in range(3):
+            # E^T v_C follows by J dv+.
+            change = work.q_responses[0]
+            for column in range(change.shape[0]):
+                change[column] = 0.0
             for end in range(num_ends(constraint)):
                 block = block_of(trees, step.problem.jacobian, constraint, end)
-                e_1 = row_product(block, 0, dv, e_1)
-                e_2 = row_product(block, 1, dv, e_2)
-                e_n = row_product(block, 2, dv, e_n)
+                for k in range(block.num_v):
+                    add_scaled(block.J[s * block.num_v + k], work.responses[block.first + k], change)
             for r in range(3):
-                change = 0.0
+                slope = 0.0
                 for k in range(3):
                     axis = t_1[r] if k == 0 else t_2[r] if k == 1 else n[r]
-                    G_1 = slope_of_contact(work.hessian, row, k, 0, ignores_slip)
-                    G_2 = slope_of_contact(work.hessian, row, k, 1, ignores_slip)
-                    G_n = slope_of_contact(work.hessian, row, k, 2, ignores_slip)
-                    change -= axis * (G_1 * e_1 + G_2 * e_2 + G_n * e_n)
-                out.forces_by_state[c, r, column] += change / h
+                    slope -= axis * slope_of_contact(work.hessian, row, k, s, ignores_slip) / h
+                add_scaled(slope, change, out.forces_by_state[c, r])
+
+
+@inlined
+def add_scaled(scale: float, given: Floats, row: Floats) -> None:
+    """Adds a multiple of a row to another one."""
+    if scale != 0.0:
+        for j in range(row.shape[0]):
+            row[j] += scale * given[j]

@@ -7,6 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
+from merganser.multibody.gradients.contacts import add_scaled
 from merganser.multibody.gradients.records import NUM_MOTIONS, STEP, GradientWork, Lanes, Step, parts
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.position import calc_velocity_to_qdot
@@ -35,17 +36,15 @@ def start_rest(step: Step, n: int, work: GradientWork) -> None:
             work.rest[r, k] = h * work.dID_dq[r, k]
             work.rest[r, num_v + k] = h * share * work.dID_dv[r, k] - work.M[r, k]
         if step.force_slopes.shape[0] > 0:
-            for k in range(2 * num_v):
-                work.rest[r, k] -= h * step.force_slopes[r, k]
+            for k in range(num_v):
+                work.rest[r, k] -= h * step.force_slopes[0, r, k]
+                work.rest[r, num_v + k] -= h * step.force_slopes[1, r, k]
         for k in range(step.driven.shape[1]):
             work.rest[r, 2 * num_v + k] = -h * step.driven[r, k]
     if n > 0:
         for r in range(num_v):
             for k in range(num_v):
-                slope = 0.5 * h * work.dID_dv[r, k]
-                if slope != 0.0:
-                    for column in range(work.rest.shape[1]):
-                        work.rest[r, column] += slope * work.responses[k, column]
+                add_scaled(0.5 * h * work.dID_dv[r, k], work.responses[k], work.rest[r])
 
 
 @device
@@ -158,6 +157,5 @@ def _add_lane(step: Step, lane: int, lanes: Lanes, work: GradientWork) -> None:
                 if lane < 2 * NUM_MOTIONS:
                     work.rest[r, moved if lane < NUM_MOTIONS else num_v + moved] += slope
                 else:
-                    for column in range(work.rest.shape[1]):
-                        work.rest[r, column] += slope * work.responses[moved, column]
+                    add_scaled(slope, work.responses[moved], work.rest[r])
         i = topology[i]["subtree_end"]

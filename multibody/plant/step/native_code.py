@@ -340,24 +340,45 @@ class NativeDynamics:
         Returns:
             Whether it has; if not, Python has to do it, which says what is wrong if anything is.
         """
+        call = self.call_of(context, w, _DERIVATIVES, _derivatives_record)
+        if call is None or not call.run():
+            return False
+        buffers: StepBuffers = w.step_buffers
+        result[:] = buffers.results[0].x_next
+        buffers.note_forces(call.inputs)
+        return True
+
+    def call_of(
+        self, context: Context, w: Workspace, code: OptionalCode, make_record: Callable[[StepBuffers, Inputs], Any]
+    ) -> CompiledCall | None:
+        """What has an operation compute what Python would, with the same arrays; None if Python has to do it.
+
+        Args:
+            context: of the plant.
+            w: its workspace.
+            code: the operation.
+            make_record: gives its record for buffers and what comes through the ports; None as long as it has none.
+        """
         inputs = self._dynamics.inputs
         buffers: StepBuffers | None = w.step_buffers
         if buffers is None or inputs.has_objects(context):
-            return False
-        call = buffers.compiled
-        if call is None and not (_DERIVATIVES.is_usable() and self._obstacle(context) is None):
-            return False
+            return None
+        call = buffers.compiled.get(code)
+        if call is None and not (code.is_usable() and self._obstacle(context, code) is None):
+            return None
         if call is None and self._constrains_at_once() and not self._has_slow_kernels():
-            return False
+            return None
         table, read = inputs.actuators_in(context), context.read_input
         buffers = self._dynamics.step_buffers(context, w, table)
         values = [read(index) for index in inputs.of_vectors]
         if call is None or not call.is_for(buffers, values):
-            if not buffers.is_own_geometry():
-                return False
             given = inputs.read(context, w, table)
-            call = buffers.compiled = _CompiledDerivatives(self._compiled_model(buffers), buffers, given, values, w)
-        return call.run(buffers, result)
+            record = make_record(buffers, given) if buffers.is_own_geometry() else None
+            if record is None:
+                return None
+            model = self._compiled_model(buffers)
+            call = buffers.compiled[code] = CompiledCall(code, record, model, buffers, values, w)
+        return call
 
     # ------------------------------------------------------------------ what the operation is given
 
@@ -436,19 +457,29 @@ def _of_vectors(context: Any, native: NativeCode) -> NativeCode:
     return dataclasses.replace(native, sources=tuple(each for each in sources if isinstance(each, CacheSlot)))
 
 
-class _CompiledDerivatives:
-    """The operation of derivatives on the arrays with which Python computes them.
+def _derivatives_record(buffers: StepBuffers, inputs: Inputs) -> DerivativesRecord:
+    return DerivativesRecord(buffers.model, buffers.state, inputs, buffers.work, buffers.results[0])
+
+
+class CompiledCall:
+    """An operation on the arrays with which Python computes the same.
 
     Args:
+        code: the operation.
+        record: of it, with model, state, inputs and results (`out`) as Python has them.
         model: with addresses of kernels.
         buffers: of the arrays.
-        inputs: what comes through the ports.
-        values: the vectors that these are made of, None for ports that are not connected.
+        values: the vectors that come through the ports, None for ports that are not connected.
         w: workspace of the Context.
+
+    Attributes:
+        record, inputs: as given.
     """
 
-    def __init__(self, model: Model, buffers: StepBuffers, inputs: Inputs, values: list[Any], w: Workspace) -> None:
-        flat = w.store.flat
+    def __init__(
+        self, code: OptionalCode, record: Any, model: Model, buffers: StepBuffers, values: list[Any], w: Workspace
+    ) -> None:
+        flat, inputs = w.store.flat, record.inputs
 
         def placed(array: Array) -> Placed:
             return placed_beside(array, flat)
@@ -458,27 +489,23 @@ class _CompiledDerivatives:
 
         in_context = {"parameters": placed(model.parameters), "gravity": placed(model.gravity)}
         changes: dict[str, Any] = in_context | {"constants": placed(model.constants)}
-        model = model._replace(**changes)
         known = Inputs(placed(inputs.u), parts(inputs.parts), parts(inputs.desired), placed(inputs.tau), inputs.F_Bo_W)
-        self._xdot = buffers.results[0].x_next
         state = State(*map(placed, buffers.state))
-        results = buffers.results[0]._replace(x_next=placed(self._xdot), activations=_NO_PLACE)
-        record = DerivativesRecord(model, state, known, buffers.work, results)
+        out = record.out._replace(x_next=placed(record.out.x_next), activations=_NO_PLACE)
+        native = record._replace(model=model._replace(**changes), state=state, inputs=known, out=out)
         self._failure = np.zeros(1, np.int64)
-        self._integers = np.array([address_of_array(self._failure), *integers_of(record)], np.int64)
-        self._number, self._values, self._kept = buffers.num_preparations, values, (inputs, record, flat)
-        self._run, self._inputs = caller_of(_DERIVATIVES.load(), flat, self._integers), inputs
+        self._integers = np.array([address_of_array(self._failure), *integers_of(native)], np.int64)
+        self._number, self._values, self._kept = buffers.num_preparations, values, (native, flat)
+        self._run, self.inputs, self.record = caller_of(code.load(), flat, self._integers), inputs, record
 
     def is_for(self, buffers: StepBuffers, values: list[Any]) -> bool:
         """Whether the records are still those of the buffers, and these the vectors that come through the ports."""
         return self._number == buffers.num_preparations and values == self._values
 
-    def run(self, buffers: StepBuffers, result: Array) -> bool:
-        """Computes the derivatives; returns whether there are any."""
+    def run(self) -> bool:
+        """Has the operation compute; returns whether it could."""
         self._run()
         if self._failure.item(0):
             self._failure[0] = 0
             return False
-        result[:] = self._xdot
-        buffers.note_forces(self._inputs)
         return True

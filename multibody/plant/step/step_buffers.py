@@ -35,6 +35,7 @@ from merganser.multibody.dynamics.step_kernels import StepCode, functions_of, fu
 from merganser.multibody.kernels import actuators
 from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.layout import velocity_dtype
+from merganser.multibody.kernels.velocity_products import num_passes
 from merganser.multibody.linear.records import constraint_dtype, tree_dtype
 from merganser.multibody.plant.constraints import ConstraintRows
 from merganser.multibody.plant.model import ContactModel
@@ -120,9 +121,9 @@ class StepBuffers:
             for none.
         settings: of the solver in place of those of the plant; None at first.
         gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
-        slopes: compiled kernels of ../scalars/step_slopes.py.
+        gradient: arrays for derivatives of steps in Python, see ../scalars/step_slopes.py; None at first.
         deformable: arrays of deformable bodies, see ../../deformable/steps.py; None without them.
-        compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
+        compiled: what calls compiled code with these arrays, by the operation, see native_code.py.
     """
 
     def __init__(
@@ -143,9 +144,9 @@ class StepBuffers:
         self._constraint_rows = ConstraintRows(dynamics.constraints)
         self.parameters: Any = w.parameters
         self.F_applied: Any = w.zeros_F
-        self.compiled: Any = None
+        self.compiled: dict[Any, Any] = {}
         self.gradients: Any = None
-        self.slopes: dict[Any, Any] = {}
+        self.gradient: Any = None
         self.num_preparations = 0
         self._queries: Any = None
         self._is_moved_by_plant = False
@@ -287,6 +288,14 @@ class StepBuffers:
         """What the plant knows of contact."""
         return self._dynamics.model.contact
 
+    def drive_records(self) -> Array:
+        """Records of the PD controllers as constraints, without what they are to do."""
+        controllers = self.controllers
+        drives = np.zeros(len(controllers.inputs), drive_dtype)
+        drives["v"], drives["p"], drives["d"] = controllers.velocities, controllers.p, controllers.d
+        drives["limit"] = controllers.limits
+        return drives
+
     def has_sources(self) -> bool:
         """Whether there are contacts of kinds that a program brings."""
         return len(self._dynamics.model.contact.sources) > 0
@@ -370,6 +379,7 @@ class StepBuffers:
     def _new_results(self, capacities: Sequence[int] = (0, 0, 0, 0), num_constraints: int = 0) -> StepResults:
         num_candidates, num_contacts, num_faces, num_pairs = capacities  # see _FOUND
         w, num_rows, num_v = self._w, len(self._rows), self._num_velocities
+        num_kept = 1 + num_passes(w.topology) if w.is_float and self.takes_steps and not self._is_native else 0
         trees = ProblemTrees(
             np.zeros(self._num_trees, tree_dtype), self._matrix, np.zeros(num_v, np.int64), np.zeros(num_v),
             np.zeros(0 if self.deformable is None else num_v), np.zeros(1, plant_layout.tree_counts_dtype),
@@ -397,6 +407,7 @@ class StepBuffers:
             v_next=np.zeros(num_v) if w.is_float else w.make_numbers(num_v),
             impulses=np.zeros(num_rows),
             statistics=np.zeros(1, result_dtype)[0],
+            passes=np.zeros((num_kept, num_v)),
         )
 
     # ------------------------------------------------------------------ the records
@@ -436,10 +447,7 @@ class StepBuffers:
     def _make_contact(self, controllers: Controllers) -> records.ConstraintModel:
         arrays, choices = self._dynamics.model.contact, self._settings_of.choices
         arrays_of, known = _NO_GEOMETRY if self._queries is None else self._queries.engine.arrays, self.geometry
-        drives = np.zeros(len(controllers.inputs) if self._may_constrain() else 0, drive_dtype)
-        if len(drives):
-            drives["v"], drives["p"], drives["d"] = controllers.velocities, controllers.p, controllers.d
-            drives["limit"] = controllers.limits
+        drives = self.drive_records() if self._may_constrain() else np.zeros(0, drive_dtype)
         settings = self.settings if self._fallback is None else self._fallback
         return records.ConstraintModel(
             is_complete=1,
