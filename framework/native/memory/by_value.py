@@ -52,7 +52,7 @@ def copy_record(source: Any, target: Any) -> None:
 
 @overload(copy_record)
 def _copy_each_field(source: Any, target: Any) -> Any:
-    lines = ["def copy(source, target):"]
+    lines = ["def copy(source: Any, target: Any):"]
     for name, field in source.fields.items():
         indices = [f"k{n}" for n in range(len(getattr(field.type, "shape", ())))]
         lines += [f"{' ' * (4 + 4 * n)}for k{n} in range({field.type.shape[n]}):" for n in range(len(indices))]
