@@ -99,11 +99,11 @@ def test_a_state_that_is_no_number_leaves_those_beside_it_as_they_are() -> None:
 def test_other_sizes_and_scalars_are_refused() -> None:
     plant = make_plant()
     context, (q, v, vdot) = plant.CreateDefaultContext(), states_of(plant)
-    with pytest.raises(ValueError, match=r"v of plant '.*' must have the shape \(15, N\).*has 11; got \(15, 10\)"):
+    with pytest.raises(ValueError, match=r"v of plant '.*' must have the shape \(17, N\).*has 11; got \(17, 10\)"):
         BatchCalcInverseDynamics(plant, context, q, v[:, 1:], vdot)
-    with pytest.raises(ValueError, match=r"q of plant '.*' must have the shape \(17, N\)"):
+    with pytest.raises(ValueError, match=r"q of plant '.*' must have the shape \(18, N\)"):
         BatchCalcMassMatrix(plant, context, q[1:])
     autodiff = plant.ToAutoDiffXd()
     with pytest.raises(RuntimeError, match="must be a plant of floats"):
         BatchCalcMassMatrix(autodiff, autodiff.CreateDefaultContext(), q)
-    assert BatchCalcMassMatrix(plant, context, q[:, :0]).shape == (0, 15, 15)
+    assert BatchCalcMassMatrix(plant, context, q[:, :0]).shape == (0, 17, 17)
