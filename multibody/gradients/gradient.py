@@ -23,7 +23,6 @@ from merganser.framework.native.operations.operations import CompiledOperation
 from merganser.multibody.contact.contact_pairs import OF_POINT, calc_make_contact_pairs
 from merganser.multibody.contact.layout import LAGGED
 from merganser.multibody.contact.plant_layout import ConstraintSources, ProblemArrays
-from merganser.multibody.dynamics.records import NUM_CONTACTS, NUM_PAIRS, SOLVED
 from merganser.multibody.dynamics.step import add_up_inputs, keep_pass, margin_of, take_step
 from merganser.multibody.gradients.constraints import set_motion
 from merganser.multibody.gradients.records import JUMPS, NUM_MOTIONS, STEP, UNKNOWN, Gradient, MovingContacts, Step
@@ -45,8 +44,8 @@ def differentiate(given: Gradient) -> int:
     if status != 0:
         return status
     pairs, problem = out.contact_pairs[:0], given.problem
-    if out.found[SOLVED]:
-        pairs, problem = out.contact_pairs[: out.found[NUM_PAIRS]], out.problem
+    if out.found["is_constrained"]:
+        pairs, problem = out.contact_pairs[: out.found["contact_pairs"]], out.problem
         if not _are_known(given, pairs):
             given.outcome[0] = UNKNOWN
             return 0
@@ -137,7 +136,7 @@ def _follow_elements(given: Gradient) -> None:
 def _follow_contacts(given: Gradient, pairs: Any) -> bool:
     """Leaves in given.moving how contact pairs follow the poses of geometries; returns whether none jumps."""
     model, out, moving = given.model, given.out, given.moving
-    geometry, contacts = model.contact.geometry, out.contacts[: out.found[NUM_CONTACTS]]
+    geometry, contacts = model.contact.geometry, out.contacts[: out.found["contacts"]]
     _move_geometries(geometry.X_WG, moving)
     count = 0
     for i in range(contacts.shape[0]):

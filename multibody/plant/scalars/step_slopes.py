@@ -26,7 +26,7 @@ from merganser.multibody.contact.contact_pairs import OF_POINT
 from merganser.multibody.contact.layout import LAGGED, row_dtype
 from merganser.multibody.contact.plant_layout import ProblemArrays, problem_counts_dtype
 from merganser.multibody.contact.plant_problem import start_step
-from merganser.multibody.dynamics.records import NUM_PAIRS, SOLVED, Inputs, StepResults
+from merganser.multibody.dynamics.records import Inputs, StepResults
 from merganser.multibody.gradients.gradient import differentiate
 from merganser.multibody.gradients.records import (
     UNKNOWN,
@@ -190,7 +190,7 @@ def _differentiate(dynamics: PlantDynamics, context: Context, efforts: Array | N
     dynamics.finish_step(context, w, status)
     outcome = given.outcome.item(0)
     if outcome == UNKNOWN:
-        _refuse(dynamics, _what_has_touched(buffers, buffers.results[0]))
+        _refuse(dynamics, _what_has_touched(buffers, buffers.out))
     if outcome != 0:
         refuse_singular(dynamics, context)
     return given
@@ -217,13 +217,13 @@ def _what_acts(dynamics: PlantDynamics, w: Workspace) -> str:
 
 def _what_has_touched(buffers: StepBuffers, out: StepResults) -> str:
     """The same of what a step has found."""
-    if not out.found[SOLVED]:
+    if not out.found["is_constrained"]:
         return ""
     if buffers.model.contact.settings["approximation"] > LAGGED:
         return "a law of contact that a program brings"
     if out.statistics["num_fallbacks"]:
         return "a contact that TAMSI has not solved"
-    num_pairs = out.found[NUM_PAIRS]
+    num_pairs = out.found["contact_pairs"]
     if (out.contact_pairs["origin"][:num_pairs] != OF_POINT).any():
         return "contact surfaces"
     if num_pairs and not buffers.model.contact.geometry.is_moved_by_plant:
@@ -244,8 +244,8 @@ def _refuse(dynamics: PlantDynamics, what: str) -> None:
 
 def _make_gradient(code: GradientCode, buffers: StepBuffers, inputs: Inputs) -> Gradient:
     """All arrays of a step with derivatives, where model and Context are as they are."""
-    model, state, work, out = buffers.model, buffers.state, buffers.work, buffers.results[0]
-    drives = buffers.drive_records()
+    model, state, work, out = buffers.model, buffers.state, buffers.work, buffers.out
+    drives = buffers.controllers.records()
     size, num_v = len(drives), len(state.v)
     problem = ProblemArrays(
         np.zeros(size, constraint_dtype), np.zeros(size, row_dtype), np.zeros(size * (num_v + 1)),
@@ -265,8 +265,8 @@ def _gradient_in_python(
     dynamics: PlantDynamics, context: Context, w: Workspace, buffers: StepBuffers, inputs: Inputs
 ) -> Gradient:
     """The record for Python, which is made again when the buffers are."""
-    known = buffers.gradient
-    if known is None or known[0] != buffers.num_preparations:
+    known: Gradient | None = buffers.gradient
+    if known is None or known.model is not buffers.model or known.out.found is not buffers.out.found:
 
         def called(kernel: Any, *arguments: Any) -> Any:
             if may_use_compiled(kernel, _EFFORT * len(w.v), *arguments):
@@ -281,8 +281,8 @@ def _gradient_in_python(
 
         kernels = start_step, force_element_derivatives, step_slopes
         code = GradientCode(lambda *_: 0, follow, *(functools.partial(called, kernel) for kernel in kernels))
-        known = buffers.gradient = buffers.num_preparations, _make_gradient(code, buffers, inputs)
-    return known[1]._replace(inputs=inputs)
+        known = buffers.gradient = _make_gradient(code, buffers, inputs)
+    return known._replace(inputs=inputs)
 
 
 def _compiled_gradient(
