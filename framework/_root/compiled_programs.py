@@ -261,11 +261,9 @@ def gradients_of_contact() -> None:
         with compiled_at_once():
             plant.DifferentiateStep(plant.GetMyContextFromRoot(context))
     with_derivatives = diagram.ToAutoDiffXd()
-    context = with_derivatives.CreateDefaultContext()
-    plant = with_derivatives.GetSubsystemByName("plant")
+    plant, context = with_derivatives.GetSubsystemByName("plant"), with_derivatives.CreateDefaultContext()
     own, scene_graph = plant.GetMyMutableContextFromRoot(context), with_derivatives.GetSubsystemByName("scene_graph")
-    x = ExtractValue(plant.GetPositionsAndVelocities(own))
-    plant.SetPositionsAndVelocities(own, InitializeAutoDiff(x).ravel())
+    plant.SetPositionsAndVelocities(own, InitializeAutoDiff(ExtractValue(plant.GetPositionsAndVelocities(own))).ravel())
     after = context.Clone()
     with_derivatives.CalcForcedUnrestrictedUpdate(context, after.get_mutable_state())
     plant.get_contact_results_output_port().Eval(plant.GetMyContextFromRoot(after))

@@ -220,14 +220,9 @@ def accelerate(model: Model, state: State, work: Work, F_Bo_W: Any, out: StepRes
 
 @device
 def take_step(
-    model: Model,
-    state: State,
-    h: float,
-    inputs: Inputs,
-    work: Work,
-    out: StepResults,
+    model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults,
     deformables: Deformables | None = None,
-) -> int:
+) -> int:  # fmt: skip
     """The state a time step h [s] later, and what its sample is made of; returns a status."""
     out.found["is_constrained"] = 0
     status = find_forces(model, state, h, inputs, work, out.position)
@@ -570,14 +565,9 @@ def keep_pass(out: StepResults, n: int, v_next: Any) -> None:
 
 @device
 def solve(
-    model: Model,
-    state: State,
-    h: float,
-    guess: Any,
-    is_again: int,
-    out: StepResults,
+    model: Model, state: State, h: float, guess: Any, is_again: int, out: StepResults,
     deformables: Deformables | None = None,
-) -> int:
+) -> int:  # fmt: skip
     """Solves the problem, in which v* of the rigid bodies is that in out.x_next; returns 0 or NOT_SOLVED."""
     constraints, rows, jacobian, counts, _ = out.problem
     num_rows = counts[0]["rows"]

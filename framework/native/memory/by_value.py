@@ -59,5 +59,5 @@ def _copy_each_field(source: Any, target: Any) -> Any:
         at = f"[{', '.join(indices)}]" if indices else ""
         lines.append(f"{' ' * (4 + 4 * len(indices))}target[{name!r}]{at} = source[{name!r}]{at}")
     namespace: dict[str, Any] = {}
-    exec("\n".join(lines), namespace)  # fields of records are known by names that stand in the text
+    exec("\n".join(lines), namespace)  # compiled code has the names of fields as constants
     return namespace["copy"]
