@@ -252,18 +252,18 @@ def derive_dynamics(plant: Any) -> None:
 def gradients_of_contact() -> None:
     """derivatives of contact"""
     from merganser.framework.autodiff import ExtractValue, InitializeAutoDiff
-    from merganser.framework.native.compiler.when_to_compile import missing
+    from merganser.framework.native.compiler.when_to_compile import compiled_at_once, missing
     from merganser.geometry import Box
 
     diagram = scene_of_two(Box(0.1, 0.1, 0.1), "sap", TIME_STEP)
     plant, context = diagram.GetSubsystemByName("plant"), diagram.CreateDefaultContext()
-    plant.DifferentiateStep(plant.GetMyContextFromRoot(context))
+    for _ in range(2):  # in Python, then compiled
+        with compiled_at_once():
+            plant.DifferentiateStep(plant.GetMyContextFromRoot(context))
     with_derivatives = diagram.ToAutoDiffXd()
-    context = with_derivatives.CreateDefaultContext()
-    plant = with_derivatives.GetSubsystemByName("plant")
+    plant, context = with_derivatives.GetSubsystemByName("plant"), with_derivatives.CreateDefaultContext()
     own, scene_graph = plant.GetMyMutableContextFromRoot(context), with_derivatives.GetSubsystemByName("scene_graph")
-    x = ExtractValue(plant.GetPositionsAndVelocities(own))
-    plant.SetPositionsAndVelocities(own, InitializeAutoDiff(x).ravel())
+    plant.SetPositionsAndVelocities(own, InitializeAutoDiff(ExtractValue(plant.GetPositionsAndVelocities(own))).ravel())
     after = context.Clone()
     with_derivatives.CalcForcedUnrestrictedUpdate(context, after.get_mutable_state())
     plant.get_contact_results_output_port().Eval(plant.GetMyContextFromRoot(after))

@@ -131,11 +131,8 @@ def differentiate_pair(
         twists[row, :, :3], twists[row, :, 3:] = pose.w.T, pose.dp.T
     results, derivatives = np.array([result], distance_dtype), np.empty((num_derivatives, NUM_DERIVATIVES))
     arguments = geometries[list(pair)], hulls, results, np.array([A.X, B.X]), twists, derivatives
-    if may_use_compiled(pair_derivatives, num_derivatives, *arguments):
-        has_derivatives = pair_derivatives(*arguments)
-    else:
-        records = arguments[0].view(np.recarray), hulls, results.view(np.recarray)
-        has_derivatives = pair_derivatives.interpreted(*records, *arguments[3:])
+    is_compiled = may_use_compiled(pair_derivatives, num_derivatives, *arguments)
+    has_derivatives = (pair_derivatives if is_compiled else pair_derivatives.interpreted)(*arguments)
     d = derivatives.T
     return PairDifferential(d[0], d[1:4], d[4:7], d[7:]) if has_derivatives else None
 

@@ -77,14 +77,7 @@ def differentiate_manifolds(
         effort = _EFFORT * len(touching) * len(X_lanes)
         if may_use_compiled(follow_manifolds, effort, *arguments):
             engine.follow_manifolds = specialize(follow_manifolds, *arguments)
-    if engine.follow_manifolds is not None:
-        row = engine.follow_manifolds(*arguments)
-    else:
-        records = (np.asarray(a).view(np.recarray) for a in (arrays.geometries, results, contacts, work, lanes))
-        geometries, results, contacts, work, out = records
-        row = follow_manifolds.interpreted(
-            geometries, arrays.hulls, X_WG, X_lanes, pairs, results, contacts, *moving[:3], work, out
-        )
+    row = (engine.follow_manifolds or follow_manifolds.interpreted)(*arguments)
     if row != _ALL:
         raise LookupError(row)
     return lanes

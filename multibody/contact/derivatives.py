@@ -515,16 +515,19 @@ def assemble_dense(
             J = block_of(trees, problem.jacobian, constraint, left)
             for right in range(num_ends(constraint)):
                 K = block_of(trees, J_given, constraint, right)
-                for r in range(num_rows):
-                    for s in range(num_rows if is_contact else 1):
+                for i in range(J.num_v):
+                    start = (J.first + i) * num_v + K.first
+                    for s in range(num_rows):  # (J^T G)_is K_s
+                        scale = 0.0
                         if is_contact:
-                            column, slope = s, slope_of_contact(hessian, row, r, s, ignores_slip)
+                            for r in range(num_rows):
+                                slope = slope_of_contact(hessian, row, r, s, ignores_slip)
+                                scale += J.J[r * J.num_v + i].real * slope
                         else:
-                            column, slope = r, hessian[HESSIAN_SIZE * (row + r)].real
-                        for i in range(J.num_v):
-                            scale = J.J[r * J.num_v + i].real * slope
+                            scale = J.J[s * J.num_v + i].real * hessian[HESSIAN_SIZE * (row + s)].real
+                        if scale != 0.0:
                             for j in range(K.num_v):
-                                H_out[(J.first + i) * num_v + K.first + j] += scale * K.J[column * K.num_v + j].real
+                                H_out[start + j] += scale * K.J[s * K.num_v + j].real
 
 
 @inlined

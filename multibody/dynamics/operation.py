@@ -108,7 +108,7 @@ class DerivativesRecord(NamedTuple):
     state: State
     inputs: Inputs
     work: Work
-    results: StepResults
+    out: StepResults
 
 
 class SlopesRecord(NamedTuple):
@@ -245,8 +245,8 @@ def plant_steps_in_lanes(values: Any, numbers: Any, integers: Any) -> None:
 def plant_derivatives(values: Any, numbers: Any, integers: Any) -> None:
     """xdot of a continuous plant; integers: address of what it comes to, and a DerivativesRecord."""
     given = _derivatives_at(values, integers_at(place_at(integers, 1)))
-    if calc_derivatives(given.model, given.state, given.inputs, given.work, given.results) != 0:
-        _give_up(given.results.x_next, integers)
+    if calc_derivatives(given.model, given.state, given.inputs, given.work, given.out) != 0:
+        _give_up(given.out.x_next, integers)
 
 
 def plant_slopes(values: Any, numbers: Any, integers: Any) -> None:

@@ -323,6 +323,8 @@ class StepResults(NamedTuple):
         contact_forces: of each pair, see plant_layout.py; in continuous time.
         trees, problem: the trees of the contact problem, and its constraints, see plant_layout.py.
         v_next, impulses, statistics: from the solver, see layout.py.
+        passes: what v_next was after the first solution and after each pass, shape [num_passes + 1, num_v]; without
+            rows where nothing asks for it.
     """
 
     x_next: FloatsInContext
@@ -342,3 +344,4 @@ class StepResults(NamedTuple):
     v_next: Floats
     impulses: Floats
     statistics: Statistics
+    passes: FloatTable

@@ -220,14 +220,9 @@ def accelerate(model: Model, state: State, work: Work, F_Bo_W: Any, out: StepRes
 
 @device
 def take_step(
-    model: Model,
-    state: State,
-    h: float,
-    inputs: Inputs,
-    work: Work,
-    out: StepResults,
+    model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults,
     deformables: Deformables | None = None,
-) -> int:
+) -> int:  # fmt: skip
     """The state a time step h [s] later, and what its sample is made of; returns a status."""
     out.found["is_constrained"] = 0
     status = find_forces(model, state, h, inputs, work, out.position)
@@ -378,10 +373,16 @@ def find_pairs_of_step(model: Model, h: float, work: Work, out: StepResults) -> 
     """How many contact pairs there may be within a step whose kinematics are known; negative if there is no answer."""
     if not may_touch(model):
         return 0
+    return find_contact_pairs(model, margin_of(model, h, work), out)
+
+
+@device
+def margin_of(model: Model, h: float, work: Work) -> float:
+    """Up to which distance points of geometries may touch within a step whose kinematics are known [m]."""
     margin = margin_of_step(model.gravity, h)
     if model.contact.looks_ahead:
         margin += h * largest_speed(work.velocity)
-    return find_contact_pairs(model, margin, out)
+    return margin
 
 
 @device
@@ -539,10 +540,12 @@ def constrain(
         if status != 0:
             return status
     status = solve(model, state, h, out.trees.v, 0, out, deformables)
-    for _ in range(num_passes(model.topology)):
+    for n in range(num_passes(model.topology)):
         if status == 0:
+            keep_pass(out, n, out.v_next)
             find_next_pass(model, state, h, inputs, work, out, out.v_next)
             status = solve(model, state, h, out.v_next, 1, out, deformables)
+    keep_pass(out, num_passes(model.topology), out.v_next)
     if status == 0:
         call_quiet_kernel(model.code.end_step, (
             model.topology, h, state.q, out.v_next, out.impulses[:num_rows], model.actuators.controlled, out.x_next,
@@ -553,15 +556,18 @@ def constrain(
 
 
 @device
+def keep_pass(out: StepResults, n: int, v_next: Any) -> None:
+    """Keeps the velocities of a pass, where something asks for them."""
+    if n < out.passes.shape[0]:
+        for k in range(out.passes.shape[1]):
+            out.passes[n, k] = v_next[k]
+
+
+@device
 def solve(
-    model: Model,
-    state: State,
-    h: float,
-    guess: Any,
-    is_again: int,
-    out: StepResults,
+    model: Model, state: State, h: float, guess: Any, is_again: int, out: StepResults,
     deformables: Deformables | None = None,
-) -> int:
+) -> int:  # fmt: skip
     """Solves the problem, in which v* of the rigid bodies is that in out.x_next; returns 0 or NOT_SOLVED."""
     constraints, rows, jacobian, counts, _ = out.problem
     num_rows = counts[0]["rows"]

@@ -26,6 +26,7 @@ from merganser.multibody.gradients.records import (
     parts,
 )
 from merganser.multibody.kernels.inverse_dynamics_derivatives import move_body
+from merganser.multibody.kernels.layout import Positions, Topology
 from merganser.multibody.kernels.position import calc_velocity_to_qdot
 from merganser.multibody.kernels.spatial import (
     carries,
@@ -45,14 +46,13 @@ Array = NDArray[Any]
 
 
 @device
-def set_motion(step: Step, v: Floats, works: Array) -> None:
+def set_motion(topology: Topology, position: Positions, v: Floats, works: Array) -> None:
     """Velocities V about O, and their changes a along the velocities; v is taken for the accelerations, too."""
-    topology = step.plant.topology
     for k in range(6):
         works[0]["V"][k], works[0]["A"][k] = 0.0, 0.0
-    set_places(topology, step.position, works)
+    set_places(topology, position, works)
     for i in range(1, topology.shape[0]):
-        set_rows(topology[i], step.position[i], works[i])
+        set_rows(topology[i], position[i], works[i])
         move_body(topology[i], v, v, works[topology[i]["parent"]], works[i])
 
 
@@ -61,7 +61,7 @@ def start_constraints(step: Step, work: GradientWork) -> None:
     """What does not follow the velocities after the step: motion before it, dA and dw."""
     topology, num_v = step.plant.topology, step.tau.shape[0]
     _, v = parts(step.x, num_v)
-    set_motion(step, v, work.before)
+    set_motion(topology, step.position, v, work.before)
     for m in range(num_v):
         for k in range(num_v):
             work.dA[m, k] = 0.0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from merganser.framework.native import device, inlined
-from merganser.multibody.contact.derivatives import slope_of_contact
+from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.contact.layout import TAMSI
 from merganser.multibody.contact.plant_problem import tangents_of
 from merganser.multibody.gradients.records import (
@@ -40,7 +40,8 @@ from merganser.multibody.kernels.spatial import (
     translational,
     vector,
 )
-from merganser.multibody.linear.products import block_of, num_ends, row_product
+from merganser.multibody.linear.products import block_of, num_ends
+from merganser.multibody.linear.records import HESSIAN_SIZE
 
 Array = NDArray[Any]
 
@@ -80,7 +81,7 @@ def _twist(step: Step, c: int, k: int, work: GradientWork) -> tuple[Vector3, Vec
     i = work.chain[2, k]
     if work.chain[0, k] or work.chain[1, k]:
         S = works[i]["S"][k - step.plant.topology[i]["v_start"]]
-        p_WG, p_WC = vector(step.p_WG[c]), vector(pair["p_WC"])
+        p_WG, p_WC = vector(step.moving.p_WG[c]), vector(pair["p_WC"])
         if work.chain[0, k]:
             w_A, v_A = rotational(S), _at(S, _arm(step, i, p_WG, works))
         if work.chain[1, k]:
@@ -103,7 +104,7 @@ def _point_motion(step: Step, c: int, w: Vector3, v: Vector3, w_B: Vector3, v_C:
     motion = (w[0], w[1], w[2], v[0], v[1], v[2])
     for j in range(NUM_MOTIONS):
         if motion[j] != 0.0:
-            lane = step.motions[j, c]
+            lane = step.moving.pairs[j, c]
             dp = add(dp, scaled(motion[j], _lane(lane["p_WC"])))
             turn = add(turn, scaled(motion[j], cross(n, _lane(lane["nhat_BA_W"]))))
     return dp, turn
@@ -171,13 +172,28 @@ def _column(step: Step, m: int, p_WC: Vector3, work: GradientWork) -> Vector3:
     return j if work.chain[0, m] else scaled(-1.0, j)
 
 
+class _Motion(NamedTuple):
+    """How the bodies of a contact move: the velocity of A relative to B at C, and their angular velocities."""
+
+    v: Vector3
+    w_A: Vector3
+    w_B: Vector3
+
+
 @device
 def add_contact(step: Step, c: int, work: GradientWork, out: StepSlopes) -> None:
     """dr of a contact, and how its force follows the state before the step at constant v_n."""
     num_v, pair, row = step.tau.shape[0], step.pairs[c], step.problem.constraints[c]["row_start"]
     n, p_WC, slip = vector(pair["nhat_BA_W"]), vector(pair["p_WC"]), vector(pair["v_SbSa_W"])
     t_1, t_2 = tangents_of(n)
-    f, s = impulse_of(step, c, work), work.slopes
+    f, slopes = impulse_of(step, c, work), work.slopes
+    before, after = _motion_of(step, c, work.before), _motion_of(step, c, work.after)
+    knows_before = False
+    for r in range(3):
+        for k in range(3):
+            knows_before = knows_before or slopes[row + r, BEFORE + k] != 0.0
+    ignores_slip = step.settings[0]["approximation"] == TAMSI
+    G = _rows_of_G(work.hessian, row, ignores_slip)
     _set_chain(step, c, work)
     for column in range(out.forces_by_state.shape[2]):
         for r in range(3):
@@ -187,81 +203,91 @@ def add_contact(step: Step, c: int, work: GradientWork, out: StepSlopes) -> None
         dw = work.dw[c, k]
         if not is_on_chain and dw == 0.0:
             continue
-        g_1, g_2, g_n = s[row, COMPLIANCE] * dw, s[row + 1, COMPLIANCE] * dw, s[row + 2, COMPLIANCE] * dw
-        dp, turn = ZERO, ZERO
+        # dgamma by the arguments of laws, then by the velocity with G.
+        d_gap, d_stiffness, d_force, e, b, dp, turn = 0.0, 0.0, 0.0, ZERO, ZERO, ZERO, ZERO
         if is_on_chain:
             w_r, v_r, w_B, v_C = _twist(step, c, k, work)
             dp, turn = _point_motion(step, c, w_r, v_r, w_B, v_C)
             motion = (w_r[0], w_r[1], w_r[2], v_r[0], v_r[1], v_r[2])
-            d_gap, d_stiffness, d_force = 0.0, 0.0, 0.0
             for j in range(NUM_MOTIONS):
                 if motion[j] != 0.0:
-                    lane, scale = step.motions[j, c], motion[j] / STEP
+                    lane, scale = step.moving.pairs[j, c], motion[j] / STEP
                     d_gap += scale * lane["phi"].imag
                     d_stiffness += scale * lane["stiffness"].imag
                     d_force += scale * lane["elastic_force"].imag
-            d_slip = add(cross(w_B, slip), cross(w_r, vector(step.surfaces[c])))
-            e = _velocity_change(step, c, k, work.after, dp, turn, d_slip, work)
-            b = _velocity_change(step, c, k, work.before, dp, turn, d_slip, work)
-            g_1 += _impulse_change(step, row, 0, d_gap, d_stiffness, d_force, e, b, work)
-            g_2 += _impulse_change(step, row, 1, d_gap, d_stiffness, d_force, e, b, work)
-            g_n += _impulse_change(step, row, 2, d_gap, d_stiffness, d_force, e, b, work)
+            d_slip = add(cross(w_B, slip), cross(w_r, vector(step.moving.surfaces[c])))
+            d_slip = subtract(d_slip, cross(turn, slip))
+            e = _in_contact(t_1, t_2, n, _velocity_change(step, c, k, work.after, after, dp, turn, work), d_slip)
+            if knows_before:
+                b = _in_contact(t_1, t_2, n, _velocity_change(step, c, k, work.before, before, dp, turn, work), d_slip)
+        arguments = d_gap, d_stiffness, d_force, dw
+        g_1 = _by_arguments(slopes[row], arguments, b) - dot(G[0], e)
+        g_2 = _by_arguments(slopes[row + 1], arguments, b) - dot(G[1], e)
+        g_n = _by_arguments(slopes[row + 2], arguments, b) - dot(G[2], e)
         df = add(add(add(scaled(g_1, t_1), scaled(g_2, t_2)), scaled(g_n, n)), cross(turn, f))
         _add_impulse(step, c, k, k, dp, df, f, work, out)
     # By v, as laws may know the velocities before the step.
     for k in range(num_v):
-        if work.chain[0, k] != work.chain[1, k]:
-            j = _column(step, k, p_WC, work)
-            b = (dot(t_1, j), dot(t_2, j), dot(n, j))
-            g_1 = dot((s[row, BEFORE], s[row, BEFORE + 1], s[row, BEFORE + 2]), b)
-            g_2 = dot((s[row + 1, BEFORE], s[row + 1, BEFORE + 1], s[row + 1, BEFORE + 2]), b)
-            g_n = dot((s[row + 2, BEFORE], s[row + 2, BEFORE + 1], s[row + 2, BEFORE + 2]), b)
-            if g_1 != 0.0 or g_2 != 0.0 or g_n != 0.0:
-                df = add(add(scaled(g_1, t_1), scaled(g_2, t_2)), scaled(g_n, n))
-                _add_impulse(step, c, k, num_v + k, ZERO, df, ZERO, work, out)
+        if knows_before and work.chain[0, k] != work.chain[1, k]:
+            b = _in_contact(t_1, t_2, n, _column(step, k, p_WC, work), ZERO)
+            none = 0.0, 0.0, 0.0, 0.0
+            g_1, g_2 = _by_arguments(slopes[row], none, b), _by_arguments(slopes[row + 1], none, b)
+            g_n = _by_arguments(slopes[row + 2], none, b)
+            df = add(add(scaled(g_1, t_1), scaled(g_2, t_2)), scaled(g_n, n))
+            _add_impulse(step, c, k, num_v + k, ZERO, df, ZERO, work, out)
+
+
+@inlined
+def _by_arguments(slopes: Floats, arguments: tuple[float, float, float, float], before: Vector3) -> float:
+    """How a component of gamma follows gap, stiffness, elastic force, compliance and the velocity before the step."""
+    total: float = slopes[GAP] * arguments[0] + slopes[STIFFNESS] * arguments[1]
+    total += slopes[ELASTIC_FORCE] * arguments[2] + slopes[COMPLIANCE] * arguments[3]
+    return total + dot((slopes[BEFORE], slopes[BEFORE + 1], slopes[BEFORE + 2]), before)
 
 
 @device
-def _impulse_change(
-    step: Step, row: int, r: int, d_gap: float, d_stiffness: float, d_force: float, e: Vector3, b: Vector3,
-    work: GradientWork,
-) -> float:  # fmt: skip
-    """How a component of gamma follows all but w."""
-    s, G = work.slopes[row + r], work.hessian
-    total = s[GAP] * d_gap + s[STIFFNESS] * d_stiffness + s[ELASTIC_FORCE] * d_force
-    total += s[BEFORE] * b[0] + s[BEFORE + 1] * b[1] + s[BEFORE + 2] * b[2]
-    ignores_slip = step.settings[0]["approximation"] == TAMSI
-    for k in range(3):
-        total -= slope_of_contact(G, row, r, k, ignores_slip) * e[k]
-    return total
+def _rows_of_G(hessian: Floats, row: int, ignores_slip: bool) -> tuple[Vector3, Vector3, Vector3]:
+    """G of a contact."""
+    g_12, g_1n, g_2n = hessian[HESSIAN_SIZE * row + 1], hessian[HESSIAN_SIZE * row + 3], hessian[HESSIAN_SIZE * row + 4]
+    n_1, n_2 = (0.0, 0.0) if ignores_slip else (g_1n, g_2n)
+    return (
+        (hessian[HESSIAN_SIZE * row], g_12, g_1n),
+        (g_12, hessian[HESSIAN_SIZE * row + 2], g_2n),
+        (n_1, n_2, hessian[HESSIAN_SIZE * row + 5]),
+    )
+
+
+@inlined
+def _in_contact(t_1: Vector3, t_2: Vector3, n: Vector3, change: Vector3, d_slip: Vector3) -> Vector3:
+    """A change of velocity in E; what surfaces do beside their bodies is across n."""
+    across = add(change, d_slip)
+    return dot(t_1, across), dot(t_2, across), dot(n, change)
+
+
+@device
+def _motion_of(step: Step, c: int, works: Array) -> _Motion:
+    pair = step.pairs[c]
+    A, B, p_WC = pair["mobod_A"], pair["mobod_B"], vector(pair["p_WC"])
+    v_A, v_B = _at(works[A]["V"], _arm(step, A, p_WC, works)), _at(works[B]["V"], _arm(step, B, p_WC, works))
+    return _Motion(subtract(v_A, v_B), rotational(works[A]["V"]), rotational(works[B]["V"]))
 
 
 @device
 def _velocity_change(
-    step: Step, c: int, k: int, works: Array, dp: Vector3, turn: Vector3, d_slip: Vector3, work: GradientWork
+    step: Step, c: int, k: int, works: Array, motion: _Motion, dp: Vector3, turn: Vector3, work: GradientWork
 ) -> Vector3:
-    """How E^T v_C follows velocity k, of constant generalized velocities, with their motion in `works`."""
-    pair, topology = step.pairs[c], step.plant.topology
-    n, p_WC, slip = vector(pair["nhat_BA_W"]), vector(pair["p_WC"]), vector(pair["v_SbSa_W"])
-    t_1, t_2 = tangents_of(n)
-    v, change = ZERO, ZERO
+    """How v_C follows velocity k as E sees it, of constant generalized velocities, with their motion in `works`."""
+    pair, a = step.pairs[c], work.chain[2, k]
+    change = subtract(cross(subtract(motion.w_A, motion.w_B), dp), cross(turn, motion.v))
     for side in range(2):
-        i, sign = (pair["mobod_A"], 1.0) if side == 0 else (pair["mobod_B"], -1.0)
-        if i == 0:
-            continue
-        V, arm = works[i]["V"], _arm(step, i, p_WC, works)
-        v = add(v, scaled(sign, _at(V, arm)))
-        change = add(change, scaled(sign, cross(rotational(V), dp)))
         if work.chain[side, k]:
-            a = work.chain[2, k]
-            l = k - topology[a]["v_start"]
+            i, sign = (pair["mobod_A"], 1.0) if side == 0 else (pair["mobod_B"], -1.0)
+            l, V = k - step.plant.topology[a]["v_start"], works[i]["V"]
             S_k, a_k = works[a]["S"][l], works[a]["a"][l]
             dw, dv = cross_motion(rotational(S_k), translational(S_k), rotational(V), translational(V))
             dw, dv = add(dw, rotational(a_k)), add(dv, translational(a_k))
-            change = add(change, scaled(sign, add(dv, cross(dw, arm))))
-    along_n = subtract(change, cross(turn, v))
-    across = add(along_n, subtract(d_slip, cross(turn, slip)))
-    return dot(t_1, across), dot(t_2, across), dot(n, along_n)
+            change = add(change, scaled(sign, add(dv, cross(dw, _arm(step, i, vector(pair["p_WC"]), works)))))
+    return change
 
 
 @device
@@ -297,22 +323,28 @@ def finish_forces(step: Step, work: GradientWork, out: StepSlopes) -> None:
     for c in range(step.pairs.shape[0]):
         constraint, n = step.problem.constraints[c], vector(step.pairs[c]["nhat_BA_W"])
         t_1, t_2 = tangents_of(n)
-        row = constraint["row_start"]
+        G = _rows_of_G(work.hessian, constraint["row_start"], ignores_slip)
         set_vector(out.forces[c], scaled(1.0 / h, impulse_of(step, c, work)))
-        for column in range(work.responses.shape[1]):
-            dv = work.responses[:, column]
-            e_1, e_2, e_n = 0.0, 0.0, 0.0
+        for s in range(3):
+            # E^T v_C follows by J dv+.
+            change = work.q_responses[0]
+            for column in range(change.shape[0]):
+                change[column] = 0.0
             for end in range(num_ends(constraint)):
                 block = block_of(trees, step.problem.jacobian, constraint, end)
-                e_1 = row_product(block, 0, dv, e_1)
-                e_2 = row_product(block, 1, dv, e_2)
-                e_n = row_product(block, 2, dv, e_n)
+                for k in range(block.num_v):
+                    add_scaled(block.J[s * block.num_v + k], work.responses[block.first + k], change)
             for r in range(3):
-                change = 0.0
+                slope = 0.0
                 for k in range(3):
                     axis = t_1[r] if k == 0 else t_2[r] if k == 1 else n[r]
-                    G_1 = slope_of_contact(work.hessian, row, k, 0, ignores_slip)
-                    G_2 = slope_of_contact(work.hessian, row, k, 1, ignores_slip)
-                    G_n = slope_of_contact(work.hessian, row, k, 2, ignores_slip)
-                    change -= axis * (G_1 * e_1 + G_2 * e_2 + G_n * e_n)
-                out.forces_by_state[c, r, column] += change / h
+                    slope -= axis * G[k][s] / h
+                add_scaled(slope, change, out.forces_by_state[c, r])
+
+
+@inlined
+def add_scaled(scale: float, given: Floats, row: Floats) -> None:
+    """Adds a multiple of a row to another one."""
+    if scale != 0.0:
+        for j in range(row.shape[0]):
+            row[j] += scale * given[j]

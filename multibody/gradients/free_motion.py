@@ -7,6 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
+from merganser.multibody.gradients.contacts import add_scaled
 from merganser.multibody.gradients.records import NUM_MOTIONS, STEP, GradientWork, Lanes, Step, parts
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.position import calc_velocity_to_qdot
@@ -19,6 +20,7 @@ from merganser.multibody.kernels.velocity_products import (
 )
 
 Array = NDArray[Any]
+_LEAST_TURN = 1e-13  # in a step [rad], squared: mean velocities of a body differ by this share from those of others
 
 
 @device
@@ -35,26 +37,38 @@ def start_rest(step: Step, n: int, work: GradientWork) -> None:
             work.rest[r, k] = h * work.dID_dq[r, k]
             work.rest[r, num_v + k] = h * share * work.dID_dv[r, k] - work.M[r, k]
         if step.force_slopes.shape[0] > 0:
-            for k in range(2 * num_v):
-                work.rest[r, k] -= h * step.force_slopes[r, k]
+            for k in range(num_v):
+                work.rest[r, k] -= h * step.force_slopes[0, r, k]
+                work.rest[r, num_v + k] -= h * step.force_slopes[1, r, k]
         for k in range(step.driven.shape[1]):
             work.rest[r, 2 * num_v + k] = -h * step.driven[r, k]
     if n > 0:
         for r in range(num_v):
             for k in range(num_v):
-                slope = 0.5 * h * work.dID_dv[r, k]
-                if slope != 0.0:
-                    for column in range(work.rest.shape[1]):
-                        work.rest[r, column] += slope * work.responses[k, column]
+                add_scaled(0.5 * h * work.dID_dv[r, k], work.responses[k], work.rest[r])
+
+
+@device
+def _turns(step: Step, i: int) -> bool:
+    """Whether mobod i is a free body that turns, so far that it shows in its derivatives beyond rounding."""
+    h, num_v, first = step.time_step, step.tau.shape[0], step.plant.topology[i]["v_start"]
+    if not is_free_body(step.plant.topology, h, step.velocity, i):
+        return False
+    _, v = parts(step.x, num_v)
+    fastest = v[first] * v[first] + v[first + 1] * v[first + 1] + v[first + 2] * v[first + 2]
+    for n in range(step.passes.shape[0]):
+        w = step.passes[n, first : first + 3]
+        fastest = max(fastest, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    return h * h * fastest > _LEAST_TURN
 
 
 @device
 def start_lanes(step: Step, lanes: Lanes) -> bool:
     """Kinematics in lanes, where free bodies turn; returns whether there are such."""
-    topology, num_v, h = step.plant.topology, step.tau.shape[0], step.time_step
+    topology, num_v = step.plant.topology, step.tau.shape[0]
     i, has_free = 1, False
     while i < topology.shape[0]:
-        has_free = has_free or is_free_body(topology, h, step.velocity, i)
+        has_free = has_free or _turns(step, i)
         i = topology[i]["subtree_end"]
     if not has_free:
         return False
@@ -71,7 +85,7 @@ def start_lanes(step: Step, lanes: Lanes) -> bool:
 @device
 def _move_free_bodies(step: Step, lane: int, lanes: Lanes) -> None:
     """The state of a lane: free bodies move along a velocity, or have more of it; none in the last lane."""
-    topology, num_v, h = step.plant.topology, step.tau.shape[0], step.time_step
+    topology, num_v = step.plant.topology, step.tau.shape[0]
     q, v = parts(lanes.x, num_v)
     for k in range(step.x.shape[0]):
         lanes.x[k] = complex(step.x[k], 0.0)
@@ -81,7 +95,7 @@ def _move_free_bodies(step: Step, lane: int, lanes: Lanes) -> None:
         lanes.u[k] = complex(0.0, 0.0)
     i = 1
     while i < topology.shape[0]:
-        if is_free_body(topology, h, step.velocity, i):
+        if _turns(step, i):
             lanes.u[topology[i]["v_start"] + lane % NUM_MOTIONS] = complex(1.0, 0.0)
         i = topology[i]["subtree_end"]
     if lane >= NUM_MOTIONS:
@@ -105,7 +119,7 @@ def follow_free_bodies(step: Step, n: int, lanes: Lanes, work: GradientWork) -> 
             lanes.F[i, c] = complex(work.F[i, c], 0.0)
     i = 1
     while i < topology.shape[0]:
-        if is_free_body(topology, h, step.velocity, i):
+        if _turns(step, i):
             for r in range(topology[i]["v_start"], topology[i]["v_start"] + NUM_MOTIONS):
                 for column in range(2 * num_v):
                     work.rest[r, column] = 0.0
@@ -138,7 +152,7 @@ def _set_last(step: Step, n: int, k: int, lanes: Lanes) -> None:
         lanes.v_next[m] = complex(v_last[m], 0.0)
     i = 1
     while k >= 0 and i < topology.shape[0]:
-        if is_free_body(topology, step.time_step, step.velocity, i):
+        if _turns(step, i):
             m = topology[i]["v_start"] + k
             lanes.v_next[m] = complex(v_last[m], STEP)
         i = topology[i]["subtree_end"]
@@ -150,7 +164,7 @@ def _add_lane(step: Step, lane: int, lanes: Lanes, work: GradientWork) -> None:
     topology, num_v, h = step.plant.topology, step.tau.shape[0], step.time_step
     i = 1
     while i < topology.shape[0]:
-        if is_free_body(topology, h, step.velocity, i):
+        if _turns(step, i):
             start = topology[i]["v_start"]
             moved = start + lane % NUM_MOTIONS
             for r in range(start, start + NUM_MOTIONS):
@@ -158,6 +172,5 @@ def _add_lane(step: Step, lane: int, lanes: Lanes, work: GradientWork) -> None:
                 if lane < 2 * NUM_MOTIONS:
                     work.rest[r, moved if lane < NUM_MOTIONS else num_v + moved] += slope
                 else:
-                    for column in range(work.rest.shape[1]):
-                        work.rest[r, column] += slope * work.responses[moved, column]
+                    add_scaled(slope, work.responses[moved], work.rest[r])
         i = topology[i]["subtree_end"]

@@ -39,7 +39,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from merganser.framework.native import device, kernel
+from merganser.framework.native import device, inlined, kernel
+from merganser.framework.native.memory.by_value import copy_record
 from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.contact.derivatives import assemble_dense
 from merganser.multibody.contact.layout import TAMSI
@@ -57,6 +58,7 @@ from merganser.multibody.gradients.records import (
     ELASTIC_FORCE,
     FEEDFORWARD,
     GAP,
+    MAX_POSITIONS,
     NUM_ARGUMENTS,
     SINGULAR,
     STEP,
@@ -70,6 +72,7 @@ from merganser.multibody.gradients.records import (
 )
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.inverse_dynamics_derivatives import calc_inverse_dynamics_derivatives
+from merganser.multibody.kernels.layout import MAX_VELOCITIES
 from merganser.multibody.kernels.position import calc_qdot_to_velocity
 from merganser.multibody.kernels.spatial import scaled, vector
 from merganser.multibody.kernels.step import advance_positions
@@ -81,7 +84,7 @@ from merganser.multibody.kernels.velocity_products import (
 from merganser.multibody.linear.ordering import carve_islands, find_islands
 from merganser.multibody.linear.products import add_row, block_of, multiply_jacobian, num_ends
 from merganser.multibody.linear.records import CONTACT, Problem
-from merganser.multibody.linear.unsymmetric import factor_block, solve_block
+from merganser.multibody.linear.unsymmetric import factor_block, solve_block, solve_columns
 
 Array = NDArray[Any]
 
@@ -93,6 +96,7 @@ _EXACT = 1e-13  # change of the velocities, relative, that is rounding
 def step_slopes(step: Step, lanes: Lanes, work: GradientWork, out: StepSlopes) -> int:
     """Computes the derivatives of a step; returns 0, or SINGULAR."""
     num_v = step.tau.shape[0]
+    _fill_lanes(step, lanes)
     _set_laws(step, lanes, work)
     has_free = start_lanes(step, lanes)
     for n in range(step.passes.shape[0]):
@@ -110,20 +114,31 @@ def step_slopes(step: Step, lanes: Lanes, work: GradientWork, out: StepSlopes) -
             follow_free_bodies(step, n, lanes, work)
         if n == 0:
             start_constraints(step, work)
-        set_motion(step, v_next, work.after)
+        set_motion(step.plant.topology, step.position, v_next, work.after)
         _set_slopes(step, lanes, work)
         add_constraints(step, work, out)
         if step.rows.shape[0] > 0:
             add_rows_of_bodies(step, v_next, lanes, work)
-        for column in range(work.rest.shape[1]):
-            for k in range(num_v):
-                work.solution[k] = -work.rest[k, column]
-            solve_block(num_v, 0, num_v, work.H, work.pivots, work.solution)
-            for k in range(num_v):
-                work.responses[k, column] = work.solution[k]
+        for k in range(num_v):
+            for column in range(work.rest.shape[1]):
+                work.responses[k, column] = -work.rest[k, column]
+        solve_columns(num_v, work.H, work.pivots, work.responses)
     finish_forces(step, work, out)
     _write_state(step, lanes, work, out)
     return 0
+
+
+@device
+def _fill_lanes(step: Step, lanes: Lanes) -> None:
+    """The numbers of the step as complex ones."""
+    for i in range(step.parameters.shape[0]):
+        copy_record(step.parameters[i], lanes.parameters[i])
+    for k in range(3):
+        lanes.gravity[k] = complex(step.gravity[k], 0.0)
+    for c in range(step.problem.constraints.shape[0]):
+        copy_record(step.problem.constraints[c], lanes.constraints[c])
+    for r in range(step.problem.rows.shape[0]):
+        copy_record(step.problem.rows[r], lanes.rows[r])
 
 
 @device
@@ -147,7 +162,7 @@ def _set_laws(step: Step, lanes: Lanes, work: GradientWork) -> None:
         calc_laws(problem, h, chosen, step.problem.rows, work.compliance, work.speed_before, work.laws)
     complex_problem = Problem(step.settings[0], step.plant.trees, step.matrix, lanes.constraints, step.problem.jacobian)
     for lane in range(NUM_ARGUMENTS):
-        for r in range(work.compliance.shape[0]):
+        for r in range(step.problem.rows.shape[0]):
             lanes.compliance[r] = complex(work.compliance[r], STEP if lane == COMPLIANCE else 0.0)
             lanes.before[r] = complex(work.speed_before[r], 0.0)
             lanes.rows[r]["g"] = complex(step.problem.rows[r]["g"], STEP if lane == GAP else 0.0)
@@ -170,7 +185,7 @@ def _set_slopes(step: Step, lanes: Lanes, work: GradientWork) -> None:
     """How gamma follows the arguments of laws, at the velocities of `_refine`."""
     problem = Problem(step.settings[0], step.plant.trees, step.matrix, lanes.constraints, step.problem.jacobian)
     islands = carve_islands(step.plant.trees.shape[0], problem.constraints.shape[0], work.integers)
-    for r in range(work.velocity.shape[0]):
+    for r in range(step.problem.rows.shape[0]):
         lanes.velocity[r] = complex(work.velocity[r], 0.0)
     for lane in range(NUM_ARGUMENTS):
         chosen, laws, velocity = islands.constraint_order, lanes.laws[lane], lanes.velocity
@@ -178,7 +193,7 @@ def _set_slopes(step: Step, lanes: Lanes, work: GradientWork) -> None:
             calc_tamsi_impulses(problem, chosen, laws, velocity, lanes.impulses, lanes.hessian)
         else:
             calc_impulses(problem, chosen, laws, velocity, lanes.impulses, lanes.hessian)
-        for r in range(work.velocity.shape[0]):
+        for r in range(step.problem.rows.shape[0]):
             work.slopes[r, lane] = lanes.impulses[r].imag / STEP
 
 
@@ -260,41 +275,86 @@ def _set_forces(step: Step, work: GradientWork) -> None:
 @device
 def _write_state(step: Step, lanes: Lanes, work: GradientWork, out: StepSlopes) -> None:
     """The state after the step and its derivatives, by q itself in place of motions along the velocities."""
+    topology, num_v, last = step.plant.topology, step.tau.shape[0], step.passes.shape[0] - 1
+    num_q = step.x.shape[0] - num_v
+    _follow_coordinates(step, step.passes[last], lanes, work, out)
+    for column in range(2 * num_v + step.driven.shape[1]):
+        for i in range(1, topology.shape[0]):
+            first = topology[i]["v_start"]
+            for k in range(topology[i]["q_start"], topology[i]["q_start"] + topology[i]["num_q"]):
+                slope = 0.0
+                for l in range(topology[i]["num_v"]):
+                    slope += work.q_by_v[k, l] * work.responses[first + l, column]
+                work.q_responses[k, column] = slope
+    for i in range(1, topology.shape[0]):
+        first, num_own = topology[i]["v_start"], topology[i]["num_v"]
+        for j in range(topology[i]["num_q"]):
+            column = topology[i]["q_start"] + j
+            by_q = work.v_by_q[first : first + num_own, j]
+            for k in range(num_q):
+                out.x_by_x[k, column] = _along(work.q_responses[k, first:], by_q)
+            for k in range(num_v):
+                out.x_by_x[num_q + k, column] = _along(work.responses[k, first:], by_q)
+            for k in range(topology[i]["q_start"], topology[i]["q_start"] + topology[i]["num_q"]):
+                out.x_by_x[k, column] += work.q_by_q[k, j]
+            for c in range(step.pairs.shape[0]):
+                for r in range(3):
+                    out.forces_by_x_and_u[c, r, column] = _along(out.forces_by_state[c, r, first:], by_q)
+    for column in range(num_v, work.responses.shape[1]):
+        for k in range(num_q + num_v):
+            slope = work.q_responses[k, column] if k < num_q else work.responses[k - num_q, column]
+            if column < 2 * num_v:
+                out.x_by_x[k, num_q + column - num_v] = slope
+            else:
+                out.x_by_u[k, column - 2 * num_v] = slope
+        for c in range(step.pairs.shape[0]):
+            for r in range(3):
+                out.forces_by_x_and_u[c, r, num_q + column - num_v] = out.forces_by_state[c, r, column]
+
+
+@inlined
+def _along(by_velocities: Floats, by_q: Floats) -> float:
+    """A derivative by q, from those along the velocities of a joint."""
+    slope = 0.0
+    for l in range(by_q.shape[0]):
+        slope += by_velocities[l] * by_q[l]
+    return slope
+
+
+@device
+def _follow_coordinates(step: Step, v_next: Floats, lanes: Lanes, work: GradientWork, out: StepSlopes) -> None:
+    """x+; and of each joint alone how q+ follows q and v+, and how velocities v = N+(q) qdot follow qdot.
+
+    Element j of all joints varies in one lane.
+    """
     topology, num_v, h = step.plant.topology, step.tau.shape[0], step.time_step
-    num_q, v_next = step.x.shape[0] - num_v, step.passes[step.passes.shape[0] - 1]
     q, _ = parts(step.x, num_v)
     q_lane, _ = parts(lanes.x, num_v)
-    for column in range(step.x.shape[0] + step.driven.shape[1]):
-        for k in range(num_q):
-            q_lane[k] = complex(q[k], STEP if k == column else 0.0)
-        if column < num_q:
-            for k in range(num_q):
-                lanes.q_next[k] = complex(1.0 if k == column else 0.0, 0.0)
-            for k in range(num_v):
-                lanes.u[k] = complex(0.0, 0.0)
+    for lane in range(MAX_POSITIONS + MAX_VELOCITIES):
+        for k in range(q.shape[0]):
+            q_lane[k], lanes.q_next[k] = complex(q[k], 0.0), complex(0.0, 0.0)
+        for k in range(num_v):
+            lanes.v_next[k], lanes.u[k] = complex(v_next[k], 0.0), complex(0.0, 0.0)
+        by_q, j, is_any = lane < MAX_POSITIONS, lane if lane < MAX_POSITIONS else lane - MAX_POSITIONS, False
+        for i in range(1, topology.shape[0]):
+            if by_q and j < topology[i]["num_q"]:
+                k, is_any = topology[i]["q_start"] + j, True
+                q_lane[k], lanes.q_next[k] = complex(q[k], STEP), complex(1.0, 0.0)
+            elif not by_q and j < topology[i]["num_v"]:
+                k, is_any = topology[i]["v_start"] + j, True
+                lanes.v_next[k] = complex(v_next[k], STEP)
+        if not is_any and lane > 0:
+            continue
+        if by_q:
             calc_qdot_to_velocity(topology, q_lane, lanes.q_next, lanes.u)
-        for r in range(num_v):
-            slope = 0.0
-            if column < num_q:
-                for k in range(num_v):
-                    slope += work.responses[r, k] * lanes.u[k].real
-            else:
-                slope = work.responses[r, num_v + column - num_q]
-            lanes.v_next[r] = complex(v_next[r], STEP * slope)
-        for c in range(out.forces.shape[0]):
-            for r in range(3):
-                slope = 0.0
-                if column < num_q:
-                    for k in range(num_v):
-                        slope += out.forces_by_state[c, r, k] * lanes.u[k].real
-                else:
-                    slope = out.forces_by_state[c, r, num_v + column - num_q]
-                out.forces_by_x_and_u[c, r, column] = slope
+            for k in range(num_v):
+                work.v_by_q[k, j] = lanes.u[k].real
         advance_positions(topology, h, q_lane, lanes.v_next, lanes.q_next)
-        for k in range(step.x.shape[0]):
-            value = lanes.q_next[k] if k < num_q else lanes.v_next[k - num_q]
-            out.x_next[k] = value.real
-            if column < step.x.shape[0]:
-                out.x_by_x[k, column] = value.imag / STEP
+        for k in range(q.shape[0]):
+            out.x_next[k] = lanes.q_next[k].real
+            if by_q:
+                work.q_by_q[k, j] = lanes.q_next[k].imag / STEP
             else:
-                out.x_by_u[k, column - step.x.shape[0]] = value.imag / STEP
+                work.q_by_v[k, j] = lanes.q_next[k].imag / STEP
+    for k in range(num_v):
+        out.x_next[q.shape[0] + k] = v_next[k]

@@ -16,7 +16,7 @@ Source: T. Davis, Direct Methods for Sparse Linear Systems (2006), chapter 6.
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined
-from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.multibody.linear.factorization import subtract_from_others, subtract_from_own, update_panel
 from merganser.multibody.linear.hessian import add_product, add_rows, find_block, find_trees, is_zero, set_matrix
 from merganser.multibody.linear.ordering import Pattern
@@ -195,3 +195,30 @@ def solve_block(n: int, start: int, width: int, K: Floats, pivots: Floats, x: Fl
         for j in range(1, n - k):
             total -= row[j] * rest[j]
         rest[0] = total / row[0]
+
+
+@device
+def solve_columns(n: int, K: Floats, pivots: Floats, X: FloatTable) -> None:
+    """X = K^-1 X, of a block alone, with operations on rows: X has many columns."""
+    for k in range(n):
+        given, row = X[int(pivots[k])], X[k]
+        if int(pivots[k]) != k:
+            for j in range(X.shape[1]):
+                row[j], given[j] = given[j], row[j]
+    for k in range(n):
+        for i in range(k + 1, n):
+            _subtract(K[i * n + k], X[k], X[i])
+    for r in range(n):
+        k = n - 1 - r
+        row, inverse = X[k], 1.0 / K[k * n + k]
+        for i in range(k + 1, n):
+            _subtract(K[k * n + i], X[i], row)
+        for j in range(X.shape[1]):
+            row[j] *= inverse
+
+
+@inlined
+def _subtract(scale: float, given: Floats, row: Floats) -> None:
+    if scale != 0.0:
+        for j in range(row.shape[0]):
+            row[j] -= scale * given[j]

@@ -66,6 +66,7 @@ POLYHEDRA = Check("geometry.optimization.sets.hpolyhedron:HPolyhedron.__init__",
 CONFIGURATIONS = Check("multibody.planning.checking.edge_checks:rows_of", "as many positions as the plant, contiguous")
 BODIES = Check("multibody.fem.body:FemBody.step", "sizes; meshes whose vertices are there, finite; materials in range")
 MOTIONS = Check("multibody.inverse_kinematics.differential:_search", "sizes of V and of the Jacobian, finite")
+COLUMNS = Check("multibody.batches.many_states:_columns", "sizes, as many columns, contiguous")
 BLOCKS = Check("framework.primitives._arguments:checked_vector", "sizes, finite")
 
 # By module, and by the names of functions in it; modules with a plain tuple mean all their functions.
@@ -95,6 +96,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "geometry.optimization.sets.sampling": (POLYHEDRA,),
     "geometry.proximity.pose_kernels": (FRAMES,),
     "geometry.proximity": (POSES, SHAPES),
+    "multibody.batches.columns": (COLUMNS, STATE),
     "multibody.cenic": (STEPS, VECTORS),
     "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
     "multibody.deformable.kernels": (BODIES, STATE, VECTORS, POSES, SHAPES),

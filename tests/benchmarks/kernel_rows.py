@@ -1,8 +1,8 @@
 """Rows about the kernels, inside compiled code and by Python call, against pinocchio's functions as Python calls them.
 
 A row of compiled code gives the time of one pass of a loop over what pinocchio's function computes: position (and
-velocity) kinematics included, as there. Rows by call set a new state of the plant first. What is computed is checked in
-tests/multibody/kernels, not here: pinocchio orders velocities in its own way.
+velocity) kinematics included, as there; one of many states that of one state. Rows by call set a new state of the plant
+first. What is computed is checked in tests/multibody, not here: pinocchio orders velocities in its own way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from merganser.framework.native import register_all
 from merganser.multibody import kernels
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 
-_PASSES = 1000
+_PASSES = 4096
 _BY_CALL = "a pose", "a Jacobian", "M", "gravity", "bias", "inverse dynamics", "centre of mass"
 _NAMES = ("forwardKinematics", "crba", "rnea", "aba", "computeRNEADerivatives", "computeABADerivatives")
 
@@ -139,6 +139,22 @@ def pinocchio_calls(pinocchio: Any, robot: Robot) -> dict[str, Call]:
     }
 
 
+def many_states(library: Library, robot: Robot) -> dict[str, Call]:
+    """_PASSES states at once, in one thread."""
+    from merganser.multibody import batches
+
+    plant = build_plant(library, robot)
+    context, random = plant.CreateDefaultContext(), np.random.default_rng(1)
+    states = itertools.islice(itertools.cycle(random_states(robot)), _PASSES)
+    q = np.stack([x[: robot.num_positions] for x in states], axis=1)
+    v, bodies = random.normal(size=(robot.num_velocities, _PASSES)), [plant.GetFrameByName(robot.tip).body()]
+    return {
+        "forwardKinematics": lambda: batches.BatchCalcPoses(plant, context, q, bodies, False),
+        "crba": lambda: batches.BatchCalcMassMatrix(plant, context, q, False),
+        "rnea": lambda: batches.BatchCalcInverseDynamics(plant, context, q, v, v, False),
+    }
+
+
 def single_calls(library: Library, robot: Robot) -> dict[str, Call]:
     """A new state of a plant, and one public function."""
     plant, states = build_plant(library, robot), itertools.cycle(random_states(robot))
@@ -202,6 +218,10 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
             our_maker = functools.partial(_made, our_calls, name)
             their_maker = functools.partial(_timed_often, their_calls, name)
             yield Row(f"{robot.name}, compiled code: {name}", our_maker, their_maker, 1, calls_inside=_PASSES)
+        together = functools.cache(functools.partial(many_states, ours, robot))
+        for name in _NAMES[:3]:
+            makers = functools.partial(_made, together, name), functools.partial(_timed_often, their_calls, name)
+            yield Row(f"{robot.name}, {_PASSES} states: {name}", *makers, 1, calls_inside=_PASSES, **nothing)
 
 
 def _made(calls: Any, name: str) -> Call:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.native.compiler.extending import overload
 from merganser.framework.native.compiler.kernels import inlined
 
 
@@ -29,6 +30,8 @@ def smaller(a: float, b: float) -> float:
 def of_scalar(dtype: np.dtype[Any], scalar: type[Any], names: Sequence[str] | None = None) -> np.dtype[Any]:
     """The dtype of records whose floats are numbers of another type, such as complex128.
 
+    Fields are attributes in Python where those of the given dtype are.
+
     Args:
         dtype: of records of integers and floats.
         scalar: what floats become.
@@ -38,4 +41,23 @@ def of_scalar(dtype: np.dtype[Any], scalar: type[Any], names: Sequence[str] | No
     for name in names if names is not None else dtype.names or ():
         base, shape = dtype[name].base, dtype[name].shape
         fields.append((name, np.dtype(scalar) if base == np.float64 else base, shape))
-    return np.dtype(fields)
+    return np.dtype((dtype.type, fields))
+
+
+def copy_record(source: Any, target: Any) -> None:
+    """Copies the numbers of a record to one of the same fields, perhaps of another scalar."""
+    for name in source.dtype.names:
+        target[name] = source[name]
+
+
+@overload(copy_record)
+def _copy_each_field(source: Any, target: Any) -> Any:
+    lines = ["def copy(source: Any, target: Any):"]
+    for name, field in source.fields.items():
+        indices = [f"k{n}" for n in range(len(getattr(field.type, "shape", ())))]
+        lines += [f"{' ' * (4 + 4 * n)}for k{n} in range({field.type.shape[n]}):" for n in range(len(indices))]
+        at = f"[{', '.join(indices)}]" if indices else ""
+        lines.append(f"{' ' * (4 + 4 * len(indices))}target[{name!r}]{at} = source[{name!r}]{at}")
+    namespace: dict[str, Any] = {}
+    exec("\n".join(lines), namespace)  # compiled code has the names of fields as constants
+    return namespace["copy"]

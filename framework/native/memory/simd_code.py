@@ -382,6 +382,8 @@ def with_lanes(kind: Any) -> Any:
             return lanes_of(kind.bitwidth // 64)
         has_lanes = any(with_lanes(kind.typeof(name)) != kind.typeof(name) for name in kind.fields)
         return _RecordOfLanes(kind) if has_lanes else kind
+    if isinstance(kind, types.NamedTuple):
+        return types.NamedTuple(tuple(map(with_lanes, kind.types)), kind.instance_class)
     if not isinstance(kind, types.Array) or with_lanes(kind.dtype) == kind.dtype:
         return kind
     element = with_lanes(kind.dtype)

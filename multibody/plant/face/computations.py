@@ -15,8 +15,10 @@ from merganser.multibody.tree import MultibodyTree
 from merganser.multibody.tree.lookup import TreeLookup
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from merganser.framework import Context
-    from merganser.multibody.plant.scalars.step_slopes import StepDerivatives
+    from merganser.multibody.plant.scalars.step_slopes import BatchStepDerivatives, StepDerivatives
     from merganser.multibody.plant.step.dynamics import PlantDynamics
 
 
@@ -61,6 +63,25 @@ class DynamicsFace:
                 function knows no derivatives; the error names it.
         """
         return self._dynamics.differentiate_step(context)
+
+    def DifferentiateSteps(
+        self, context: Context, states: ArrayLike, inputs: ArrayLike | None = None, parallelize: bool | int = True
+    ) -> BatchStepDerivatives:
+        """Computes steps of a discrete plant from many states, and how they follow state and inputs.
+
+        Each has the numbers that DifferentiateStep() finds at its state.
+
+        Args:
+            context: of this plant, in a Context of its diagram: parameters and other inputs; it stays as it is.
+            states: [q; v], one a column, shape [num_x, N]; as those of the worlds of a BatchSimulator.
+            inputs: what comes for all actuators in place of what the ports carry, one a column, shape [num_u, N].
+            parallelize: number of threads; True for as many as there are processors. Results do not depend on it.
+
+        Raises:
+            ValueError: sizes do not match.
+            RuntimeError: as DifferentiateStep().
+        """
+        return self._dynamics.differentiate_steps(context, states, inputs, parallelize)
 
     # ------------------------------------------------------------------ system matrices
 

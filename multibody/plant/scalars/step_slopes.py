@@ -1,55 +1,48 @@
-"""Derivatives of a discrete step by state and inputs, in one call on floats (../../gradients/step.py).
+"""Derivatives of a discrete step by state and inputs, in one call on floats (../../gradients/gradient.py).
 
-The step is taken once, as it is; what it leaves in its arrays is all that the derivatives need, beside how contact
-points follow the poses of their geometries.
+Where that call is compiled, Python only hands arrays to it and back. Otherwise, or where it fails, Python runs the same
+text, and says what is wrong.
 """
 
 from __future__ import annotations
 
+import concurrent.futures
+import functools
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from merganser.analysis.batches.batch import num_workers
 from merganser.framework.core.inside import scalar_of
-from merganser.framework.native import specialize
-from merganser.framework.native.compiler.when_to_compile import may_use_compiled
-from merganser.multibody import kernels
-from merganser.multibody.contact.contact_pairs import OF_POINT, make_contact_pairs
-from merganser.multibody.contact.derivatives import contact_pair_lanes_dtype
+from merganser.framework.native import kernel_address, specialize
+from merganser.framework.native.compiler.when_to_compile import OptionalCode, may_use_compiled
+from merganser.framework.native.memory.hinted_types import hinted_arguments
+from merganser.geometry.proximity.layout import HEIGHT_FIELD
+from merganser.geometry.proximity.manifold_derivatives import follow_manifolds
+from merganser.geometry.proximity.narrow_phase import signed_distances
+from merganser.multibody.contact.contact_pairs import OF_POINT
 from merganser.multibody.contact.layout import LAGGED, row_dtype
-from merganser.multibody.contact.plant_layout import (
-    ConstraintSources,
-    ProblemArrays,
-    problem_counts_dtype,
-)
+from merganser.multibody.contact.plant_layout import ProblemArrays, problem_counts_dtype
 from merganser.multibody.contact.plant_problem import start_step
 from merganser.multibody.dynamics.records import Inputs, StepResults
-from merganser.multibody.dynamics.step import take_step
+from merganser.multibody.gradients.gradient import differentiate
 from merganser.multibody.gradients.records import (
-    NUM_MOTIONS,
-    STEP,
-    GradientWork,
-    Lanes,
+    UNKNOWN,
+    Gradient,
+    GradientCode,
     Step,
-    StepSlopes,
-    as_complex,
-    fill_lanes,
     make_gradient_work,
     make_lanes,
+    make_moving_contacts,
     make_slopes,
+    sizes_of,
 )
 from merganser.multibody.gradients.step import step_slopes
-from merganser.multibody.kernels import layout
-from merganser.multibody.kernels.lanes import over_lanes
-from merganser.multibody.kernels.velocity_products import num_passes
+from merganser.multibody.kernels.force_elements import force_element_derivatives
 from merganser.multibody.linear.records import constraint_dtype
-from merganser.multibody.plant.scalars.contact_gradients import (
-    chosen_pairs,
-    follow_contacts,
-    margin_of,
-    refuse_singular,
-)
+from merganser.multibody.plant.scalars.contact_gradients import follow_contacts, refuse_singular
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 
 if TYPE_CHECKING:
@@ -58,8 +51,9 @@ if TYPE_CHECKING:
     from merganser.multibody.plant.workspace import Workspace
 
 Array = NDArray[Any]
-_TURNS = np.cross(np.eye(3)[:, np.newaxis], np.eye(3)).transpose(0, 2, 1).copy()  # [e]x of the axes e of W
+_WORTH_A_THREAD = 32  # columns: a Context takes a millisecond
 _EFFORT = 40  # of a velocity, to that of a body: see when_to_compile.py
+_GRADIENTS = OptionalCode("merganser.multibody.gradients.gradient", "GRADIENTS", "plant_gradients")
 
 
 class StepDerivatives(NamedTuple):
@@ -83,6 +77,19 @@ class StepDerivatives(NamedTuple):
     D_contact_forces: Array
 
 
+class BatchStepDerivatives(NamedTuple):
+    """Discrete steps from N states, and their derivatives: see StepDerivatives.
+
+    Attributes:
+        x_next: x+, shape [num_x, N].
+        A, B: shapes [N, num_x, num_x] and [N, num_x, num_u].
+    """
+
+    x_next: Array
+    A: Array
+    B: Array
+
+
 def differentiate_step(dynamics: PlantDynamics, context: Context) -> StepDerivatives:
     """Computes the next step of a discrete plant, and how it follows state and inputs.
 
@@ -94,50 +101,105 @@ def differentiate_step(dynamics: PlantDynamics, context: Context) -> StepDerivat
         RuntimeError: the plant is continuous or of another scalar, the step fails, or something acts on it of which
             this function knows no derivatives; the error names it.
     """
+    given = _differentiate(dynamics, context, None)
+    found, num_contacts = given.slopes, given.outcome.item(1)
+    forces, bodies, slopes = found.forces[:num_contacts], found.bodies[:num_contacts], found.forces_by_x_and_u
+    return StepDerivatives(
+        found.x_next.copy(), found.x_by_x.copy(), found.x_by_u.copy(), forces.copy(), bodies.copy(),
+        slopes[:num_contacts].copy(),
+    )  # fmt: skip
+
+
+def differentiate_steps(
+    dynamics: PlantDynamics, context: Context, states: ArrayLike, inputs: ArrayLike | None, parallelize: bool | int
+) -> BatchStepDerivatives:
+    """The same at many states and inputs; arguments as MultibodyPlant.DifferentiateSteps() has them.
+
+    Raises:
+        ValueError: sizes do not match.
+    """
+    name, tree = "DifferentiateSteps", dynamics.model.tree
+    num_x, num_u = tree.num_positions() + tree.num_velocities(), tree.num_actuated_dofs()
+    x = np.asarray(states, dtype=float)
+    u = None if inputs is None else np.asarray(inputs, dtype=float)
+    if x.ndim != 2 or len(x) != num_x or (u is not None and u.shape != (num_u, x.shape[1])):
+        got = x.shape if u is None else f"{x.shape} and {u.shape}"
+        raise ValueError(
+            f"{name}(): plant '{dynamics.model.path()}' takes states of shape ({num_x}, N) and inputs of shape "
+            f"({num_u}, N); got {got}."
+        )
+    count = x.shape[1]
+    results = BatchStepDerivatives(
+        np.empty((num_x, count)), np.empty((count, num_x, num_x)), np.empty((count, num_x, num_u))
+    )
+    workers = max(1, min(num_workers(parallelize, name), count // _WORTH_A_THREAD))
+    parts = [range(count * i // workers, count * (i + 1) // workers) for i in range(workers)]
+    given = functools.partial(_differentiate_columns, dynamics, context, x, u, results)
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        list(pool.map(given, parts))
+    return results
+
+
+def _differentiate_columns(
+    dynamics: PlantDynamics, context: Any, x: Array, u: Array | None, results: BatchStepDerivatives, columns: range
+) -> None:
+    """Computes some columns, in a Context of its own."""
+    root = context
+    while root.parent is not None:
+        root = root.parent
+    mine = dynamics.model.system.GetMyMutableContextFromRoot(root.Clone())
+    efforts = None if u is None else np.zeros(len(u))
+    for n in columns:
+        mine.SetDiscreteState(0, x[:, n])
+        if efforts is not None and u is not None:
+            efforts[:] = u[:, n]
+        found = _differentiate(dynamics, mine, efforts).slopes
+        results.x_next[:, n], results.A[n], results.B[n] = found.x_next, found.x_by_x, found.x_by_u
+
+
+def _differentiate(dynamics: PlantDynamics, context: Context, efforts: Array | None) -> Gradient:
+    """Takes a step with derivatives; what it returns has the arrays of the next one, too.
+
+    Args:
+        dynamics: of the plant.
+        context: of it.
+        efforts: what comes for all actuators, always the same array in a Context; None for what the ports carry.
+    """
     if not dynamics.model.is_discrete or scalar_of(dynamics.model.system) is not float:
         raise RuntimeError(
             f"DifferentiateStep(): plant '{dynamics.model.path()}' must be a discrete plant of floats. Give it a time "
             "step, or use plant.ToAutoDiffXd()."
         )
     w = dynamics.views.workspace(context)
+    make_record = functools.partial(_compiled_gradient, dynamics, w, efforts)
+    call = dynamics.native.call_of(context, w, _GRADIENTS, make_record)
+    if call is not None and call.run():
+        w.store.invalid &= w.kinematics_clearing
+        made: Gradient = call.record
+        return made
     inputs, buffers, controllers = dynamics.arrays(context, w)
-    _refuse(dynamics, w, _what_acts(dynamics, buffers, w))
-    passes = _take(dynamics, context, w, inputs, buffers, controllers)
-    out: StepResults = buffers.out
-    _refuse(dynamics, w, _what_has_touched(buffers, out))
-    step = _step_of(dynamics, context, w, inputs, buffers, passes)
-    given = step, *_arrays_of(buffers, step), make_slopes(step)
-    status = _call(buffers, step_slopes, _EFFORT * len(w.v), *given)
-    if status != 0:
+    if efforts is not None:
+        inputs = inputs._replace(u=efforts, parts=())
+    _refuse(dynamics, _what_acts(dynamics, w))
+    given, status = None, None
+    while dynamics.must_run(context, buffers, controllers, status):
+        buffers.note_forces(inputs)
+        given = _gradient_in_python(dynamics, context, w, buffers, inputs)
+        status = differentiate(given)
+    assert given is not None and status is not None
+    dynamics.finish_step(context, w, status)
+    outcome = given.outcome.item(0)
+    if outcome == UNKNOWN:
+        _refuse(dynamics, _what_has_touched(buffers, buffers.out))
+    if outcome != 0:
         refuse_singular(dynamics, context)
-    return _results(buffers, step, given[-1])
-
-
-def _call(buffers: StepBuffers, kernel: Any, effort: int, *arguments: Any) -> Any:
-    """Calls a kernel, compiled as soon as it can be."""
-    code = buffers.slopes.get(kernel)
-    if code is None:
-        if not may_use_compiled(kernel, effort, *arguments):
-            return kernel.interpreted(*arguments)
-        code = buffers.slopes[kernel] = specialize(kernel, *arguments)
-    return code(*arguments)
-
-
-def _arrays_of(buffers: StepBuffers, step: Step) -> tuple[Lanes, GradientWork]:
-    """Work arrays, which are kept for the next step with problems of this size."""
-    problem = step.problem
-    sizes = *map(len, (step.pairs, problem.constraints, problem.rows, problem.jacobian, step.rows)), step.driven.shape
-    known = buffers.slopes.get("arrays")
-    if known is None or known[0] != sizes:
-        known = buffers.slopes["arrays"] = sizes, make_lanes(step), make_gradient_work(step)
-    fill_lanes(step, known[1])
-    return known[1], known[2]
+    return given
 
 
 # ---------------------------------------------------------------------- what has no derivatives here
 
 
-def _what_acts(dynamics: PlantDynamics, buffers: StepBuffers, w: Workspace) -> str:
+def _what_acts(dynamics: PlantDynamics, w: Workspace) -> str:
     """What acts on a plant beyond what is differentiated, in words."""
     tree, contact = dynamics.model.tree, dynamics.model.contact
     if dynamics.deformables is not None:
@@ -169,7 +231,7 @@ def _what_has_touched(buffers: StepBuffers, out: StepResults) -> str:
     return ""
 
 
-def _refuse(dynamics: PlantDynamics, w: Workspace, what: str) -> None:
+def _refuse(dynamics: PlantDynamics, what: str) -> None:
     if what:
         raise RuntimeError(
             f"DifferentiateStep(): plant '{dynamics.model.path()}' has {what}, of which DifferentiateStep() has no "
@@ -177,160 +239,92 @@ def _refuse(dynamics: PlantDynamics, w: Workspace, what: str) -> None:
         )
 
 
-# ---------------------------------------------------------------------- the step
+# ---------------------------------------------------------------------- the arrays
 
 
-def _take(
-    dynamics: PlantDynamics, context: Context, w: Workspace, inputs: Inputs, buffers: StepBuffers, controllers: Any
-) -> Array:
-    """Takes a step, and leaves its problem in the buffers; returns the velocities of its passes."""
-    found: list[Array] = []
-    status: int | None = None
-    while dynamics.must_run(context, buffers, controllers, status):
-        buffers.note_forces(inputs)
-        code, found = buffers.model.code, []
-
-        def solve(problem: Any, room: Any, solution: Any, code: Any = code, found: list[Array] = found) -> int:
-            outcome: int = code.solve(problem, room, solution)
-            found.append(solution.v[: len(w.v)].copy())
-            return outcome
-
-        model = buffers.model._replace(code=code._replace(solve=solve))
-        status = take_step(model, buffers.state, buffers.time_step, inputs, buffers.work, buffers.out)
-    assert status is not None
-    dynamics.finish_step(context, w, status)
-    v_next = buffers.out.x_next[len(w.q) :].copy()
-    return np.array(found or [v_next] * (num_passes(w.topology) + 1))
-
-
-def _problem_of(buffers: StepBuffers, w: Workspace, out: StepResults) -> ProblemArrays:
-    """The constraints of a step; where it had none to solve, its PD controllers."""
-    problem = out.problem
-    if not out.found["is_constrained"]:
-        problem = _problem_of_controllers(buffers, w, out)
-    counts = problem.counts[0]
-    return ProblemArrays(
-        problem.constraints[: counts["constraints"]], problem.rows[: counts["rows"]],
-        problem.jacobian[: counts["jacobian"]], problem.counts,
-        problem.values,
-    )  # fmt: skip
-
-
-def _problem_of_controllers(buffers: StepBuffers, w: Workspace, out: StepResults) -> ProblemArrays:
-    model, controllers = buffers.model, buffers.controllers
-    size, drives = len(controllers.inputs), controllers.records()
+def _make_gradient(code: GradientCode, buffers: StepBuffers, inputs: Inputs) -> Gradient:
+    """All arrays of a step with derivatives, where model and Context are as they are."""
+    model, state, work, out = buffers.model, buffers.state, buffers.work, buffers.out
+    drives = buffers.controllers.records()
+    size, num_v = len(drives), len(state.v)
     problem = ProblemArrays(
-        np.zeros(size, constraint_dtype), np.zeros(size, row_dtype), np.zeros(size * (len(w.v) + 1)),
+        np.zeros(size, constraint_dtype), np.zeros(size, row_dtype), np.zeros(size * (num_v + 1)),
         np.zeros(1, problem_counts_dtype), out.problem.values[:0],
     )  # fmt: skip
-    contact = model.contact
-    sources = ConstraintSources(
-        out.contact_pairs[:0], model.limits[:0], model.frictions[:0], contact.constraint_rows[:0], drives,
-        model.transmissions, buffers.work.lengths, buffers.work.arms,
-    )  # fmt: skip
-    w.call(
-        start_step, contact.trees, model.parameters, buffers.time_step, contact.near_rigid_threshold, sources,
-        buffers.work.drive_values, w.q, w.v, out.x_next, out.position, buffers.work.scratch, out.trees, problem,
-    )  # fmt: skip
-    return problem
-
-
-def _step_of(
-    dynamics: PlantDynamics, context: Context, w: Workspace, inputs: Inputs, buffers: StepBuffers, passes: Array
-) -> Step:
-    """The step with its contacts, and how they follow the poses of the bodies."""
-    out, model = buffers.out, buffers.model
-    num_pairs = int(out.found["contact_pairs"]) if out.found["is_constrained"] else 0
-    pairs = out.contact_pairs[:num_pairs]
-    motions, p_WG, surfaces = np.zeros((NUM_MOTIONS, 0), contact_pair_lanes_dtype), np.zeros((0, 3)), np.zeros((0, 3))
-    if num_pairs:
-        motions, p_WG, surfaces = _motions_of(dynamics, context, w, buffers, pairs)
-    problem = _problem_of(buffers, w, out)
-    return Step(
-        model.contact.trees, model.parameters, model.gravity, np.array([model.contact.settings]), buffers.time_step,
-        w.x.copy(), buffers.work.tau, np.ascontiguousarray(buffers.F_applied), w.position, w.velocity, passes,
-        out.trees.matrix[: dynamics.model.contact.matrix_size], problem, pairs, motions, p_WG, surfaces,
-        _driven(inputs, buffers), buffers.controllers.inputs, model.contact.constraint_rows,
-        _force_slopes(w, buffers),
+    sizes = sizes_of(model, state, work, out, problem)
+    slopes_of_elements = np.zeros((2 if len(model.elements) else 0, num_v, num_v))
+    return Gradient(
+        code, model, state, buffers.time_step, inputs, work, out, buffers.geometry.bodies,
+        np.array([model.contact.settings]), drives, problem, np.zeros((num_v, len(work.u))), slopes_of_elements,
+        make_moving_contacts(sizes), make_lanes(sizes), make_gradient_work(sizes), make_slopes(sizes),
+        np.zeros(2, np.int64),
     )  # fmt: skip
 
 
-def _driven(inputs: Inputs, buffers: StepBuffers) -> Array:
-    """How generalized forces follow u: those of actuators that are within their limits, and not controlled."""
-    actuators, work = buffers.model.actuators, buffers.work
-    num_u = len(work.u)
-    u = inputs.u if not inputs.parts and len(inputs.u) == num_u else work.feedforward
-    limits, middles = actuators.limits[:num_u], actuators.limits[num_u:]
-    is_free = np.abs(u - middles) <= limits
-    is_free[actuators.controlled] = False
-    driven = np.zeros((len(work.tau), num_u))
-    driven[actuators.driven[is_free], np.flatnonzero(is_free)] = 1.0
-    return driven
+def _gradient_in_python(
+    dynamics: PlantDynamics, context: Context, w: Workspace, buffers: StepBuffers, inputs: Inputs
+) -> Gradient:
+    """The record for Python, which is made again when the buffers are."""
+    known: Gradient | None = buffers.gradient
+    if known is None or known.model is not buffers.model or known.out.found is not buffers.out.found:
+
+        def called(kernel: Any, *arguments: Any) -> Any:
+            if may_use_compiled(kernel, _EFFORT * len(w.v), *arguments):
+                return specialize(kernel, *arguments)(*arguments)
+            return kernel.interpreted(*arguments)
+
+        def follow(_geometries: Any, _hulls: Any, _X_WG: Any, X_lanes: Array, pairs: Array, *more: Any) -> int:
+            _, contacts, margin, *_, result = more
+            lanes = follow_contacts(dynamics, context, X_lanes, pairs, contacts, margin, moves_first=True)
+            result[:, : len(contacts)] = lanes
+            return -1
+
+        kernels = start_step, force_element_derivatives, step_slopes
+        code = GradientCode(lambda *_: 0, follow, *(functools.partial(called, kernel) for kernel in kernels))
+        known = buffers.gradient = _make_gradient(code, buffers, inputs)
+    return known._replace(inputs=inputs)
 
 
-def _force_slopes(w: Workspace, buffers: StepBuffers) -> Array:
-    """How the forces of force elements follow the state: Step.force_slopes."""
-    model, num_q, num_v, n = buffers.model, len(w.q), len(w.v), len(w.topology)
-    if not len(model.elements):
-        return np.zeros((0, 2 * num_v))
-    count, qdot, I = 2 * num_v, np.zeros((num_v, num_q)), np.eye(num_v)
-
-    def call(kernel: Any, *arguments: Any) -> None:
-        _call(buffers, over_lanes(kernel), n * count, *arguments)
-
-    def room(*shape: int) -> Array:
-        return np.zeros((count, *shape), np.complex128)
-
-    call(kernels.velocity_to_qdot, num_v, w.topology, w.q[np.newaxis], I, qdot)
-    q, v = np.tile(w.q.astype(np.complex128), (count, 1)), np.tile(w.v.astype(np.complex128), (count, 1))
-    q[:num_v] += 1j * STEP * qdot
-    v[num_v:] += 1j * STEP * I
-    parameters = as_complex(model.parameters)[np.newaxis]
-    position = np.zeros((count, n), layout.position_dtype(np.complex128))
-    velocity = np.zeros((count, n), layout.velocity_dtype(np.complex128))
-    call(kernels.kinematics, count, w.topology, parameters, q, v, position, velocity)
-    tau, F = room(num_v), room(n, 6)
-    motion, constants = (q, v, position, velocity), as_complex(model.constants)[np.newaxis]
-    given = model.elements, constants, 0, len(model.elements), *motion, np.zeros_like(tau), np.zeros_like(F)
-    call(kernels.force_elements, count, *given, tau, F)
-    moved = np.empty((count, num_v))
-    call(
-        kernels.generalized_forces,
-        count,
-        w.topology,
-        w.position[np.newaxis],
-        F.imag / STEP,
-        room(n, 6).real.copy(),
-        moved,
-    )
-    return np.ascontiguousarray((tau.imag / STEP + moved).T)
+def _compiled_gradient(
+    dynamics: PlantDynamics, w: Workspace, efforts: Array | None, buffers: StepBuffers, inputs: Inputs
+) -> Gradient | None:
+    """The record for compiled code; None if Python has to take the step, as long as something is not compiled."""
+    if efforts is not None:
+        inputs = inputs._replace(u=efforts, parts=())
+    geometry = buffers.model.contact.geometry
+    if _what_acts(dynamics, w) or (geometry.geometries["kind"] >= HEIGHT_FIELD).any():
+        return None
+    given = _make_gradient(GradientCode(0, 0, 0, 0, 0), buffers, inputs)
+    jobs = _jobs(given)
+    if not all(may_use_compiled(kernel, _EFFORT * len(w.v), *arguments) for kernel, arguments in jobs if arguments):
+        return None
+    addresses = (kernel_address(kernel, *arguments) if arguments else 0 for kernel, arguments in jobs)
+    return given._replace(code=GradientCode(*addresses))
 
 
-def _motions_of(
-    dynamics: PlantDynamics, context: Context, w: Workspace, buffers: StepBuffers, pairs: Array
-) -> tuple[Array, Array, Array]:
-    """What Step has about contacts that follow the poses of geometries."""
-    geometry, out = buffers.model.contact.geometry, buffers.out
-    X_WG, contacts = geometry.X_WG, out.contacts[: out.found["contacts"]]
-    X_lanes = np.zeros((NUM_MOTIONS, *X_WG.shape), np.complex128)
-    X_lanes.real[:] = X_WG
-    X_lanes.imag[:3, :, :3, :3] = STEP * (_TURNS[:, np.newaxis] @ X_WG[:, :3, :3])
-    X_lanes.imag[3:, :, :3, 3] = STEP * np.eye(3)[:, np.newaxis]
-    lanes = follow_contacts(
-        dynamics, context, X_lanes, out.candidates, contacts, margin_of(buffers, w.velocity), moves_first=True
-    )
-    made = np.zeros((NUM_MOTIONS, len(contacts)), contact_pair_lanes_dtype)
-    given = geometry.materials, dynamics.model.contact.tree_of_mobod, X_lanes[:1].real.astype(np.complex128)
-    _call(buffers, over_lanes(make_contact_pairs), NUM_MOTIONS * len(contacts), NUM_MOTIONS, *given,
-          out.candidates[np.newaxis], lanes, made)  # fmt: skip
-    first = out.candidates[contacts["pair"][pairs["source"]], 0]
-    surfaces = np.einsum("nij,nj->ni", X_WG[first, :3, :3], geometry.materials["v_GS_G"][first])
-    motions = np.ascontiguousarray(chosen_pairs(made, pairs["source"]))
-    return motions, np.ascontiguousarray(X_WG[first, :3, 3]), surfaces
-
-
-def _results(buffers: StepBuffers, step: Step, slopes: StepSlopes) -> StepDerivatives:
-    out = buffers.out
-    rows = out.candidates[out.contacts["pair"][step.pairs["source"]]]
-    bodies = buffers.geometry.bodies[rows] if len(rows) else np.zeros((0, 2), np.int64)
-    return StepDerivatives(slopes.x_next, slopes.x_by_x, slopes.x_by_u, slopes.forces, bodies, slopes.forces_by_x_and_u)
+def _jobs(given: Gradient) -> list[tuple[Any, tuple[Any, ...]]]:
+    """The kernels of a GradientCode with arguments of their types; without arguments what is not called."""
+    model, state, work, out = given.model, given.state, given.work, given.out
+    geometry, moving, lanes, room = model.contact.geometry, given.moving, given.lanes, given.gradient_work
+    shapes = geometry.geometries, geometry.hulls, geometry.X_WG
+    distances = *shapes, moving.touching, 0, math.inf, 0.0, geometry.work, moving.distances
+    manifolds = moving.X_lanes, out.candidates, moving.distances, out.contacts, 0.0, 1
+    follow = *shapes, *manifolds, moving.X_pair, moving.points, moving.contacts
+    step = Step(
+        model.contact.trees, model.parameters, model.gravity, given.settings, 0.0, state.x, work.tau, work.F_applied,
+        out.position, work.velocity, out.passes, out.trees.matrix, out.problem, out.contact_pairs, moving,
+        given.driven, model.actuators.controlled, model.contact.constraint_rows, given.force_slopes,
+    )  # fmt: skip
+    elements = (
+        model.topology, model.elements, lanes.constants, state.q, state.v, out.position, work.velocity, room.before,
+        lanes.position[0], lanes.moving[0], lanes.numbers, lanes.taus, lanes.forces, room.forces, room.balance,
+        given.slopes.x_by_x, given.slopes.x_by_x,
+    )  # fmt: skip
+    has_geometry, has_elements = len(geometry.mobods) > 0, len(model.elements) > 0
+    return [
+        (signed_distances, distances if has_geometry else ()),
+        (follow_manifolds, follow if has_geometry else ()),
+        (start_step, hinted_arguments(start_step)),
+        (force_element_derivatives, elements if has_elements else ()),
+        (step_slopes, (step, lanes, room, given.slopes)),
+    ]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import BasicVector
 from merganser.framework.core.inside import declare_operation, scalar_of
@@ -56,7 +56,7 @@ from merganser.multibody.plant.workspace import Workspace
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.deformable.steps import DeformableSteps
-    from merganser.multibody.plant.scalars.step_slopes import StepDerivatives
+    from merganser.multibody.plant.scalars.step_slopes import BatchStepDerivatives, StepDerivatives
 
 Array = NDArray[Any]
 
@@ -163,6 +163,14 @@ class PlantDynamics:
         from merganser.multibody.plant.scalars.step_slopes import differentiate_step
 
         return differentiate_step(self, context)
+
+    def differentiate_steps(
+        self, context: Context, states: ArrayLike, inputs: ArrayLike | None, parallelize: bool | int
+    ) -> BatchStepDerivatives:
+        """The same at many states and inputs; see BatchStepDerivatives."""
+        from merganser.multibody.plant.scalars.step_slopes import differentiate_steps
+
+        return differentiate_steps(self, context, states, inputs, parallelize)
 
     def calc_missing_forces(self, context: Context, vdot: Array) -> Array | None:
         """M vdot + C v - tau_g + D v - tau, what generalized forces lack for given accelerations, shape [nv].

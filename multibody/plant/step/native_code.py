@@ -334,22 +334,43 @@ class NativeDynamics:
         Returns:
             Whether it has; if not, Python has to do it, which says what is wrong if anything is.
         """
+        call = self.call_of(context, w, _DERIVATIVES, _derivatives_record)
+        if call is None or not call.run():
+            return False
+        buffers: StepBuffers = w.step_buffers
+        result[:] = buffers.out.x_next
+        buffers.note_forces(call.inputs)
+        return True
+
+    def call_of(
+        self, context: Context, w: Workspace, code: OptionalCode, make_record: Callable[[StepBuffers, Inputs], Any]
+    ) -> CompiledCall | None:
+        """What has an operation compute what Python would, with the same arrays; None if Python has to do it.
+
+        Args:
+            context: of the plant.
+            w: its workspace.
+            code: the operation.
+            make_record: gives its record for buffers and what comes through the ports; None as long as it has none.
+        """
         inputs, buffers = self._dynamics.inputs, w.step_buffers
         if buffers is None or inputs.has_objects(context):
-            return False
-        is_made = buffers.compiled is not None
-        if not is_made and self._why_not(context, _DERIVATIVES, OptionalCode.is_usable) is not None:
-            return False
-        if not is_made and self._constrains_at_once() and not self._has_slow_kernels():
-            return False
+            return None
+        call = buffers.compiled.get(code)
+        if call is None and self._why_not(context, code, OptionalCode.is_usable) is not None:
+            return None
+        if call is None and self._constrains_at_once() and not self._has_slow_kernels():
+            return None
         buffers = self._dynamics.step_buffers(context, w, inputs.actuators_in(context))
         values = [context.read_input(index) for index in inputs.of_vectors]
-        if not is_made or not buffers.compiled.is_for(buffers, values):
-            if not buffers.is_own_geometry():
-                return False
+        if call is None or not call.is_for(buffers, values):
             given = inputs.read(context, w, inputs.actuators_in(context))
-            buffers.compiled = _CompiledDerivatives(self._compiled_model(buffers), buffers, given, values, w)
-        return bool(buffers.compiled.run(buffers, result))
+            record = make_record(buffers, given) if buffers.is_own_geometry() else None
+            if record is None:
+                return None
+            model = self._compiled_model(buffers)
+            call = buffers.compiled[code] = CompiledCall(code, record, model, buffers, values, w)
+        return call
 
     # ------------------------------------------------------------------ what the operation is given
 
@@ -441,35 +462,44 @@ def _beside(record: Any, numbers: Array) -> Any:
     return record._replace(**places)
 
 
-class _CompiledDerivatives:
-    """The operation of derivatives on the arrays with which Python computes them.
+def _derivatives_record(buffers: StepBuffers, inputs: Inputs) -> DerivativesRecord:
+    return DerivativesRecord(buffers.model, buffers.state, inputs, buffers.work, buffers.out)
+
+
+class CompiledCall:
+    """An operation on the arrays with which Python computes the same.
 
     Args:
+        code: the operation.
+        record: of it, with model, state, inputs and results (`out`) as Python has them.
         model: with addresses of kernels.
         buffers: of the arrays.
-        inputs: what comes through the ports.
-        values: the vectors that these are made of, None for ports that are not connected.
+        values: the vectors that come through the ports, None for ports that are not connected.
         w: workspace of the Context.
+
+    Attributes:
+        record, inputs: as given.
     """
 
-    def __init__(self, model: Model, buffers: StepBuffers, inputs: Inputs, values: list[Any], w: Workspace) -> None:
-        flat, results = w.store.flat, buffers.out._replace(activations=_NO_PLACE)
-        record = _beside(DerivativesRecord(model, buffers.state, inputs, buffers.work, results), flat)
-        self._failure, self._xdot, self._inputs = np.zeros(1, np.int64), buffers.out.x_next, inputs
-        self._integers = np.array([address_of_array(self._failure), *integers_of(record)], np.int64)
-        self._number, self._values, self._kept = buffers.num_preparations, values, (record, flat)
-        self._run = caller_of(_DERIVATIVES.load(), flat, self._integers)
+    def __init__(
+        self, code: OptionalCode, record: Any, model: Model, buffers: StepBuffers, values: list[Any], w: Workspace
+    ) -> None:
+        flat, out = w.store.flat, record.out._replace(activations=_NO_PLACE)
+        native = _beside(record._replace(model=model, out=out), flat)
+        self._failure, self.inputs, self.record = np.zeros(1, np.int64), record.inputs, record
+        self._integers = np.array([address_of_array(self._failure), *integers_of(native)], np.int64)
+        self._number, self._values, self._kept = buffers.num_preparations, values, (native, flat)
+        self._run = caller_of(code.load(), flat, self._integers)
 
     def is_for(self, buffers: StepBuffers, values: list[Any]) -> bool:
         """Whether the records are still those of the buffers, and these the vectors that come through the ports."""
-        return self._number == buffers.num_preparations and values == self._values
+        is_same = self._number == buffers.num_preparations and self.record.out.found is buffers.out.found
+        return is_same and values == self._values
 
-    def run(self, buffers: StepBuffers, result: Array) -> bool:
-        """Computes the derivatives; returns whether there are any."""
+    def run(self) -> bool:
+        """Has the operation compute; returns whether it could."""
         self._run()
         if self._failure.item(0):
             self._failure[0] = 0
             return False
-        result[:] = self._xdot
-        buffers.note_forces(self._inputs)
         return True

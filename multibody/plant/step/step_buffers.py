@@ -45,6 +45,7 @@ from merganser.multibody.dynamics.step_kernels import StepCode, functions_of, fu
 from merganser.multibody.kernels import actuators
 from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.layout import velocity_dtype
+from merganser.multibody.kernels.velocity_products import num_passes
 from merganser.multibody.linear.records import constraint_dtype, tree_dtype
 from merganser.multibody.plant.constraints import ConstraintRows
 from merganser.multibody.plant.model import ContactModel
@@ -130,9 +131,9 @@ class StepBuffers:
         settings: of the solver in place of those of the plant; None at first.
         fallback: settings of one step, after it has failed with the others; else None.
         gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
-        slopes: compiled kernels of ../scalars/step_slopes.py.
+        gradient: arrays for derivatives of steps in Python, see ../scalars/step_slopes.py; None at first.
         deformable: arrays of deformable bodies, see ../../deformable/steps.py; None without them.
-        compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
+        compiled: what calls compiled code with these arrays, by the operation, see native_code.py.
     """
 
     def __init__(
@@ -152,9 +153,9 @@ class StepBuffers:
         self._constraint_rows = ConstraintRows(dynamics.constraints)
         self.parameters: Any = w.parameters
         self.F_applied: Any = w.zeros_F
-        self.compiled: Any = None
+        self.compiled: dict[Any, Any] = {}
         self.gradients: Any = None
-        self.slopes: dict[Any, Any] = {}
+        self.gradient: Any = None
         self.num_preparations = self._num_compiled = 0
         self._queries: Any = None
         self._is_moved_by_plant = False
@@ -451,6 +452,7 @@ class StepBuffers:
     def _new_results(self, capacities: Sequence[int] = (0, 0, 0, 0), num_constraints: int = 0) -> StepResults:
         num_candidates, num_contacts, num_faces, num_pairs = capacities  # see _FOUND
         w, num_rows, num_v = self._w, len(self._rows), self._num_velocities
+        num_kept = 1 + num_passes(w.topology) if w.is_float and self.takes_steps else 0
         trees = ProblemTrees(
             np.zeros(self._num_trees, tree_dtype), self._matrix, np.zeros(num_v, np.int64), np.zeros(num_v),
             np.zeros(0 if self.deformable is None else num_v), np.zeros(1, plant_layout.tree_counts_dtype),
@@ -478,6 +480,7 @@ class StepBuffers:
             v_next=np.zeros(num_v) if w.is_float else w.make_numbers(num_v),
             impulses=np.zeros(num_rows),
             statistics=np.zeros(1, result_dtype)[0],
+            passes=np.zeros((num_kept, num_v)),
         )
 
     # ------------------------------------------------------------------ the records

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,6 +14,7 @@ import pytest
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RollPitchYaw
+from merganser.framework.native.compiler.when_to_compile import compiled_at_once
 from merganser.geometry import AddContactMaterial, Box, HalfSpace, HeightField, ProximityProperties, Sphere
 from merganser.multibody.plant import (
     AddMultibodyPlantSceneGraph,
@@ -109,8 +113,13 @@ def context_of(scene: Scene, x: Array, u: Array) -> tuple[Any, Any]:
 
 
 def by_call(scene: Scene, x: Array, u: Array) -> Slopes:
+    """What the compiled call finds, which the same text in Python finds, too."""
     root, context = context_of(scene, x, u)
-    found = scene.plant.DifferentiateStep(context)
+    in_python = scene.plant.DifferentiateStep(context)
+    with compiled_at_once():
+        found = scene.plant.DifferentiateStep(context)
+    for mine, other in zip(found, in_python):
+        np.testing.assert_allclose(mine, other, rtol=0.0, atol=1e-11 * max(1.0, np.abs(other).max(initial=0.0)))
     assert (scene.plant.GetPositionsAndVelocities(context) == x).all()  # nothing has changed
     del root
     return Slopes(found.x_next, np.hstack([found.A, found.B]), found.contact_forces, found.D_contact_forces)
@@ -406,3 +415,75 @@ def test_an_input_that_is_no_number_is_refused_as_in_a_step() -> None:
     )
     with pytest.raises(RuntimeError, match="finite"):
         scene.plant.DifferentiateStep(context)
+
+
+# ---------------------------------------------------------------------- many states, and without a compiler
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_steps_from_many_states_have_the_bits_of_single_ones(threads: int) -> None:
+    scene, random = make_scene(arm(), "kSap"), np.random.default_rng(1)
+    q, v, _ = POSTURES["in the ground"]
+    x = np.concatenate([q, BESIDE, v])[:, np.newaxis] + 1e-3 * random.standard_normal((21, 70))
+    x[4:8] /= np.linalg.norm(x[4:8], axis=0)
+    u = random.uniform(-1.0, 1.0, (4, 70))
+    _root, context = context_of(scene, np.zeros(21) + np.eye(21)[4], np.zeros(4))
+    before = scene.plant.GetPositionsAndVelocities(context)
+    found = scene.plant.DifferentiateSteps(context, x, u, parallelize=threads)
+    assert (scene.plant.GetPositionsAndVelocities(context) == before).all()
+    for n in (0, 1, 69):
+        one = by_call(scene, x[:, n], u[:, n])
+        np.testing.assert_allclose(found.x_next[:, n], one.x_next, rtol=0.0, atol=1e-11)
+        slopes = np.hstack([found.A[n], found.B[n]])
+        np.testing.assert_allclose(slopes, one.by_state, rtol=0.0, atol=1e-11 * np.abs(one.by_state).max())
+
+
+def test_states_of_another_shape_are_refused() -> None:
+    scene = make_scene(arm())
+    _root, context = context_of(scene, np.eye(21)[4], np.zeros(4))
+    with pytest.raises(ValueError, match=r"states of shape \(21, N\) and inputs of shape \(4, N\); got \(20, 3\)"):
+        scene.plant.DifferentiateSteps(context, np.zeros((20, 3)))
+    with pytest.raises(ValueError, match=r"got \(21, 3\) and \(4, 2\)"):
+        scene.plant.DifferentiateSteps(context, np.zeros((21, 3)), np.zeros((4, 2)))
+    assert scene.plant.DifferentiateSteps(context, np.zeros((21, 0))).A.shape == (0, 21, 21)
+
+
+PROGRAM = """
+import numpy as np
+from merganser.framework import DiagramBuilder
+from merganser.geometry import Box, HalfSpace, ProximityProperties
+from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
+from merganser.framework.math import RigidTransform
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph, ContactModel
+from merganser.multibody.tree import SpatialInertia
+
+builder = DiagramBuilder()
+plant, _ = AddMultibodyPlantSceneGraph(builder, 2e-3)
+plant.set_contact_model(ContactModel.kPoint)
+plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", ProximityProperties())
+box = plant.AddRigidBody("box", SpatialInertia.SolidCubeWithMass(1.0, 0.1))
+plant.RegisterCollisionGeometry(box, RigidTransform(), Box(0.1, 0.1, 0.1), "box", ProximityProperties())
+plant.Finalize()
+diagram = builder.Build()
+x = np.array([1.0, 0.01, 0.02, 0.0, 0.0, 0.0, 0.0499, 0.1, 0.2, 0.3, 0.5, 0.0, -0.1])
+context = plant.GetMyContextFromRoot(root := diagram.CreateDefaultContext())
+plant.SetPositionsAndVelocities(context, x)
+print(*plant.DifferentiateStep(context).A.ravel())
+diagram = diagram.ToAutoDiffXd()
+plant = diagram.GetSubsystemByName("plant")
+context = plant.GetMyMutableContextFromRoot(root := diagram.CreateDefaultContext())
+plant.SetPositionsAndVelocities(context, InitializeAutoDiff(x).ravel())
+diagram.ExecuteForcedEvents(root)
+print(*ExtractGradient(plant.GetPositionsAndVelocities(context)).ravel())
+"""
+
+
+def test_derivatives_without_a_compiler_are_those_of_compiled_code() -> None:
+    def run(disabled: str) -> Array:
+        command, environment = [sys.executable, "-c", PROGRAM], {**os.environ, "NUMBA_DISABLE_JIT": disabled}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return np.array(done.stdout.split(), dtype=float)
+
+    interpreted = run("1")
+    assert interpreted.size == 2 * 13 * 13
+    np.testing.assert_allclose(interpreted, run("0"), rtol=0.0, atol=1e-6)
