@@ -22,7 +22,7 @@ from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing import Parser
 from merganser.multibody.parsing.description import BodyReference, ModelDescription, ShapeDescription
-from merganser.multibody.parsing.instrument_description import SensorDescription
+from merganser.multibody.parsing.instrument_description import SensorDescription, SensorSampling
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.sensors.plant_sensors import PlantSensors, add_sensors, find_measured
 from merganser.multibody.sensors.sensor_kind import Array, FrameOnBody, Measured, Ports, SensorKind, Weighed
@@ -313,7 +313,7 @@ class PlantFinder:
     def __init__(self, plant: MultibodyPlant, instance: ModelInstanceIndex) -> None:
         self._plant, self._instance = plant, instance
 
-    def find(self, sensor: SensorDescription) -> tuple[str, SensorKind, Measured, float]:
+    def find(self, sensor: SensorDescription) -> tuple[str, SensorKind, Measured, float, SensorSampling | None]:
         """A sensor, as PlantSensors takes it."""
         plant, kind = self._plant, MJCF_SENSORS[sensor.kind]
         actuators = [
@@ -337,7 +337,7 @@ class PlantFinder:
             limits=sensor.limits,
             constants=sensor.constants,
         )
-        return sensor.name, kind, measured, sensor.cutoff
+        return sensor.name, kind, measured, sensor.cutoff, sensor.sampling
 
     def _body(self, reference: BodyReference) -> Any:
         if reference == BodyReference.world():

@@ -14,7 +14,9 @@ from merganser.multibody.parsing.description import (
     ModelDescription,
     ShapeDescription,
 )
-from merganser.multibody.parsing.instrument_description import SensorDescription
+from merganser.multibody.parsing.errors import located
+from merganser.multibody.parsing.instrument_description import SensorDescription, SensorSampling
+from merganser.multibody.parsing.mjcf.actuator_force import MAX_SAMPLES, word_of
 from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
 from merganser.multibody.parsing.mjcf.camera import X_EC, is_fixed, read_image
 from merganser.multibody.parsing.mjcf.names import Copies, unique_name
@@ -127,9 +129,7 @@ class _SensorWriter:
             return {"actuators": tuple((each.name, 1.0) for each in acting)}, ""
         return self._within(node, {"joints": ((joint.name, 1.0),)}, joint.limits)
 
-    def _within(
-        self, node: XmlNode, what: dict[str, Any], limits: tuple[float, float]
-    ) -> tuple[dict[str, Any], str]:
+    def _within(self, node: XmlNode, what: dict[str, Any], limits: tuple[float, float]) -> tuple[dict[str, Any], str]:
         """The object of a sensor, with its limits if it measures them."""
         if "limit" not in node.tag:
             return what, ""
@@ -229,23 +229,45 @@ class _SensorWriter:
 
     def _write(self, node: XmlNode, copies: Copies, what: dict[str, Any]) -> None:
         for name in node.attributes:
-            if name in _OF_TIME and node.vector_attribute(name, (1, 2)).any():
-                self.report.add(node.location, f"<{node.tag}> {name} has no effect: sensors measure without delay")
-            elif name not in (*_OF_TIME, *_ATTRIBUTES):
+            if name not in _ATTRIBUTES:
                 self.report.add(node.location, f"<{node.tag}> {name} has no effect")
-        cutoff = node.float_attribute("cutoff", 0.0)
+        cutoff, sampling = node.float_attribute("cutoff", 0.0), _sampling(node, self.report)
         wanted = self.placement.names.spot.full(node.attributes.get("name", ""), copies)
         name = unique_name(wanted or f"{node.tag}{len(self.description.sensors)}", self.taken)
-        self.description.sensors.append(SensorDescription(node.tag, name, node.location, cutoff=cutoff, **what))
+        self.description.sensors.append(
+            SensorDescription(node.tag, name, node.location, cutoff=cutoff, sampling=sampling, **what)
+        )
 
 
-_OF_TIME = ("nsample", "delay", "interval")
 _ATTRIBUTES = (
     "name", "cutoff", "noise", "user", "interp", "site", "joint", "tendon", "actuator", "body", "camera", "data",
-    "objtype", "objname", "reftype", "refname",
+    "objtype", "objname", "reftype", "refname", "nsample", "delay", "interval",
 )  # fmt: skip
 _NO_CAMERA = "its camera is not fixed to a body, or is left out"
 _NO_FRAME = "it is about a mesh, whose frame is another one here, or about what is left out"
+
+
+def _sampling(node: XmlNode, report: MjcfReport) -> SensorSampling | None:
+    """When a sensor measures, and how late; None for always and at once."""
+    delay, num_samples = node.float_attribute("delay", 0.0), node.float_attribute("nsample", 0.0)
+    period, phase = [*node.vector_attribute("interval", (1, 2), [0.0]), 0.0][:2]
+    interpolation = word_of(node, "interp", "zoh", ("zoh", "linear", "cubic"))
+    if not 0.0 <= num_samples <= MAX_SAMPLES or num_samples % 1.0 or (delay and not num_samples):
+        raise node.error(
+            f"{node.describe()} has the delay {delay:g} and nsample {num_samples:g}; expected a whole number of "
+            f"samples up to {MAX_SAMPLES}, and one at least for a delay."
+        )
+    if period < 0.0 or not -period <= phase <= 0.0:
+        raise node.error(f"{node.describe()} has the interval {period:g} {phase:g}; the phase is from -interval to 0.")
+    if not num_samples or not (delay or period):
+        if period:
+            report.add(node.location, f"<{node.tag}> interval has no effect without nsample")
+        return None
+    if interpolation == "cubic":
+        report.add(node.location, f"<{node.tag}> interp cubic is linear here")
+    offset = float(phase % period) if period else 0.0
+    with located(node.location):
+        return SensorSampling(delay, int(num_samples), float(period) or None, offset, interpolation != "zoh")
 
 
 def _shape_of_site(node: XmlNode) -> ShapeDescription:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
@@ -133,3 +134,37 @@ def test_range_finders_see_what_those_of_mujoco_do(caplog):
         hits += int((found > 0.0).sum())
     assert 100 < hits < 300
     assert not caplog.records
+
+
+DELAYS = (
+    'nsample="5" delay=".004"', 'nsample="5" delay=".005"', 'nsample="5" delay=".005" interp="linear"',
+    'nsample="2" delay=".006"', 'nsample="1" delay=".02"', 'nsample="5" delay=".001" interp="linear"',
+    'nsample="5" interval=".006" delay=".004"', 'nsample="9" interval=".006 -.004" delay=".003" interp="linear"',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("delay", DELAYS)
+def test_delayed_sensors_say_what_mujoco_says(delay):
+    text = (
+        '<mujoco><option timestep=".002" gravity="0 0 0"/><worldbody><body><joint name="j" type="slide" axis="1 0 0"/>'
+        f'<geom size=".1"/><site name="s"/></body></worldbody><sensor><jointpos joint="j" {delay}/><clock {delay}/>'
+        f'<framepos objtype="site" objname="s" {delay}/></sensor></mujoco>'
+    )
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qpos[0], data.qvel[0] = 0.3, 5.0
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, 0.002)
+    parser = Parser(plant)
+    parser.AddModelsFromString(text, "xml")
+    plant.Finalize()
+    sensors = AddMjcfSensors(builder, parser)
+    simulator = Simulator(builder.Build())
+    context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    plant.SetPositionsAndVelocities(context, [0.3, 5.0])
+    mujoco.mj_step(model, data)
+    for k in range(1, 20):
+        mujoco.mj_step(model, data)
+        simulator.AdvanceTo(0.002 * k)
+        found = sensors.EvalSensors(sensors.GetMyContextFromRoot(simulator.get_context()))
+        np.testing.assert_allclose(found, data.sensordata, atol=1e-12)
