@@ -140,7 +140,8 @@ class SensorDescription:
         name: unique among the sensors of the model.
         frames: of what it is about, and perhaps of what that is measured against: bodies and poses X_BF in them.
         joints: names of joints with coefficients, of joints and tendons.
-        actuators: their names, and gears by which forces are divided.
+        transmission: name of the one whose length it measures, in place of joints; empty for none.
+        actuators: their names, and gears by which forces are divided, or lengths multiplied.
         bodies: names of those of a subtree.
         shape: in which contacts or the first frame count, around the last frame.
         cutoff: what it measures is within -cutoff and cutoff, if that is positive.
@@ -155,6 +156,7 @@ class SensorDescription:
     location: SourceLocation
     frames: tuple[tuple[BodyReference, RigidTransform], ...] = ()
     joints: tuple[tuple[str, float], ...] = ()
+    transmission: str = ""
     actuators: tuple[tuple[str, float], ...] = ()
     bodies: tuple[BodyReference, ...] = ()
     shape: ShapeDescription | None = None

@@ -10,7 +10,6 @@ import numpy as np
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.parsing.description import (
     BodyReference,
-    JointTermDescription,
     ModelDescription,
     ShapeDescription,
 )
@@ -30,7 +29,7 @@ _Frame = tuple[BodyReference, RigidTransform]
 _SENSORS = {
     "site": ("accelerometer", "velocimeter", "gyro", "force", "torque", "magnetometer", "touch", "rangefinder"),
     "joint": ("jointpos", "jointvel", "jointlimitpos", "jointlimitvel", "jointactuatorfrc", "ballquat", "ballangvel"),
-    "tendon": ("tendonpos", "tendonvel", "tendonlimitpos", "tendonlimitvel"),
+    "tendon": ("tendonpos", "tendonvel", "tendonlimitpos", "tendonlimitvel", "tendonactuatorfrc"),
     "actuator": ("actuatorpos", "actuatorvel", "actuatorfrc"),
     "body": ("subtreecom", "subtreelinvel", "subtreeangmom"),
     "frames": (
@@ -43,7 +42,6 @@ _OF = {kind: what for what, kinds in _SENSORS.items() for kind in kinds}
 _OBJECTS = ("site", "body", "xbody", "geom", "camera")
 _NAMED = {"xbody": "body"}  # whose name is that of another kind
 _LEFT_OUT = {
-    "tendonactuatorfrc": "actuators act on joints",
     **dict.fromkeys(("jointlimitfrc", "tendonlimitfrc"), "forces of limits have no output of their own"),
     **dict.fromkeys(("distance", "normal", "fromto"), "ask the query object of the scene graph"),
     **dict.fromkeys(("contact", "tactile"), "the plant reports contacts in its contact results"),
@@ -115,8 +113,10 @@ class _SensorWriter:
         if _OF[kind] == "body":
             return {"bodies": tuple(map(self.model.reference, self.model.subtree(self.model.link_of[thing])))}, ""
         if _OF[kind] == "tendon":
+            if kind == "tendonactuatorfrc":
+                return {"actuators": self._acting_on(thing.name, True)}, ""
             if not isinstance(thing, FixedTendon):
-                return {}, "its tendon is one along a path"
+                return self._within(node, {"transmission": thing.name}, thing.limits)
             joints = tuple((joint.name, c) for joint, c in thing.coefficients.items())
             return self._within(node, {"joints": joints}, thing.limits)
         joint = self.model.joint_of[thing[1]]
@@ -125,9 +125,14 @@ class _SensorWriter:
         if not (may_be_ball if joint.type == "ball" else joint.is_scalar and not needs_ball):
             raise node.error(f"{node.describe()} is of joint '{joint.part.name}', which is {joint.type}.")
         if kind == "jointactuatorfrc":
-            acting = [each for each in self.description.actuators if each.joint == joint.name]
-            return {"actuators": tuple((each.name, 1.0) for each in acting)}, ""
+            acting = tuple((name, 1.0) for name, _ in self._acting_on(joint.name, False))
+            return {"joints": ((joint.name, 1.0),), "actuators": acting}, ""
         return self._within(node, {"joints": ((joint.name, 1.0),)}, joint.limits)
+
+    def _acting_on(self, name: str, is_transmission: bool) -> tuple[tuple[str, float], ...]:
+        """The actuators of a joint or transmission, with their gears."""
+        acting = [each for each in self.description.actuators if each.joint == name]
+        return tuple((e.name, e.gear_ratio) for e in acting if e.is_along_transmission == is_transmission)
 
     def _within(self, node: XmlNode, what: dict[str, Any], limits: tuple[float, float]) -> tuple[dict[str, Any], str]:
         """The object of a sensor, with its limits if it measures them."""
@@ -215,17 +220,10 @@ class _SensorWriter:
         if actuator is None:
             self.report.add(node.location, f"<{node.tag}> in <sensor> is left out, as its actuator is")
             return
-        joints: tuple[tuple[str, float], ...] = ((actuator.joint, 1.0),)
-        if actuator.is_along_transmission:
-            along = next(each for each in self.description.transmissions if each.name == actuator.joint)
-            is_fixed = along.kind == "fixed"
-            joints = tuple((e.joint, e.coefficient) for e in along.path if isinstance(e, JointTermDescription))
-            if not is_fixed and node.tag != "actuatorfrc":
-                what = f"<{node.tag}> in <sensor> is left out: its actuator is along a path"
-                self.report.add(node.location, what)
-                return
-            joints = joints if is_fixed else ()
-        self._write(node, (), {"joints": joints, "actuators": ((actuator.name, actuator.gear_ratio),)})
+        what: dict[str, Any] = {"actuators": ((actuator.name, actuator.gear_ratio),)}
+        name = "transmission" if actuator.is_along_transmission else "joints"
+        what[name] = actuator.joint if actuator.is_along_transmission else ((actuator.joint, 1.0),)
+        self._write(node, (), what)
 
     def _write(self, node: XmlNode, copies: Copies, what: dict[str, Any]) -> None:
         for name in node.attributes:

@@ -200,6 +200,15 @@ def test_length_and_moment_arms_are_continuous_where_a_tendon_touches(side, is_c
     assert plant.num_transmissions() == 1
 
 
+def test_forces_between_two_sites_do_not_turn_what_carries_both():
+    arm = Arm()
+    of_site = TendonSite(arm.bodies[2], [0.1, 0, 0]), [0.3, 0, -0.2, 1, -2, 0.5]
+    tendon = arm.finish(SiteTransmission("t", *of_site, TendonSite(arm.bodies[0], [0, 0.1, 0])))
+    arm.plant.SetPositions(arm.context, [0.3, -0.5, 0.2])
+    arms = tendon.CalcMomentArms(arm.context)
+    assert arms[0] == 0.0 and (abs(arms[1:]) > 0.1).all()
+
+
 def test_a_ball_joint_turns_about_an_axis():
     plant = MultibodyPlant(0.0)
     body = plant.AddRigidBody("b", SpatialInertia.SolidBoxWithMass(1.0, 0.2, 0.1, 0.1))

@@ -61,10 +61,23 @@ LIMITED = (
              '<site name="around" type="box" size="1 1 .5"/><geom size')
 )  # fmt: skip
 
+TENDONS = (
+    MODEL.replace("</tendon>", '<spatial name="path" range=".5 1.2"><site site="u"/><geom geom="knob" sidesite="s"/>'
+                  '<site site="t"/></spatial></tendon>')
+    .replace("</actuator>", '<motor name="along" tendon="path" gear="2"/><motor name="sum" tendon="both" gear="-4"/>'
+             '<motor name="push" site="t" refsite="u" gear="1 0 2"/></actuator>')
+    .replace('<geom name="g"', '<geom name="knob" size=".05" pos=".1 .1 0"/><geom name="g"')
+)  # fmt: skip
+OF_TENDONS = "".join(f'<tendon{what} tendon="path"/>' for what in ("pos", "vel", "actuatorfrc", "limitpos", "limitvel"))
+OF_TENDONS += "".join(f'<actuator{what} actuator="{a}"/>' for what in ("pos", "vel", "frc") for a in ("along", "sum"))
+OF_TENDONS += '<tendonactuatorfrc tendon="both"/><jointactuatorfrc joint="k"/><jointactuatorfrc joint="r"/>'
+OF_TENDONS += '<actuatorfrc actuator="push"/><actuatorvel actuator="push"/>'
+
 
 @pytest.mark.parametrize(
-    ("model", "sensors"), [(MODEL, OF_SITES), (MODEL, OF_FRAMES), (MODEL, OTHERS), (LIMITED, LIMITS)],
-    ids=["of sites", "of frames", "others", "limits and images"],
+    ("model", "sensors"),
+    [(MODEL, OF_SITES), (MODEL, OF_FRAMES), (MODEL, OTHERS), (LIMITED, LIMITS), (TENDONS, OF_TENDONS)],
+    ids=["of sites", "of frames", "others", "limits and images", "of tendons"],
 )  # fmt: skip
 def test_sensors_measure_what_those_of_mujoco_do(model, sensors, caplog):
     text = model.format(sensors)
@@ -80,8 +93,8 @@ def test_sensors_measure_what_those_of_mujoco_do(model, sensors, caplog):
     model = mujoco.MjModel.from_xml_string(text)
     pair = ModelPair(mujoco, model, plant, instance)
     pair.context = plant.GetMyMutableContextFromRoot(context)
-    controls = np.array([0.3, -0.4, 0.2])
-    forces = {model.actuator(i).name: controls[i] * model.actuator_gear[i, 0] for i in range(3)}
+    controls = np.linspace(-0.4, 0.5, model.nu)
+    forces = {model.actuator(i).name: controls[i] * model.actuator_gear[i, 0] for i in range(model.nu)}
     actuators = [plant.get_joint_actuator(index) for index in plant.GetJointActuatorIndices()]
     tau = [forces[actuator.name()] for actuator in actuators]
     plant.get_actuation_input_port().FixValue(pair.context, tau)
