@@ -306,3 +306,18 @@ def test_a_plant_refuses_a_tendon_along_three_bases():
     plant.AddTransmission(FixedTendon("rope", joints, [1.0, 1.0, 1.0]))
     with pytest.raises(RuntimeError, match="transmission 'rope' is along 3 parts that move by themselves"):
         plant.Finalize()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_plant_refuses_limits_of_a_tendon_on_masses_that_are_too_large():
+    plant = MultibodyPlant(0.001)
+    outer = plant.world_frame()
+    for k, y in enumerate((0.0, 1e200)):
+        body = plant.AddRigidBody(f"b{k}", SpatialInertia.SolidBoxWithMass(1.0, 0.2, 0.1, 0.1))
+        frame = plant.AddFrame(FixedOffsetFrame(f"f{k}", outer, RigidTransform([0.0, y, 0.0])))
+        joint = plant.AddJoint(RevoluteJoint(f"j{k}", frame, body.body_frame(), [1, 0, 0]))
+        outer = body.body_frame()
+    tendon = plant.AddTransmission(FixedTendon("t", [joint], [1.0]))
+    tendon.set_limits(-1.0, 1.0)
+    with pytest.raises(RuntimeError, match="Masses or lengths of the model are too large to compute with"):
+        plant.Finalize()
