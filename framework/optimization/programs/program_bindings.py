@@ -99,7 +99,7 @@ class ProgramBindings(ProgramVariables):
             if len(names) == 1:
                 kept = [(each, each._evaluator, self._places_of(each._variables)) for each in self._bindings[names[0]]]
             else:
-                kept = [each for name in names for each in self._placed(name)]
+                kept = [each for name in names if self._bindings[name] for each in self._placed(name)]
             self._derived[names] = kept
         return kept
 
