@@ -12,7 +12,12 @@ from merganser.geometry.visualizers.meshcat import Meshcat, StartMeshcat
 from merganser.geometry.visualizers.meshcat_pose_sliders import MeshcatPoseSliders
 from merganser.geometry.visualizers.meshcat_signal_plot import MeshcatSignalPlot
 from merganser.geometry.visualizers.meshcat_visualizer import MeshcatPointCloudVisualizer, MeshcatVisualizer
-from merganser.geometry.visualizers.params import DrakeVisualizerParams, MeshcatParams, MeshcatVisualizerParams
+from merganser.geometry.visualizers.params import (
+    DrakeVisualizerParams,
+    MeshcatParams,
+    MeshcatVisualizerParams,
+    MeshcatVisualizerSurfaceVelocityData,
+)
 from merganser.geometry.visualizers.planar_scenegraph_visualizer import (
     ConnectPlanarSceneGraphVisualizer,
     PlanarSceneGraphVisualizer,
@@ -47,6 +52,7 @@ __all__ = [
     "MeshcatSignalPlot",
     "MeshcatVisualizer",
     "MeshcatVisualizerParams",
+    "MeshcatVisualizerSurfaceVelocityData",
     "MeshcatVisualizer_",
     "PlanarSceneGraphVisualizer",
     "PyPlotVisualizer",

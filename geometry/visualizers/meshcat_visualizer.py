@@ -6,20 +6,31 @@ MeshcatPointCloudVisualizer: draws a point cloud in a Meshcat while a simulation
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, overload
 
-from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
+import numpy as np
+
+from merganser.framework import BusValue, Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.core.scalars.scalars import cast_array
 from merganser.framework.math import RigidTransform
 from merganser.geometry.perception import PointCloud
 from merganser.geometry.registration.colors import Rgba
+from merganser.geometry.registration.ids import FrameId
 from merganser.geometry.registration.roles import Role
 from merganser.geometry.scene.query_object import QueryObject
 from merganser.geometry.scene.scene_graph import SceneGraph
 from merganser.geometry.visualizers.animation import MeshcatAnimation
 from merganser.geometry.visualizers.meshcat import Meshcat, declare_drawing
-from merganser.geometry.visualizers.params import MeshcatVisualizerParams, add_visualizer, query_output_port
+from merganser.geometry.visualizers.params import (
+    MeshcatVisualizerParams,
+    MeshcatVisualizerSurfaceVelocityData,
+    add_visualizer,
+    query_output_port,
+)
 from merganser.geometry.visualizers.scene_drawing import SceneDrawing
 
 _SLIDER = (0.02, 1.0, 0.02)  # of opacity: least and greatest value, step
@@ -32,26 +43,38 @@ class MeshcatVisualizer(LeafSystem):
     by its name; those of the world are below the prefix. When geometries change in the Context, what has changed is
     drawn again. Copies of this system, and those for other scalars, draw in the same Meshcat.
 
+    Pictures on illustration geometries move with the surfaces of belts, by their texture coordinates. One that is to go
+    round smoothly is periodic in that direction.
+
     Ports:
         input `query_object`: QueryObject of a SceneGraph.
+        input `surface_displacements`: BusValue of how far surfaces of bodies have gone [m], as the plant has it.
 
     Args:
         meshcat: where it draws.
         params: what it draws, and how often.
+        surface_data: of frames whose surfaces go round an axis; ApplyVisualizationConfig() gives those of a plant.
 
     Raises:
         TypeError: an argument has another type.
-        RuntimeError: the role is kUnassigned, or the period negative.
+        RuntimeError: the role is kUnassigned, the period negative, or an axis is not finite.
     """
 
     _keeps_derivatives = True
 
-    def __init__(self, meshcat: Meshcat, params: MeshcatVisualizerParams | None = None) -> None:
+    def __init__(
+        self,
+        meshcat: Meshcat,
+        params: MeshcatVisualizerParams | None = None,
+        surface_data: Mapping[FrameId, MeshcatVisualizerSurfaceVelocityData] = MappingProxyType({}),
+    ) -> None:
         super().__init__()
         self._params = _checked(meshcat, params)
         self._meshcat = meshcat
         self._drawing = SceneDrawing(meshcat, self._params)
+        self._surfaces = _checked_surfaces(surface_data) if self._params.role == Role.kIllustration else {}
         self._port = self.DeclareAbstractInputPort("query_object", Value(QueryObject()))
+        self._displacements = self.DeclareAbstractInputPort("surface_displacements", Value(BusValue()))
         self.DeclareInitializationPublishEvent(self._begin)
         self._demand = declare_drawing(self, meshcat, self._params.publish_period, self._draw)
         self._slider = f"{self._params.prefix} α" if self._params.enable_alpha_slider else ""
@@ -63,7 +86,11 @@ class MeshcatVisualizer(LeafSystem):
     @overload
     @staticmethod
     def AddToBuilder(
-        builder: DiagramBuilder, scene_graph: SceneGraph, meshcat: Meshcat, params: MeshcatVisualizerParams = ...
+        builder: DiagramBuilder,
+        scene_graph: SceneGraph,
+        meshcat: Meshcat,
+        params: MeshcatVisualizerParams = ...,
+        surface_data: Mapping[FrameId, MeshcatVisualizerSurfaceVelocityData] = ...,
     ) -> MeshcatVisualizer: ...
     @overload
     @staticmethod
@@ -73,6 +100,7 @@ class MeshcatVisualizer(LeafSystem):
         /,
         meshcat: Meshcat,
         params: MeshcatVisualizerParams = ...,
+        surface_data: Mapping[FrameId, MeshcatVisualizerSurfaceVelocityData] = ...,
     ) -> MeshcatVisualizer: ...
     @overload
     @staticmethod
@@ -82,6 +110,7 @@ class MeshcatVisualizer(LeafSystem):
         query_object_port: OutputPort,
         meshcat: Meshcat,
         params: MeshcatVisualizerParams = ...,
+        surface_data: Mapping[FrameId, MeshcatVisualizerSurfaceVelocityData] = ...,
     ) -> MeshcatVisualizer: ...
     @staticmethod
     def AddToBuilder(
@@ -89,6 +118,7 @@ class MeshcatVisualizer(LeafSystem):
         scene_graph: Any = None,
         meshcat: Any = None,
         params: MeshcatVisualizerParams | None = None,
+        surface_data: Mapping[FrameId, MeshcatVisualizerSurfaceVelocityData] = MappingProxyType({}),
         *,
         query_object_port: OutputPort | None = None,
     ) -> MeshcatVisualizer:
@@ -99,6 +129,8 @@ class MeshcatVisualizer(LeafSystem):
             scene_graph: what it draws. Or `query_object_port`, an output port with a QueryObject.
             meshcat: where it draws.
             params: what it draws, and how often.
+            surface_data: of frames whose surfaces go round an axis, see MeshcatVisualizer; the displacements are not
+                connected.
 
         Returns:
             The visualizer; its name is 'meshcat_visualizer(<prefix>)', unless another system has that.
@@ -108,12 +140,16 @@ class MeshcatVisualizer(LeafSystem):
             RuntimeError: as of MeshcatVisualizer.
         """
         port = query_output_port("MeshcatVisualizer", builder, scene_graph, query_object_port)
-        visualizer = MeshcatVisualizer(meshcat, params)
+        visualizer = MeshcatVisualizer(meshcat, params, surface_data)
         return add_visualizer(builder, visualizer, f"meshcat_visualizer({visualizer._params.prefix})", port)
 
     def query_object_input_port(self) -> InputPort:
         """Returns the port that takes the QueryObject of a SceneGraph."""
         return self._port
+
+    def surface_displacements_input_port(self) -> InputPort[BusValue]:
+        """Returns the port that takes how far surfaces of bodies have gone; optional."""
+        return self._displacements
 
     def Delete(self) -> None:
         """Deletes all below the prefix from the Meshcat."""
@@ -149,6 +185,12 @@ class MeshcatVisualizer(LeafSystem):
     def _draw(self, context: Context) -> None:
         time = float(cast_array([context.get_time()], float)[0])
         self._drawing.update(self._port.Eval(context), time)
+        if self._surfaces and self._displacements.HasValue(context):
+            bus: BusValue = self._displacements.Eval(context)
+            for frame_id, surface in self._surfaces.items():
+                displacement = bus.Find(surface.displacement_signal_name)
+                if displacement is not None:
+                    self._drawing.move_pictures(frame_id, surface.axis_B, float(displacement))
         if self._slider:
             self._drawing.set_opacity(self._meshcat.GetSliderValue(self._slider))
         self._meshcat.SetSimulationTime(time)
@@ -177,6 +219,22 @@ def _checked(meshcat: Any, params: Any) -> MeshcatVisualizerParams:
             f"MeshcatVisualizerParams.publish_period must not be negative; given {params.publish_period}."
         )
     return copy.deepcopy(params)
+
+
+def _checked_surfaces(given: Any) -> dict[FrameId, MeshcatVisualizerSurfaceVelocityData]:
+    """A copy of the data of surfaces."""
+    surfaces = dict(given)
+    for frame_id, surface in surfaces.items():
+        if not isinstance(frame_id, FrameId) or not isinstance(surface, MeshcatVisualizerSurfaceVelocityData):
+            raise TypeError(
+                "MeshcatVisualizer: surface_data must map FrameId to MeshcatVisualizerSurfaceVelocityData; given "
+                f"{frame_id!r}: {surface!r}."
+            )
+        axis = np.array(surface.axis_B, float)
+        if axis.shape != (3,) or not np.isfinite(axis).all():
+            raise RuntimeError(f"MeshcatVisualizer: axis_B of surface_data must be three finite numbers; given {axis}.")
+        surfaces[frame_id] = dataclasses.replace(surface, axis_B=axis)
+    return surfaces
 
 
 class MeshcatPointCloudVisualizer(LeafSystem):

@@ -9,6 +9,9 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from merganser.framework import DiagramBuilder, LeafSystem, OutputPort
 from merganser.framework.common.records import settings
 from merganser.framework.core.inside import in_scalar_of
@@ -162,6 +165,20 @@ class MeshcatVisualizerParams:
 
 @settings
 @dataclass(kw_only=True)
+class MeshcatVisualizerSurfaceVelocityData:
+    """How the pictures on a body move whose surface goes round an axis, see MeshcatVisualizer.
+
+    Attributes:
+        displacement_signal_name: of how far it has gone [m], in the bus of the port `surface_displacements`.
+        axis_B: the axis in the frame of the body, of length 1, shape [3].
+    """
+
+    displacement_signal_name: str = ""
+    axis_B: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
+
+
+@settings
+@dataclass(kw_only=True)
 class DrakeVisualizerParams:
     """Settings of a DrakeVisualizer.
 
@@ -216,5 +233,5 @@ def add_visualizer(builder: DiagramBuilder, visualizer: _Visualizer, name: str, 
         builder.AddSystem(visualizer)
     else:
         builder.AddNamedSystem(name, visualizer)
-    builder.Connect(port, visualizer.get_input_port())
+    builder.Connect(port, visualizer.get_input_port(0))
     return visualizer

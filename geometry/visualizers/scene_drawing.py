@@ -158,6 +158,7 @@ class _Drawn(NamedTuple):
     texture: str
     repeats: list[float]
     is_fixed: bool
+    frame_id: FrameId
 
 
 class SceneDrawing:
@@ -184,6 +185,7 @@ class SceneDrawing:
         self._layout: PoseLayout | None = None
         self._rows = np.zeros(0, dtype=np.intp)
         self._opacity = math.nan
+        self._displacements: dict[FrameId, float] = {}  # of surfaces [m]
         self._deformables.forget()
 
     def delete(self) -> None:
@@ -224,6 +226,16 @@ class SceneDrawing:
             self._meshcat.SetProperty(self._params.prefix, "modulated_opacity", opacity)
             self._opacity = opacity
 
+    def move_pictures(self, frame_id: FrameId, axis_F: NDArray[np.float64], displacement: float) -> None:
+        """Moves the pictures on what is drawn of a frame F, whose surface has gone so far round an axis [m]."""
+        if self._displacements.get(frame_id) == displacement:
+            return
+        self._displacements[frame_id] = displacement
+        for path, drawn in self._drawn.items():
+            if drawn.frame_id == frame_id:
+                axis_G = axis_F @ np.array(drawn.X_FG).reshape(4, 4)[:3, :3]
+                self._meshcat.SetProperty(path, "surface_displacement", [*axis_G.tolist(), displacement])
+
     def _draw_shapes(self, inspector: SceneGraphInspector) -> None:
         """Draws shapes that are new or have changed, and deletes those that are gone."""
         found: dict[str, _Drawn] = {}
@@ -237,7 +249,7 @@ class SceneDrawing:
                 frames[frame_path] = frame_id
             for geometry_id in geometry_ids:
                 name = inspector.GetName(geometry_id).replace("::", "/")
-                found[f"{frame_path}/{name}"] = self._to_draw(inspector, geometry_id, is_world)
+                found[f"{frame_path}/{name}"] = self._to_draw(inspector, geometry_id, is_world, frame_id)
         for path in self._drawn.keys() - found.keys() | self._frames.keys() - frames.keys():
             self._meshcat.Delete(path)
         for path, new in with_progress(found.items(), "drawing shapes"):
@@ -273,7 +285,9 @@ class SceneDrawing:
             return self._params.include_unspecified_accepting
         return bool(properties.GetProperty("meshcat", "accepting") == self._params.prefix)
 
-    def _to_draw(self, inspector: SceneGraphInspector, geometry_id: GeometryId, is_fixed: bool) -> _Drawn:
+    def _to_draw(
+        self, inspector: SceneGraphInspector, geometry_id: GeometryId, is_fixed: bool, frame_id: FrameId
+    ) -> _Drawn:
         properties: Any = inspector.GetProperties(geometry_id, self._params.role)
         texture = properties.GetPropertyOrDefault("phong", "diffuse_map", "")
         repeats = np.asarray(properties.GetPropertyOrDefault("phong", "diffuse_scale", np.ones(2)), dtype=np.float64)
@@ -286,7 +300,7 @@ class SceneDrawing:
             if mesh is not None:
                 shape = ConvertVolumeToSurfaceMesh(mesh) if isinstance(mesh, VolumeMesh) else mesh
         X_FG = inspector.GetPoseInFrame(geometry_id).GetAsMatrix4().ravel().tolist()
-        return _Drawn(shape, color.rgba.tolist(), X_FG, os.fspath(texture), repeats.tolist(), is_fixed)
+        return _Drawn(shape, color.rgba.tolist(), X_FG, os.fspath(texture), repeats.tolist(), is_fixed, frame_id)
 
     def _draw(self, path: str, drawn: _Drawn) -> None:
         contents = b""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 
 import numpy as np
 
@@ -83,6 +83,54 @@ class LightDescription:
     cone_angle: float = 0.0
 
 
+_SAME_TIME = 1e-9  # of a period
+
+
+@dataclass(frozen=True)
+class SensorSampling:
+    """When a sensor measures, and how late its output says what.
+
+    At the time t the output is what was measured at t - delay: the last measurement until then, or the oldest one that
+    is kept; 0 before the first one. A measurement is kept from its event on, as by a ZeroOrderHold.
+
+    Attributes:
+        delay: not negative [s].
+        num_samples: how many measurements are kept, the last ones.
+        period: between measurements [s]; None for the time step of a discrete plant.
+        offset: of the first measurement [s].
+        is_linear: whether the output between two measurements is interpolated.
+    """
+
+    delay: float = 0.0
+    num_samples: int = 1
+    period: float | None = None
+    offset: float = 0.0
+    is_linear: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuses numbers that are none of these."""
+        times = self.delay, self.offset, 1.0 if self.period is None else self.period
+        if not all(time >= 0.0 and isfinite(time) for time in times) or times[2] == 0.0 or self.num_samples < 1:
+            raise ValueError(
+                f"{self}: delay and offset must not be negative, the period must be positive, all finite, and "
+                "num_samples 1 or more."
+            )
+
+    def start(self, period: float, size: int) -> np.ndarray:
+        """What is kept before the first measurement: times and zeros, shape [num_samples, 1 + size]."""
+        kept = np.zeros((self.num_samples, 1 + size))
+        kept[:, 0] = self.offset + period * np.arange(-self.num_samples, 0)
+        return kept
+
+    def read(self, kept: np.ndarray, time: float, period: float) -> np.ndarray:
+        """The output at a time, of the times and values that are kept; shape [size]."""
+        times, values, then = kept[:, 0], kept[:, 1:], time - self.delay
+        if self.is_linear:
+            return np.array([np.interp(then, times, each) for each in values.T])
+        last: np.ndarray = values[max(np.searchsorted(times, then + _SAME_TIME * period, "right") - 1, 0)]
+        return last
+
+
 @dataclass(frozen=True)
 class SensorDescription:
     """A sensor of one model.
@@ -92,13 +140,15 @@ class SensorDescription:
         name: unique among the sensors of the model.
         frames: of what it is about, and perhaps of what that is measured against: bodies and poses X_BF in them.
         joints: names of joints with coefficients, of joints and tendons.
-        actuators: their names, and gears by which forces are divided.
+        transmission: name of the one whose length it measures, in place of joints; empty for none.
+        actuators: their names, and gears by which forces are divided, or lengths multiplied.
         bodies: names of those of a subtree.
         shape: in which contacts or the first frame count, around the last frame.
         cutoff: what it measures is within -cutoff and cutoff, if that is positive.
         limits: of its joint or tendon, whose distance it measures.
         constants: in the world, what a magnetometer measures; of a projection focal lengths and the middle of the image
             in x and y [pixels].
+        sampling: when it measures; None for always, without delay.
     """
 
     kind: str
@@ -106,9 +156,11 @@ class SensorDescription:
     location: SourceLocation
     frames: tuple[tuple[BodyReference, RigidTransform], ...] = ()
     joints: tuple[tuple[str, float], ...] = ()
+    transmission: str = ""
     actuators: tuple[tuple[str, float], ...] = ()
     bodies: tuple[BodyReference, ...] = ()
     shape: ShapeDescription | None = None
     cutoff: float = 0.0
     limits: tuple[float, float] = (-inf, inf)
     constants: np.ndarray | None = None
+    sampling: SensorSampling | None = None

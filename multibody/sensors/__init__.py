@@ -1,6 +1,7 @@
 """Sensors on the bodies of a plant, and cameras from records that YAML files can hold: see README.md."""
 
 from merganser.framework.primitives import BeamModel, BeamModelParams, RotaryEncoders, RotaryEncoders_
+from merganser.multibody.parsing.instrument_description import SensorSampling
 from merganser.multibody.sensors.apply_camera_config import ApplyCameraConfig
 from merganser.multibody.sensors.camera_config import CameraConfig
 from merganser.multibody.sensors.inertial import Accelerometer, Accelerometer_, Gyroscope, Gyroscope_
@@ -27,4 +28,5 @@ __all__ = [
     "RotaryEncoders",
     "RotaryEncoders_",
     "SensorKind",
+    "SensorSampling",
 ]

@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework import DiagramBuilder
+from merganser.framework import Context, DiagramBuilder
 from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing import Parser
 from merganser.multibody.parsing.description import BodyReference, ModelDescription, ShapeDescription
-from merganser.multibody.parsing.instrument_description import SensorDescription
+from merganser.multibody.parsing.instrument_description import SensorDescription, SensorSampling
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.sensors.plant_sensors import PlantSensors, add_sensors, find_measured
 from merganser.multibody.sensors.sensor_kind import Array, FrameOnBody, Measured, Ports, SensorKind, Weighed
-from merganser.multibody.tree import ModelInstanceIndex
+from merganser.multibody.tree import ModelInstanceIndex, Transmission
 
 _LEAST_DEPTH = 1e-15  # by which a projection divides [m]
 
@@ -53,19 +53,43 @@ def _force_at_site(m: Measured, ports: Ports) -> tuple[Array, Array]:
     return R_FJ @ F_CF_Jc.rotational(), R_FJ @ F_CF_Jc.translational()
 
 
+def _at_state(m: Measured, state: Array) -> tuple[Transmission, Context, float]:
+    assert m.transmission is not None
+    transmission, context, _ = m.transmission
+    transmission.GetParentPlant().SetPositionsAndVelocities(context, state)
+    return m.transmission
+
+
 def _joint_position(m: Measured, ports: Ports) -> Any:
     state = ports["state"]
+    if m.transmission is not None:
+        transmission, context, gear = _at_state(m, state)
+        return [gear * transmission.CalcLength(context)]
     return [sum(c * state[q] for q, _, c in m.coordinates)]
 
 
 def _joint_velocity(m: Measured, ports: Ports) -> Any:
     state = ports["state"]
+    if m.transmission is not None:
+        transmission, context, gear = _at_state(m, state)
+        return [gear * transmission.CalcRate(context)]
     return [sum(c * state[v] for _, v, c in m.coordinates)]
 
 
 def _actuator_force(m: Measured, ports: Ports) -> Any:
     actuation = ports["net_actuation"]
     return [sum(actuation[number] / gear for number, gear in m.actuators)]
+
+
+def _force_on_joint(m: Measured, ports: Ports) -> Any:
+    """The force of all actuators on a joint, those along transmissions by their moment arms."""
+    total, actuation = _actuator_force(m, ports)[0], ports["net_actuation"]
+    for number, transmission, context in m.pulls:
+        plant = transmission.GetParentPlant()
+        plant.SetPositionsAndVelocities(context, ports["state"])
+        velocity = m.coordinates[0][1] - plant.num_positions()
+        total += actuation[number] * transmission.CalcMomentArms(context)[velocity]
+    return [total]
 
 
 def _beyond_limit(m: Measured, ports: Ports) -> tuple[float, float]:
@@ -197,6 +221,7 @@ _POSES, _VELOCITIES, _ACCELERATIONS = "body_poses", "body_spatial_velocities", "
 _MOVING = (_POSES, _VELOCITIES)
 _ACCELERATING = (*_MOVING, _ACCELERATIONS)
 _LOADED = (_POSES, "reaction_forces")
+_FORCES = ("actuatorfrc", "tendonactuatorfrc")
 _SENSORS = (
     SensorKind("accelerometer", 3, lambda m, ports: _into(m, ports, _proper_acceleration(m, ports)), _ACCELERATING),
     SensorKind("velocimeter", 3, lambda m, ports: _into(m, ports, ports.velocity(m.frames[0])[1]), _MOVING),
@@ -207,7 +232,8 @@ _SENSORS = (
     SensorKind("touch", 1, _touch, (_POSES, "contact_results"), is_positive=True),
     *(SensorKind(name, 1, _joint_position, ("state",)) for name in ("jointpos", "tendonpos", "actuatorpos")),
     *(SensorKind(name, 1, _joint_velocity, ("state",)) for name in ("jointvel", "tendonvel", "actuatorvel")),
-    *(SensorKind(name, 1, _actuator_force, ("net_actuation",)) for name in ("actuatorfrc", "jointactuatorfrc")),
+    *(SensorKind(name, 1, _actuator_force, ("net_actuation",)) for name in _FORCES),
+    SensorKind("jointactuatorfrc", 1, _force_on_joint, ("net_actuation", "state")),
     *(
         SensorKind(f"{of}limitpos", 1, lambda m, ports: [_beyond_limit(m, ports)[0]], ("state", *_MOVING))
         for of in ("joint", "tendon")
@@ -312,14 +338,25 @@ class PlantFinder:
 
     def __init__(self, plant: MultibodyPlant, instance: ModelInstanceIndex) -> None:
         self._plant, self._instance = plant, instance
+        self._scratch: Context | None = None  # for lengths and moment arms
 
-    def find(self, sensor: SensorDescription) -> tuple[str, SensorKind, Measured, float]:
+    def find(self, sensor: SensorDescription) -> tuple[str, SensorKind, Measured, float, SensorSampling | None]:
         """A sensor, as PlantSensors takes it."""
         plant, kind = self._plant, MJCF_SENSORS[sensor.kind]
         actuators = [
             (int(plant.GetJointActuatorByName(name, self._instance).index()), gear) for name, gear in sensor.actuators
         ]
         scale = actuators[0][1] if sensor.joints and actuators else 1.0
+        transmission = None
+        if sensor.transmission:
+            along = plant.GetTransmissionByName(sensor.transmission, self._instance)
+            transmission = along, self._context(), actuators[0][1] if actuators else 1.0
+        pulls: list[tuple[int, Transmission, Context]] = []
+        if sensor.kind == "jointactuatorfrc":
+            for index in plant.GetJointActuatorIndices(self._instance):
+                of_actuator = plant.get_joint_actuator(index).transmission()
+                if of_actuator is not None:
+                    pulls.append((int(index), of_actuator, self._context()))
         joints = [(plant.GetJointByName(joint, self._instance), c * scale) for joint, c in sensor.joints]
         is_ball = any(joint.num_velocities() > 1 for joint, _ in joints)
         num_q = plant.num_positions()
@@ -328,6 +365,8 @@ class PlantFinder:
             kind,
             [(self._body(body), X_BF) for body, X_BF in sensor.frames],
             joints[0][0] if is_ball else None,
+            transmission=transmission,
+            pulls=tuple(pulls),
             coordinates=()
             if is_ball
             else tuple((joint.position_start(), num_q + joint.velocity_start(), c) for joint, c in joints),
@@ -337,7 +376,12 @@ class PlantFinder:
             limits=sensor.limits,
             constants=sensor.constants,
         )
-        return sensor.name, kind, measured, sensor.cutoff
+        return sensor.name, kind, measured, sensor.cutoff, sensor.sampling
+
+    def _context(self) -> Context:
+        if self._scratch is None:
+            self._scratch = self._plant.CreateDefaultContext()
+        return self._scratch
 
     def _body(self, reference: BodyReference) -> Any:
         if reference == BodyReference.world():

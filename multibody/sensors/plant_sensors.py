@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework import BasicVector, Context, DiagramBuilder, InputPort, LeafSystem, OutputPort
+from merganser.framework import BasicVector, Context, DiagramBuilder, DiscreteValues, InputPort, LeafSystem, OutputPort
 from merganser.framework.common.errors import nearest_names
 from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform
 from merganser.geometry.scene.rays import RayCaster
+from merganser.multibody.parsing.instrument_description import SensorSampling
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.sensors.sensor_kind import Measured, Ports, SensorKind
 from merganser.multibody.tree import Frame
@@ -28,23 +29,39 @@ class PlantSensors(LeafSystem):
 
     Args:
         plant: finalized.
-        sensors: the name of each, its kind, what it is about, and its cutoff: a bound of what it measures, 0 for none.
+        sensors: the name of each, its kind, what it is about, its cutoff (a bound of what it measures, 0 for none), and
+            when it measures; None for always.
+
+    Raises:
+        RuntimeError: a sensor measures at the time steps of a plant that has none.
     """
 
-    def __init__(self, plant: MultibodyPlant, sensors: Iterable[tuple[str, SensorKind, Measured, float]]) -> None:
+    def __init__(
+        self,
+        plant: MultibodyPlant,
+        sensors: Iterable[tuple[str, SensorKind, Measured, float, SensorSampling | None]],
+    ) -> None:
         super().__init__()
         self._names: list[str] = []
         self._inputs: dict[str, InputPort] = {}
-        for name, kind, measured, cutoff in sensors:
+        for name, kind, measured, cutoff, sampling in sensors:
             for port in kind.inputs:
                 if port not in self._inputs:
                     found = plant.get_geometry_query_input_port() if port == _QUERY else plant.GetOutputPort(port)
                     self._inputs[port] = self.DeclareInputPort(port, found.get_data_type(), found.size())
             self._names.append(name)
-            self._add_output(name, kind, measured, cutoff)
+            measure = self._measurement(name, kind, measured, cutoff)
+            if sampling is None:
+                tickets = {self._inputs[port].ticket() for port in kind.inputs}
+                calc = _writer(measure)
+                self.DeclareVectorOutputPort(name, kind.size, calc, tickets or {self.time_ticket()})
+            else:
+                self._add_samples(name, kind.size, measure, sampling, sampling.period or plant.time_step())
 
-    def _add_output(self, name: str, kind: SensorKind, measured: Measured, cutoff: float) -> None:
-        def calc(context: Context, output: BasicVector) -> None:
+    def _measurement(
+        self, name: str, kind: SensorKind, measured: Measured, cutoff: float
+    ) -> Callable[[Context], NDArray[np.float64]]:
+        def measure(context: Context) -> NDArray[np.float64]:
             found = kind.calc(measured, Ports(kind, self._inputs, context))
             value = np.atleast_1d(np.asarray(found, float))
             if found is None or value.shape != (kind.size,):
@@ -53,10 +70,37 @@ class PlantSensors(LeafSystem):
                 )
             if cutoff > 0.0:
                 value = np.clip(value, 0.0 if kind.is_positive else -cutoff, cutoff)
-            output.SetFromVector(value)
+            return value
 
-        tickets = {self._inputs[port].ticket() for port in kind.inputs}
-        self.DeclareVectorOutputPort(name, kind.size, calc, tickets or {self.time_ticket()})
+        return measure
+
+    def _add_samples(
+        self,
+        name: str,
+        size: int,
+        measure: Callable[[Context], NDArray[np.float64]],
+        sampling: SensorSampling,
+        period: float,
+    ) -> None:
+        """An output port of what was measured at the events of a sensor, which are kept in a discrete state."""
+        if period == 0.0:
+            raise RuntimeError(
+                f"Sensor '{name}' measures at time steps, but its plant is continuous. Give it a period (`interval` "
+                "of MJCF), or use a discrete plant."
+            )
+        state = self.DeclareDiscreteState(sampling.start(period, size).ravel())
+
+        def kept(context: Context) -> NDArray[np.float64]:
+            return context.get_discrete_state(state).value().reshape(-1, 1 + size)
+
+        def sample(context: Context, discrete_state: DiscreteValues) -> None:
+            last = np.r_[context.get_time(), measure(context)]
+            discrete_state.set_value(state, np.vstack([kept(context)[1:], last]).ravel())
+
+        self.DeclarePeriodicDiscreteUpdateEvent(period, sampling.offset, sample)
+        tickets = {self.time_ticket(), self.discrete_state_ticket(state)}
+        calc = _writer(lambda context: sampling.read(kept(context), context.get_time(), period))
+        self.DeclareVectorOutputPort(name, size, calc, tickets)
 
     def sensor_names(self) -> list[str]:
         """Returns the names of all sensors; of a file in the order of MuJoCo's `sensordata`."""
@@ -82,6 +126,10 @@ class PlantSensors(LeafSystem):
         return np.concatenate(values) if values else np.zeros(0)
 
 
+def _writer(calc: Callable[[Context], NDArray[np.float64]]) -> Callable[[Context, BasicVector], None]:
+    return lambda context, output: output.SetFromVector(calc(context))
+
+
 def AddSensor(
     builder: DiagramBuilder,
     plant: MultibodyPlant,
@@ -89,6 +137,7 @@ def AddSensor(
     frames: Sequence[Frame] = (),
     constants: ArrayLike = (),
     name: str = "",
+    sampling: SensorSampling | None = None,
 ) -> PlantSensors:
     """Adds a sensor of any kind to a diagram, wired to its plant.
 
@@ -100,21 +149,26 @@ def AddSensor(
         frames: of the plant, which the kind finds in `sensor.frames`.
         constants: numbers, which it finds in `sensor.constants`.
         name: of the system and of its output port; that of the kind by default.
+        sampling: when it measures, and how late its output says what; None for always and at once.
 
     Returns:
         The system; its only output port is the measurement.
 
     Raises:
-        RuntimeError: the plant is not finalized, or has no output port that the kind reads.
+        RuntimeError: the plant is not finalized, or has no output port that the kind reads, or has no time steps at
+            which to measure.
     """
     require_types("AddSensor", builder=(builder, DiagramBuilder), plant=(plant, MultibodyPlant))
     require_types("AddSensor", kind=(kind, SensorKind))
+    if sampling is not None:
+        require_types("AddSensor", sampling=(sampling, SensorSampling))
     if not plant.is_finalized():
         raise RuntimeError("AddSensor(): the plant is not finalized; call Finalize() first.")
     placed = [(frame.body(), frame.GetFixedPoseInBodyFrame()) for frame in frames]
     measured = find_measured(plant, kind, placed, constants=np.array(constants, float))
     name = name or kind.name
-    system: PlantSensors = add_sensors(builder, plant, PlantSensors(plant, [(name, kind, measured, 0.0)]), name)
+    made = PlantSensors(plant, [(name, kind, measured, 0.0, sampling)])
+    system: PlantSensors = add_sensors(builder, plant, made, name)
     return system
 
 

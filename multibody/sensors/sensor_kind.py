@@ -27,6 +27,7 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry import FrameId
 from merganser.geometry.scene.rays import RayCaster
 from merganser.multibody.parsing.description import ShapeDescription
+from merganser.multibody.tree import Transmission
 
 Array = NDArray[Any]
 FrameOnBody = tuple[int, RigidTransform]  # the index of a body, and a pose in it
@@ -48,6 +49,8 @@ class Measured:
 
     Attributes:
         frames: of the sensor, and perhaps one that it is measured against.
+        transmission: whose length it measures, a Context to compute it in, and the gear of the length.
+        pulls: indices of actuators along transmissions, these, and a Context to compute their moment arms in.
         coordinates: places of positions, of velocities among the states, and coefficients.
         joint: indices of its two bodies, its frames on these, and its index; of ball joints, and of reaction forces.
         actuators: their indices, and gears by which forces are divided.
@@ -60,6 +63,8 @@ class Measured:
     """
 
     frames: tuple[FrameOnBody, ...] = ()
+    transmission: tuple[Transmission, Context, float] | None = None
+    pulls: tuple[tuple[int, Transmission, Context], ...] = ()
     coordinates: tuple[tuple[int, int, float], ...] = ()
     joint: tuple[int, RigidTransform, int, RigidTransform, int] | None = None
     actuators: tuple[tuple[int, float], ...] = ()

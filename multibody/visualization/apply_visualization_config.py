@@ -6,9 +6,17 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework import DiagramBuilder
-from merganser.geometry import MeshcatVisualizer, MeshcatVisualizerParams, Role, SceneGraph
+from merganser.geometry import (
+    FrameId,
+    MeshcatVisualizer,
+    MeshcatVisualizerParams,
+    MeshcatVisualizerSurfaceVelocityData,
+    Role,
+    SceneGraph,
+)
 from merganser.geometry.visualizers import Meshcat, StartMeshcat
 from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.tree import BodyIndex
 from merganser.multibody.visualization.contact_visualizer import ContactVisualizer
 from merganser.multibody.visualization.drag_spring import DragSpring, describe_bodies
 from merganser.multibody.visualization.inertia_visualizer import InertiaVisualizer
@@ -92,8 +100,12 @@ def ApplyVisualizationConfig(
     if meshcat is None:
         return
     describe_bodies(plant, meshcat)
+    surfaces = _surfaces(plant) if plant in builder.GetSystems() else {}
     for params in _visualizer_params(config):
-        MeshcatVisualizer.AddToBuilder(builder, scene_graph, meshcat, params)
+        visualizer = MeshcatVisualizer.AddToBuilder(builder, scene_graph, meshcat, params, surfaces)
+        if surfaces:
+            port = visualizer.surface_displacements_input_port()
+            builder.Connect(plant.get_surface_displacements_output_port(), port)
     if config.publish_contacts:
         contact_params = ContactVisualizerParams(
             publish_period=config.publish_period,
@@ -106,6 +118,18 @@ def ApplyVisualizationConfig(
     stiffness = config.mouse_interaction_stiffness
     if stiffness is not None and not builder.IsConnectedOrExported(plant.get_applied_spatial_force_input_port()):
         DragSpring.AddToBuilder(builder, plant, meshcat, math.sqrt(stiffness))
+
+
+def _surfaces(plant: MultibodyPlant) -> dict[FrameId, MeshcatVisualizerSurfaceVelocityData]:
+    """The belts of a plant that has registered geometry."""
+    found = {}
+    for body in (plant.get_body(BodyIndex(i)) for i in range(plant.num_bodies())):
+        axis = plant.GetSurfaceVelocityAxis(body)
+        frame_id = None if axis is None else plant.GetBodyFrameIdIfExists(body.index())
+        if axis is not None and frame_id is not None:
+            name = body.scoped_name().get_full()
+            found[frame_id] = MeshcatVisualizerSurfaceVelocityData(displacement_signal_name=name, axis_B=axis)
+    return found
 
 
 def _visualizer_params(config: VisualizationConfig) -> list[MeshcatVisualizerParams]:

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.math import RigidTransform
-from merganser.geometry import Box, Cylinder, HalfSpace, Sphere
+from merganser.geometry import Box, Cylinder, HalfSpace, HeightField, Sphere
 from merganser.multibody.tree import JointActuatorIndex, JointIndex
 
 
 def mujoco_text(plant: Any, scene_graph: Any, friction: float) -> str:
     """MJCF of a finalized plant of welds, revolute, prismatic and floating joints; half spaces are planes of the world.
 
-    Limits of joints and efforts are left out; MuJoCo's own contact model gets one friction coefficient.
+    A height field has the size of the given one, but no heights: set `hfield_data`, between 0 and 1. Limits of joints
+    and efforts are left out; MuJoCo's own contact model gets one friction coefficient.
 
     Raises:
         KeyError: a joint is of another type.
-        TypeError: a collision geometry is no box, cylinder, sphere or half space.
+        TypeError: a collision geometry is no box, cylinder, sphere, half space or height field.
     """
     joints = [plant.get_joint(JointIndex(i)) for i in range(plant.num_joints())]
     children: dict[int, list[Any]] = {}
@@ -34,7 +35,20 @@ def mujoco_text(plant: Any, scene_graph: Any, friction: float) -> str:
     apart = "".join(f'<exclude body1="{a.scoped_name()}" body2="{b.scoped_name()}"/>' for a, b in neighbors)
     option = f'<option timestep="{plant.time_step()}" integrator="implicitfast"/>'
     world = f"<worldbody>{ground}{bodies}</worldbody><contact>{apart}</contact>"
-    return f"<mujoco>{option}{world}<actuator>{drives}</actuator></mujoco>"
+    assets = "".join(map(_asset, _fields(plant, scene_graph)))
+    return f"<mujoco>{option}<asset>{assets}</asset>{world}<actuator>{drives}</actuator></mujoco>"
+
+
+def _fields(plant: Any, scene_graph: Any) -> list[HeightField]:
+    inspector = scene_graph.model_inspector()
+    shapes = map(inspector.GetShape, plant.GetCollisionGeometriesForBody(plant.world_body()))
+    return [shape for shape in shapes if isinstance(shape, HeightField)]
+
+
+def _asset(field: HeightField) -> str:
+    rows, columns = field.heights().shape
+    size = 0.5 * field.width(), 0.5 * field.depth(), np.ptp(field.heights()), field.base()
+    return f'<hfield name="field" nrow="{rows}" ncol="{columns}" size="{_numbers(size)}"/>'
 
 
 def _numbers(values: Iterable[float]) -> str:
@@ -102,7 +116,9 @@ def _shape(shape: Any) -> str:
         return f'type="sphere" size="{shape.radius()}"'
     if isinstance(shape, HalfSpace):
         return 'type="plane" size="2 2 1"'
-    raise TypeError(f"mujoco_text() knows boxes, cylinders, spheres and half spaces; given {shape!r}.")
+    if isinstance(shape, HeightField):
+        return 'type="hfield" hfield="field"'
+    raise TypeError(f"mujoco_text() knows boxes, cylinders, spheres, half spaces and height fields; given {shape!r}.")
 
 
 def _drive(actuator: Any) -> str:

@@ -28,6 +28,7 @@ import simulation_rows
 import single_call_rows
 import start_rows
 import study_rows
+import tendon_and_terrain_rows
 import viewer_rows
 import world_rows
 from libraries import ROOT, Row, merganser_library, pydrake_library
@@ -107,6 +108,7 @@ def main() -> None:
         plant_rows, kernel_rows, single_call_rows, simulation_rows, framework_rows, contact_rows, accuracy_rows,
         study_rows,
         world_rows,
+        tendon_and_terrain_rows,
         optimization_rows,
         control_rows,
         proximity_rows,

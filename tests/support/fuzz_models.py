@@ -74,6 +74,10 @@ _THERE_ALREADY = (
     'type="revolute"><parent link="base"/><child link="hand"/></joint><drake:collision_filter_group name="g">'
     '<drake:member link="base"/><drake:ignored_collision_filter_group name="g"/></drake:collision_filter_group></robot>'
 )
+_TERRAIN = """<sdf version="1.9"><model name="terrain"><static>true</static><link name="ground"><collision name="hills">
+<geometry><heightmap><uri>meshes/hills.png</uri><size>4 2 0.5</size><pos>0 0 1</pos></heightmap></geometry></collision>
+<collision name="cube"><geometry><mesh><uri>meshes/cube.obj</uri><scale>1 1 0.5</scale>
+<merganser:declare_terrain xmlns:merganser="m"/></mesh></geometry></collision></link></model></sdf>"""
 _INNER = "directives:\n- add_model: { name: old, file: package://models/versions/old.sdf }\n"
 _SETTINGS = """simulator_config: { max_step_size: 0.01, integration_scheme: runge_kutta3, accuracy: 1e-4 }
 plant_config: { time_step: 0.002, discrete_contact_approximation: sap }
@@ -153,7 +157,7 @@ class Fuzzer:
         documents += [*ODD_DOCUMENTS.values(), *CORNERS.values(), *MESHES.values()]
         documents += [(text, "sdf") for text in INCLUDES.values()]
         documents += [(text, "xml") for text in (*DOCUMENTS.values(), *FILES.values())]
-        documents += [(_DIRECTIVES, "dmd.yaml"), (_INNER, "dmd.yaml"), (_SETTINGS, "yaml")]
+        documents += [(_TERRAIN, "sdf"), (_DIRECTIVES, "dmd.yaml"), (_INNER, "dmd.yaml"), (_SETTINGS, "yaml")]
         places = [(text, self._models / f"document.{kind}") for text, kind in documents]
         if self.more_models is not None:
             shutil.copytree(self.more_models, self._models / "more")

@@ -52,10 +52,14 @@ inertiagrouprange="0 1"/>
 <velocity name="v" joint="j" kv="2" forcerange="-5 4"/><general name="g" joint="k" gainprm="3" biastype="affine"
 biasprm="0.5 -2 -1"/><general name="o" joint="k" dyntype="integrator"/><muscle name="u" joint="j"/>
 <motor name="w" joint="ball" gear="1 0 0"/><motor name="t" tendon="t"/><damper name="d" joint="j" kv="1" ctrlrange="0
-1"/><dcmotor joint="j" resistance="1" motorconst="0.1" inductance="1" cogging=".1 5 .2" saturation="1 0 9" thermal="2 30
-0 .004 25 20" lugre="50 .3 .1 .15 .2" controller="2 .5 .1 3 .4 5" input="pos" delay=".01" nsample="3" interp="linear"/>
-<pid joint="k" kp="3" ki="2" imax="1" slewmax="4" gear="2"/><orientation name="q" joint="ball" kp="3" forcerange="0 2"/>
-<general joint="ball" gaintype="so3" biastype="so3" dyntype="integrator" gainprm="3" biasprm="0 -3 0" actearly="true"/>
+1"/><dcmotor joint="j" resistance="1" motorconst="0.1" inductance="1" cogging=".1 5 .2" saturation="1 0 9"
+thermal="2 30
+0 .004 25 20" lugre="50 .3 .1 .15 .2" controller="2 .5 .1 3 .4 5" input="pos" delay=".01" nsample="3"
+interp="linear"/>
+<pid joint="k" kp="3" ki="2" imax="1" slewmax="4" gear="2"/><orientation name="q" joint="ball" kp="3" forcerange="0
+2"/>
+<general joint="ball" gaintype="so3" biastype="so3" dyntype="integrator" gainprm="3" biasprm="0 -3 0"
+actearly="true"/>
 <adhesion body="a" ctrlrange="0 1"/>
 <general joint="k" dyntype="user"/></actuator><tendon><fixed name="t"><joint joint="j" coef="2"/>
 <joint joint="k" coef="-3"/></fixed>
@@ -121,6 +125,31 @@ refquat="0.7 0.7 0 0" scale="2 1 1"/><mesh name="n" vertex="0 0 0 1 0 0 0 1 0 0 
 <body><joint/><geom type="box" mesh="m" pos="1 0 0" fitscale="1.1"/></body><body><joint/>
 <geom type="capsule" mesh="m"/></body>
 <body><joint/><geom type="mesh" mesh="n" mass="2"/></body></worldbody></mujoco>""",
+    "tendons": """<mujoco model="tendons"><option timestep=".002"/><asset><hfield name="h" nrow="3" ncol="3"
+elevation="0 1 0 1 2 1 0 1 0" size="1 1 .2 .1"/></asset><default><joint damping=".1"/><geom contype="0"
+conaffinity="0"/>
+</default><worldbody><geom type="hfield" hfield="h" pos="0 0 -1" contype="1" conaffinity="1"/><site name="s0"
+pos="-.3 0 .1"/>
+<site name="p0" pos="0 0 1"/><body name="a"><joint name="j" axis="0 1 0" range="-60 60"/>
+<geom name="knuckle" type="cylinder" size=".05 .1" zaxis="0 1 0"/><geom name="knob" size=".04" pos=".3 0 0"/>
+<site name="over" pos="0 0 .2"/><site name="s1" pos=".2 0 .05"/><body name="b" pos=".3 0 0"><joint name="k" axis="0
+1 0"/>
+<geom name="tip" size=".03" pos=".3 0 0" contype="1" conaffinity="1"/><site name="in" pos="0 0 .01"/>
+<site name="s2" pos=".2 0 .05"/></body></body><body name="ball" pos="0 0 2"><freejoint/>
+<geom size=".1" contype="1" conaffinity="1"/></body></worldbody><tendon>
+<spatial name="outer" limited="true" range=".1 2" stiffness="3" damping=".2" springlength=".3 .4" frictionloss=".1">
+<site site="s0"/><geom geom="knuckle" sidesite="over"/><site site="s1"/><geom geom="knob"/><site site="s2"/></spatial>
+<spatial name="inner"><site site="s1"/><geom geom="knob" sidesite="in"/><site site="s2"/></spatial>
+<spatial name="hoist"><site site="p0"/><site site="s1"/><pulley divisor="2"/><site site="p0"/><site
+site="s2"/></spatial>
+<fixed name="both" range="-1 1"><joint joint="j" coef="1"/><joint joint="k" coef="-.5"/></fixed></tendon><actuator>
+<muscle name="m" tendon="outer" force="50" lengthrange=".4 .8"/><muscle tendon="inner" timeconst=".02 .05"/>
+<position tendon="hoist" kp="20" kv="2" ctrlrange="0 2"/><general tendon="both" dyntype="filter" dynprm=".1"
+gainprm="2"
+biastype="affine" biasprm=".1 -2 -.3" actlimited="true" actrange="-1 1"/><muscle joint="k" gear=".03"/>
+<motor site="s2" refsite="s0" gear="1 0 0 0 1 0"/></actuator><sensor><tendonpos tendon="both" nsample="4" delay=".003"
+interp="linear"/><jointpos joint="j" nsample="3" interval=".006 -.002"/><actuatorfrc
+actuator="m"/></sensor></mujoco>""",
 }  # fmt: skip
 
 # Documents that need the files of write_files() in their folder.

@@ -2,15 +2,18 @@
 
 A touch is on a feature of the terrain, which may be another one as soon as a body moves. What is found at both of
 
-    X + h dX,  X - h dX   with turns as rotations, h = 2e-6 of the size of a body                             (1)
+    X + h dX,  X - h dX   with turns as rotations, h = 2e-7 of the size of a body                             (1)
 
-is of the same features nearly everywhere. Then the error is about 1e-9: h^2 by curvature, and 1e-16 / h by rounding.
+is of the same features nearly everywhere. Then the error is about 1e-9: 1e-16 / h by rounding, and h^2 by curvature.
+What lies flat hands on no share until it leans by 1e-6 (NO_SHARE of shares.py), from there on as the square of its
+angle with the sign of that, whose central differences were wrong by as much as h.
 Where features change in between, the mean of the derivatives to both sides results. Where a contact is at one of both
 poses only, or a normal jumps, there are no derivatives.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,10 +22,11 @@ from numpy.typing import NDArray
 
 from merganser.geometry.proximity.derivatives import PairDifferential, PoseDifferential
 from merganser.geometry.proximity.layout import contact_dtype
+from merganser.geometry.proximity.shares import NO_SHARE, STEEP
 
 Array = NDArray[Any]
 
-_STEP = 2e-6  # h of (1), of the size
+_STEP = 0.2 * STEEP * math.sqrt(0.5 * NO_SHARE)  # h of (1), of the size: a fifth of that angle
 _FAR = 1e-3  # of the size: contacts farther apart are others, and normals that differ by more jump
 _FIELDS = ("p_WC", "nhat_BA_W", "depth", "share")
 

@@ -45,7 +45,13 @@ from merganser.geometry.proximity.terrain.meshes import (
     mesh_vertex,
     nearest_on_mesh,
 )
-from merganser.geometry.proximity.terrain.surfaces import depth_by_way_out, fade_others, look_at_peak, touch_face
+from merganser.geometry.proximity.terrain.surfaces import (
+    depth_by_way_out,
+    fade_others,
+    is_near_plane,
+    look_at_peak,
+    touch_face,
+)
 from merganser.geometry.proximity.terrain.touches import (
     SHARP,
     add_edge,
@@ -111,12 +117,13 @@ def _find_on_mesh(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, low: Vector
         for t in range(int(box[FIRST]), int(box[END])):
             corners, n = mesh_triangle(f, hulls, t), mesh_normal(f, hulls, t)
             a, b, c = corners
-            sides = (
-                mesh_side(f, hulls, t, 0, a, b, n),
-                mesh_side(f, hulls, t, 1, b, c, n),
-                mesh_side(f, hulls, t, 2, c, a, n),
-            )
-            touch_face(f, g, hulls, work, corners, n, sides, reach, f.size_0)
+            if is_near_plane(g, hulls, work, a, n, reach):
+                sides = (
+                    mesh_side(f, hulls, t, 0, a, b, n),
+                    mesh_side(f, hulls, t, 1, b, c, n),
+                    mesh_side(f, hulls, t, 2, c, a, n),
+                )
+                touch_face(f, g, hulls, work, corners, n, sides, reach, f.size_0)
             marks = hulls.edges[f.first_edge + 3 * t, 1]
             for k in range(3):
                 if marks & (FIRST_VERTEX << k):
@@ -183,6 +190,8 @@ def _touch_triangle(
     corners = grid_triangle(f, hulls, i, j, upper)
     a, b, c = corners
     n = unit(cross(subtract(b, a), subtract(c, a)))
+    if not is_near_plane(g, hulls, work, a, n, reach):
+        return
     sides = (
         grid_side(f, hulls, i, j, upper, 0, a, b, n),
         grid_side(f, hulls, i, j, upper, 1, b, c, n),

@@ -51,6 +51,12 @@ _DEEP, _MUCH_NEARER = 0.2, 0.1  # of the size of a body: depths to be looked at 
 
 
 @device
+def is_near_plane(g: Shape, hulls: Hulls, work: ShapeWork, a: Vector3, n: Vector3, reach: float) -> bool:
+    """Whether G is at most `reach` above the plane through A; else it touches no face and no edge in that."""
+    return dot(n, subtract(look_down(g, hulls, work, n), a)) - g.radius <= reach
+
+
+@device
 def touch_face(
     f: Shape,
     g: Shape,
@@ -62,26 +68,27 @@ def touch_face(
     reach: float,
     size: float,
 ) -> None:
-    """Touches of a triangle with what is lowest of G, equation (1) of touches.py, and of its edges, equation (2)."""
+    """Touches of a triangle with what is lowest of G, equation (1) of touches.py, and of its edges, equation (2).
+
+    G is near the plane of the triangle, see is_near_plane().
+    """
     a = corners[0]
-    is_near = dot(n, subtract(look_down(g, hulls, work, n), a)) - g.radius <= reach
-    if is_near:
-        for k in range(set_lowest(g, hulls, work, n)):
-            q = corner(work.polygon_b, k)
-            height = dot(n, subtract(q, a))
-            depth = g.radius - height
-            if depth >= -reach and _is_over(f, hulls, corners, sides, n, q, height, size):
-                x = sum_scaled(q, n, -g.radius)
-                depth = depth_by_way_out(f, g, hulls, work, x, n, depth, 1.0, size, False)
-                if depth >= -reach:
-                    add_touch(work, sum_scaled(x, n, 0.5 * depth), n, depth, size)
+    for k in range(set_lowest(g, hulls, work, n)):
+        q = corner(work.polygon_b, k)
+        height = dot(n, subtract(q, a))
+        depth = g.radius - height
+        if depth >= -reach and _is_over(f, hulls, corners, sides, n, q, height, size):
+            x = sum_scaled(q, n, -g.radius)
+            depth = depth_by_way_out(f, g, hulls, work, x, n, depth, 1.0, size, False)
+            if depth >= -reach:
+                add_touch(work, sum_scaled(x, n, 0.5 * depth), n, depth, size)
     for e in range(3):
         p, q = corners[e], corners[(e + 1) % 3]
         is_convex, is_own, beyond, _ = sides[e]
         if not is_convex:
             continue
         first = work.num_touches
-        if is_near and set_lowest(g, hulls, work, n) >= 2:
+        if set_lowest(g, hulls, work, n) >= 2:
             cut_edge(g, work, p, q, n, reach, size)
             fade_others(f, g, hulls, work, first, 1.0, size)
         if is_own:

@@ -225,7 +225,12 @@ def touch_edge(
     Returns:
         Whether there is such a normal, it, and the point of the core of G nearest to the line.
     """
-    nowhere = False, n1, p
+    nowhere, edge, X = (False, n1, p), subtract(q, p), work.X_FG
+    length = norm(edge)
+    to_center = subtract(add(rotated(X, (g.center_0, g.center_1, g.center_2)), (X[9], X[10], X[11])), p)
+    beyond = abs(dot(to_center, edge) - 0.5 * length * length)  # the middle of the edge, times its length
+    if beyond > length * ((0.5 + SHARP) * length + (1.0 + SHARP) * g.bound):
+        return nowhere
     middle = unit(add(n1, n2))
     z = lowest_point(g, hulls, work, middle)
     at_middle = dot(middle, subtract(z, p))

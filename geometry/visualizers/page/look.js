@@ -30,6 +30,47 @@ const prepare_look = object => object.traverse(each => {
   }
 });
 
+// Moves the pictures on an object as far as its surface has gone round an axis: [a, s], the axis in the frame of its folder
+// and the way [m]. What is at p now has come from p - s (a x n): texture coordinates change by -s times their rate along
+// a x n, the mean of the triangles around a vertex.
+const move_pictures = (object, [x, y, z, s]) => object.traverse(each => {
+  const geometry = each.geometry, given = geometry?.attributes?.uv;
+  if (!given || ![each.material].flat().some(material => material.map)) return;
+  const axis = `${x} ${y} ${z}`;
+  if (geometry.userData.axis !== axis) {
+    geometry.userData.uv ??= given.array;  // which other objects of the same file may share
+    Object.assign(geometry.userData, {axis, rates: picture_rates(each, object.parent, new THREE.Vector3(x, y, z))});
+    geometry.setAttribute("uv", new THREE.BufferAttribute(Float32Array.from(geometry.userData.uv), 2));
+  }
+  const {uv, rates} = geometry.userData, moved = geometry.attributes.uv;
+  moved.array.forEach((_, i) => { moved.array[i] = uv[i] - s * rates[i]; });
+  moved.needsUpdate = true;
+});
+
+// How fast texture coordinates of each vertex of a mesh change along a x n.
+const picture_rates = (mesh, folder, axis) => {
+  const {position} = mesh.geometry.attributes, {uv} = mesh.geometry.userData, index = mesh.geometry.index?.array;
+  mesh.updateWorldMatrix(true, false);
+  const to_folder = folder.matrixWorld.clone().invert().multiply(mesh.matrixWorld);
+  const place = i => new THREE.Vector3().fromBufferAttribute(position, i).applyMatrix4(to_folder);
+  const rates = new Float32Array(uv.length), counts = new Float32Array(position.count);
+  for (let t = 0; t + 2 < (index?.length ?? position.count); t += 3) {
+    const [i, j, k] = [t, t + 1, t + 2].map(corner => index?.[corner] ?? corner), p = place(i);
+    const to_j = place(j).sub(p), to_k = place(k).sub(p), normal = to_j.clone().cross(to_k), area = normal.length();
+    if (!(area > 0)) continue;
+    const way = axis.clone().cross(normal.divideScalar(area));  // = at_j to_j + at_k to_k
+    const at_j = way.clone().cross(to_k).dot(normal) / area, at_k = to_j.clone().cross(way).dot(normal) / area;
+    for (const vertex of [i, j, k]) {
+      counts[vertex] += 1;
+      for (const c of [0, 1]) {
+        const u = corner => uv[2 * corner + c];
+        rates[2 * vertex + c] += at_j * (u(j) - u(i)) + at_k * (u(k) - u(i));
+      }
+    }
+  }
+  return rates.map((rate, i) => rate / Math.max(counts[i >> 1], 1));
+};
+
 // ------------------------------------------------------------------ lights, background, grid
 
 const KEY_DIRECTION = new THREE.Vector3(0.45, -0.55, 1).normalize();  // from where it shines, in W

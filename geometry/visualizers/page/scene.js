@@ -43,6 +43,7 @@ const commands = {
       materials.forEach(each => each.color?.convertSRGBToLinear());
     }
     if (c.property === "modulated_opacity") modulate(viewer.scene, 1);
+    if (c.property === "surface_displacement") move_pictures(object_at(c.path), c.value);
   },
   set_animation: c => {
     frames_per_second = c.animations[0]?.clip.fps ?? frames_per_second;
@@ -116,6 +117,7 @@ const handle = command => new Promise((done, failed) => {
       let factor = 1;
       object.traverseAncestors(folder => { factor *= folder.modulated_opacity ?? 1; });
       modulate(object, factor);
+      if (object.parent?.surface_displacement) move_pictures(object, object.parent.surface_displacement);
       done();
     };
     act(command);

@@ -20,7 +20,14 @@ import numpy as np
 
 from merganser.multibody.parsing.description import ActuatorDescription, ModelDescription
 from merganser.multibody.parsing.errors import located
-from merganser.multibody.parsing.mjcf.actuator_force import LAW_READERS, MjcfLaw, read_dc_motor, read_law, word_of
+from merganser.multibody.parsing.mjcf.actuator_force import (
+    LAW_READERS,
+    MAX_SAMPLES,
+    MjcfLaw,
+    read_dc_motor,
+    read_law,
+    word_of,
+)
 from merganser.multibody.parsing.mjcf.bodies import MjcfModel, ReferenceMass
 from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_range
 from merganser.multibody.parsing.mjcf.names import Copies, unique_name
@@ -53,7 +60,6 @@ def _force_range(actuator: MjcfActuator) -> tuple[float, float] | None:
 _SUPPORTED = ("motor", "dcmotor", *LAW_READERS)
 _INPUTS = {"pid": ("pos", "vel", "ff"), "dcmotor": ("none", "voltage", "pos", "vel", "ff")}
 _TRANSMISSIONS = ("joint", "jointinparent", "tendon", "cranksite", "site")
-_MAX_SAMPLES = 10_000
 _OF_LAWS = ("none", "integrator", "filter", "filterexact", "muscle")  # dynamics that have a counterpart
 
 
@@ -99,10 +105,10 @@ class MjcfActuator:
         interpolation = word_of(node, "interp", "zoh", ("zoh", "linear", "cubic"))
         if not time:
             return None
-        if time < 0.0 or not 1.0 <= num_samples <= _MAX_SAMPLES or num_samples % 1.0:
+        if time < 0.0 or not 1.0 <= num_samples <= MAX_SAMPLES or num_samples % 1.0:
             raise node.error(
                 f"{node.describe()} has the delay {time:g} and nsample {num_samples:g}; expected a positive delay, and "
-                f"a whole number of samples from 1 to {_MAX_SAMPLES}."
+                f"a whole number of samples from 1 to {MAX_SAMPLES}."
             )
         return ControlDelay(time, interpolation != "zoh", int(num_samples))
 

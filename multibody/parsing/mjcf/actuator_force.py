@@ -261,6 +261,9 @@ def _padded(*numbers: float) -> tuple[float, ...]:
     return (*map(float, numbers), *[0.0] * _MAX_PARAMETERS)[:_MAX_PARAMETERS]
 
 
+MAX_SAMPLES = 10_000  # that wait in a delay
+
+
 def word_of(node: XmlNode, name: str, default: str, known: tuple[str, ...]) -> str:
     return node.expect_one_of(node.attributes.get(name, default), known, f"value of attribute '{name}'")
 

@@ -10,11 +10,12 @@ import numpy as np
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.parsing.description import (
     BodyReference,
-    JointTermDescription,
     ModelDescription,
     ShapeDescription,
 )
-from merganser.multibody.parsing.instrument_description import SensorDescription
+from merganser.multibody.parsing.errors import located
+from merganser.multibody.parsing.instrument_description import SensorDescription, SensorSampling
+from merganser.multibody.parsing.mjcf.actuator_force import MAX_SAMPLES, word_of
 from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
 from merganser.multibody.parsing.mjcf.camera import X_EC, is_fixed, read_image
 from merganser.multibody.parsing.mjcf.names import Copies, unique_name
@@ -28,7 +29,7 @@ _Frame = tuple[BodyReference, RigidTransform]
 _SENSORS = {
     "site": ("accelerometer", "velocimeter", "gyro", "force", "torque", "magnetometer", "touch", "rangefinder"),
     "joint": ("jointpos", "jointvel", "jointlimitpos", "jointlimitvel", "jointactuatorfrc", "ballquat", "ballangvel"),
-    "tendon": ("tendonpos", "tendonvel", "tendonlimitpos", "tendonlimitvel"),
+    "tendon": ("tendonpos", "tendonvel", "tendonlimitpos", "tendonlimitvel", "tendonactuatorfrc"),
     "actuator": ("actuatorpos", "actuatorvel", "actuatorfrc"),
     "body": ("subtreecom", "subtreelinvel", "subtreeangmom"),
     "frames": (
@@ -41,7 +42,6 @@ _OF = {kind: what for what, kinds in _SENSORS.items() for kind in kinds}
 _OBJECTS = ("site", "body", "xbody", "geom", "camera")
 _NAMED = {"xbody": "body"}  # whose name is that of another kind
 _LEFT_OUT = {
-    "tendonactuatorfrc": "actuators act on joints",
     **dict.fromkeys(("jointlimitfrc", "tendonlimitfrc"), "forces of limits have no output of their own"),
     **dict.fromkeys(("distance", "normal", "fromto"), "ask the query object of the scene graph"),
     **dict.fromkeys(("contact", "tactile"), "the plant reports contacts in its contact results"),
@@ -113,8 +113,10 @@ class _SensorWriter:
         if _OF[kind] == "body":
             return {"bodies": tuple(map(self.model.reference, self.model.subtree(self.model.link_of[thing])))}, ""
         if _OF[kind] == "tendon":
+            if kind == "tendonactuatorfrc":
+                return {"actuators": self._acting_on(thing.name, True)}, ""
             if not isinstance(thing, FixedTendon):
-                return {}, "its tendon is one along a path"
+                return self._within(node, {"transmission": thing.name}, thing.limits)
             joints = tuple((joint.name, c) for joint, c in thing.coefficients.items())
             return self._within(node, {"joints": joints}, thing.limits)
         joint = self.model.joint_of[thing[1]]
@@ -123,13 +125,16 @@ class _SensorWriter:
         if not (may_be_ball if joint.type == "ball" else joint.is_scalar and not needs_ball):
             raise node.error(f"{node.describe()} is of joint '{joint.part.name}', which is {joint.type}.")
         if kind == "jointactuatorfrc":
-            acting = [each for each in self.description.actuators if each.joint == joint.name]
-            return {"actuators": tuple((each.name, 1.0) for each in acting)}, ""
+            acting = tuple((name, 1.0) for name, _ in self._acting_on(joint.name, False))
+            return {"joints": ((joint.name, 1.0),), "actuators": acting}, ""
         return self._within(node, {"joints": ((joint.name, 1.0),)}, joint.limits)
 
-    def _within(
-        self, node: XmlNode, what: dict[str, Any], limits: tuple[float, float]
-    ) -> tuple[dict[str, Any], str]:
+    def _acting_on(self, name: str, is_transmission: bool) -> tuple[tuple[str, float], ...]:
+        """The actuators of a joint or transmission, with their gears."""
+        acting = [each for each in self.description.actuators if each.joint == name]
+        return tuple((e.name, e.gear_ratio) for e in acting if e.is_along_transmission == is_transmission)
+
+    def _within(self, node: XmlNode, what: dict[str, Any], limits: tuple[float, float]) -> tuple[dict[str, Any], str]:
         """The object of a sensor, with its limits if it measures them."""
         if "limit" not in node.tag:
             return what, ""
@@ -215,37 +220,52 @@ class _SensorWriter:
         if actuator is None:
             self.report.add(node.location, f"<{node.tag}> in <sensor> is left out, as its actuator is")
             return
-        joints: tuple[tuple[str, float], ...] = ((actuator.joint, 1.0),)
-        if actuator.is_along_transmission:
-            along = next(each for each in self.description.transmissions if each.name == actuator.joint)
-            is_fixed = along.kind == "fixed"
-            joints = tuple((e.joint, e.coefficient) for e in along.path if isinstance(e, JointTermDescription))
-            if not is_fixed and node.tag != "actuatorfrc":
-                what = f"<{node.tag}> in <sensor> is left out: its actuator is along a path"
-                self.report.add(node.location, what)
-                return
-            joints = joints if is_fixed else ()
-        self._write(node, (), {"joints": joints, "actuators": ((actuator.name, actuator.gear_ratio),)})
+        what: dict[str, Any] = {"actuators": ((actuator.name, actuator.gear_ratio),)}
+        name = "transmission" if actuator.is_along_transmission else "joints"
+        what[name] = actuator.joint if actuator.is_along_transmission else ((actuator.joint, 1.0),)
+        self._write(node, (), what)
 
     def _write(self, node: XmlNode, copies: Copies, what: dict[str, Any]) -> None:
         for name in node.attributes:
-            if name in _OF_TIME and node.vector_attribute(name, (1, 2)).any():
-                self.report.add(node.location, f"<{node.tag}> {name} has no effect: sensors measure without delay")
-            elif name not in (*_OF_TIME, *_ATTRIBUTES):
+            if name not in _ATTRIBUTES:
                 self.report.add(node.location, f"<{node.tag}> {name} has no effect")
-        cutoff = node.float_attribute("cutoff", 0.0)
+        cutoff, sampling = node.float_attribute("cutoff", 0.0), _sampling(node, self.report)
         wanted = self.placement.names.spot.full(node.attributes.get("name", ""), copies)
         name = unique_name(wanted or f"{node.tag}{len(self.description.sensors)}", self.taken)
-        self.description.sensors.append(SensorDescription(node.tag, name, node.location, cutoff=cutoff, **what))
+        self.description.sensors.append(
+            SensorDescription(node.tag, name, node.location, cutoff=cutoff, sampling=sampling, **what)
+        )
 
 
-_OF_TIME = ("nsample", "delay", "interval")
 _ATTRIBUTES = (
     "name", "cutoff", "noise", "user", "interp", "site", "joint", "tendon", "actuator", "body", "camera", "data",
-    "objtype", "objname", "reftype", "refname",
+    "objtype", "objname", "reftype", "refname", "nsample", "delay", "interval",
 )  # fmt: skip
 _NO_CAMERA = "its camera is not fixed to a body, or is left out"
 _NO_FRAME = "it is about a mesh, whose frame is another one here, or about what is left out"
+
+
+def _sampling(node: XmlNode, report: MjcfReport) -> SensorSampling | None:
+    """When a sensor measures, and how late; None for always and at once."""
+    delay, num_samples = node.float_attribute("delay", 0.0), node.float_attribute("nsample", 0.0)
+    period, phase = [*node.vector_attribute("interval", (1, 2), [0.0]), 0.0][:2]
+    interpolation = word_of(node, "interp", "zoh", ("zoh", "linear", "cubic"))
+    if not 0.0 <= num_samples <= MAX_SAMPLES or num_samples % 1.0 or (delay and not num_samples):
+        raise node.error(
+            f"{node.describe()} has the delay {delay:g} and nsample {num_samples:g}; expected a whole number of "
+            f"samples up to {MAX_SAMPLES}, and one at least for a delay."
+        )
+    if period < 0.0 or not -period <= phase <= 0.0:
+        raise node.error(f"{node.describe()} has the interval {period:g} {phase:g}; the phase is from -interval to 0.")
+    if not num_samples or not (delay or period):
+        if period:
+            report.add(node.location, f"<{node.tag}> interval has no effect without nsample")
+        return None
+    if interpolation == "cubic":
+        report.add(node.location, f"<{node.tag}> interp cubic is linear here")
+    offset = float(phase % period) if period else 0.0
+    with located(node.location):
+        return SensorSampling(delay, int(num_samples), float(period) or None, offset, interpolation != "zoh")
 
 
 def _shape_of_site(node: XmlNode) -> ShapeDescription:

@@ -200,7 +200,7 @@ def complete_transmissions(tree: MultibodyTree, tree_of_mobod: Array, tree_of_ve
         Whether any transmission has a spring, limits or friction.
 
     Raises:
-        RuntimeError: a transmission is along more than two trees.
+        RuntimeError: a transmission is along more than two trees, or masses are too large to compute with.
     """
     records = tree.transmission_records
     for i, transmission in enumerate(tree.transmissions):
@@ -299,7 +299,13 @@ def default_masses(tree: MultibodyTree) -> Array:
 
 def _accelerations(tree: MultibodyTree, arms: Array) -> Array:
     """M^-1 J^T in the default configuration."""
-    accelerations: Array = np.linalg.lstsq(default_masses(tree), arms, rcond=None)[0]
+    M = default_masses(tree)
+    if not (np.isfinite(M).all() and np.isfinite(arms).all()):
+        raise RuntimeError(
+            "Finalize(): the mass matrix or the moment arms of a tendon are not finite in the default configuration. "
+            "Masses or lengths of the model are too large to compute with."
+        )
+    accelerations: Array = np.linalg.lstsq(M, arms, rcond=None)[0]
     return accelerations
 
 

@@ -13,9 +13,9 @@ import umsgpack
 from viewer_clients import color_at, matrix_at, property_at
 
 from merganser.analysis import ApplySimulatorConfig, Simulator, SimulatorConfig
-from merganser.framework import AbstractValue, DiagramBuilder, DiagramBuilder_, LeafSystem, Value
+from merganser.framework import AbstractValue, BusValue, DiagramBuilder, DiagramBuilder_, LeafSystem, Value
 from merganser.framework.autodiff import AutoDiffXd
-from merganser.framework.math import RigidTransform
+from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry import (
     AddCompliantHydroelasticProperties,
     Box,
@@ -30,6 +30,7 @@ from merganser.geometry import (
     MeshcatVisualizer,
     MeshcatVisualizer_,
     MeshcatVisualizerParams,
+    MeshcatVisualizerSurfaceVelocityData,
     ProximityProperties,
     Rgba,
     Role,
@@ -217,9 +218,31 @@ def test_arguments_are_checked(meshcat: Meshcat) -> None:
         MeshcatVisualizer(meshcat, MeshcatVisualizerParams(publish_period=-1))
     with pytest.raises(TypeError, match="takes a DiagramBuilder, a SceneGraph or an output port"):
         MeshcatVisualizer.AddToBuilder(DiagramBuilder(), 3, meshcat)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="must map FrameId to MeshcatVisualizerSurfaceVelocityData"):
+        MeshcatVisualizer(meshcat, surface_data={3: None})  # type: ignore[dict-item]
+    wrong_axis = MeshcatVisualizerSurfaceVelocityData(axis_B=np.array([0.0, np.nan, 1.0]))
+    with pytest.raises(RuntimeError, match="axis_B of surface_data must be three finite numbers"):
+        MeshcatVisualizer(meshcat, surface_data={Scene().frame: wrong_axis})
     visualizer = MeshcatVisualizer(meshcat)
     with pytest.raises(RuntimeError, match=r"query_object.*not connected"):
         visualizer.ForcedPublish(visualizer.CreateDefaultContext())
+
+
+def test_surfaces_of_bodies_move_pictures_as_far_as_the_bus_says(meshcat: Meshcat) -> None:
+    scene = Scene()
+    R_FG = RotationMatrix.MakeXRotation(np.pi / 2)
+    scene.add("belt", Box(1, 1, 1), X=RigidTransform(R_FG, [0.0, 0.0, 0.0]))
+    data = MeshcatVisualizerSurfaceVelocityData(displacement_signal_name="s", axis_B=np.array([0.0, 0.0, 1.0]))
+    visualizer = MeshcatVisualizer.AddToBuilder(scene.builder, scene.graph, meshcat, surface_data={scene.frame: data})
+    diagram = scene.builder.Build()
+    context = diagram.CreateDefaultContext()
+    diagram.ForcedPublish(context)  # the port need not be connected
+    bus = BusValue()
+    bus.Set("s", Value(0.25))
+    visualizer.surface_displacements_input_port().FixValue(visualizer.GetMyContextFromRoot(context), bus)
+    diagram.ForcedPublish(context)
+    found = property_at(meshcat, "visualizer/robot/link/belt", "surface_displacement")
+    np.testing.assert_allclose(found, [0.0, 1.0, 0.0, 0.25], atol=1e-15)
 
 
 # ------------------------------------------------------------------ when

@@ -239,7 +239,7 @@ def test_a_step_on_a_slope_has_the_derivatives_of_one_on_a_half_space(shape: Sha
         diagram.CalcForcedUnrestrictedUpdate(context, state)
         gradients.append(ExtractGradient(state.get_discrete_state(0).value().reshape(-1, 1)))
     assert abs(gradients[1]).max() > 1.0
-    np.testing.assert_allclose(gradients[0], gradients[1], rtol=1e-4, atol=1e-5)  # those of boxes are 4e-5 apart
+    np.testing.assert_allclose(gradients[0], gradients[1], rtol=1e-7, atol=1e-7)
 
 
 def test_bodies_rest_on_a_mesh_that_is_not_convex_by_closed_forms() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.mjcf import sensor as read_by_parser
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.sensors import AddSensor, SensorKind
+from merganser.multibody.sensors import AddSensor, SensorKind, SensorSampling
 from merganser.multibody.sensors.mjcf_sensors import MJCF_SENSORS
 from merganser.multibody.tree import FixedOffsetFrame, SpatialInertia
 
@@ -55,3 +56,27 @@ def test_kinds_that_cannot_be_are_refused(size, result, inputs, words):
 
 def test_every_sensor_that_the_parser_reads_has_a_kind():
     assert set(read_by_parser._OF) == set(MJCF_SENSORS)
+
+
+@pytest.mark.parametrize("is_linear", [False, True])
+def test_a_sensor_says_late_what_it_has_measured_at_its_events(is_linear):
+    builder = DiagramBuilder()
+    plant = builder.AddSystem(MultibodyPlant(0.0))
+    plant.Finalize()
+    clock, late = MJCF_SENSORS["clock"], SensorSampling(0.025, 9, 0.02, 0.01, is_linear)
+    sensor = AddSensor(builder, plant, clock, sampling=late)
+    simulator = Simulator(builder.Build())
+    context = sensor.GetMyContextFromRoot(simulator.get_context())
+    for t in (0.04, 0.05, 0.062, 0.1):
+        simulator.AdvanceTo(t)
+        then = t - 0.025
+        expected = then if is_linear else 0.01 + 0.02 * np.floor((then - 0.01) / 0.02)
+        assert sensor.get_output_port().Eval(context) == pytest.approx([expected])
+
+
+def test_times_of_measurements_that_cannot_be_are_refused():
+    for given in ({"delay": -1.0}, {"num_samples": 0}, {"period": 0.0}, {"offset": np.inf}):
+        with pytest.raises(ValueError, match="must not be negative, the period must be positive"):
+            SensorSampling(**given)
+    with pytest.raises(RuntimeError, match="Sensor 'clock' measures at time steps, but its plant is continuous"):
+        measure(MJCF_SENSORS["clock"], sampling=SensorSampling(0.1))

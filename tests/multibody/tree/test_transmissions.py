@@ -200,6 +200,15 @@ def test_length_and_moment_arms_are_continuous_where_a_tendon_touches(side, is_c
     assert plant.num_transmissions() == 1
 
 
+def test_forces_between_two_sites_do_not_turn_what_carries_both():
+    arm = Arm()
+    of_site = TendonSite(arm.bodies[2], [0.1, 0, 0]), [0.3, 0, -0.2, 1, -2, 0.5]
+    tendon = arm.finish(SiteTransmission("t", *of_site, TendonSite(arm.bodies[0], [0, 0.1, 0])))
+    arm.plant.SetPositions(arm.context, [0.3, -0.5, 0.2])
+    arms = tendon.CalcMomentArms(arm.context)
+    assert arms[0] == 0.0 and (abs(arms[1:]) > 0.1).all()
+
+
 def test_a_ball_joint_turns_about_an_axis():
     plant = MultibodyPlant(0.0)
     body = plant.AddRigidBody("b", SpatialInertia.SolidBoxWithMass(1.0, 0.2, 0.1, 0.1))
@@ -296,4 +305,19 @@ def test_a_plant_refuses_a_tendon_along_three_bases():
         joints.append(plant.AddJoint(PrismaticJoint(f"j{k}", plant.world_frame(), body.body_frame(), [1, 0, 0])))
     plant.AddTransmission(FixedTendon("rope", joints, [1.0, 1.0, 1.0]))
     with pytest.raises(RuntimeError, match="transmission 'rope' is along 3 parts that move by themselves"):
+        plant.Finalize()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_plant_refuses_limits_of_a_tendon_on_masses_that_are_too_large():
+    plant = MultibodyPlant(0.001)
+    outer = plant.world_frame()
+    for k, y in enumerate((0.0, 1e200)):
+        body = plant.AddRigidBody(f"b{k}", SpatialInertia.SolidBoxWithMass(1.0, 0.2, 0.1, 0.1))
+        frame = plant.AddFrame(FixedOffsetFrame(f"f{k}", outer, RigidTransform([0.0, y, 0.0])))
+        joint = plant.AddJoint(RevoluteJoint(f"j{k}", frame, body.body_frame(), [1, 0, 0]))
+        outer = body.body_frame()
+    tendon = plant.AddTransmission(FixedTendon("t", [joint], [1.0]))
+    tendon.set_limits(-1.0, 1.0)
+    with pytest.raises(RuntimeError, match="Masses or lengths of the model are too large to compute with"):
         plant.Finalize()

@@ -12,13 +12,14 @@ from browsers import SIZE, Page, chromium, color_of, colors_at, look_from_the_fr
 from viewer_clients import eventually
 
 from merganser.analysis import Simulator
-from merganser.framework import DiagramBuilder
+from merganser.framework import BusValue, DiagramBuilder, Value
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import (
     AddCompliantHydroelasticProperties,
     AddContactMaterial,
     AddRigidHydroelasticProperties,
     Box,
+    MakePhongIllustrationProperties,
     Meshcat,
     MeshcatVisualizer,
     ProximityProperties,
@@ -28,10 +29,12 @@ from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, ContactModel, CoulombFriction
 from merganser.multibody.tree import SpatialInertia
 from merganser.multibody.visualization import (
+    ApplyVisualizationConfig,
     ContactVisualizer,
     ContactVisualizerParams,
     JointSliders,
     ModelVisualizer,
+    VisualizationConfig,
 )
 
 chromium()  # or all is left out
@@ -312,3 +315,40 @@ def test_a_hydroelastic_patch_has_its_size_and_pressures_live_and_recorded(page:
         page.evaluate(f"viewer.animator.play(), viewer.animator.pause(), viewer.animator.seek({time})")
         found = rings(page, radius)
         assert found == expected or (expected is live and found[3] == {"nothing"} and found[0] <= {"gray", "yellow"})
+
+
+# ------------------------------------------------------------------ belts
+
+
+def test_the_picture_on_a_belt_goes_along_with_its_surface(page: Page, meshcat: Meshcat, tmp_path: Path) -> None:
+    """Two colors share 2 m; after 0.5 m a quarter has gone out at the right and come in at the left."""
+    from PIL import Image
+
+    colors_of_picture = np.array([[[255, 0, 0], [0, 0, 255]]], np.uint8)
+    Image.fromarray(colors_of_picture.repeat(16, 0).repeat(16, 1)).save(tmp_path / "two.png")
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.01)
+    belt = plant.AddRigidBody("belt", SpatialInertia.SolidBoxWithMass(1.0, 2.0, 0.2, 1.0))
+    plant.WeldFrames(plant.world_frame(), belt.body_frame())
+    look = MakePhongIllustrationProperties([1.0, 1.0, 1.0, 1.0])
+    look.AddProperty("phong", "diffuse_map", str(tmp_path / "two.png"))
+    X_BG = RigidTransform(RollPitchYaw(np.pi, 0.0, 0.0), np.zeros(3))  # the axis is one of the body
+    plant.RegisterVisualGeometry(belt, X_BG, Box(2.0, 0.2, 1.0), "belt", look)
+    plant.SetSurfaceVelocityAxis(belt, [0.0, 0.0, 1.0])
+    plant.Finalize()
+    ApplyVisualizationConfig(VisualizationConfig(publish_contacts=False), builder, meshcat=meshcat)
+    simulator = Simulator(builder.Build())
+    speeds = BusValue()
+    speeds.Set(belt.scoped_name().get_full(), Value(1.0))
+    plant.get_surface_speeds_input_port().FixValue(
+        plant.GetMyMutableContextFromRoot(simulator.get_mutable_context()), speeds
+    )
+    look_from_the_front(meshcat, 1.5)
+    places = [(x, 0.0) for x in (-0.75, -0.25, 0.25, 0.75)]
+    simulator.AdvanceTo(0.0)
+    page.open(meshcat.web_url(), mark(meshcat))
+    colors = colors_at(page.image(), places, 1.5)
+    assert colors in (["red", "red", "blue", "blue"], ["blue", "blue", "red", "red"])
+    simulator.AdvanceTo(0.5)
+    page.settle(meshcat)
+    assert colors_at(page.image(), places, 1.5) == [colors[3], *colors[:3]]

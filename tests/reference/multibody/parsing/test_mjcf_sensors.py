@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
@@ -60,10 +61,23 @@ LIMITED = (
              '<site name="around" type="box" size="1 1 .5"/><geom size')
 )  # fmt: skip
 
+TENDONS = (
+    MODEL.replace("</tendon>", '<spatial name="path" range=".5 1.2"><site site="u"/><geom geom="knob" sidesite="s"/>'
+                  '<site site="t"/></spatial></tendon>')
+    .replace("</actuator>", '<motor name="along" tendon="path" gear="2"/><motor name="sum" tendon="both" gear="-4"/>'
+             '<motor name="push" site="t" refsite="u" gear="1 0 2"/></actuator>')
+    .replace('<geom name="g"', '<geom name="knob" size=".05" pos=".1 .1 0"/><geom name="g"')
+)  # fmt: skip
+OF_TENDONS = "".join(f'<tendon{what} tendon="path"/>' for what in ("pos", "vel", "actuatorfrc", "limitpos", "limitvel"))
+OF_TENDONS += "".join(f'<actuator{what} actuator="{a}"/>' for what in ("pos", "vel", "frc") for a in ("along", "sum"))
+OF_TENDONS += '<tendonactuatorfrc tendon="both"/><jointactuatorfrc joint="k"/><jointactuatorfrc joint="r"/>'
+OF_TENDONS += '<actuatorfrc actuator="push"/><actuatorvel actuator="push"/>'
+
 
 @pytest.mark.parametrize(
-    ("model", "sensors"), [(MODEL, OF_SITES), (MODEL, OF_FRAMES), (MODEL, OTHERS), (LIMITED, LIMITS)],
-    ids=["of sites", "of frames", "others", "limits and images"],
+    ("model", "sensors"),
+    [(MODEL, OF_SITES), (MODEL, OF_FRAMES), (MODEL, OTHERS), (LIMITED, LIMITS), (TENDONS, OF_TENDONS)],
+    ids=["of sites", "of frames", "others", "limits and images", "of tendons"],
 )  # fmt: skip
 def test_sensors_measure_what_those_of_mujoco_do(model, sensors, caplog):
     text = model.format(sensors)
@@ -79,8 +93,8 @@ def test_sensors_measure_what_those_of_mujoco_do(model, sensors, caplog):
     model = mujoco.MjModel.from_xml_string(text)
     pair = ModelPair(mujoco, model, plant, instance)
     pair.context = plant.GetMyMutableContextFromRoot(context)
-    controls = np.array([0.3, -0.4, 0.2])
-    forces = {model.actuator(i).name: controls[i] * model.actuator_gear[i, 0] for i in range(3)}
+    controls = np.linspace(-0.4, 0.5, model.nu)
+    forces = {model.actuator(i).name: controls[i] * model.actuator_gear[i, 0] for i in range(model.nu)}
     actuators = [plant.get_joint_actuator(index) for index in plant.GetJointActuatorIndices()]
     tau = [forces[actuator.name()] for actuator in actuators]
     plant.get_actuation_input_port().FixValue(pair.context, tau)
@@ -133,3 +147,37 @@ def test_range_finders_see_what_those_of_mujoco_do(caplog):
         hits += int((found > 0.0).sum())
     assert 100 < hits < 300
     assert not caplog.records
+
+
+DELAYS = (
+    'nsample="5" delay=".004"', 'nsample="5" delay=".005"', 'nsample="5" delay=".005" interp="linear"',
+    'nsample="2" delay=".006"', 'nsample="1" delay=".02"', 'nsample="5" delay=".001" interp="linear"',
+    'nsample="5" interval=".006" delay=".004"', 'nsample="9" interval=".006 -.004" delay=".003" interp="linear"',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("delay", DELAYS)
+def test_delayed_sensors_say_what_mujoco_says(delay):
+    text = (
+        '<mujoco><option timestep=".002" gravity="0 0 0"/><worldbody><body><joint name="j" type="slide" axis="1 0 0"/>'
+        f'<geom size=".1"/><site name="s"/></body></worldbody><sensor><jointpos joint="j" {delay}/><clock {delay}/>'
+        f'<framepos objtype="site" objname="s" {delay}/></sensor></mujoco>'
+    )
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qpos[0], data.qvel[0] = 0.3, 5.0
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, 0.002)
+    parser = Parser(plant)
+    parser.AddModelsFromString(text, "xml")
+    plant.Finalize()
+    sensors = AddMjcfSensors(builder, parser)
+    simulator = Simulator(builder.Build())
+    context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    plant.SetPositionsAndVelocities(context, [0.3, 5.0])
+    mujoco.mj_step(model, data)
+    for k in range(1, 20):
+        mujoco.mj_step(model, data)
+        simulator.AdvanceTo(0.002 * k)
+        found = sensors.EvalSensors(sensors.GetMyContextFromRoot(simulator.get_context()))
+        np.testing.assert_allclose(found, data.sensordata, atol=1e-12)
