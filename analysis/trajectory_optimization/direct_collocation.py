@@ -37,7 +37,7 @@ from merganser.framework.symbolic import MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial
 
 Array = NDArray[np.float64]
-_NUM_STARTS = 3  # swings of motions differ in number; of 44 motions the first search finds the best for 31, three 37
+_NUM_STARTS = 3  # of 40 swing-ups from random guesses 34 cost no more than by SNOPT and IPOPT; by one search 20, by four 36
 
 
 class DirectCollocationConstraint(StackedEvaluator, Constraint):

@@ -29,7 +29,8 @@ _MAY_BE_BETTER = (SolutionResult.kSolutionFound, _FAILED)
 # Variables up to which dense quadratic programs take less time than sparse steps: splines of 71 to 141 variables, whose
 # second derivatives are known and whose equations are linear, 1.3 to 17 times less. Curved equations make them slow.
 MOST_DENSE, _MOST_CURVED = 60, 150
-_MOST_SQUARED, _MOST_STEPS = 500, 20  # variables and steps of dense least squares, 0.1 s each, before further searches
+_MOST_SQUARED = 500  # variables, of which a step of dense least squares takes 0.1 s
+_FURTHER = ((7, 1.0), (20, 0.1), (20, 0.01))  # searches: steps of least squares before them, first weight of the barrier
 _SHARP = 1e-4  # what may be left of the gradient, in units of what variables change by
 
 
@@ -49,11 +50,10 @@ class InteriorPointSolver(SolverInterface):
 
     Second derivatives are those of costs and constraints if all have them, else approximated (limited-memory BFGS).
 
-    Options: those of `interior_point.Settings`, which have IPOPT's names, and num_starts (1), up to 3: the best of so
-    many searches. The first one has a small weight of the barrier and ends near the guess. The second and the third
-    begin where least squares lead from the guess towards points that keep the constraints, with a large and a small
-    weight: that way leads to other optima than one through the middle of all bounds. A guess that keeps the constraints
-    is where they begin themselves, with larger weights.
+    Options: those of `interior_point.Settings`, which have IPOPT's names, and num_starts (1), up to 4: the best of so
+    many searches. The first one has a small weight of the barrier and ends near the guess. Others begin where some
+    steps of least squares lead from the guess towards points that keep the constraints, with other weights: that way
+    leads to other optima than one through the middle of all bounds.
     """
 
     NAME = "InteriorPoint"
@@ -75,24 +75,22 @@ class InteriorPointSolver(SolverInterface):
         num_starts = int(given.pop("num_starts", 1))
         settings = Settings(**given)
         best, found = _search(prog, guess, settings), SolutionResult.kSolutionFound
-        is_end = best.result is SolutionResult.kUnbounded or (best.result is found and not prog.GetAllCosts())
-        further = [] if is_end or num_starts < 2 else _further_starts(prog, guess, settings)
-        for start, weight in further[: num_starts - 1]:
+        for num_steps, weight in _FURTHER[: max(num_starts - 1, 0)]:
+            if best.result is SolutionResult.kUnbounded or (best.result is found and not prog.GetAllCosts()):
+                break
+            start = _towards_constraints(prog, guess, num_steps)
             other = _search(prog, start, replace(settings, mu_init=weight))
             if other.result is found and (best.result is not found or cost_at(prog, other.x) < cost_at(prog, best.x)):
                 best = other
         return best
 
 
-def _further_starts(prog: MathematicalProgram, guess: Array, settings: Settings) -> list[tuple[Array, float]]:
-    """Where further searches begin, and their first weights of the barrier."""
+def _towards_constraints(prog: MathematicalProgram, guess: Array, num_steps: int) -> Array:
+    """Where some steps of least squares lead from a guess; of many variables, the guess."""
     form = NonlinearForm(prog)
-    start = np.clip(guess / form.scale, form.x_lower, form.x_upper)
-    if form.num_vars <= _MOST_SQUARED:
-        start = feasible_point(form, start, _MOST_STEPS)[0]
-    start = start * form.scale
-    weights = (1.0, settings.mu_init) if (start != guess).any() else (10.0, 1.0)
-    return [(start, weight) for weight in weights]
+    if form.num_vars > _MOST_SQUARED:
+        return guess
+    return feasible_point(form, np.clip(guess / form.scale, form.x_lower, form.x_upper), num_steps)[0] * form.scale
 
 
 def _search(prog: MathematicalProgram, guess: Array, settings: Settings) -> Outcome:
