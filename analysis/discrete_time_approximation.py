@@ -14,7 +14,6 @@ from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig,
 from merganser.framework.common.keywords import also_named
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.ports import OutputPort
-from merganser.framework.core.inside import suggest_name
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.system import System
 from merganser.framework.core.values.state import DiscreteValues
@@ -84,7 +83,7 @@ class _DiscreteTimeSystem(LeafSystem):
 
     def __init__(self, system: System, period: float, config: SimulatorConfig) -> None:
         super().__init__()
-        suggest_name(self, "DiscreteTimeApproximation")
+        self._sys_suggest_name("DiscreteTimeApproximation")
         self._system = system.Clone()
         self._period, self._config = period, config
         defaults = self._system.CreateDefaultContext()

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import Context, Diagram, OutputPort, PortDataType, System
-from merganser.framework.core.inside import diagram_around
 from merganser.framework.primitives import AbstractLogSink, VectorLogSink
 from merganser.framework.trajectories import Trajectory
 
@@ -258,7 +257,7 @@ def _checked_names(sink: VectorLogSink | AbstractLogSink, names: Sequence[str] |
 
 def _source(sink: VectorLogSink | AbstractLogSink) -> Any:
     """The output port that the sink logs; None if it is not wired in a diagram of its own."""
-    diagram = diagram_around(sink)
+    diagram = sink._sys_parent
     wire = None if diagram is None else diagram.connection_map().get((sink, sink.get_input_port().get_index()))
     return None if wire is None else wire[0].get_output_port(wire[1])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import gc
 import os
+import random
 import re
 from typing import Any
 
@@ -28,6 +29,19 @@ def _warn_about_files_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Warnings that come once in a process come once in each test: which test reads a file first does not matter."""
     source_location.warn_of_file.cache_clear()
     monkeypatch.setattr(source_location, "_have_said_how", _All())
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds an option for slow ways to run all tests, such as kernels that check their indices."""
+    parser.addoption("--share", type=float, default=1.0, help="run so large a part of the tests, others each time")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves a part of the tests; processes that run side by side choose the same ones."""
+    share = config.getoption("share")
+    if share < 1.0:
+        run = getattr(config, "workerinput", {}).get("testrunuid", os.getpid())
+        items[:] = [item for item in items if random.Random(f"{run} {item.nodeid}").random() < share]
 
 
 @pytest.hookimpl(tryfirst=True)

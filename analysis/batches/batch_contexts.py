@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from merganser.framework import Context, PortDataType
 from merganser.framework.core.context.leaf_context import LeafContext
 from merganser.framework.core.context.store import FixedInputPortValue
-from merganser.framework.core.inside import declared_events, input_ports
+from merganser.framework.core.inside import declared_events
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _may_read(context: Context) -> bool:
     is_native = any(entry.native is not None for entry in system._sys_cache_entries) or any(
         event.native is not None for _, event in declared_events(system, context)
     )
-    kinds = (port.get_data_type() for port in input_ports(system))
+    kinds = (port.get_data_type() for port in system._sys_input_ports)
     reads = any(
         kind is PortDataType.kAbstractValued and source is not None for kind, source in zip(kinds, context.sources)
     )

@@ -49,7 +49,6 @@ from merganser.analysis.system_dynamics import (
 from merganser.framework import Context, InputPortSelection, LeafSystem, OutputPortSelection, System
 from merganser.framework import SystemScalarConverter as Converter
 from merganser.framework.common.records import settings
-from merganser.framework.core.inside import suggest_name
 from merganser.framework.primitives import AffineSystem, FirstOrderTaylorApproximation
 from merganser.framework.trajectories import DiscreteTimeTrajectory, PiecewisePolynomial, Trajectory
 
@@ -166,7 +165,7 @@ class _Regulator(LeafSystem):
 
     def __init__(self, result: FiniteHorizonLinearQuadraticRegulatorResult) -> None:
         super().__init__(converter=Converter())
-        suggest_name(self, "FiniteHorizonLinearQuadraticRegulator")
+        self._sys_suggest_name("FiniteHorizonLinearQuadraticRegulator")
         self._result = result
         self._state = self.DeclareVectorInputPort("plant_state", result.K.cols())
         needs = {self.time_ticket(), self._state.ticket()}

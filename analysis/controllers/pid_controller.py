@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.core.declarations.native_function import native
 from merganser.framework.core.declarations.native_wires import PartOf
 from merganser.framework.core.declarations.ports import InputPort, LeafOutputPort
-from merganser.framework.core.inside import declare_derivatives, declare_vector_entry
 from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.arguments import bind_overload
@@ -99,14 +98,14 @@ class PidController(LeafSystem):
         anything = {self.all_sources_ticket()}
         if self._state_projection is not None:
             selected = multiplied.given(M=self._state_projection, v=self._estimated)
-            state = declare_vector_entry(self, "selected state", BasicVector(np.zeros(2 * n)), selected, anything)
+            state = self._sys_declare_entry("selected state", BasicVector(np.zeros(2 * n)), selected, anything)
         q, v, q_d, v_d = (PartOf(x, first, n) for x in (state, self._desired) for first in (0, n))
         if n:
-            declare_derivatives(self, position_error.given(q_d=q_d, q=q), of=PidController)
+            self._sys_declare_derivatives(position_error.given(q_d=q_d, q=q), of=PidController)
         command = pid_command.given(q_d=q_d, v_d=v_d, q=q, v=v, kp=self._kp, ki=self._ki, kd=self._kd)
         command = command.given(xc=integral if n else np.zeros(0))
         if self._output_projection is not None:
-            entry = declare_vector_entry(self, "commands", BasicVector(np.zeros(n)), command, anything)
+            entry = self._sys_declare_entry("commands", BasicVector(np.zeros(n)), command, anything)
             command = multiplied.given(M=self._output_projection, v=entry)
         self._control = self.DeclareVectorOutputPort("control", num_commands, command)
 

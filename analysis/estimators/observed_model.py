@@ -13,7 +13,7 @@ from merganser.framework import Context, System
 from merganser.framework.core.context.native_code import NativeCode, UpdatableCode, may_compile
 from merganser.framework.core.declarations.execution import compute_updates, periodic_discrete_updates, raise_if_failed
 from merganser.framework.core.declarations.native_function import BoundNativeFunction
-from merganser.framework.core.inside import declared_events, input_ports, new_context, slot_of
+from merganser.framework.core.inside import declared_events, new_context, slot_of
 from merganser.framework.native.memory.image import context_of_model
 from merganser.framework.primitives.linearization import (
     by_complex_step,
@@ -171,7 +171,7 @@ class _Evaluator:
         self.context = context
         self._store = context.store
         self._store.accuracy = parameters.store.accuracy
-        ports = input_ports(system)
+        ports = system._sys_input_ports
         self.fixed_input = ports[0].FixValue(context, np.zeros(ports[0].size())) if ports else None
         self._u = None if self.fixed_input is None else self.fixed_input.get_vector_value().value()
         state = context.peek_state()

@@ -23,7 +23,7 @@ from merganser.framework.core.context.native_code import (
     NativeCode,
     NextDiscreteStateOf,
 )
-from merganser.framework.core.inside import declare_storage, use_native_derivatives, use_native_event
+from merganser.framework.core.inside import use_native_derivatives
 
 
 class KeptAlive:
@@ -134,7 +134,7 @@ class Observer(LeafSystem):
         self._system = observed_system
         self._y = self.DeclareVectorInputPort("observed_system_output", ports[0].size())
         self._u = self.DeclareVectorInputPort("observed_system_input", ports[1].size()) if inputs else None
-        self._model_entry = declare_storage(self, "observed system's context", self._new_model)
+        self._model_entry = self._sys_declare_storage("observed system's context", self._new_model)
 
     def _new_model(self) -> Value:
         return Value(ObservedModel(self._system, self._parameters, self._period))
@@ -174,7 +174,7 @@ class Observer(LeafSystem):
     def _use_native(self, code: ObserverCode, of: type[LeafSystem]) -> None:
         """Registers an operation for the dynamics of a class; called when these are declared."""
         if self._period:
-            use_native_event(self, code)
+            self._sys_amend_last_event(native=code)
             return
         inputs = [InputOf(i) for i in range(self.num_input_ports())]
         what_they_depend_on = NativeCode("", (CURRENT_TIME, CONTINUOUS_STATE, *inputs))

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from merganser.analysis.simulation.exact_periods import exact_seconds
 from merganser.framework import Context, InputPort, OutputPort, PortDataType, System
-from merganser.framework.core.inside import diagram_around, input_ports, system_behind
+from merganser.framework.core.inside import system_behind
 from merganser.framework.primitives import LinearSystem
 from merganser.framework.primitives.delays import ExactDelay
 from merganser.framework.primitives.linearization import Approximation, approximate, take_units
@@ -170,7 +170,7 @@ def linearize_exactly(
 
 def _fed_by(system: System, context: Context, block: System) -> list[InputPort]:
     """The vector input ports of leaf systems that get the output of a block."""
-    ports = [port for leaf in context.layout.leaves() for port in input_ports(leaf.system)]
+    ports = [port for leaf in context.layout.leaves() for port in leaf.system._sys_input_ports]
     sources = {port: _source_of(system, port) for port in ports}
     return [port for port, source in sources.items() if source and system_behind(source) is block]
 
@@ -224,7 +224,7 @@ def _source_of(system: System, port: InputPort) -> OutputPort | None:
     """The output port that an input port inside `system` is connected to; None for one that gets its value outside."""
     inner, index = port.get_system(), int(port.get_index())
     while inner is not system:
-        diagram = diagram_around(inner)
+        diagram = inner._sys_parent
         if diagram is None:
             raise ValueError(f"{port.GetFullDescription()} is not inside of system '{system.GetSystemPathname()}'.")
         wire = diagram.connection_map().get((inner, index))

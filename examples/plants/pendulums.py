@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 from merganser.analysis.controllers import LinearQuadraticRegulator
 from merganser.framework import Diagram, DiagramBuilder, LeafSystem, OutputPort
 from merganser.framework.core.declarations.native_wires import InputOr
-from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.core.values.named_vector import NamedVector
 from merganser.framework.math import wrap_to
 from merganser.framework.math.element_functions import cos, sin
@@ -75,7 +74,7 @@ class PendulumPlant(LeafSystem):
         state = self.DeclareContinuousState(PendulumState(), 1, 1, 0)
         self.DeclareStateOutputPort("state", state)
         params = self.DeclareNumericParameter(PendulumParams())
-        declare_derivatives(self, swing.given(p=params, x=state, tau=InputOr(tau, [0.0])), of=PendulumPlant)
+        self._sys_declare_derivatives(swing.given(p=params, x=state, tau=InputOr(tau, [0.0])), of=PendulumPlant)
 
     def get_state_output_port(self) -> OutputPort:
         """Returns the port with [theta, thetadot]."""
@@ -177,7 +176,7 @@ class AcrobotPlant(LeafSystem):
         state = self.DeclareContinuousState(AcrobotState(), 2, 2, 0)
         self.DeclareStateOutputPort("acrobot_state", state)
         params = self.DeclareNumericParameter(AcrobotParams())
-        declare_derivatives(self, accelerate.given(p=params, x=state, tau=InputOr(tau, [0.0])), of=AcrobotPlant)
+        self._sys_declare_derivatives(accelerate.given(p=params, x=state, tau=InputOr(tau, [0.0])), of=AcrobotPlant)
 
     def SetMitAcrobotParameters(self, parameters: AcrobotParams) -> None:
         """Sets parameters to those that were identified for a real acrobot at MIT."""

@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.analysis.controllers import LinearQuadraticRegulator
 from merganser.framework import LeafSystem
 from merganser.framework.core.declarations.native_wires import InputOr
-from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.math.element_functions import cos, sin
 from merganser.framework.native import native
 from merganser.framework.primitives import AffineSystem
@@ -98,7 +97,7 @@ class QuadrotorPlant(LeafSystem):
         state = self.DeclareContinuousState(12)
         self.DeclareStateOutputPort("state", state)
         constants = {"c": self._constants, "inertia": inertia.ravel(), "inverse": np.linalg.inv(inertia).ravel()}
-        declare_derivatives(self, fly.given(**constants, x=state, u=InputOr(u, [0.0] * 4)), of=QuadrotorPlant)
+        self._sys_declare_derivatives(fly.given(**constants, x=state, u=InputOr(u, [0.0] * 4)), of=QuadrotorPlant)
 
     def m(self) -> float:
         """Returns the mass [kg]."""

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from merganser.analysis import Simulator
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, OutputPort
-from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.native import native
 from merganser.framework.primitives import LogVectorOutput
 
@@ -41,7 +40,7 @@ class VanDerPolOscillator(LeafSystem):
         mu = self.DeclareNumericParameter(BasicVector([1.0]))
         self.DeclareVectorOutputPort("y0", 1, position.given(x=state))
         self.DeclareStateOutputPort("y1", state)
-        declare_derivatives(self, oscillate.given(mu=mu, x=state), of=VanDerPolOscillator)
+        self._sys_declare_derivatives(oscillate.given(mu=mu, x=state), of=VanDerPolOscillator)
 
     def get_position_output_port(self) -> OutputPort:
         """Returns the port with q."""

@@ -66,7 +66,6 @@ from merganser.framework import (
     kUseDefaultName,
 )
 from merganser.framework.core.declarations.native_wires import InputOr
-from merganser.framework.core.inside import declare_derivatives, declare_vector_entry
 from merganser.framework.core.values.named_vector import NamedVector
 from merganser.framework.math import abs as magnitude
 from merganser.framework.math import max as greater_of
@@ -84,7 +83,7 @@ def declare_flag(system: LeafSystem, index: AbstractStateIndex, description: str
         description: what is true, for messages.
     """
     calc = functools.partial(_write_flag, index)
-    return declare_vector_entry(system, description, BasicVector(1), calc, [system.abstract_state_ticket(index)])
+    return system._sys_declare_entry(description, BasicVector(1), calc, [system.abstract_state_ticket(index)])
 
 
 def _write_flag(index: AbstractStateIndex, context: Any, output: Any) -> None:
@@ -183,7 +182,7 @@ class CompassGait(LeafSystem):
         self.DeclareStateOutputPort("minimal_state", state)
         pose = floating_base_of_gait.given(p=params, x=state, toe=toe, is_left=is_left)
         self.DeclareVectorOutputPort("floating_base_state", 14, pose)
-        declare_derivatives(self, walk.given(p=params, x=state, tau=InputOr(tau, [0.0])), of=CompassGait)
+        self._sys_declare_derivatives(walk.given(p=params, x=state, tau=InputOr(tau, [0.0])), of=CompassGait)
         self._landing = self.MakeWitnessFunction(
             "foot collision",
             WitnessFunctionDirection.kPositiveThenNonPositive,
@@ -289,7 +288,7 @@ class RimlessWheel(LeafSystem):
         rests = declare_flag(self, self._double_support, "whether the wheel rests on two spokes")
         self.DeclareStateOutputPort(kUseDefaultName, state)
         self.DeclareVectorOutputPort(kUseDefaultName, 12, floating_base.given(p=params, x=state, toe=toe))
-        declare_derivatives(self, roll.given(p=params, x=state, rests=rests), of=RimlessWheel)
+        self._sys_declare_derivatives(roll.given(p=params, x=state, rests=rests), of=RimlessWheel)
         down = WitnessFunctionDirection.kPositiveThenNonPositive
         self._steps = [
             self.MakeWitnessFunction("step forward", down, self._forward_guard, UnrestrictedUpdateEvent(self._forward)),

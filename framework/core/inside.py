@@ -9,6 +9,11 @@ What is read as it stands is a plain attribute, documented with its class: of a 
     _sys_may_have_witnesses()                     whether there are witness functions in any state
     _sys_active_witnesses(context)                those of the present state, with the contexts of their leaves
     _sys_new_port_name(name, ports, letter, kind) the name of the next port
+    _sys_input_ports                              the input ports, in order
+    _sys_parent                                   the Diagram of which a system is a direct part; None if it is in none
+    _sys_suggest_name(name)                       names a system that has no other name
+    _sys_declare_entry(...), _sys_declare_storage(...), _sys_declare_derivatives(...), _sys_declare_arrivals(...),
+    _sys_amend_last_event(...)                    of a leaf system: what it computes, keeps, and does
     _sys_breaks                                   of a leaf system: a function of the times [s], in any order, where
                                                   its outputs or their derivatives jump; integrators end a step there;
                                                   it returns the same object as long as they are the same
@@ -21,7 +26,7 @@ The functions below do more than read an attribute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,9 +36,9 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.native_code import ContextualCode, NativeCode
     from merganser.framework.core.context.store import CacheSlot
     from merganser.framework.core.declarations.cache import CacheEntry
-    from merganser.framework.core.declarations.events import Arrivals, DeclaredEvent, Demand, Event, TriggerType
+    from merganser.framework.core.declarations.events import DeclaredEvent, TriggerType
     from merganser.framework.core.declarations.native_function import NativeFunction
-    from merganser.framework.core.declarations.ports import InputPort, OutputPort
+    from merganser.framework.core.declarations.ports import OutputPort
     from merganser.framework.core.system.leaf_system import LeafSystem
     from merganser.framework.core.system.system import System
     from merganser.framework.core.values.values import BasicVector
@@ -53,16 +58,6 @@ def in_scalar_of(builder: Any, system: Any) -> Any:
     return system if scalar_of(system) is scalar else system.ToScalarType[scalar]()
 
 
-def diagram_around(system: System) -> Any:
-    """The Diagram of which a system is a direct part; None if it is in none."""
-    return system._sys_parent
-
-
-def input_ports(system: System) -> Sequence[InputPort]:
-    """The input ports, in order."""
-    return system._sys_input_ports
-
-
 def derivatives_entry(system: LeafSystem) -> CacheEntry | None:
     """The computation of the time derivatives; None if there is no continuous state."""
     number = system._sys_xcdot_entry
@@ -78,11 +73,6 @@ def system_behind(port: OutputPort) -> LeafSystem:
     """The leaf system that computes the value of an output port, of a Diagram or its own."""
     system: LeafSystem = port._leaf_port.get_system()
     return system
-
-
-def suggest_name(system: System, name: str) -> None:
-    """Names a system; in a diagram that has a system of that name it gets a number, too."""
-    system._suggest_name(name)
 
 
 def declared_events(
@@ -138,33 +128,6 @@ def operation_slot(context: LeafContext, name: str) -> CacheSlot | None:
 # ---------------------------------------------------------------------- declarations of blocks
 
 
-def declare_storage(system: LeafSystem, description: str, allocate: Callable[[], Any]) -> CacheEntry:
-    """Declares a value that each Context keeps and copies, such as a log.
-
-    It is no state: nothing that the system computes may depend on it, and publish events may change it.
-    """
-    return system._declare_storage(description, allocate)
-
-
-def declare_vector_entry(
-    system: LeafSystem,
-    description: str,
-    model: BasicVector,
-    calc: Callable[[Any, BasicVector], None],
-    tickets: Iterable[DependencyTicket],
-) -> CacheEntry:
-    """Declares a computation whose result is a vector among the numbers of the Context, as that of a port is.
-
-    Args:
-        system: whose context `calc` gets.
-        description: what is computed, for messages.
-        model: says how many elements there are.
-        calc: called as calc(context, output); or a native function.
-        tickets: what it reads.
-    """
-    return system._declare_entry(description, model, calc, tickets)
-
-
 def bind_in_place(system: LeafSystem, what: str, function: NativeFunction, group: DiscreteStateIndex) -> Any:
     """A native function whose last parameter is a group of the discrete state of a system, which it changes in place.
 
@@ -190,7 +153,7 @@ def declare_operation(
 ) -> None:
     """Declares what integrators ask a system for by name (`operation_slot`), beside its time derivatives.
 
-    Args as of declare_vector_entry, and:
+    Args as of `_sys_declare_entry`, and:
         arguments: says how many there are: numbers in the Context, in the entry `arguments` of the result's entry.
             Integrators set them, and have the result computed again (`compute` of analysis/integrators/problem.py).
         code: computes the same; None without.
@@ -198,18 +161,9 @@ def declare_operation(
     from merganser.framework.core.declarations.cache import ValueProducer
 
     keep, nothing = ValueProducer.NoopCalc, {system.nothing_ticket()}
-    kept = declare_vector_entry(system, f"arguments of {name}", arguments, keep, nothing)
-    entry = declare_vector_entry(system, name, result, calc, [*tickets, kept.ticket()])
+    kept = system._sys_declare_entry(f"arguments of {name}", arguments, keep, nothing)
+    entry = system._sys_declare_entry(name, result, calc, [*tickets, kept.ticket()])
     entry.operation, entry.arguments, entry.native = name, kept, code
-
-
-def declare_derivatives(system: LeafSystem, calc: NativeFunction, of: type[LeafSystem]) -> None:
-    """Declares by a native function the time derivatives of a class that others may derive from.
-
-    Where a derived class overrides `DoCalcTimeDerivatives`, the override counts; its `super().DoCalcTimeDerivatives`
-    is this function.
-    """
-    system._declare_derivatives(calc, of)
 
 
 def use_native_derivatives(system: LeafSystem, code: NativeCode | ContextualCode, of: type[LeafSystem]) -> None:
@@ -225,35 +179,3 @@ def use_native_derivatives(system: LeafSystem, code: NativeCode | ContextualCode
         raise RuntimeError(f"System '{system.GetSystemPathname()}' has no continuous state.")
     if not system._overrides_derivatives(of):
         entry.use_native(code)
-
-
-def use_native_event(system: LeafSystem, code: NativeCode | ContextualCode) -> None:
-    """Says that an operation does what the handler of the event does that was declared last."""
-    system._amend_last_event(native=code)
-
-
-def join_discrete_updates(system: LeafSystem) -> None:
-    """Says that the unrestricted update that was declared last happens together with discrete updates.
-
-    These and it see the state from before, whereas other unrestricted updates come before the discrete ones.
-    """
-    system._amend_last_event(joins_discrete_updates=True)
-
-
-def publish_on_demand(system: LeafSystem, demand: Demand) -> None:
-    """Says that the publish event that was declared last need not happen each time, see Demand."""
-    system._amend_last_event(demand=demand)
-
-
-def declare_arrivals(system: LeafSystem, kind: type[Event], handler: Callable[..., Any], arrivals: Arrivals) -> None:
-    """Declares an event that happens between two steps of a simulation when something has come from outside.
-
-    It comes after the updates that are due then, at the same time; what it updates is there when time goes on.
-
-    Args:
-        system: to which things come.
-        kind: of the event.
-        handler: see DeclaredEvent.
-        arrivals: says when it happens.
-    """
-    system._declare_arrivals(kind, handler, arrivals)

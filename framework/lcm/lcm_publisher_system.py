@@ -10,7 +10,6 @@ from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.events import TriggerType
 from merganser.framework.core.declarations.ports import OutputPort
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
-from merganser.framework.core.inside import suggest_name
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values.arguments import checked_number, checked_size, require_types
@@ -72,7 +71,7 @@ class LcmPublisherSystem(LeafSystem):
             self.DeclarePeriodicPublishEvent(period, offset, self._publish)
         if TriggerType.kPerStep in triggers:
             self.DeclarePerStepPublishEvent(self._publish)
-        suggest_name(self, f"LcmPublisherSystem({channel})")
+        self._sys_suggest_name(f"LcmPublisherSystem({channel})")
 
     @staticmethod
     def Make(

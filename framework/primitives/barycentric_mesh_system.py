@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.common.indices import kUseDefaultName
 from merganser.framework.core.declarations.native_function import native
-from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
@@ -69,7 +68,7 @@ class BarycentricMeshSystem(LeafSystem):
         coordinates, ends, strides = mesh.axes()
         around = points_around.given(u=u, coordinates=coordinates, ends=ends, strides=strides)
         room = BasicVector(np.zeros(2 * mesh.get_num_interpolants()))
-        found = declare_vector_entry(self, "points around", room, around, {u.ticket()})
+        found = self._sys_declare_entry("points around", room, around, {u.ticket()})
         calc = interpolated.given(found=found, table=values.T)
         self.DeclareVectorOutputPort(kUseDefaultName, len(values), calc)
 

@@ -11,7 +11,6 @@ from merganser.framework.core.context.context import Context
 from merganser.framework.core.context.native_code import OUTPUT, NativeCode, ValueOf
 from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.declarations.ports import LeafOutputPort
-from merganser.framework.core.inside import input_ports
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.bus_value import BusValue
 from merganser.framework.core.values.values import AbstractValue, BasicVector, Value
@@ -36,7 +35,7 @@ class BusCreator(LeafSystem):
     def _calc_bus(self, context: Context, output: AbstractValue) -> None:
         bus = output.get_mutable_value()
         bus.Clear()
-        for port in input_ports(self):
+        for port in self._sys_input_ports:
             value = self.EvalAbstractInput(context, int(port.get_index()))
             if value is not None:
                 bus.Set(port.get_name(), value)

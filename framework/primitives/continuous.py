@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.common.indices import kUseDefaultName
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.native_function import copy, native
-from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.arguments import bind_overload
@@ -42,7 +41,7 @@ class Integrator(LeafSystem):
             start = checked_vector(value, "Integrator: initial_value")
         self._u = self.DeclareVectorInputPort(kUseDefaultName, start.size)
         state_index = self.DeclareContinuousState(BasicVector(start))
-        declare_derivatives(self, copy.given(source=self._u), of=Integrator)
+        self._sys_declare_derivatives(copy.given(source=self._u), of=Integrator)
         self.DeclareStateOutputPort(kUseDefaultName, state_index)
 
     def set_default_integral_value(self, initial_value: ArrayLike) -> None:
@@ -113,7 +112,7 @@ class FirstOrderLowPassFilter(LeafSystem):
         self._time_constants = constants
         self._u = self.DeclareVectorInputPort(kUseDefaultName, constants.size)
         self.DeclareStateOutputPort(kUseDefaultName, self.DeclareContinuousState(constants.size))
-        declare_derivatives(self, filtered.given(u=self._u, tau=constants), of=FirstOrderLowPassFilter)
+        self._sys_declare_derivatives(filtered.given(u=self._u, tau=constants), of=FirstOrderLowPassFilter)
 
     def get_time_constant(self) -> float:
         """Returns the time constant that all elements have [s].

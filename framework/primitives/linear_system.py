@@ -16,7 +16,6 @@ from merganser.framework.common.indices import kUseDefaultName
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.native_function import NativeFunction, copy, native
 from merganser.framework.core.declarations.native_wires import Changing
-from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.core.scalars.element_functions import add_products, elements, product
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.random_values import RandomDistribution, RandomGenerator, draw
@@ -174,7 +173,7 @@ class AffineSystem(LinearStateMethods, LeafSystem):
         x: Any = None
         if num_states and self._time_period == 0.0:
             x = self.DeclareContinuousState(num_states)
-            declare_derivatives(self, affine_function(self._f0, (self._A, x), (self._B, u)), of=AffineSystem)  # (1)
+            self._sys_declare_derivatives(affine_function(self._f0, (self._A, x), (self._B, u)), of=AffineSystem)  # (1)
         elif num_states:
             x = self.DeclareDiscreteState(num_states)
             update = affine_function(self._f0, (self._A, x), (self._B, u))  # (2)

@@ -23,7 +23,7 @@ from merganser.framework.core.context.native_code import LOG, InputOf, NativeCod
 from merganser.framework.core.declarations.events import TriggerType
 from merganser.framework.core.declarations.ports import OutputPort
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
-from merganser.framework.core.inside import declare_storage, in_scalar_of, use_native_event
+from merganser.framework.core.inside import in_scalar_of
 from merganser.framework.core.scalars.scalars import cast_array, scalar_of_array
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.plain_values import Unplain
@@ -276,16 +276,16 @@ class VectorLogSink(LogAccess[VectorLog], LeafSystem):
         size = checked_size(input_size, "VectorLogSink: input_size")
         triggers, period = when_to_publish(publish_triggers, publish_period, "VectorLogSink")
         self._u = self.DeclareVectorInputPort("data", size)
-        self._log_entry = declare_storage(self, "log", functools.partial(_new_vector_log, size))
+        self._log_entry = self._sys_declare_storage("log", functools.partial(_new_vector_log, size))
         code = NativeCode("append_sample", (size, InputOf(0), LOG))
         if TriggerType.kForced in triggers:
             self.DeclareForcedPublishEvent(self._add_sample)
         if TriggerType.kPeriodic in triggers:
             self.DeclarePeriodicPublishEvent(period, 0.0, self._add_sample)
-            use_native_event(self, code)
+            self._sys_amend_last_event(native=code)
         if TriggerType.kPerStep in triggers:
             self.DeclarePerStepPublishEvent(self._add_sample)
-            use_native_event(self, code)
+            self._sys_amend_last_event(native=code)
 
     def _add_sample(self, context: Context) -> None:
         self.GetLog(context).AddData(context.get_time(), self._u.EvalBasicVector(context).value())
@@ -387,7 +387,7 @@ class AbstractLogSink(LogAccess[AbstractLog], LeafSystem):
             )
         triggers, period = when_to_publish(publish_triggers, publish_period, "AbstractLogSink")
         self._u = self.DeclareAbstractInputPort("data", model_value)
-        self._log_entry = declare_storage(self, "log", _new_abstract_log)
+        self._log_entry = self._sys_declare_storage("log", _new_abstract_log)
         if TriggerType.kForced in triggers:
             self.DeclareForcedPublishEvent(self._add_sample)
         if TriggerType.kPeriodic in triggers:

@@ -25,7 +25,6 @@ from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.cache import CacheEntry
 from merganser.framework.core.declarations.native_function import NativeFunction, native
 from merganser.framework.core.declarations.native_wires import MatrixOf, PartOf
-from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.scalars.element_functions import elements, product
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.random_values import RandomDistribution, RandomGenerator, draw
@@ -140,7 +139,7 @@ class MultilayerPerceptron(LeafSystem):
         return next_layer.given(W=W, x=x, b=b, activation=self._activations[layer].value)
 
     def _entry(self, description: str, size: int, calc: NativeFunction) -> CacheEntry:
-        return declare_vector_entry(self, description, BasicVector(np.zeros(size)), calc, {self.all_sources_ticket()})
+        return self._sys_declare_entry(description, BasicVector(np.zeros(size)), calc, {self.all_sources_ticket()})
 
     def num_parameters(self) -> int:
         """Returns the number of weights and biases."""

@@ -26,7 +26,6 @@ from merganser.framework.core.declarations.native_function import NativeFunction
 from merganser.framework.core.declarations.native_wires import PartOf
 from merganser.framework.core.declarations.ports import InputPort
 from merganser.framework.core.declarations.witness import ElementOf, WitnessFunction, WitnessFunctionDirection
-from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.values import BasicVector
@@ -90,7 +89,7 @@ class StepBlock(LeafSystem):
 
     def _entry(self, description: str, size: int, calc: NativeFunction, wires: dict[str, Any]) -> CacheEntry:
         model, tickets = BasicVector(size), {self.all_sources_ticket()}
-        return declare_vector_entry(self, description, model, _wired(calc, wires), tickets)
+        return self._sys_declare_entry(description, model, _wired(calc, wires), tickets)
 
     # ------------------------------------------------------------------ what a simulator does in Python
 

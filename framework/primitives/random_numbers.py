@@ -24,7 +24,6 @@ from merganser.framework.core.declarations.native_function import native
 from merganser.framework.core.declarations.native_wires import InputOr, MatrixOf
 from merganser.framework.core.declarations.ports import InputPort, OutputPort
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
-from merganser.framework.core.inside import declare_vector_entry, use_native_event
 from merganser.framework.core.scalars.element_functions import elements
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.random_values import (
@@ -77,7 +76,7 @@ class RandomSource(LeafSystem):
         self.DeclareStateOutputPort("output", self.DeclareDiscreteState(self._size))
         self._generator_index = self.DeclareAbstractState(GeneratorBox())
         self.DeclarePeriodicUnrestrictedUpdateEvent(period, 0.0, self._draw_sample)
-        use_native_event(self, _CodeOfSource(self))
+        self._sys_amend_last_event(native=_CodeOfSource(self))
 
     def get_fixed_seed(self) -> int | None:
         """Returns the seed that set_fixed_seed() prescribed, or None."""
@@ -417,7 +416,7 @@ class LinearTransformDensity(LeafSystem):
         self._w_out = self.DeclareVectorOutputPort("w_out", m, affine.given(offset=b, M=A, v=w))
         shape, calc = (n, n + 1), eliminated.given(A=A, b=b, w=w).or_raise(self._explain)
         room, anything = BasicVector(np.zeros(n * (n + 1))), {self.all_sources_ticket()}
-        triangle = declare_vector_entry(self, "elimination", room, calc, anything)
+        triangle = self._sys_declare_entry("elimination", room, calc, anything)
         density = transformed_density.given(distribution=distribution.value, w=w, triangle=MatrixOf(triangle, shape))
         self._density = self.DeclareVectorOutputPort("w_out_density", 1, density)
 

@@ -22,7 +22,6 @@ from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.declarations.native_function import copy, native
 from merganser.framework.core.declarations.native_wires import InputOr, PartOf
 from merganser.framework.core.declarations.ports import InputPort
-from merganser.framework.core.inside import declare_vector_entry, input_ports
 from merganser.framework.core.scalars.element_functions import put
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.values import AbstractValue, BasicVector, Value
@@ -288,8 +287,8 @@ class PortSwitch(LeafSystem):
         else:
             self._size = checked_size(vector_size, "PortSwitch: vector_size", 1)
             # For compiled code, which cannot look into abstract values.
-            number = declare_vector_entry(
-                self, "number of the selected port", BasicVector([0.0]), self._calc_number, {self._selector.ticket()}
+            number = self._sys_declare_entry(
+                "number of the selected port", BasicVector([0.0]), self._calc_number, {self._selector.ticket()}
             )
             prerequisites.add(number.ticket())
             port = self.DeclareVectorOutputPort("value", self._size, self._copy_vector, prerequisites)
@@ -315,7 +314,7 @@ class PortSwitch(LeafSystem):
     def _selected(self, context: Context) -> InputPort:
         index = int(self._selector.EvalAbstract(context).get_value())
         if not 0 < index < self.num_input_ports():
-            choices = ", ".join(f"{int(p.get_index())} ('{p.get_name()}')" for p in input_ports(self)[1:]) or "none"
+            choices = ", ".join(f"{int(p.get_index())} ('{p.get_name()}')" for p in self._sys_input_ports[1:]) or "none"
             raise RuntimeError(
                 f"Input port 'port_selector' of system '{self.GetSystemPathname()}' selects input {index}, which is "
                 f"none to choose from; there are {choices}."

@@ -20,7 +20,7 @@ from merganser.framework.core.context.native_code import (
     NextDiscreteStateOf,
     ParameterOf,
 )
-from merganser.framework.core.inside import use_native_derivatives, use_native_event
+from merganser.framework.core.inside import use_native_derivatives
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.core.values.state import ContinuousState, DiscreteValues
@@ -142,7 +142,7 @@ class SymbolicVectorSystem(LeafSystem):
         elif len(self._state):
             self.DeclareDiscreteState(len(self._state))
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)
-            use_native_event(self, _CodeOfExpressions(self, self._dynamics, NextDiscreteStateOf(0)))
+            self._sys_amend_last_event(native=_CodeOfExpressions(self, self._dynamics, NextDiscreteStateOf(0)))
             self.DeclareForcedDiscreteUpdateEvent(self._update)
         if len(self._output):
             occurring = {variable.get_id() for e in self._output for variable in e.GetVariables()}

@@ -14,7 +14,6 @@ from merganser.framework.core.context.context import Context
 from merganser.framework.core.context.native_code import NativeCode, UpdatableCode
 from merganser.framework.core.declarations.native_function import NativeFunction
 from merganser.framework.core.declarations.native_wires import MatrixOf, PartOf
-from merganser.framework.core.inside import declare_derivatives, declare_vector_entry
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_period
@@ -94,7 +93,7 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
         x: Any = None
         if num_states and self._time_period == 0.0:
             x = self.DeclareContinuousState(num_states)
-            declare_derivatives(self, self._affine("f0", A=x, B=u), of=TrajectoryAffineSystem)  # (1)
+            self._sys_declare_derivatives(self._affine("f0", A=x, B=u), of=TrajectoryAffineSystem)  # (1)
         elif num_states:
             x = self.DeclareDiscreteState(num_states)
             update = self._affine("f0", A=x, B=u)  # (2)
@@ -113,7 +112,7 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
         shapes = [(r.rows(), r.cols()) for r in trajectories]
         ends = np.cumsum([0, *(rows * columns for rows, columns in shapes)]).tolist()
         calc, room = functools.partial(_calc_values, trajectories), BasicVector(np.zeros(ends[-1]))
-        entry = declare_vector_entry(self, f"coefficients {', '.join(names)}", room, calc, {self.time_ticket()})
+        entry = self._sys_declare_entry(f"coefficients {', '.join(names)}", room, calc, {self.time_ticket()})
         entry.use_native(UpdatableCode(functools.partial(_code_of_values, trajectories)))
         parts = [PartOf(entry, begin, end - begin) for begin, end in itertools.pairwise(ends)]
         matrices = zip(names[1:], parts[1:], shapes[1:])

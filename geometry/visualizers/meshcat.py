@@ -21,7 +21,6 @@ import numpy as np
 
 from merganser.framework import Context, LeafSystem
 from merganser.framework.core.declarations.events import Demand
-from merganser.framework.core.inside import publish_on_demand
 from merganser.framework.core.values.arguments import checked_number
 from merganser.geometry.visualizers.client_messages import ClientMessages, Dragging
 from merganser.geometry.visualizers.controls import Controls, RealtimeRate, SimulationBar
@@ -281,7 +280,7 @@ def declare_drawing(
     demand = meshcat.add_demand()
     if publish_period > 0:
         system.DeclarePeriodicPublishEvent(publish_period, 0.0, draw)
-        publish_on_demand(system, demand)
+        system._sys_amend_last_event(demand=demand)
     else:
         system.DeclarePerStepPublishEvent(draw)
     system.DeclareForcedPublishEvent(draw)

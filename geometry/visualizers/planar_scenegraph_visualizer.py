@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import DiagramBuilder, InputPort, OutputPort, Value
-from merganser.framework.core.inside import suggest_name
 from merganser.framework.core.scalars.scalars import cast_array
 from merganser.geometry.registration.colors import Rgba
 from merganser.geometry.registration.ids import FrameId
@@ -108,7 +107,7 @@ class PlanarSceneGraphVisualizer(PyPlotVisualizer):
         width = rcParams["figure.figsize"][0]
         figsize = (width, width * (top - bottom) / (right - left))
         super().__init__(draw_period, facecolor, figsize, ax, show)
-        suggest_name(self, "planar_scenegraph_visualizer")
+        self._sys_suggest_name("planar_scenegraph_visualizer")
         self._port = self.DeclareAbstractInputPort("geometry_query", Value(QueryObject()))
         self._has_random_colors = use_random_colors
         self._substitutes = substitute_collocated_mesh_files

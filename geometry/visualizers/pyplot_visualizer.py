@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context, LeafSystem
-from merganser.framework.core.inside import suggest_name
 from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.primitives import VectorLog
 from merganser.framework.trajectories import Trajectory
@@ -58,7 +57,7 @@ class PyPlotVisualizer(LeafSystem):
         self.time_step = _DRAW_PERIOD if draw_period is None else checked_number(draw_period, "draw_period")
         if not (self.time_step > 0 and math.isfinite(self.time_step)):
             raise RuntimeError(f"{type(self).__name__}: draw_period must be positive; given {draw_period}.")
-        suggest_name(self, "pyplot_visualization")
+        self._sys_suggest_name("pyplot_visualization")
         self.DeclareForcedPublishEvent(self._publish)
         self.DeclarePeriodicPublishEvent(self.time_step, 0.0, self._publish)
         self.DeclareInitializationPublishEvent(self._begin)

@@ -21,7 +21,6 @@ from merganser.multibody.algorithms.inverse_dynamics import (
 from merganser.multibody.algorithms.state import MechanismState, output
 from merganser.multibody.kernels.constraints import constraint_number_of
 from merganser.multibody.kernels.constraints.translation import KIND as TRANSLATION
-from merganser.multibody.plant.step.constraint_arrays import ConstraintArrays
 from merganser.multibody.plant.step.failures import describe_singularity
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint
@@ -88,7 +87,7 @@ class DynamicsResult:
         num_v, num_bodies = len(w.v), len(w.topology)
         self._mechanism = state.mechanism
         self._rows = state.mechanism._tree.loop_rows.copy()  # their gains are set for each call
-        self._loops = ConstraintArrays(w, self._rows)
+        self._loops = w.make_multipliers(self._rows)
         numbers = self._rows["joint"]
         self.massmatrix = np.zeros((num_v, num_v), w.dtype)
         self.dynamicsbias = np.zeros(num_v, w.dtype)
@@ -159,7 +158,7 @@ def dynamics(
     loops = result._loops
     status = w.call(
         kernels.constrained_forward_dynamics, w.topology, w.parameters, w.gravity, result._rows, w.q, w.v, w.position,
-        w.velocity, tau, F_applied, w.scratch, *loops.record[1:], result.vdot,
+        w.velocity, tau, F_applied, w.scratch, *loops[1:], result.vdot,
     )  # fmt: skip
     if status:
         raise RuntimeError(describe_singularity(mechanism._model, state.context, w, status))

@@ -51,7 +51,7 @@ class MovedPlant:
             stiction_tolerance=self.stiction_tolerance(), relative_tolerance=tolerance, max_iterations=max_iterations,
             shortest_relaxation=relaxation,
         )  # fmt: skip
-        self.steps.solve_by(settings, looks_ahead)
+        self.steps.buffers.solve_by(settings, looks_ahead)
 
     def moved_in(self, context: Context) -> MovedPlant:
         """The same plant in another Context of the whole, solved as here."""

@@ -51,13 +51,9 @@ class DeformableGeometry:
         self._materials, self._rows = np.zeros(0, material_dtype), np.zeros(0, row_dtype)
         self._candidates, self._X_WG = np.zeros((0, 2), np.int64), np.zeros((0, 4, 4))
 
-    def lacks_memory(self) -> bool:
-        """Whether the last step had more to remember of contact surfaces than there were places."""
-        return lacks_memory(self._clipping)
-
     def grow(self) -> None:
-        """Makes room for what was too much."""
-        if self.lacks_memory():
+        """Makes room if the last step had more to remember of contact surfaces than there were places."""
+        if lacks_memory(self._clipping):
             self._clipping = with_memory(self._clipping)
 
     def record(

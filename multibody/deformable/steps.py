@@ -31,16 +31,7 @@ from merganser.multibody.deformable.kernels.records import (
     fixed_dtype,
 )
 from merganser.multibody.deformable.model import DeformableModel
-from merganser.multibody.dynamics.records import (
-    DEFORMABLE_FACES,
-    DEFORMABLE_PAIRS,
-    FAILED_BODY,
-    JACOBIAN_SIZE,
-    MATRIX_SIZE,
-    REASON,
-    SCHUR_SIZE,
-    StepResults,
-)
+from merganser.multibody.dynamics.records import StepResults
 from merganser.multibody.fem.layout import StepWork
 from merganser.multibody.fem.materials.table import kind_of
 from merganser.multibody.kernels.layout import position_dtype, velocity_dtype
@@ -114,27 +105,27 @@ class DeformableSteps:
         """Whether steps can do without Python: all forces are constant."""
         return all(force is not None for force in self.constant_forces)
 
-    def make_buffers(self, context: Context, w: Workspace, num_sets: int) -> DeformableBuffers:
-        """The arrays of deformable bodies beside those of rigid ones, with so many sets of results."""
+    def make_buffers(self, context: Context, w: Workspace) -> DeformableBuffers:
+        """The arrays of deformable bodies beside those of rigid ones."""
         if w.deformable_works is None:
             w.deformable_works = [body.fem_body().make_work() for body in self.bodies]
-        return DeformableBuffers(self, context, w, num_sets)
+        return DeformableBuffers(self, context, w)
 
     # ------------------------------------------------------------------ the step
 
     def raise_failure(self, context: Context, buffers: StepBuffers) -> None:
         """Raises an error that says why a deformable body has no free motion."""
-        found, (deformables,) = buffers.results[0].found, buffers.deformable.records
-        number = int(found[FAILED_BODY])
-        work = deformables.bodies[number].work
-        self.bodies[number].fem_body().raise_failure(int(found[REASON]), context.get_time(), buffers.time_step, work)
+        found = buffers.out.found
+        number = int(found["failed_body"])
+        work = buffers.deformable.records[0].bodies[number].work
+        self.bodies[number].fem_body().raise_failure(int(found["reason"]), context.get_time(), buffers.time_step, work)
 
     def put_forces(self, context: Context, w: Workspace, step: StepBuffers) -> None:
         """Asks force densities that programs have defined, where the vertices would be after the step at their v."""
         if self.has_operation():
             return
         self._dynamics.kinematics.eval_position(context)
-        (deformables,), h = step.deformable.records, step.time_step
+        deformables, h = step.deformable.records[0], step.time_step
         for i, body in enumerate(deformables.bodies):
             if body.is_enabled and self.constant_forces[i] is None:
                 own, motion = slice(3 * body.first, 3 * (body.first + body.num_vertices)), deformables.motion
@@ -151,8 +142,7 @@ class DeformableSteps:
             w: workspace of the Context before it.
             next_state: called with the number of a group of discrete state, returns the vector to be written.
         """
-        (deformables,) = w.step_buffers.deformable.records
-        for body, computed in zip(self.bodies, deformables.bodies):
+        for body, computed in zip(self.bodies, w.step_buffers.deformable.records[0].bodies):
             next_state(int(body.discrete_state_index())).get_mutable_value()[:] = computed.next_state
 
 
@@ -163,7 +153,6 @@ class DeformableBuffers:
         steps: of the plant.
         context: of it.
         w: its workspace.
-        num_sets: how many sets of results there are.
 
     Attributes:
         records: the last argument of steps, one for each set of results.
@@ -172,8 +161,8 @@ class DeformableBuffers:
         num_vertices: of all bodies.
     """
 
-    def __init__(self, steps: DeformableSteps, context: Context, w: Workspace, num_sets: int) -> None:
-        self._steps, self._context, self._w, self._num_sets = steps, context, w, num_sets
+    def __init__(self, steps: DeformableSteps, context: Context, w: Workspace) -> None:
+        self._steps, self._context, self._w = steps, context, w
         self._is_enabled: tuple[bool, ...] | None = None
         self.geometry = DeformableGeometry(steps.contact_geometry, steps.touching, steps.warn_once)
         sizes = [body.num_dofs() // 3 for body in steps.bodies]
@@ -191,7 +180,7 @@ class DeformableBuffers:
         )  # fmt: skip
         self._held = [body.held_points(steps.mobod_of) for body in steps.bodies]
         self._next_states = [np.zeros(9 * size) for size in sizes]
-        self._sizes = dict.fromkeys((DEFORMABLE_FACES, MATRIX_SIZE, JACOBIAN_SIZE, SCHUR_SIZE), 0)
+        self._sizes = dict.fromkeys(("deformable_faces", "matrix", "jacobian", "schur"), 0)
         self.records: list[Deformables] = []
 
     # ------------------------------------------------------------------ what the records were made for
@@ -211,7 +200,7 @@ class DeformableBuffers:
         """Takes over the Context as it is, and the geometry of the rigid bodies."""
         self._is_enabled = None  # an error or an interrupt on the way leaves nothing that looks current
         is_enabled, steps, w = self._enabled(), self._steps, self._w
-        num_faces, room = self._sizes[DEFORMABLE_FACES], self._sizes[SCHUR_SIZE]
+        num_faces, room = self._sizes["deformable_faces"], self._sizes["schur"]
         most_unknowns = max((body.fem_body().num_unknowns() for body in steps.bodies), default=0)
         for i, force in enumerate(steps.constant_forces):
             if force is not None:
@@ -237,9 +226,7 @@ class DeformableBuffers:
             fixed=steps.fixed[np.asarray(is_enabled, np.bool_)[steps.fixed["body"]]],
         )
         of_sets = "corners", "faces", "owners", "pairs", "ends", "fixed"
-        self.records = [
-            record._replace(**{name: getattr(record, name).copy() for name in of_sets}) for _ in range(self._num_sets)
-        ]
+        self.records = [record._replace(**{name: getattr(record, name).copy() for name in of_sets}) for _ in range(2)]
         self._is_enabled = is_enabled
 
     def _body(self, i: int, body: DeformableBody, is_enabled: bool) -> SoftBody:
@@ -263,11 +250,6 @@ class DeformableBuffers:
 
     # ------------------------------------------------------------------ sizes
 
-    def lacks_capacity(self, results: list[StepResults]) -> bool:
-        """Whether a step has found more than there is capacity for."""
-        sizes = self._sizes.items()
-        return self.geometry.lacks_memory() or any(out.found[what] > size for out in results for what, size in sizes)
-
     def grow(self, results: list[StepResults]) -> None:
         """Makes larger what the last step has found too small."""
         self._is_enabled = None
@@ -279,8 +261,8 @@ class DeformableBuffers:
 
     def sizes(self) -> tuple[int, int, int]:
         """How many constraints of deformable bodies there may be, of three rows each, and numbers of A and of J."""
-        num_constraints = self._sizes[DEFORMABLE_FACES] + len(self._steps.fixed)
-        return num_constraints, self._sizes[MATRIX_SIZE], self._sizes[JACOBIAN_SIZE]
+        num_constraints = self._sizes["deformable_faces"] + len(self._steps.fixed)
+        return num_constraints, self._sizes["matrix"], self._sizes["jacobian"]
 
     # ------------------------------------------------------------------ reports
 
@@ -298,10 +280,10 @@ class DeformableBuffers:
         Returns:
             Generalized forces of all contacts, and their surfaces with the fields of plant/step/sample.py.
         """
-        (record,) = (record for record, result in zip(self.records, step.results) if result is out)
+        record = step.deformables_of(out)
         problem, fixed, h = out.problem, record.fixed, step.time_step
         num_rows = problem.counts[0]["rows"]
-        num_faces, num_pairs = out.found[DEFORMABLE_FACES], out.found[DEFORMABLE_PAIRS]
+        num_faces, num_pairs = out.found["deformable_faces"], out.found["deformable_pairs"]
         if len(fixed):
             impulses = out.impulses[num_rows - 3 * len(fixed) : num_rows]
             push_by_fixed_vertices(h, fixed, impulses, out.position, F_Bo_W)

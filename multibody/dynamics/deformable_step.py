@@ -21,16 +21,8 @@ from merganser.multibody.contact.layout import SAP
 from merganser.multibody.contact.plant_layout import ProblemTrees
 from merganser.multibody.deformable.kernels.records import Deformables
 from merganser.multibody.dynamics.records import (
-    DEFORMABLE_FACES,
-    DEFORMABLE_PAIRS,
-    FAILED_BODY,
-    JACOBIAN_SIZE,
     LACKS_CAPACITY,
-    MATRIX_SIZE,
     NO_FREE_MOTION,
-    REASON,
-    SCHUR_SIZE,
-    SOLVED,
     Model,
     State,
     StepResults,
@@ -54,7 +46,7 @@ def move_deformables_freely(model: Model, deformables: Deformables, h: float, ou
         given = h, body.arrays, q, q_held, v, motion.force[first:last]
         reason = call_kernel(model.code.free_motion, (*given, body.work, q_free, v_free, body.work.report))
         if reason != 0:
-            out.found[FAILED_BODY], out.found[REASON] = n, reason
+            out.found["failed_body"], out.found["reason"] = n, reason
             return NO_FREE_MOTION
     return 0
 
@@ -62,7 +54,7 @@ def move_deformables_freely(model: Model, deformables: Deformables, h: float, ou
 @device
 def find_deformable_pairs(model: Model, deformables: Deformables, h: float, out: StepResults) -> int:
     """How many contacts deformable bodies have, of geometries that have been posed; negative if there is no answer."""
-    out.found[DEFORMABLE_FACES] = out.found[DEFORMABLE_PAIRS] = 0
+    out.found["deformable_faces"] = out.found["deformable_pairs"] = 0
     code, moving, motion = model.code, deformables.geometry, deformables.motion
     if moving.candidates.shape[0] == 0:
         return 0
@@ -74,14 +66,14 @@ def find_deformable_pairs(model: Model, deformables: Deformables, h: float, out:
         moving.bodies, moving.meshes, moving.X_WG, moving.candidates, moving.candidates.shape[0], moving.clipping,
         deformables.corners, deformables.faces, deformables.owners,
     ))  # fmt: skip
-    out.found[DEFORMABLE_FACES] = num_faces
+    out.found["deformable_faces"] = num_faces
     if num_faces > deformables.faces.shape[0] or lacks_memory(moving.clipping):
         return LACKS_CAPACITY
     num_pairs: int = call_kernel(code.make_deformable_pairs, (
         h, approximation, moving.materials, moving.rows, moving.opposite, moving.meshes, moving.X_WG,
         moving.candidates, deformables.faces[:num_faces], deformables.owners, deformables.pairs, deformables.ends,
     ))  # fmt: skip
-    out.found[DEFORMABLE_PAIRS] = num_pairs
+    out.found["deformable_pairs"] = num_pairs
     return num_pairs
 
 
@@ -97,10 +89,10 @@ def add_deformables(
             taking_part.first_vertices, model.topology, model.parameters, h, motion.q, state.q, state.v, out.position,
             work.velocity, middle, fixed,
         ))  # fmt: skip
-    num_pairs = out.found[DEFORMABLE_PAIRS]
+    num_pairs = out.found["deformable_pairs"]
     given = contact.trees, motion, fixed, taking_part, deformables.pairs[:num_pairs], deformables.ends[:num_pairs]
     num_pairs = call_kernel(code.find_participants, (*given, trees))
-    out.found[DEFORMABLE_PAIRS] = num_pairs
+    out.found["deformable_pairs"] = num_pairs
     status = _couple_nodes(model, deformables, h, out)
     if status != 0:
         return status
@@ -108,7 +100,7 @@ def add_deformables(
         contact.trees, h, contact.near_rigid_threshold, trees, taking_part, deformables.pairs[:num_pairs],
         deformables.ends[:num_pairs], fixed, out.position, middle.position, out.problem,
     ))  # fmt: skip
-    out.found[JACOBIAN_SIZE] = needed
+    out.found["jacobian"] = needed
     return 0 if needed <= out.problem.jacobian.shape[0] else LACKS_CAPACITY
 
 
@@ -116,12 +108,12 @@ def add_deformables(
 def _couple_nodes(model: Model, deformables: Deformables, h: float, out: StepResults) -> int:
     """Writes the blocks of A of deformable bodies that take part."""
     motion, taking_part, trees = deformables.motion, deformables.participants, out.trees
-    out.found[MATRIX_SIZE], out.found[SCHUR_SIZE] = trees.counts[0]["matrix"], 0
+    out.found["matrix"], out.found["schur"] = trees.counts[0]["matrix"], 0
     for n in range(len(deformables.bodies)):
         num_nodes = taking_part.starts[n + 1] - taking_part.starts[n]
         needed = deformables.bodies[n].num_unknowns * 3 * num_nodes
-        out.found[SCHUR_SIZE] = max(out.found[SCHUR_SIZE], needed)
-    if trees.counts[0]["matrix"] > trees.matrix.shape[0] or out.found[SCHUR_SIZE] > deformables.W.shape[0]:
+        out.found["schur"] = max(out.found["schur"], needed)
+    if trees.counts[0]["matrix"] > trees.matrix.shape[0] or out.found["schur"] > deformables.W.shape[0]:
         return LACKS_CAPACITY
     for n in range(len(deformables.bodies)):
         body, t = deformables.bodies[n], taking_part.tree_of_body[n]
@@ -139,7 +131,7 @@ def _couple_nodes(model: Model, deformables: Deformables, h: float, out: StepRes
         block = trees.matrix[start : start + size * size]
         reason = call_kernel(model.code.couple_nodes, (*given, *room, block))
         if reason != 0:
-            out.found[FAILED_BODY], out.found[REASON] = n, reason
+            out.found["failed_body"], out.found["reason"] = n, reason
             return NO_FREE_MOTION
     return 0
 
@@ -165,7 +157,7 @@ def finish_deformables(model: Model, deformables: Deformables, h: float, out: St
         body, t = deformables.bodies[n], taking_part.tree_of_body[n]
         first, last = 3 * body.first, 3 * (body.first + body.num_vertices)
         q_free, v_free, v_next = motion.q_free[first:last], motion.v_free[first:last], motion.v_free[first:last]
-        if out.found[SOLVED] != 0 and t >= 0:
+        if out.found["is_constrained"] != 0 and t >= 0:
             tree, v_next = trees.trees[t], motion.v_next[first:last]
             v_start, v_end, start = tree["v_start"], tree["v_start"] + tree["num_v"], tree["matrix_start"]
             nodes = taking_part.vertices[taking_part.starts[n] : taking_part.starts[n + 1]]

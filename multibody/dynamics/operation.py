@@ -7,7 +7,9 @@ succeeded: so that outlasts any step that fails. What fails, Python does again.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
 
 from merganser.framework.native import device
 from merganser.framework.native.memory.addresses import place_at
@@ -18,7 +20,7 @@ from merganser.framework.native.memory.hinted_types import (
     Integers,
     hinted_address,
 )
-from merganser.framework.native.memory.records_of_arrays import Code, record_at, record_of_lanes_at
+from merganser.framework.native.memory.records_of_arrays import Code, RecordOf, record_at, record_of_lanes_at
 from merganser.framework.native.memory.simd import forget_leave, has_left
 from merganser.framework.native.memory.tape import FAILED, integers_at
 from merganser.framework.native.operations.operations import CompiledOperation
@@ -28,8 +30,6 @@ from merganser.multibody.deformable.kernels.records import Deformables
 from merganser.multibody.dynamics.linearized_inputs import InputSample, Linearization, linearize, sample
 from merganser.multibody.dynamics.records import (
     NOT_SOLVED,
-    OUTCOME,
-    SOLVED,
     Inputs,
     Model,
     State,
@@ -40,24 +40,28 @@ from merganser.multibody.dynamics.step import calc_derivatives, take_step
 from merganser.multibody.dynamics.step_kernels import KERNELS_IN_LANES
 from merganser.multibody.linear.records import Trees
 
-# What Sample.counts holds.
-WHICH = 0  # which results are those of the last step that has succeeded
-HAS_FORCES = 1  # whether the generalized forces of its contacts have been computed
-COUNT = 2  # how many steps there were
+sample_counts_dtype = np.dtype(
+    [
+        ("which", np.int64),  # results are those of the last step that has succeeded
+        ("has_forces", np.int64),  # whether the generalized forces of its contacts have been computed
+        ("steps", np.int64),  # how many there were
+    ]
+)
+SampleCounts = Annotated[Any, RecordOf(sample_counts_dtype)]
 
 
 class Sample(NamedTuple):
     """The numbers of the last step, for the outputs of a plant.
 
     Attributes:
-        counts: see above.
+        counts: record of sample_counts_dtype.
         x, x_next: the state before and after it.
         u: what the actuators exerted.
         mean: velocities of which the step took products, shape [num_v].
         F_applied: forces on the bodies but those of contacts, shape [num_mobods, 6].
     """
 
-    counts: Integers
+    counts: SampleCounts
     x: Floats
     x_next: Floats
     u: Floats
@@ -149,7 +153,7 @@ class ContactForcesRecord(NamedTuple):
     """
 
     time_step: float
-    counts: Integers
+    counts: SampleCounts
     trees: Trees
     results: tuple[StepResults, ...]
     tau: Floats
@@ -165,7 +169,7 @@ _contact_forces_at = record_at(ContactForcesRecord)
 def plant_step(values: Any, numbers: Any, integers: Any) -> None:
     """The next state of a discrete plant, and a sample; integers: address of what it comes to, and a StepRecord."""
     step = _step_at(values, integers_at(place_at(integers, 1)))
-    out = step.results[1 - step.sample.counts[WHICH]]
+    out = step.results[1 - step.sample.counts["which"]]
     status = take_step(step.model, step.state, step.time_step, step.inputs, step.work, out)
     _end_operation(step, out, status, integers)
 
@@ -173,7 +177,7 @@ def plant_step(values: Any, numbers: Any, integers: Any) -> None:
 def plant_step_with_deformables(values: Any, numbers: Any, integers: Any) -> None:
     """The same with deformable bodies, of which others need no code: theirs takes twice as long to compile."""
     step = _step_at(values, integers_at(place_at(integers, 1)))
-    which = 1 - step.sample.counts[WHICH]
+    which = 1 - step.sample.counts["which"]
     out, given = step.results[which], (step.model, step.state, step.time_step, step.inputs, step.work)
     _end_operation(step, out, take_step(*given, out, step.deformables[which]), integers)
 
@@ -182,12 +186,12 @@ def plant_step_with_deformables(values: Any, numbers: Any, integers: Any) -> Non
 def _end_operation(step: Any, out: Any, status: int, integers: Any) -> None:
     """Keeps a step that has succeeded, with its sample; or says that it has failed."""
     counts = step.sample.counts
-    if status == 0 and out.found[SOLVED] and out.found[OUTCOME] != CONVERGED:
+    if status == 0 and out.found["is_constrained"] and out.found["outcome"] != CONVERGED:
         status = -1  # of that Python warns
     if status != 0:
         _give_up(out.x_next, integers)
         return
-    counts[WHICH], counts[HAS_FORCES], counts[COUNT] = 1 - counts[WHICH], 0, counts[COUNT] + 1
+    counts["which"], counts["has_forces"], counts["steps"] = 1 - counts["which"], 0, counts["steps"] + 1
     _take_sample(step, out.x_next)
 
 
@@ -231,7 +235,7 @@ def plant_steps_in_lanes(values: Any, numbers: Any, integers: Any) -> None:
     forget_leave()
     for n in range(integers[0]):
         status = take_step(step.model, step.state, step.time_step, step.inputs, step.work, out)
-        if status != 0 or out.found[SOLVED] or has_left():
+        if status != 0 or out.found["is_constrained"] or has_left():
             integers[0] = n
             return
         for k in range(x.shape[0]):
@@ -258,15 +262,15 @@ def plant_slopes(values: Any, numbers: Any, integers: Any) -> None:
         linearize(steps.model, steps.state, linearization)
     status = take_step(steps.model, steps.state, h, steps.inputs, steps.work, out)
     if status == 0:
-        given.last_length[0], steps.sample.counts[WHICH] = h, 1
-        if out.found[SOLVED]:
+        given.last_length[0], steps.sample.counts["which"] = h, 0
+        if out.found["is_constrained"]:
             count_iterations(out.statistics, given.counts)
         _take_sample(steps, result)
         for k in range(result.shape[0]):
             result[k] = (result[k] - x[k]) / h
         for k in range(out.activations.shape[0]):
             out.activations[k] = (out.activations[k] - steps.state.activations[k]) / h
-    elif status == NOT_SOLVED and out.found[OUTCOME] != NO_CAPACITY:
+    elif status == NOT_SOLVED and out.found["outcome"] != NO_CAPACITY:
         for k in range(result.shape[0]):
             result[k] = math.nan
         for k in range(out.activations.shape[0]):
@@ -285,17 +289,17 @@ def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
     """The generalized forces of all contacts in the last step; computed when they are first asked for, and kept."""
     given = _contact_forces_at(values, integers)
     counts, tau = given.counts, given.tau
-    if counts[HAS_FORCES] == 0:
-        out = given.results[counts[WHICH]]
+    if counts["has_forces"] == 0:
+        out = given.results[counts["which"]]
         for k in range(tau.shape[0]):
             tau[k] = 0.0
-        if out.found[SOLVED]:
+        if out.found["is_constrained"]:
             problem = out.problem
             calc_generalized_contact_forces(
                 given.trees, given.time_step, problem.constraints, problem.jacobian, problem.counts[0]["contacts"],
                 out.impulses, tau,
             )  # fmt: skip
-        counts[HAS_FORCES] = 1
+        counts["has_forces"] = 1
     for k in range(tau.shape[0]):
         given.tau_out[k] = tau[k]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+
 from merganser.framework.native.memory.hinted_types import (
     Floats,
     FloatsInContext,
@@ -12,7 +14,7 @@ from merganser.framework.native.memory.hinted_types import (
     IntegerTable,
     Poses,
 )
-from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf
+from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf, RecordOf
 from merganser.geometry.hydroelastic.buffers import Buffers
 from merganser.geometry.hydroelastic.layout import Bodies, Meshes
 from merganser.geometry.proximity.layout import Contacts, Geometries, Hulls, SearchWork
@@ -34,17 +36,27 @@ from merganser.multibody.kernels.laws import Laws
 from merganser.multibody.kernels.layout import Elements, Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.transmissions import Nodes, Transmissions
 
-# What StepResults.found holds.
-NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS = 0, 1, 2
-SOLVED = 3  # whether there was any constraint
-OUTCOME = 4  # what the solver said
-NUM_SURFACES, NUM_FACES = 5, 6  # of contact surfaces
-# Of deformable bodies:
-DEFORMABLE_FACES, DEFORMABLE_PAIRS = 7, 8  # of contact surfaces; contacts of which a side can move
-MATRIX_SIZE, JACOBIAN_SIZE = 9, 10  # numbers in the blocks of A and of J, with those of rigid bodies
-SCHUR_SIZE = 11  # numbers that a body needs for fem/schur.py
-FAILED_BODY, REASON = 12, 13  # a body without free motion, and its status of fem/layout.py
-NUM_FOUND = 14
+# What a step has found: how many elements of the arrays of StepResults with the same names hold something, and more.
+found_dtype = np.dtype(
+    [
+        ("candidates", np.int64),
+        ("contacts", np.int64),
+        ("contact_pairs", np.int64),
+        ("surface_pairs", np.int64),
+        ("faces", np.int64),  # of contact surfaces
+        ("is_constrained", np.int64),  # whether there was any constraint
+        ("outcome", np.int64),  # what the solver said, or which contact of a kind is not valid
+        # Of deformable bodies:
+        ("deformable_faces", np.int64),  # of contact surfaces
+        ("deformable_pairs", np.int64),  # contacts of which a side can move
+        ("matrix", np.int64),  # numbers in the blocks of A,
+        ("jacobian", np.int64),  # and of J, with those of rigid bodies
+        ("schur", np.int64),  # numbers that a body needs for fem/schur.py
+        ("failed_body", np.int64),  # one without free motion,
+        ("reason", np.int64),  # and its status of fem/layout.py
+    ]
+)
+Found = Annotated[Any, RecordOf(found_dtype)]
 
 # Why a step is not taken; a positive status is the number of a mobod whose hinge has no inertia, and -1 what
 # kernels/step.py says.
@@ -302,7 +314,7 @@ class StepResults(NamedTuple):
         x_next: the next state, or in continuous time the derivatives.
         activations: of actuators, after the step, or in continuous time their rates; empty where nothing takes them.
         position: kinematics at the start of the step.
-        found: see above.
+        found: record of found_dtype.
         candidates: pairs of geometries that may touch, shape [capacity, 2].
         contacts: points where they do, or may within the step, records of contact_dtype.
         surface_pairs: pairs of geometries that may have a contact surface, shape [capacity, 2].
@@ -316,7 +328,7 @@ class StepResults(NamedTuple):
     x_next: FloatsInContext
     activations: FloatsInContext
     position: Positions
-    found: Integers
+    found: Found
     candidates: IntegerTable
     contacts: Contacts
     surface_pairs: IntegerTable

@@ -57,14 +57,7 @@ from merganser.multibody.dynamics.records import (
     NOT_COMPILED,
     NOT_FINITE,
     NOT_SOLVED,
-    NUM_CANDIDATES,
-    NUM_CONTACTS,
-    NUM_FACES,
-    NUM_PAIRS,
-    NUM_SURFACES,
-    OUTCOME,
     SINGULAR_PITCH,
-    SOLVED,
     Geometry,
     Inputs,
     Model,
@@ -236,7 +229,7 @@ def take_step(
     deformables: Deformables | None = None,
 ) -> int:
     """The state a time step h [s] later, and what its sample is made of; returns a status."""
-    out.found[SOLVED] = 0
+    out.found["is_constrained"] = 0
     status = find_forces(model, state, h, inputs, work, out.position)
     if status == 0:
         status = _advance(model, state, h, inputs, work, out, deformables)
@@ -400,8 +393,9 @@ def find_contact_pairs(model: Model, margin: float, out: StepResults) -> int:
         margin: up to which distance points of geometries count [m]; see contact_pairs.py.
         out: receives them.
     """
-    for k in (NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS, NUM_SURFACES, NUM_FACES):
-        out.found[k] = 0
+    found = out.found
+    found["candidates"] = found["contacts"] = found["contact_pairs"] = 0
+    found["surface_pairs"] = found["faces"] = 0
     num_pairs = 0
     if model.contact.geometry.mobods.shape[0] > 0:
         num_pairs = _find_pairs_of_geometries(model, margin, out)
@@ -433,17 +427,17 @@ def _find_pairs_of_geometries(model: Model, margin: float, out: StepResults) -> 
     work = geometry.boxes, geometry.grid
     given = surfaces, geometry.frames, geometry.filtered, X_WG, max(geometry.margin, margin)
     num_candidates = call_kernel(code.find_candidates, (*given, *work, out.candidates))
-    out.found[NUM_CANDIDATES] = num_candidates
+    out.found["candidates"] = num_candidates
     if num_candidates > out.candidates.shape[0]:
         return LACKS_CAPACITY
     if num_candidates == 0:
         return 0
     if geometry.contact != POINTS_ALONE:
         parts = out.candidates[:num_candidates], out.surface_pairs
-        out.found[NUM_SURFACES] = call_kernel(code.split_candidates, (geometry.bodies, *parts))
-    num_points = num_candidates - out.found[NUM_SURFACES]
+        out.found["surface_pairs"] = call_kernel(code.split_candidates, (geometry.bodies, *parts))
+    num_points = num_candidates - out.found["surface_pairs"]
     num_pairs = _find_pairs_of_points(code, geometry, tree_of_mobod, margin, num_points, out)
-    if num_pairs >= 0 and out.found[NUM_SURFACES] > 0:
+    if num_pairs >= 0 and out.found["surface_pairs"] > 0:
         num_pairs = _find_pairs_of_surfaces(code, geometry, tree_of_mobod, num_pairs, out)
     return num_pairs
 
@@ -458,7 +452,7 @@ def _find_pairs_of_points(
     candidates, X_WG = out.candidates[:num_candidates], geometry.X_WG
     points = geometry.geometries, geometry.hulls, X_WG, candidates, num_candidates, margin
     num_contacts = call_kernel(code.contact_manifolds, (*points, geometry.work, out.contacts))
-    out.found[NUM_CONTACTS] = num_contacts
+    out.found["contacts"] = num_contacts
     if num_contacts > out.contacts.shape[0]:
         return LACKS_CAPACITY
     if num_contacts == 0:
@@ -469,7 +463,7 @@ def _find_pairs_of_points(
     num_pairs: int = call_kernel(
         code.make_contact_pairs, (geometry.materials, tree_of_mobod, *touching, out.contact_pairs)
     )
-    out.found[NUM_PAIRS] = num_pairs
+    out.found["contact_pairs"] = num_pairs
     return num_pairs
 
 
@@ -481,15 +475,15 @@ def _find_pairs_of_surfaces(
     pairs, X_WG = out.surface_pairs, geometry.X_WG
     model, faces = (geometry.bodies, geometry.meshes), (out.corners, out.faces, out.owners)
     num_faces = call_kernel(
-        code.contact_surfaces, (*model, X_WG, pairs, out.found[NUM_SURFACES], geometry.clipping, *faces)
+        code.contact_surfaces, (*model, X_WG, pairs, out.found["surface_pairs"], geometry.clipping, *faces)
     )
-    out.found[NUM_FACES] = num_faces
+    out.found["faces"] = num_faces
     if num_faces > out.faces.shape[0] or lacks_memory(geometry.clipping):
         return LACKS_CAPACITY
     of_faces = out.corners, out.faces[:num_faces], out.owners
     given = geometry.materials, tree_of_mobod, geometry.points, X_WG, pairs, *of_faces, first
     num_pairs: int = call_kernel(code.make_hydroelastic_pairs, (*given, out.contact_pairs))
-    out.found[NUM_PAIRS] = num_pairs
+    out.found["contact_pairs"] = num_pairs
     return num_pairs if num_pairs <= out.contact_pairs.shape[0] else LACKS_CAPACITY
 
 
@@ -499,17 +493,17 @@ def _find_pairs_of_kinds(model: Model, margin: float, first: int, out: StepResul
     sources = model.contact.sources
     last = sources[sources.shape[0] - 1]
     if first + last["first_pair"] + last["num_pairs"] > out.contact_pairs.shape[0]:
-        out.found[NUM_PAIRS] = first + last["first_pair"] + last["num_pairs"]
+        out.found["contact_pairs"] = first + last["first_pair"] + last["num_pairs"]
         return LACKS_CAPACITY
     num_pairs = call_kernel(
         model.code.make_pairs_of_kinds,
         (sources, margin, first, model.contact.source_numbers, out.position, out.contact_pairs),
     )
     if num_pairs < 0:
-        out.found[NUM_PAIRS] = 0
-        out.found[OUTCOME] = -1 - num_pairs
+        out.found["contact_pairs"] = 0
+        out.found["outcome"] = -1 - num_pairs
         return BAD_PAIR
-    out.found[NUM_PAIRS] = num_pairs
+    out.found["contact_pairs"] = num_pairs
     return num_pairs
 
 
@@ -520,7 +514,7 @@ def drop_distant(model: Model, state: State, h: float, out: StepResults, num_pai
         free = state.q.shape[0], out.x_next, out.position
         given = model.topology, h, *free, out.contact_pairs[:num_pairs]
         num_pairs = call_kernel(model.code.drop_distant_pairs, given)
-        out.found[NUM_PAIRS] = num_pairs
+        out.found["contact_pairs"] = num_pairs
     return num_pairs
 
 
@@ -554,7 +548,7 @@ def constrain(
             model.topology, h, state.q, out.v_next, out.impulses[:num_rows], model.actuators.controlled, out.x_next,
             work.u,
         ))  # fmt: skip
-        out.found[SOLVED] = 1
+        out.found["is_constrained"] = 1
     return status
 
 
@@ -582,7 +576,7 @@ def solve(
         ),
         model.contact.room, Solution(out.v_next, out.impulses[:num_rows], out.statistics),
     ))  # fmt: skip
-    out.found[OUTCOME] = outcome
+    out.found["outcome"] = outcome
     return NOT_SOLVED if outcome < 0 else 0
 
 

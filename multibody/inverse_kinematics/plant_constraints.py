@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from merganser.framework import Context
 from merganser.framework.optimization import Binding, Constraint, MathematicalProgram
+from merganser.multibody.dynamics.records import Multipliers
 from merganser.multibody.inverse_kinematics.posture_constraints import UnitQuaternionConstraint
 from merganser.multibody.inverse_kinematics.posture_functions import PostureFunction
 from merganser.multibody.kernels import constraint_rows
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.step.constraint_arrays import ConstraintArrays
 
 Array = NDArray[Any]
 
@@ -73,7 +73,7 @@ class PlantRowsConstraint(PostureFunction, Constraint):
         self._take(plant, plant_context)
         plant, plant_context = self._plant, self._context
         w = plant._kinematics.eval_position(plant_context)
-        self._rows = ConstraintArrays(w, plant._constraints.make_rows(plant_context))
+        self._rows = w.make_multipliers(plant._constraints.make_rows(plant_context))
         self._chosen = self._changeable_rows() if len(self._rows.rows) else np.zeros(0, np.int64)
         nothing = np.zeros(len(self._chosen))
         Constraint.__init__(self, plant.num_positions(), nothing, nothing, "constraints of the plant")
@@ -82,22 +82,22 @@ class PlantRowsConstraint(PostureFunction, Constraint):
         """The rows that some velocity can change, here or in another posture."""
         plant, context, rng = self._plant, self._context, np.random.default_rng(0)
         here = plant.GetPositions(context)
-        can_change = self._update().kept != 0
+        can_change = self._update().order[0] != 0
         try:
             for _ in range(_NUM_POSTURES):
                 q = here + rng.uniform(-1.0, 1.0, here.size)
                 for start in plant._model.quaternions:
                     q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
                 plant.SetPositions(context, q)
-                can_change |= self._update().kept != 0
+                can_change |= self._update().order[0] != 0
         finally:
             plant.SetPositions(context, here)
         return np.flatnonzero(can_change)
 
-    def _update(self) -> ConstraintArrays:
+    def _update(self) -> Multipliers:
         """Evaluates the rows in the Context."""
         w, arrays = self._plant._kinematics.eval_position(self._context), self._rows
-        w.call(constraint_rows, w.topology, arrays.rows, w.q, w.position, arrays.values, arrays.K, arrays.kept)
+        w.call(constraint_rows, w.topology, arrays.rows, w.q, w.position, arrays.values, arrays.K, arrays.order[0])
         return arrays
 
     def _at(self, x: Array) -> tuple[Array, Array]:

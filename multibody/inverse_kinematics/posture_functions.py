@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context
-from merganser.framework.core.inside import diagram_around, scalar_of
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.native import Given, bind
 from merganser.framework.optimization import Constraint
 from merganser.framework.optimization.evaluators.evaluators import DIFFERENCE, ClosedFormEvaluator
@@ -205,7 +205,7 @@ def _copies_of_floats(plant: MultibodyPlant, context: Context) -> tuple[Multibod
     of_top, path = context, []
     while of_top.parent is not None:
         path.append(top.get_name())
-        top, of_top = diagram_around(top), of_top.parent
+        top, of_top = top._sys_parent, of_top.parent
     copied = top.ToScalarType[float]()
     root = copied.CreateDefaultContext()
     root.SetTimeStateAndParametersFrom(of_top)

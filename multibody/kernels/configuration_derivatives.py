@@ -41,8 +41,10 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.kernels.frames import Axes, axes_of, express, locate, point
 from merganser.multibody.kernels.jacobians import calc_jacobian
+from merganser.multibody.kernels.layout import Parameters, Positions, Topology
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -70,18 +72,18 @@ from merganser.multibody.kernels.spatial import (
 @device
 def calc_jacobian_derivatives(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
+    position_in: Positions,  # position records, shape [num_mobods]
     mobod_B: int,  # of the body of frame F
-    X_BF_in: Array,  # frame F, to which the points are fixed, shape [3, 4]
-    points_in: Array,  # p_FoQi_F [m], shape [3 num_points], see frames.py
+    X_BF_in: FloatTable,  # frame F, to which the points are fixed, shape [3, 4]
+    points_in: Floats,  # p_FoQi_F [m], shape [3 num_points], see frames.py
     mobod_A: int,  # the body in which velocities are measured
     mobod_D: int,  # of the body of frame E
-    X_DE_in: Array,  # frame E, in which velocities are expressed, shape [3, 4]
+    X_DE_in: FloatTable,  # frame E, in which velocities are expressed, shape [3, 4]
     first_column: int,  # where the derivatives begin among the columns of dJ_io
     # Out:
-    J_out: Array,  # as calc_jacobian() writes it, shape [3 + 3 num_points, num_v]
+    J_out: FloatTable,  # as calc_jacobian() writes it, shape [3 + 3 num_points, num_v]
     # In and out:
     dJ_io: Array,  # in: 0; out: its derivatives along the velocities, shape [(3 + 3 num_points) num_v, ...]
 ) -> None:
@@ -155,16 +157,16 @@ def composite_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
 @device
 def calc_mass_matrix_derivatives(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
+    position_in: Positions,  # position records, shape [num_mobods]
     first_column: int,  # where the derivatives begin among the columns of dM_io
     # Work:
     composite_work: Array,  # composite records, shape [num_mobods]
-    Z_work: Array,  # shape [6, num_v]
+    Z_work: FloatTable,  # shape [6, num_v]
     # In and out:
-    M_io: Array,  # in: 0; out: the mass matrix, shape [num_v, num_v]
+    M_io: FloatTable,  # in: 0; out: the mass matrix, shape [num_v, num_v]
     dM_io: Array,  # in: 0; out: its derivatives along the velocities, shape [num_v num_v, ...]
 ) -> None:
     """Computes the mass matrix and its derivatives, equations (1) to (3)."""

@@ -49,28 +49,28 @@ RANK_TOLERANCE = 1e-9  # of squares, see DEPENDENCE_TOLERANCE in constraints/row
 @device
 def calc_constrained_forward_dynamics(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
-    rows: Array,  # constraints, shape [num_rows], see constraints/records.py
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
+    rows: ConstraintRecords,  # constraints, shape [num_rows], see constraints/records.py
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
-    v_in: Array,  # generalized velocities, shape [num_v]
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
-    tau_in: Array,  # generalized forces, shape [num_v]; may be the same array as vdot_out
-    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    q_in: Floats,  # generalized positions, shape [num_q]
+    v_in: Floats,  # generalized velocities, shape [num_v]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
+    tau_in: Floats,  # generalized forces, shape [num_v]; may be the same array as vdot_out
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
     # Work:
-    scratch_work: Array,  # shape [num_mobods]; holds A_WB_W - [0; g] and the force of P on B, F_Bo_W, afterwards
-    M_work: Array,  # shape [num_v, num_v]
-    Y_work: Array,  # shape [num_rows + 1, num_v]
-    C_work: Array,  # shape [num_rows, num_rows]
-    order_work: Array,  # integers, shape [2, num_rows]
+    scratch_work: Scratch,  # shape [num_mobods]; holds A_WB_W - [0; g] and the force of P on B, F_Bo_W, afterwards
+    M_work: FloatTable,  # shape [num_v, num_v]
+    Y_work: FloatTable,  # shape [num_rows + 1, num_v]
+    C_work: FloatTable,  # shape [num_rows, num_rows]
+    order_work: IntegerTable,  # integers, shape [2, num_rows]
     # Out:
-    value_out: Array,  # shape [num_rows]
-    K_out: Array,  # shape [num_rows, num_v]
-    F_total_out: Array,  # F_applied_in and the forces of the constraints, shape [num_mobods, 6]
-    vdot_out: Array,  # generalized accelerations, shape [num_v]
+    value_out: ConstraintValues,  # shape [num_rows]
+    K_out: FloatTable,  # shape [num_rows, num_v]
+    F_total_out: FloatTable,  # F_applied_in and the forces of the constraints, shape [num_mobods, 6]
+    vdot_out: Floats,  # generalized accelerations, shape [num_v]
 ) -> int:
     """Computes vdot and the multipliers mu, equations (1) to (7).
 

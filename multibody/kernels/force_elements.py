@@ -32,7 +32,7 @@ from merganser.multibody.kernels.elements.bushing import add_bushing
 from merganser.multibody.kernels.elements.kind import FINE
 from merganser.multibody.kernels.elements.table import add_energy, add_forces
 from merganser.multibody.kernels.inverse_dynamics import calc_generalized_forces
-from merganser.multibody.kernels.layout import Constants, Elements, Positions, Velocities
+from merganser.multibody.kernels.layout import Constants, Elements, Positions, Topology, Velocities
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -85,17 +85,17 @@ def calc_force_elements(
 @device
 def calc_element_energies(
     # Model:
-    elements: Array,  # shape [num_elements], see layout.py
-    constants_in: Array,  # shape [num_elements]
+    elements: Elements,  # shape [num_elements], see layout.py
+    constants_in: Constants,  # shape [num_elements]
     first: int,  # number of the first element to count
     end: int,  # number after that of the last one
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
-    v_in: Array,  # generalized velocities, shape [num_v]
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
+    q_in: Floats,  # generalized positions, shape [num_q]
+    v_in: Floats,  # generalized velocities, shape [num_v]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
     # Out:
-    energy_out: Array,  # V [J], P_c = -dV/dt [W] and P_n [W] of all elements together, shape [3]
+    energy_out: Floats,  # V [J], P_c = -dV/dt [W] and P_n [W] of all elements together, shape [3]
 ) -> int:
     """Computes potential energy and powers; returns as calc_force_elements().
 
@@ -112,14 +112,14 @@ def calc_element_energies(
 @device
 def calc_bushing_forces(
     # Model:
-    elements: Array,  # shape [num_elements], see layout.py
-    constants_in: Array,  # shape [num_elements]
+    elements: Elements,  # shape [num_elements], see layout.py
+    constants_in: Constants,  # shape [num_elements]
     number: int,  # of the bushing
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
     # Out:
-    F_out: Array,  # spatial forces on L0 and L1 about their origins, in W [N m, N], shape [2, 6]
+    F_out: FloatTable,  # spatial forces on L0 and L1 about their origins, in W [N m, N], shape [2, 6]
 ) -> int:
     """Computes the forces of a bushing on its two bodies, see elements/bushing.py; returns as calc_force_elements()."""
     for i in range(2):
@@ -140,14 +140,14 @@ _STEP = 1e-100
 @device
 def calc_force_element_derivatives(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    elements: Array,  # shape [num_elements], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
+    elements: Elements,  # shape [num_elements], see layout.py
     constants_in: Array,  # of complex numbers, as all that the elements are given here; shape [num_elements]
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
-    v_in: Array,  # generalized velocities, shape [num_v]
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
+    q_in: Floats,  # generalized positions, shape [num_q]
+    v_in: Floats,  # generalized velocities, shape [num_v]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
     sensitivity_in: Array,  # as calc_inverse_dynamics_derivatives() leaves them, shape [num_mobods]
     # Work, of complex numbers:
     complex_position_work: Array,  # position records, shape [num_mobods]
@@ -157,10 +157,10 @@ def calc_force_element_derivatives(
     complex_F_work: Array,  # shape [2, num_mobods, 6]
     # Work:
     F_work: Array,  # shape [2, num_mobods, 6]
-    tau_work: Array,  # shape [num_v]
+    tau_work: Floats,  # shape [num_v]
     # Out:
-    dtau_dq_out: Array,  # derivatives of tau_e along the velocities, equation (1), shape [num_v, num_v]
-    dtau_dv_out: Array,  # derivatives of tau_e by v, shape [num_v, num_v]
+    dtau_dq_out: FloatTable,  # derivatives of tau_e along the velocities, equation (1), shape [num_v, num_v]
+    dtau_dv_out: FloatTable,  # derivatives of tau_e by v, shape [num_v, num_v]
 ) -> int:
     """Computes the derivatives of tau_e with J kept, equation (1).
 

@@ -56,6 +56,8 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from merganser.framework.native import device, inlined, kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
+from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.scalars import exceeds, is_set
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -235,19 +237,19 @@ def add_shifted_inertia(P: Inertia, p: Vector3, parent_work: Array) -> None:
 @device
 def calc_forward_dynamics(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
-    tau_in: Array,  # generalized forces, shape [num_v]; may be the same array as vdot_out
-    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
-    extra_diagonal_in: Array,  # added to the diagonal of M, shape [num_v]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
+    tau_in: Floats,  # generalized forces, shape [num_v]; may be the same array as vdot_out
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    extra_diagonal_in: Floats,  # added to the diagonal of M, shape [num_v]
     # Work:
-    scratch_work: Array,  # shape [num_mobods]
+    scratch_work: Scratch,  # shape [num_mobods]
     # Out:
-    vdot_out: Array,  # generalized accelerations, shape [num_v]
+    vdot_out: Floats,  # generalized accelerations, shape [num_v]
 ) -> int:
     """Computes vdot, equations (1) to (10).
 
@@ -267,18 +269,18 @@ def calc_forward_dynamics(
 @device
 def calc_forward_dynamics_again(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
-    tau_in: Array,  # generalized forces, shape [num_v]; may be the same array as vdot_out
-    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
+    tau_in: Floats,  # generalized forces, shape [num_v]; may be the same array as vdot_out
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
     # In and out:
-    scratch_io: Array,  # shape [num_mobods], with P+, Y, L and Delta as calc_forward_dynamics() has left them
+    scratch_io: Scratch,  # shape [num_mobods], with P+, Y, L and Delta as calc_forward_dynamics() has left them
     # Out:
-    vdot_out: Array,  # generalized accelerations, shape [num_v]
+    vdot_out: Floats,  # generalized accelerations, shape [num_v]
 ) -> None:
     """Computes vdot, equations (5) to (10), for other velocities and forces at the same q and extra diagonal."""
     _set_forces(topology, gravity_in, position_in, velocity_in, F_applied_in, scratch_io)

@@ -37,8 +37,10 @@ They serve floats only, as the products with D_y do, see below.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.kernels.forward_dynamics import num_free
 from merganser.multibody.kernels.inverse_dynamics_derivatives import calc_inverse_dynamics_derivatives
+from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.mass_matrix import factorize, multiply_by_inverse
 from merganser.multibody.kernels.position import calc_position_kinematics
 from merganser.multibody.kernels.spatial import Array
@@ -48,14 +50,14 @@ from merganser.multibody.kernels.step import calc_state_derivatives
 @device
 def calc_forward_dynamics_derivatives(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
     # In and out:
-    M_io: Array,  # in: mass matrix, not singular; out: its factors; shape [num_v, num_v]
-    dq_io: Array,  # in: dID/dq at vdot; out: dvdot/dq; shape [num_v, num_v]
-    dv_io: Array,  # in: dID/dv; out: dvdot/dv; shape [num_v, num_v]
+    M_io: FloatTable,  # in: mass matrix, not singular; out: its factors; shape [num_v, num_v]
+    dq_io: FloatTable,  # in: dID/dq at vdot; out: dvdot/dq; shape [num_v, num_v]
+    dv_io: FloatTable,  # in: dID/dv; out: dvdot/dv; shape [num_v, num_v]
     # Out:
-    dvdot_dtau_out: Array,  # shape [num_v, num_v]
+    dvdot_dtau_out: FloatTable,  # shape [num_v, num_v]
 ) -> None:
     """Computes the derivatives of vdot from those of inverse dynamics, equations (1) to (3)."""
     num_v = M_io.shape[0]
@@ -85,25 +87,25 @@ def _lock(k: int, M_io: Array, dq_io: Array, dv_io: Array, dtau_io: Array) -> No
 @device
 def calc_state_forward_dynamics_derivatives(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
-    x_in: Array,  # state [q; v], shape [num_q + num_v]
-    tau_in: Array,  # generalized forces but damping, shape [num_v]
-    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    x_in: Floats,  # state [q; v], shape [num_q + num_v]
+    tau_in: Floats,  # generalized forces but damping, shape [num_v]
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
     # Work:
-    position_work: Array,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
-    velocity_work: Array,  # shape [num_mobods]; holds the velocity kinematics of x_in afterwards
-    scratch_work: Array,  # shape [num_mobods]
+    position_work: Positions,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
+    velocity_work: Velocities,  # shape [num_mobods]; holds the velocity kinematics of x_in afterwards
+    scratch_work: Scratch,  # shape [num_mobods]
     sensitivity_work: Array,  # sensitivity records, shape [num_mobods]
-    tau_work: Array,  # shape [num_v]
+    tau_work: Floats,  # shape [num_v]
     # Out:
-    xdot_out: Array,  # [qdot; vdot], shape [num_q + num_v]
-    dvdot_dq_out: Array,  # derivatives of vdot along the velocities, shape [num_v, num_v]
-    dvdot_dv_out: Array,  # derivatives of vdot by v, shape [num_v, num_v]
-    M_out: Array,  # factors of the mass matrix, shape [num_v, num_v]
-    dvdot_dtau_out: Array,  # derivatives of vdot by tau, shape [num_v, num_v]
+    xdot_out: Floats,  # [qdot; vdot], shape [num_q + num_v]
+    dvdot_dq_out: FloatTable,  # derivatives of vdot along the velocities, shape [num_v, num_v]
+    dvdot_dv_out: FloatTable,  # derivatives of vdot by v, shape [num_v, num_v]
+    M_out: FloatTable,  # factors of the mass matrix, shape [num_v, num_v]
+    dvdot_dtau_out: FloatTable,  # derivatives of vdot by tau, shape [num_v, num_v]
 ) -> int:
     """Computes xdot and the derivatives of vdot, all in one call.
 
@@ -133,10 +135,10 @@ state_forward_dynamics_derivatives = kernel(calc_state_forward_dynamics_derivati
 @device
 def calc_product(
     # In:
-    A_in: Array,  # shape [num_rows, num_velocities]
-    D_in: Array,  # shape [num_velocities, num_variables]
+    A_in: FloatTable,  # shape [num_rows, num_velocities]
+    D_in: FloatTable,  # shape [num_velocities, num_variables]
     # In and out:
-    product_io: Array,  # in: 0; out: A D, shape [num_rows, num_variables]
+    product_io: FloatTable,  # in: 0; out: A D, shape [num_rows, num_variables]
 ) -> None:
     """Computes A D."""
     add_product(A_in, D_in, product_io)
@@ -162,23 +164,23 @@ product = kernel(calc_product)
 @device
 def calc_inverse_dynamics_gradient(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
-    x_in: Array,  # state [q; v], shape [num_q + num_v]
-    vdot_in: Array,  # generalized accelerations, shape [num_v]
-    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
-    D_s_in: Array,  # shape [num_v, num_variables], or without rows, which counts as zero; so are the next two
+    x_in: Floats,  # state [q; v], shape [num_q + num_v]
+    vdot_in: Floats,  # generalized accelerations, shape [num_v]
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    D_s_in: FloatTable,  # shape [num_v, num_variables], or without rows, which counts as zero; so are the next two
     D_v_in: Array,
     D_vdot_in: Array,
     # Work:
-    position_work: Array,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
+    position_work: Positions,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
     sensitivity_work: Array,  # sensitivity records, shape [num_mobods]
     factors_work: Array,  # shape [4, num_v, num_v]
     # Out:
-    tau_out: Array,  # generalized forces, shape [num_v]
-    D_tau_out: Array,  # shape [num_v, num_variables]
+    tau_out: Floats,  # generalized forces, shape [num_v]
+    D_tau_out: FloatTable,  # shape [num_v, num_variables]
 ) -> None:
     """Computes tau, damping included, and equation (1)."""
     num_v = vdot_in.shape[0]
@@ -198,26 +200,26 @@ def calc_inverse_dynamics_gradient(
 @device
 def calc_forward_dynamics_gradient(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
-    x_in: Array,  # state [q; v], shape [num_q + num_v]
-    tau_in: Array,  # generalized forces but damping, shape [num_v]
-    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
-    D_s_in: Array,  # shape [num_v, num_variables], or without rows, which counts as zero; so are the next two
+    x_in: Floats,  # state [q; v], shape [num_q + num_v]
+    tau_in: Floats,  # generalized forces but damping, shape [num_v]
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    D_s_in: FloatTable,  # shape [num_v, num_variables], or without rows, which counts as zero; so are the next two
     D_v_in: Array,
     D_tau_in: Array,
     # Work:
-    position_work: Array,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
-    velocity_work: Array,  # shape [num_mobods]; holds the velocity kinematics of x_in afterwards
-    scratch_work: Array,  # shape [num_mobods]
+    position_work: Positions,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
+    velocity_work: Velocities,  # shape [num_mobods]; holds the velocity kinematics of x_in afterwards
+    scratch_work: Scratch,  # shape [num_mobods]
     sensitivity_work: Array,  # sensitivity records, shape [num_mobods]
-    tau_work: Array,  # shape [num_v]
+    tau_work: Floats,  # shape [num_v]
     factors_work: Array,  # shape [4, num_v, num_v]
     # Out:
-    xdot_out: Array,  # [qdot; vdot], shape [num_q + num_v]
-    D_vdot_out: Array,  # shape [num_v, num_variables]
+    xdot_out: Floats,  # [qdot; vdot], shape [num_q + num_v]
+    D_vdot_out: FloatTable,  # shape [num_v, num_variables]
 ) -> int:
     """Computes xdot and equation (2).
 
@@ -248,21 +250,21 @@ def _set_to_zero(out: Array) -> None:
 @device
 def calc_forward_dynamics_slopes(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
-    x_in: Array,  # states [q; v], shape [N, num_q + num_v]
-    tau_in: Array,  # generalized forces but damping, shape [N, num_v]
-    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    x_in: FloatTable,  # states [q; v], shape [N, num_q + num_v]
+    tau_in: FloatTable,  # generalized forces but damping, shape [N, num_v]
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
     # Work:
-    position_work: Array,  # shape [num_mobods]
-    velocity_work: Array,  # shape [num_mobods]
-    scratch_work: Array,  # shape [num_mobods]
+    position_work: Positions,  # shape [num_mobods]
+    velocity_work: Velocities,  # shape [num_mobods]
+    scratch_work: Scratch,  # shape [num_mobods]
     sensitivity_work: Array,  # sensitivity records, shape [num_mobods]
-    tau_work: Array,  # shape [num_v]
+    tau_work: Floats,  # shape [num_v]
     # Out:
-    xdot_out: Array,  # [qdot; vdot], shape [N, num_q + num_v]
+    xdot_out: FloatTable,  # [qdot; vdot], shape [N, num_q + num_v]
     factors_out: Array,  # dvdot/dq, dvdot/dv, factors of M, dvdot/dtau; shape [N, 4, num_v, num_v]
 ) -> int:
     """Computes equations (1) to (3) for many states; returns 0, or the number of a mobod as for one."""

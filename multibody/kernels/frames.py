@@ -66,8 +66,8 @@ from typing import TypeAlias
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.memory.hinted_types import Integers, Poses
-from merganser.multibody.kernels.layout import Positions
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers, Poses
+from merganser.multibody.kernels.layout import Positions, Topology, Velocities
 from merganser.multibody.kernels.scalars import arctangent, exceeds
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -140,14 +140,14 @@ def rotation_vector(F: Axes, G: Axes) -> Vector3:
 @device
 def calc_relative_pose(
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
+    position_in: Positions,  # position records, shape [num_mobods]
     mobod_A: int,  # of the body of frame A
-    X_A_in: Array,  # frame A in its body, shape [3, 4]
+    X_A_in: FloatTable,  # frame A in its body, shape [3, 4]
     mobod_B: int,  # of the body of frame B
-    X_B_in: Array,  # frame B in its body, shape [3, 4]
+    X_B_in: FloatTable,  # frame B in its body, shape [3, 4]
     # Out:
-    R_AB_out: Array,  # shape [3, 3]
-    p_AoBo_A_out: Array,  # [m], shape [3]
+    R_AB_out: FloatTable,  # shape [3, 3]
+    p_AoBo_A_out: Floats,  # [m], shape [3]
 ) -> None:
     """Computes X_AB, equations (1) and (2)."""
     origin = 0.0, 0.0, 0.0
@@ -162,14 +162,14 @@ def calc_relative_pose(
 @device
 def calc_point_positions(
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
+    position_in: Positions,  # position records, shape [num_mobods]
     mobod_B: int,  # of the body of frame B, to which the points are fixed
-    X_B_in: Array,  # frame B in its body, shape [3, 4]
-    points_in: Array,  # p_BoQi_B [m], shape [3 num_points], see frames.py
+    X_B_in: FloatTable,  # frame B in its body, shape [3, 4]
+    points_in: Floats,  # p_BoQi_B [m], shape [3 num_points], see frames.py
     mobod_A: int,  # of the body of frame A
-    X_A_in: Array,  # frame A in its body, shape [3, 4]
+    X_A_in: FloatTable,  # frame A in its body, shape [3, 4]
     # Out:
-    p_AoQi_A_out: Array,  # [m], shape [3, num_points]
+    p_AoQi_A_out: FloatTable,  # [m], shape [3, num_points]
 ) -> None:
     """Computes the positions of points in another frame, equation (2)."""
     axes_A = axes_of(position_in[mobod_A], X_A_in)
@@ -235,16 +235,16 @@ def push(F_Bo_W_io: Array, arm: Vector3, t: Vector3, f: Vector3) -> None:
 @device
 def calc_point_velocities(
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
     mobod_B: int,  # of the body of frame F
-    X_BF_in: Array,  # frame F, to which the points are fixed, shape [3, 4]
-    points_in: Array,  # p_FoQi_F [m], shape [3 num_points], see frames.py
+    X_BF_in: FloatTable,  # frame F, to which the points are fixed, shape [3, 4]
+    points_in: Floats,  # p_FoQi_F [m], shape [3 num_points], see frames.py
     mobod_A: int,  # the body in which velocities are measured
     mobod_D: int,  # of the body of frame E
-    X_DE_in: Array,  # frame E, in which velocities are expressed, shape [3, 4]
+    X_DE_in: FloatTable,  # frame E, in which velocities are expressed, shape [3, 4]
     # Out:
-    v_AQi_E_out: Array,  # [m/s], shape [3, num_points]
+    v_AQi_E_out: FloatTable,  # [m/s], shape [3, num_points]
 ) -> None:
     """Computes the velocities of points, equation (4)."""
     axes_W = axes_of(position_in[mobod_D], X_DE_in)
@@ -258,21 +258,21 @@ def calc_point_velocities(
 @device
 def calc_point_accelerations(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
-    vdot_in: Array,  # generalized accelerations, shape [num_v]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
+    vdot_in: Floats,  # generalized accelerations, shape [num_v]
     mobod_B: int,  # of the body of frame F
-    X_BF_in: Array,  # frame F, to which the points are fixed, shape [3, 4]
-    points_in: Array,  # p_FoQi_F [m], shape [3 num_points], see frames.py
+    X_BF_in: FloatTable,  # frame F, to which the points are fixed, shape [3, 4]
+    points_in: Floats,  # p_FoQi_F [m], shape [3 num_points], see frames.py
     mobod_A: int,  # the body in which accelerations are measured
     mobod_D: int,  # of the body of frame E
-    X_DE_in: Array,  # frame E, in which accelerations are expressed, shape [3, 4]
+    X_DE_in: FloatTable,  # frame E, in which accelerations are expressed, shape [3, 4]
     # Work:
-    A_WB_W_work: Array,  # shape [num_mobods, 6]
+    A_WB_W_work: FloatTable,  # shape [num_mobods, 6]
     # Out:
-    A_out: Array,  # alpha_AF_E [rad/s^2], a_AQ0_E [m/s^2], a_AQ1_E, ...; shape [1 + num_points, 3]
+    A_out: FloatTable,  # alpha_AF_E [rad/s^2], a_AQ0_E [m/s^2], a_AQ1_E, ...; shape [1 + num_points, 3]
 ) -> None:
     """Computes the angular acceleration of a frame, and the accelerations of its points, (5) and (6)."""
     calc_spatial_accelerations(topology, position_in, velocity_in, vdot_in, A_WB_W_work)
@@ -297,15 +297,15 @@ def calc_point_accelerations(
 @device
 def calc_center_of_mass_acceleration(
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
-    A_WB_W_in: Array,  # accelerations of all mobods at Bo [rad/s^2, m/s^2], shape [num_mobods, 6]
-    members: Array,  # numbers of the mobods whose centre of mass is meant
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
+    A_WB_W_in: FloatTable,  # accelerations of all mobods at Bo [rad/s^2, m/s^2], shape [num_mobods, 6]
+    members: Integers,  # numbers of the mobods whose centre of mass is meant
     mobod_A: int,  # the body in which the acceleration is measured
     mobod_D: int,  # of the body of frame E
-    X_DE_in: Array,  # frame E, in which it is expressed, shape [3, 4]
+    X_DE_in: FloatTable,  # frame E, in which it is expressed, shape [3, 4]
     # Out:
-    a_AScm_E_out: Array,  # [m/s^2], and the mass of the bodies [kg], shape [4]
+    a_AScm_E_out: Floats,  # [m/s^2], and the mass of the bodies [kg], shape [4]
 ) -> None:
     """Computes the acceleration of the centre of mass of some bodies, equation (6), if their mass is not zero."""
     zero = 0.0 * position_in[0]["mass"]
@@ -360,15 +360,15 @@ center_of_mass_acceleration = kernel(calc_center_of_mass_acceleration)
 @device
 def calc_frame_velocity(
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
     mobod_B: int,  # of the body of frame F
-    X_BF_in: Array,  # frame F, shape [3, 4]
+    X_BF_in: FloatTable,  # frame F, shape [3, 4]
     mobod_A: int,  # the body in which the velocity is measured
     mobod_D: int,  # of the body of frame E
-    X_DE_in: Array,  # frame E, in which it is expressed, shape [3, 4]
+    X_DE_in: FloatTable,  # frame E, in which it is expressed, shape [3, 4]
     # Out:
-    V_AF_E_out: Array,  # [rad/s, m/s], shape [6]
+    V_AF_E_out: Floats,  # [rad/s, m/s], shape [6]
 ) -> None:
     """Computes the spatial velocity of a frame at its origin, equations (3) and (4)."""
     axes_W = axes_of(position_in[mobod_D], X_DE_in)
@@ -383,16 +383,16 @@ def calc_frame_velocity(
 @device
 def calc_frame_acceleration(
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
-    A_WB_W_in: Array,  # accelerations of all mobods at Bo [rad/s^2, m/s^2], shape [num_mobods, 6]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
+    A_WB_W_in: FloatTable,  # accelerations of all mobods at Bo [rad/s^2, m/s^2], shape [num_mobods, 6]
     mobod_B: int,  # of the body of frame F
-    X_BF_in: Array,  # frame F, shape [3, 4]
+    X_BF_in: FloatTable,  # frame F, shape [3, 4]
     mobod_A: int,  # the body in which the acceleration is measured
     mobod_D: int,  # of the body of frame E
-    X_DE_in: Array,  # frame E, in which it is expressed, shape [3, 4]
+    X_DE_in: FloatTable,  # frame E, in which it is expressed, shape [3, 4]
     # Out:
-    A_AF_E_out: Array,  # [rad/s^2, m/s^2], shape [6]
+    A_AF_E_out: Floats,  # [rad/s^2, m/s^2], shape [6]
 ) -> None:
     """Computes the spatial acceleration of a frame at its origin, equations (5) and (6)."""
     axes_W = axes_of(position_in[mobod_D], X_DE_in)

@@ -53,7 +53,7 @@ Jc is M; where the joint is reversed, C is P, which feels the opposite, and Jc i
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.memory.hinted_types import Floats, FloatTable
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -264,16 +264,16 @@ def _child_frame(
 @device
 def calc_reaction_forces(
     # Model:
-    topology: Array,  # shape [num_mobods]
-    parameters: Array,  # shape [>= num_mobods]
-    mobods: Array,  # of each joint, shape [num_joints]
-    is_reversed: Array,  # 1 where the child body is the inboard one, shape [num_joints]
+    topology: Topology,  # shape [num_mobods]
+    parameters: Parameters,  # shape [>= num_mobods]
+    mobods: Integers,  # of each joint, shape [num_joints]
+    is_reversed: Integers,  # 1 where the child body is the inboard one, shape [num_joints]
     X_FJc: Array,  # of reversed joints, [R p], shape [num_joints, 3, 4]
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    F_Bo_W_in: Array,  # forces of the inboard joints on B about Bo [N m, N], shape [num_mobods, 6]
+    position_in: Positions,  # position records, shape [num_mobods]
+    F_Bo_W_in: FloatTable,  # forces of the inboard joints on B about Bo [N m, N], shape [num_mobods, 6]
     # Out:
-    F_CJc_Jc_out: Array,  # of the joints on C at Jc, in Jc [N m, N], shape [num_joints, 6]
+    F_CJc_Jc_out: FloatTable,  # of the joints on C at Jc, in Jc [N m, N], shape [num_joints, 6]
 ) -> None:
     """Computes the reaction forces of all joints, equation (3)."""
     for j in range(mobods.shape[0]):

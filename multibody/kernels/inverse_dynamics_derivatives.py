@@ -56,7 +56,8 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.layout import MAX_VELOCITIES
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
+from merganser.multibody.kernels.layout import MAX_VELOCITIES, Parameters, Positions, Topology
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -108,21 +109,21 @@ def sensitivity_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
 @device
 def calc_inverse_dynamics_derivatives(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    v_in: Array,  # generalized velocities, shape [num_v]
-    vdot_in: Array,  # generalized accelerations, shape [num_v]
-    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    position_in: Positions,  # position records, shape [num_mobods]
+    v_in: Floats,  # generalized velocities, shape [num_v]
+    vdot_in: Floats,  # generalized accelerations, shape [num_v]
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
     # Work:
     sensitivity_work: Array,  # sensitivity records, shape [num_mobods]
     # Out:
-    tau_out: Array,  # generalized forces, shape [num_v]
-    dtau_dq_out: Array,  # derivatives of tau along the velocities, shape [num_v, num_v]
-    dtau_dv_out: Array,  # derivatives of tau by v, shape [num_v, num_v]
-    M_out: Array,  # mass matrix, shape [num_v, num_v]
+    tau_out: Floats,  # generalized forces, shape [num_v]
+    dtau_dq_out: FloatTable,  # derivatives of tau along the velocities, shape [num_v, num_v]
+    dtau_dv_out: FloatTable,  # derivatives of tau by v, shape [num_v, num_v]
+    M_out: FloatTable,  # mass matrix, shape [num_v, num_v]
 ) -> None:
     """Computes tau, its derivatives and the mass matrix, equations (1) to (12)."""
     num_v = v_in.shape[0]

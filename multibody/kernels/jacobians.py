@@ -24,7 +24,9 @@ Momentum Matrix of a Humanoid Robot, IROS (2008) (3).
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.multibody.kernels.frames import Axes, axes_of, express, locate, point
+from merganser.multibody.kernels.layout import Positions, Scratch, Topology
 from merganser.multibody.kernels.position import calc_qdot_to_velocity
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -43,17 +45,17 @@ from merganser.multibody.kernels.spatial import (
 @device
 def calc_jacobian(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
+    position_in: Positions,  # position records, shape [num_mobods]
     mobod_B: int,  # of the body of frame F
-    X_BF_in: Array,  # frame F, to which the points are fixed, shape [3, 4]
-    points_in: Array,  # p_FoQi_F [m], shape [3 num_points], see frames.py
+    X_BF_in: FloatTable,  # frame F, to which the points are fixed, shape [3, 4]
+    points_in: Floats,  # p_FoQi_F [m], shape [3 num_points], see frames.py
     mobod_A: int,  # the body in which velocities are measured
     mobod_D: int,  # of the body of frame E
-    X_DE_in: Array,  # frame E, in which velocities are expressed, shape [3, 4]
+    X_DE_in: FloatTable,  # frame E, in which velocities are expressed, shape [3, 4]
     # Out:
-    J_out: Array,  # [J_w_AF_E; J_v_AQ0_E; J_v_AQ1_E ...], shape [3 + 3 num_points, num_v]
+    J_out: FloatTable,  # [J_w_AF_E; J_v_AQ0_E; J_v_AQ1_E ...], shape [3 + 3 num_points, num_v]
 ) -> None:
     """Computes the Jacobians of the angular velocity of a frame and of the velocities of its points, (1) and (2)."""
     _clear(J_out)
@@ -79,10 +81,10 @@ def calc_jacobian(
 @device
 def calc_body_jacobians(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    members: Array,  # numbers of mobods
+    position_in: Positions,  # position records, shape [num_mobods]
+    members: Integers,  # numbers of mobods
     # Out:
     J_out: Array,  # [J_w_WB_W; J_v_WBo_W] of each member, shape [num_members, 6, num_v]
 ) -> None:
@@ -105,18 +107,18 @@ def calc_body_jacobians(
 @device
 def calc_center_of_mass_jacobian(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    members: Array,  # numbers of the mobods in the set S
+    position_in: Positions,  # position records, shape [num_mobods]
+    members: Integers,  # numbers of the mobods in the set S
     mobod_A: int,  # the body in which velocities are measured
     mobod_D: int,  # of the body of frame E
-    X_DE_in: Array,  # frame E, in which velocities are expressed, shape [3, 4]
+    X_DE_in: FloatTable,  # frame E, in which velocities are expressed, shape [3, 4]
     # Work:
-    scratch_work: Array,  # shape [num_mobods]
+    scratch_work: Scratch,  # shape [num_mobods]
     # Out:
-    J_out: Array,  # J_v_AScm_E, shape [3, num_v]
-    mass_out: Array,  # m_S [kg], shape [1]; if it is zero, there is no Jacobian
+    J_out: FloatTable,  # J_v_AScm_E, shape [3, num_v]
+    mass_out: Floats,  # m_S [kg], shape [1]; if it is zero, there is no Jacobian
 ) -> None:
     """Computes the Jacobian of the velocity of a centre of mass, equations (3) and (4)."""
     _clear(J_out)
@@ -189,15 +191,15 @@ def _add_column(a: Vector3, row: int, column: int, is_positive: bool, J: Array) 
 @device
 def calc_qdot_jacobian(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
-    J_v_in: Array,  # a Jacobian for v, shape [num_rows, num_v]
+    q_in: Floats,  # generalized positions, shape [num_q]
+    J_v_in: FloatTable,  # a Jacobian for v, shape [num_rows, num_v]
     # Work:
-    qdot_work: Array,  # shape [num_q]
-    v_work: Array,  # shape [num_v]
+    qdot_work: Floats,  # shape [num_q]
+    v_work: Floats,  # shape [num_v]
     # Out:
-    J_qdot_out: Array,  # the Jacobian for qdot, shape [num_rows, num_q]
+    J_qdot_out: FloatTable,  # the Jacobian for qdot, shape [num_rows, num_q]
 ) -> None:
     """Computes the Jacobian for qdot, equation (5).
 

@@ -53,7 +53,9 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework.native import device, inlined, kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
+from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -74,14 +76,14 @@ from merganser.multibody.kernels.spatial import (
 @device
 def calc_mass_matrix(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
+    position_in: Positions,  # position records, shape [num_mobods]
     # Work:
-    scratch_work: Array,  # shape [num_mobods]
+    scratch_work: Scratch,  # shape [num_mobods]
     # Out:
-    M_out: Array,  # both triangles of the mass matrix, shape [num_v, num_v]
+    M_out: FloatTable,  # both triangles of the mass matrix, shape [num_v, num_v]
 ) -> None:
     """Computes the mass matrix, equations (1) to (3)."""
     num_mobods = topology.shape[0]
@@ -168,19 +170,19 @@ mass_matrix = kernel(calc_mass_matrix)
 @device
 def calc_mass_matrix_by_columns(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    zero_gravity_in: Array,  # zeros, shape [3]
-    zero_forces_in: Array,  # zeros, shape [num_mobods, 6]
+    position_in: Positions,  # position records, shape [num_mobods]
+    zero_gravity_in: Floats,  # zeros, shape [3]
+    zero_forces_in: FloatTable,  # zeros, shape [num_mobods, 6]
     # Work:
-    velocity_work: Array,  # shape [num_mobods]
-    scratch_work: Array,  # shape [num_mobods]
-    vdot_work: Array,  # shape [num_v]
-    tau_work: Array,  # shape [num_v]
+    velocity_work: Velocities,  # shape [num_mobods]
+    scratch_work: Scratch,  # shape [num_mobods]
+    vdot_work: Floats,  # shape [num_v]
+    tau_work: Floats,  # shape [num_v]
     # Out:
-    M_out: Array,  # shape [num_v, num_v]
+    M_out: FloatTable,  # shape [num_v, num_v]
 ) -> None:
     """Computes the mass matrix, equation (1)."""
     num_v = vdot_work.shape[0]

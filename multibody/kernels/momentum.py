@@ -44,10 +44,11 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.13.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.mass_matrix import add_composite, square_of_rates, start_composite
 from merganser.multibody.kernels.scalars import equals
 from merganser.multibody.kernels.spatial import (
-    Array,
     add,
     add_spatial,
     cross,
@@ -66,12 +67,12 @@ from merganser.multibody.kernels.spatial import (
 @device
 def calc_momentum(
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
-    members: Array,  # numbers of the mobods in S
-    p_WoP_W_in: Array,  # the point P [m], shape [3]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
+    members: Integers,  # numbers of the mobods in S
+    p_WoP_W_in: Floats,  # the point P [m], shape [3]
     # Out:
-    L_WSP_W_out: Array,  # [N m s, N s], and the mass of S [kg], shape [7]
+    L_WSP_W_out: Floats,  # [N m s, N s], and the mass of S [kg], shape [7]
 ) -> None:
     """Computes the spatial momentum of S about P, equations (1) and (2)."""
     set_spatial(L_WSP_W_out, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -93,14 +94,14 @@ def calc_momentum(
 @device
 def calc_total_inertia(
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    members: Array,  # numbers of the mobods in S
-    p_WoP_W_in: Array,  # the point P [m], shape [3]
+    position_in: Positions,  # position records, shape [num_mobods]
+    members: Integers,  # numbers of the mobods in S
+    p_WoP_W_in: Floats,  # the point P [m], shape [3]
     # Work:
-    scratch_work: Array,  # shape [num_mobods]
+    scratch_work: Scratch,  # shape [num_mobods]
     # Out:
-    mp_PScm_W_out: Array,  # first moment about P [kg m], and mass [kg], shape [4]
-    I_SP_W_out: Array,  # rotational inertia about P [kg m^2], shape [3, 3]
+    mp_PScm_W_out: Floats,  # first moment about P [kg m], and mass [kg], shape [4]
+    I_SP_W_out: FloatTable,  # rotational inertia about P [kg m^2], shape [3, 3]
 ) -> None:
     """Computes mass, first moment and inertia of S about P."""
     total = scratch_work[0]
@@ -126,13 +127,13 @@ total_inertia = kernel(calc_total_inertia)
 @device
 def calc_momentum_matrix(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
+    position_in: Positions,  # position records, shape [num_mobods]
     # Work:
-    scratch_work: Array,  # shape [num_mobods]
+    scratch_work: Scratch,  # shape [num_mobods]
     # Out:
-    A_out: Array,  # about Wo in W [N m s, N s per unit of velocity], shape [6, num_v]
+    A_out: FloatTable,  # about Wo in W [N m s, N s per unit of velocity], shape [6, num_v]
 ) -> None:
     """Computes the momentum matrix, equations (1) and (2)."""
     for i in range(1, topology.shape[0]):
@@ -158,12 +159,12 @@ momentum_matrix = kernel(calc_momentum_matrix)
 @device
 def calc_center_of_mass(
     # Model:
-    parameters: Array,  # shape [num_mobods]
+    parameters: Parameters,  # shape [num_mobods]
     # In:
-    position_in: Array,  # position records, of which only the poses count, shape [num_mobods]
-    members: Array,  # numbers of the mobods in S
+    position_in: Positions,  # position records, of which only the poses count, shape [num_mobods]
+    members: Integers,  # numbers of the mobods in S
     # Out:
-    p_and_mass_out: Array,  # p_WoScm_W [m], 0 if there is no mass, and mass [kg], shape [4]
+    p_and_mass_out: Floats,  # p_WoScm_W [m], 0 if there is no mass, and mass [kg], shape [4]
 ) -> None:
     """Computes the centre of mass and the mass of S, equation (1)."""
     mass = 0.0 * parameters[0]["mass"]  # of the scalar type
@@ -183,14 +184,14 @@ center_of_mass = kernel(calc_center_of_mass)
 @device
 def calc_energies(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
     # Out:
-    energy_out: Array,  # kinetic and potential energy [J], shape [2]
+    energy_out: Floats,  # kinetic and potential energy [J], shape [2]
 ) -> None:
     """Computes the energies of the tree, equations (1) and (2)."""
     g_W = vector(gravity_in)

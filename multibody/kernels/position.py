@@ -33,6 +33,8 @@ N and N+ of each kind of mobilizer: see mobilizers/, one file a kind. Most have 
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined, kernel
+from merganser.framework.native.memory.hinted_types import Floats, Integers, Poses
+from merganser.multibody.kernels.layout import Parameters, Positions, Topology
 from merganser.multibody.kernels.mobilizers.dispatch import set_axes, set_pose, set_rates, set_velocities
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -53,12 +55,12 @@ from merganser.multibody.kernels.spatial import (
 @device
 def calc_poses(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods], and the segments of paths
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods], and the segments of paths
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
+    q_in: Floats,  # generalized positions, shape [num_q]
     # Out:
-    position_out: Array,  # shape [num_mobods]; hinge matrices and inertias are not valid afterwards
+    position_out: Positions,  # shape [num_mobods]; hinge matrices and inertias are not valid afterwards
 ) -> None:
     """Computes the poses in the position records of all mobods from q, equations (1) to (6)."""
     _place_world(position_out[0])
@@ -125,10 +127,10 @@ def _place(is_weld: bool, fixed: Array, parent: Array, body: Array) -> None:
 @device
 def calc_pose_matrices(
     # In:
-    position_in: Array,  # position records, of which only the poses count, shape [num_mobods]
-    members: Array,  # numbers of mobods
+    position_in: Positions,  # position records, of which only the poses count, shape [num_mobods]
+    members: Integers,  # numbers of mobods
     # Out:
-    X_WB_out: Array,  # their poses as matrices [R_WB p_WoBo_W; 0 1], shape [num_members, 4, 4]
+    X_WB_out: Poses,  # their poses as matrices [R_WB p_WoBo_W; 0 1], shape [num_members, 4, 4]
 ) -> None:
     """Copies poses to matrices, one for each member."""
     one = position_in[0]["R_WB"][0, 0]  # of the scalar type
@@ -149,12 +151,12 @@ pose_matrices = kernel(calc_pose_matrices)
 @device
 def calc_position_kinematics(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods], and the segments of paths
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods], and the segments of paths
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
+    q_in: Floats,  # generalized positions, shape [num_q]
     # Out:
-    position_out: Array,  # shape [num_mobods]
+    position_out: Positions,  # shape [num_mobods]
 ) -> None:
     """Computes the position records of all mobods from q."""
     calc_poses(topology, parameters, q_in, position_out)
@@ -164,12 +166,12 @@ def calc_position_kinematics(
 @device
 def calc_hinges_and_inertias(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods], and the segments of paths
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods], and the segments of paths
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
+    q_in: Floats,  # generalized positions, shape [num_q]
     # In and out:
-    position_io: Array,  # shape [num_mobods]; in: the poses of q_in; out: all
+    position_io: Positions,  # shape [num_mobods]; in: the poses of q_in; out: all
 ) -> None:
     """Completes position records in which only the poses are valid, equation (1)."""
     _leave_world_empty(position_io[0])
@@ -219,12 +221,12 @@ hinges_and_inertias = kernel(calc_hinges_and_inertias)
 @device
 def calc_velocity_to_qdot(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
-    v_in: Array,  # generalized velocities, shape [num_v]
+    q_in: Floats,  # generalized positions, shape [num_q]
+    v_in: Floats,  # generalized velocities, shape [num_v]
     # Out:
-    qdot_out: Array,  # rates of the positions, shape [num_q]
+    qdot_out: Floats,  # rates of the positions, shape [num_q]
 ) -> None:
     """Computes qdot = N(q) v."""
     for i in range(1, topology.shape[0]):
@@ -234,12 +236,12 @@ def calc_velocity_to_qdot(
 @device
 def calc_qdot_to_velocity(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
-    qdot_in: Array,  # rates of the positions, shape [num_q]
+    q_in: Floats,  # generalized positions, shape [num_q]
+    qdot_in: Floats,  # rates of the positions, shape [num_q]
     # Out:
-    v_out: Array,  # generalized velocities, shape [num_v]
+    v_out: Floats,  # generalized velocities, shape [num_v]
 ) -> None:
     """Computes v = N+(q) qdot."""
     for i in range(1, topology.shape[0]):

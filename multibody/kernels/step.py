@@ -242,11 +242,11 @@ def calc_next_pass(
 
 @device
 def advance_positions(
-    topology: Array,  # shape [num_mobods]
+    topology: Topology,  # shape [num_mobods]
     time_step: float,  # h [s]
-    q_in: Array,  # shape [num_q]
-    v_next_in: Array,  # v+, shape [num_v]
-    q_next_out: Array,  # q+, shape [num_q]
+    q_in: Floats,  # shape [num_q]
+    v_next_in: Floats,  # v+, shape [num_v]
+    q_next_out: Floats,  # q+, shape [num_q]
 ) -> None:
     """Computes q+, equation (3)."""
     calc_velocity_to_qdot(topology, q_in, v_next_in, q_next_out)
@@ -290,20 +290,20 @@ def calc_damping(
 @device
 def calc_state_inverse_dynamics(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
-    v_in: Array,  # generalized velocities, shape [num_v]
-    vdot_in: Array,  # generalized accelerations, shape [num_v]
-    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    q_in: Floats,  # generalized positions, shape [num_q]
+    v_in: Floats,  # generalized velocities, shape [num_v]
+    vdot_in: Floats,  # generalized accelerations, shape [num_v]
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
     # Work:
-    position_work: Array,  # shape [num_mobods]; holds the position kinematics of q_in afterwards
-    velocity_work: Array,  # shape [num_mobods]; holds the velocity kinematics of q_in and v_in afterwards
-    scratch_work: Array,  # shape [num_mobods]
+    position_work: Positions,  # shape [num_mobods]; holds the position kinematics of q_in afterwards
+    velocity_work: Velocities,  # shape [num_mobods]; holds the velocity kinematics of q_in and v_in afterwards
+    scratch_work: Scratch,  # shape [num_mobods]
     # Out:
-    tau_out: Array,  # generalized forces, shape [num_v]
+    tau_out: Floats,  # generalized forces, shape [num_v]
 ) -> None:
     """Computes kinematics and inverse dynamics of a new state: 0.5 us less than in two calls."""
     calc_kinematics(topology, parameters, q_in, v_in, position_work, velocity_work)

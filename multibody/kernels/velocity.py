@@ -36,12 +36,11 @@ Position and velocity kinematics in one call, for a new q and v: see position.py
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.memory.hinted_types import Floats
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.kernels.layout import Parameters, Positions, Topology, Velocities
 from merganser.multibody.kernels.mobilizers.dispatch import add_bias
 from merganser.multibody.kernels.position import calc_position_kinematics
 from merganser.multibody.kernels.spatial import (
-    Array,
     add,
     cross,
     rotate,
@@ -56,14 +55,14 @@ from merganser.multibody.kernels.spatial import (
 @device
 def calc_velocity_kinematics(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods], and the segments of paths
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods], and the segments of paths
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    q_in: Array,  # generalized positions, shape [num_q]
-    v_in: Array,  # generalized velocities, shape [num_v]
+    position_in: Positions,  # position records, shape [num_mobods]
+    q_in: Floats,  # generalized positions, shape [num_q]
+    v_in: Floats,  # generalized velocities, shape [num_v]
     # Out:
-    velocity_out: Array,  # shape [num_mobods]
+    velocity_out: Velocities,  # shape [num_mobods]
 ) -> None:
     """Computes the velocity records of all mobods from q and v, equations (1) to (4)."""
     world = velocity_out[0]
@@ -109,13 +108,13 @@ velocity_kinematics = kernel(calc_velocity_kinematics)
 @device
 def calc_spatial_accelerations(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
-    vdot_in: Array,  # generalized accelerations, shape [num_v]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
+    vdot_in: Floats,  # generalized accelerations, shape [num_v]
     # Out:
-    A_WB_W_out: Array,  # accelerations of all mobods at Bo [rad/s^2, m/s^2], shape [num_mobods, 6]
+    A_WB_W_out: FloatTable,  # accelerations of all mobods at Bo [rad/s^2, m/s^2], shape [num_mobods, 6]
 ) -> None:
     """Computes A_WB_W of all mobods, equation (1), with a world at rest."""
     set_spatial(A_WB_W_out[0], (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))

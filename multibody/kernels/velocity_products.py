@@ -45,7 +45,8 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.layout import QUATERNION_FLOATING
+from merganser.framework.native.memory.hinted_types import Floats
+from merganser.multibody.kernels.layout import QUATERNION_FLOATING, Parameters, Positions, Topology, Velocities
 from merganser.multibody.kernels.scalars import equals
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -81,14 +82,14 @@ def num_passes(topology: Array) -> int:
 @device
 def start_mean_velocities(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
     # In:
     time_step: float,  # h [s]
-    position_in: Array,  # shape [num_mobods]
-    velocity_in: Array,  # shape [num_mobods], of v
-    v_in: Array,  # shape [num_v]
+    position_in: Positions,  # shape [num_mobods]
+    velocity_in: Velocities,  # shape [num_mobods], of v
+    v_in: Floats,  # shape [num_v]
     # Out:
-    mean_out: Array,  # u_0, shape [num_v]
+    mean_out: Floats,  # u_0, shape [num_v]
 ) -> bool:
     """Computes u_0; returns whether there are free bodies that turn."""
     for k in range(v_in.shape[0]):
@@ -109,14 +110,14 @@ def start_mean_velocities(
 @device
 def take_mean_velocities(
     # Model:
-    topology: Array,  # shape [num_mobods]
+    topology: Topology,  # shape [num_mobods]
     # In:
     time_step: float,
-    velocity_in: Array,  # shape [num_mobods], of v
-    v_in: Array,  # shape [num_v]
-    v_next_in: Array,  # v' of the last pass, shape [num_v]
+    velocity_in: Velocities,  # shape [num_mobods], of v
+    v_in: Floats,  # shape [num_v]
+    v_next_in: Floats,  # v' of the last pass, shape [num_v]
     # Out:
-    mean_out: Array,  # u of the next pass, shape [num_v]
+    mean_out: Floats,  # u of the next pass, shape [num_v]
 ) -> None:
     """Computes u_n, equation (2)."""
     i = 1
@@ -131,16 +132,16 @@ def take_mean_velocities(
 @device
 def calc_mean_kinematics(
     # Model:
-    topology: Array,  # shape [num_mobods]
-    parameters: Array,  # shape [num_mobods]
+    topology: Topology,  # shape [num_mobods]
+    parameters: Parameters,  # shape [num_mobods]
     # In:
     time_step: float,
-    position_in: Array,  # shape [num_mobods]
-    velocity_in: Array,  # shape [num_mobods], of v
-    q_in: Array,  # shape [num_q]
-    mean_in: Array,  # u, shape [num_v]
+    position_in: Positions,  # shape [num_mobods]
+    velocity_in: Velocities,  # shape [num_mobods], of v
+    q_in: Floats,  # shape [num_q]
+    mean_in: Floats,  # u, shape [num_v]
     # Out:
-    mean_velocity_out: Array,  # shape [num_mobods], of u, with (4) in Fb_Bo_W of free bodies
+    mean_velocity_out: Velocities,  # shape [num_mobods], of u, with (4) in Fb_Bo_W of free bodies
 ) -> None:
     """Computes how bodies move with u."""
     calc_velocity_kinematics(topology, parameters, position_in, q_in, mean_in, mean_velocity_out)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from merganser.framework import BasicVector, Context, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.core.declarations.native_function import native
 from merganser.framework.core.declarations.native_wires import InputOr
-from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values.values import AbstractValue
 
@@ -236,7 +235,7 @@ class JointCommandReceiver(JointMessageReceiver):
         """
         model = BasicVector(np.zeros(1 + self._num_joints))
         calc_command = functools.partial(self._calc_command, length)
-        command = declare_vector_entry(self, "command", model, calc_command, {self._message.ticket()})
+        command = self._sys_declare_entry("command", model, calc_command, {self._message.ticket()})
         self.DeclarePerStepDiscreteUpdateEvent(keep_position.given(**wires).or_raise(self._refuse))
         calc = position.given(command=command, **wires).or_raise(self._refuse)
         self.DeclareVectorOutputPort("position", self._num_joints, calc)

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import Context, Diagram, DiagramBuilder, LeafSystem
 from merganser.framework.core.declarations.native_function import native
-from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.core.values.arguments import checked_number, require_types
 from merganser.framework.lcm import DrakeLcmInterface, LcmInterfaceSystem, LcmPublisherSystem, LcmSubscriberSystem
 from merganser.framework.lcm.messages.manipulators import lcmt_schunk_wsg_command, lcmt_schunk_wsg_status
@@ -72,7 +71,7 @@ class _PlainController(LeafSystem):
         self._limit = self.DeclareVectorInputPort("max_force", 1)
         x_d = self.DeclareVectorInputPort("desired_grip_state", 2)
         self.DeclareContinuousState(2)
-        declare_derivatives(self, grip_errors.given(x_d=x_d, state=state), of=_PlainController)
+        self._sys_declare_derivatives(grip_errors.given(x_d=x_d, state=state), of=_PlainController)
         forces = forces_of_fingers.given(x_d=x_d, limit=self._limit, state=state, kp=kp, ki=ki, kd=kd)
         self.DeclareVectorOutputPort("control", _NUM_FINGERS, forces.or_raise(self._refuse))
 

@@ -146,7 +146,7 @@ class ContactGeometry:
         for row in found.candidates[found.contacts["pair"][0]].tolist():
             kind = compliance_of(buffers.geometry.layout.properties[row])
             what = "no hydroelastic properties" if kind is HydroelasticType.kUndefined else kind.value
-            names.append(f"'{inspector.GetName(buffers.geometry_ids()[row])}' ({what})")
+            names.append(f"'{inspector.GetName(buffers.geometry.layout.geometry_ids[row])}' ({what})")
         described = " and ".join(names)
         raise RuntimeError(
             f"Geometries {described} of plant '{self._model.path()}' overlap at time {time_of(context)} s, but "
@@ -162,7 +162,7 @@ class ContactGeometry:
         for i, k in pairs.tolist():
             first, second = (k, i) if buffers.geometry.is_foreign[k] else (i, k)
             if buffers.geometry.is_foreign[first] and is_moving[second]:
-                ids, inspector = buffers.geometry_ids(), self.query_object(context).inspector()
+                ids, inspector = buffers.geometry.ids(), self.query_object(context).inspector()
                 foreign, own = inspector.GetName(ids[first]), inspector.GetName(ids[second])
                 raise RuntimeError(
                     f"Geometry '{own}' of plant '{self._model.path()}' touches geometry '{foreign}', which "

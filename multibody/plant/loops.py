@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from merganser.framework import Context, EventStatus
 from merganser.multibody import kernels
+from merganser.multibody.dynamics.records import Multipliers
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
-from merganser.multibody.plant.step.constraint_arrays import ConstraintArrays
 from merganser.multibody.plant.step.dynamics import PlantDynamics
 from merganser.multibody.plant.step.sample import contacts_of_step
 from merganser.multibody.plant.workspace import Workspace
@@ -98,10 +98,10 @@ class LoopJoints:
         self._dynamics.advance(context, np.empty_like(w.x))
         if self._model.is_discrete:
             buffers, rows = w.step_buffers, self._dynamics.constraints.make_rows(context)
-            contacts, _ = contacts_of_step(buffers, w, buffers.results[0], buffers.F_applied)
+            contacts, _ = contacts_of_step(buffers, w, buffers.out, buffers.F_applied)
             forces = np.zeros((len(rows), 6)) if contacts is None else np.asarray(contacts.row_forces)
         else:
-            rows, values = w.step_buffers.multipliers.rows, w.step_buffers.multipliers.values
+            rows, values = w.step_buffers.work.multipliers.rows, w.step_buffers.work.multipliers.values
             forces = values["multiplier"][:, np.newaxis] * values["F_W"]
         return SpatialForce(forces[rows["joint"] == number].sum(axis=0))
 
@@ -111,15 +111,15 @@ class LoopJoints:
             raise RuntimeError(f"{caller}(): {joint!r} is not a loop joint of plant '{self._model.path()}'.")
         return int(joint.index())
 
-    def _loops(self, w: Workspace) -> ConstraintArrays:
+    def _loops(self, w: Workspace) -> Multipliers:
         if w.loops is None:
-            w.loops = ConstraintArrays(w, self._tree.loop_rows)
-        loops: ConstraintArrays = w.loops
+            w.loops = w.make_multipliers(self._tree.loop_rows)
+        loops: Multipliers = w.loops
         return loops
 
-    def _calc_loop_rows(self, w: Workspace, position: Array) -> ConstraintArrays:
+    def _calc_loop_rows(self, w: Workspace, position: Array) -> Multipliers:
         loops = self._loops(w)
-        w.call(kernels.constraint_rows, w.topology, loops.rows, w.q, position, loops.values, loops.K, loops.kept)
+        w.call(kernels.constraint_rows, w.topology, loops.rows, w.q, position, loops.values, loops.K, loops.order[0])
         return loops
 
     # ------------------------------------------------------------------ closing
@@ -157,7 +157,7 @@ class LoopJoints:
         loops = self._close_positions(w, q, position, free, max_iterations)
         self._check_errors(context, loops.values["error"], position, tolerance)
         v = w.v.copy()
-        kept = loops.kept.astype(bool)
+        kept = loops.order[0].astype(bool)
         v[free] -= _smallest_solution(loops.K[kept][:, free], loops.K[kept] @ v)
         rates = loops.K[kept] @ v
         if not (np.abs(rates) <= tolerance * max(1.0, float(np.abs(w.v).max(initial=0.0)))).all():
@@ -171,14 +171,14 @@ class LoopJoints:
 
     def _close_positions(
         self, w: Workspace, q: Array, position: Array, free: Array, max_iterations: int
-    ) -> ConstraintArrays:
+    ) -> Multipliers:
         """Newton's method on q, in place, from w.q; `position` are its kinematics afterwards."""
         best_q, best = q.copy(), np.inf
         v, qdot = np.zeros_like(w.v), np.zeros_like(q)
         since_best = 0
         for _ in range(max_iterations):
             loops = self._interpret_loop_rows(w, q, position)
-            kept = loops.kept.astype(bool)
+            kept = loops.order[0].astype(bool)
             error = float(np.abs(loops.values["error"][kept]).max(initial=0.0))
             since_best = 0 if error < best else since_best + 1
             if error < best:
@@ -195,11 +195,12 @@ class LoopJoints:
         q[:] = best_q
         return self._interpret_loop_rows(w, q, position)
 
-    def _interpret_loop_rows(self, w: Workspace, q: Array, position_out: Array) -> ConstraintArrays:
+    def _interpret_loop_rows(self, w: Workspace, q: Array, position_out: Array) -> Multipliers:
         """The constraints at positions q, by interpreted kernels: for a few calls that is quicker than compiling."""
         loops = self._loops(w)
         kernels.position_kinematics.interpreted(w.topology, w.parameters, q, position_out)
-        kernels.constraint_rows.interpreted(w.topology, loops.rows, q, position_out, loops.values, loops.K, loops.kept)
+        given = w.topology, loops.rows, q, position_out
+        kernels.constraint_rows.interpreted(*given, loops.values, loops.K, loops.order[0])
         return loops
 
     # ------------------------------------------------------------------ checks

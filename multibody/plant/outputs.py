@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from merganser.framework import CacheEntry, LeafOutputPort, Value
 from merganser.framework.core.context.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode
-from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.scalars.scalars import ScalarArray
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 from merganser.framework.math import RigidTransform
@@ -166,8 +165,8 @@ class OutputPorts:
             "net_actuation", tree.num_actuated_dofs(), self._calc_net_actuation, of_forces
         )
         self._net_actuation_port.cache_entry().use_native(NativeNetActuation(plant, dynamics))
-        self._contact_forces_entry = declare_vector_entry(
-            self._system, "generalized contact forces", BasicVector(tree.num_velocities()), self._calc_contact_forces,
+        self._contact_forces_entry = self._system._sys_declare_entry(
+            "generalized contact forces", BasicVector(tree.num_velocities()), self._calc_contact_forces,
             {self._results.contacts_entry.ticket()},
         )  # fmt: skip
         self._contact_forces_entry.use_native(NativeContactForces(plant, dynamics))

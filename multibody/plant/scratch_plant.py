@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from merganser.framework import AbstractValue, Context, LeafSystem, Value
 from merganser.framework.core.declarations.cache import CacheEntry
-from merganser.framework.core.inside import declare_storage
 from merganser.geometry import FramePoseVector
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
 from merganser.multibody.tree import MultibodyForces
@@ -55,7 +54,7 @@ class ScratchPlant:
         self._parameters = plant.CreateDefaultContext()
         if plant_context is not None:
             self._parameters.SetTimeStateAndParametersFrom(plant_context)
-        self._entry: CacheEntry = declare_storage(owner, "plant context", self._new_context)
+        self._entry: CacheEntry = owner._sys_declare_storage("plant context", self._new_context)
 
     def _new_context(self) -> AbstractValue:
         return _ScratchContext(self._parameters.Clone())

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from merganser.framework.core.context.store import CacheSlot, Store
 from merganser.framework.native import Given, Result, bind
 from merganser.multibody import kernels
+from merganser.multibody.dynamics.records import Multipliers
 from merganser.multibody.kernels import checked_arrays, layout
+from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.mobilizers import quaternion_starts
 
 Array = NDArray[Any]
@@ -215,10 +217,9 @@ class Workspace:
         position, velocity, scratch: records of the kinematics and buffers for the algorithms.
         tau: generalized forces, shape [num_velocities].
         sensitivity: records for derivatives in closed form, made when they are first used.
-        step_buffers: what steps in Python work with (step_buffers.py), made when it is first used.
+        step_buffers: what the dynamics work with (step_buffers.py), made when it is first used.
         variable_steps: of a continuous plant that an integrator moves, see step/variable_steps.py; None if none does.
         deformable_works: of each deformable body room for its motion, which all steps in a Context share.
-        sample_buffers: what the operation of the native plan writes, see native_code.py.
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
         q_shape, v_shape, x_shape, M_shape, J_shape: shapes of vectors of positions, velocities, both, of the mass
             matrix, and of the Jacobian of a spatial velocity.
@@ -246,7 +247,7 @@ class Workspace:
         constants: constants of the force elements (kernels/layout.py), a view into the Context.
         frames: poses of the offset frames (kernels/layout.py), a view into the Context.
         activations: of actuators, a view into the Context.
-        loops: arrays of the loop joints (constraint_arrays.py), made when they are first used.
+        loops: Multipliers of the loop joints, made when they are first used.
         places: of frames that have been used, the mobod of the body B and the view X_BF, see kinematics.py.
         frame_poses: the array in which the port `geometry_pose` gives poses, and what writes it; made when first used.
         poses: of bodies that have been used, what copies R_WB and p_WoBo_W; with float64 only.
@@ -287,7 +288,6 @@ class Workspace:
         "q_node",
         "q_shape",
         "quaternion_starts",
-        "sample_buffers",
         "scalar",
         "scratch",
         "sensitivity",
@@ -350,7 +350,6 @@ class Workspace:
         self.velocity = self.make_records(num_mobods, layout.velocity_dtype)
         self.scratch = self.make_records(num_mobods, layout.scratch_dtype)
         self.tau = np.zeros(num_v, self.dtype)
-        self.sample_buffers: Any = None
         self.step_buffers: Any = None
         self.deformable_works: Any = None
         self.variable_steps: Any = None
@@ -421,6 +420,14 @@ class Workspace:
     def make_records(self, size: int, dtype_of: Callable[[Any], np.dtype[Any]]) -> Any:
         """New records, all zero, of the dtype that `dtype_of` makes of a scalar type."""
         return np.zeros(size, _dtype_of_records(dtype_of, self.dtype))
+
+    def make_multipliers(self, rows: Array) -> Multipliers:
+        """New arrays for rows of constraints, records of kernels/constraints/records.py, shape [num_rows]."""
+        num_rows, num_v = len(rows), len(self.v)
+        M, Y = np.zeros((num_v, num_v), self.dtype), np.zeros((num_rows + 1, num_v), self.dtype)
+        C, order = np.zeros((num_rows, num_rows), self.dtype), np.zeros((2, num_rows), np.int64)
+        values = self.make_records(num_rows, constraint_value_dtype)
+        return Multipliers(rows, M, Y, C, order, values, np.zeros_like(Y[:-1]), np.zeros_like(self.zeros_F))
 
     def make_numbers(self, size: int) -> Any:
         """Numbers that kernels write, all zero."""

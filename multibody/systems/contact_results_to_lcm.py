@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value, kUseDefaultName
-from merganser.framework.core.inside import suggest_name
 from merganser.framework.core.scalars.scalars import cast_array
 from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.lcm.drake_lcm import DrakeLcmInterface
@@ -72,7 +71,7 @@ class ContactResultsToLcmSystem(LeafSystem):
         if not plant.is_finalized():
             raise RuntimeError("ContactResultsToLcmSystem needs a finalized plant: call plant.Finalize() before.")
         self._name_sides(plant, lambda geometry_id: f"Id({geometry_id.get_value()})")
-        suggest_name(self, "ContactResultsToLcmSystem")
+        self._sys_suggest_name("ContactResultsToLcmSystem")
         self._results = self.DeclareAbstractInputPort(kUseDefaultName, Value(ContactResults()))
         self._message = self.DeclareAbstractOutputPort(
             kUseDefaultName, lambda: Value(lcmt_contact_results_for_viz()), self._calc_message
@@ -185,7 +184,7 @@ def ConnectContactResultsToDrakeVisualizer(
     period = _PUBLISH_PERIOD if publish_period is None else publish_period
     publisher = LcmPublisherSystem.Make("CONTACT_RESULTS", lcmt_contact_results_for_viz, lcm, period)
     for name, system in (("contact_to_lcm", contact_to_lcm), ("contact_results_publisher", publisher)):
-        suggest_name(system, name)
+        system._sys_suggest_name(name)
         builder.AddSystem(system)
     builder.Connect(results_port, contact_to_lcm.get_contact_result_input_port())
     builder.Connect(contact_to_lcm.get_lcm_message_output_port(), publisher.get_input_port())

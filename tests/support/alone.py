@@ -1,10 +1,11 @@
 """Each test file alone, in a process that has run nothing else.
 
-    python tests/support/alone.py [--most N] [FILE or FOLDER ...]
+    python tests/support/alone.py [--some N] [--most N] [FILE or FOLDER ...]
 
 Files are taken from tests/ if none are given, but for those that compare with pydrake or run examples or notebooks.
 What they import is loaded once, and each file runs in a fork of that process: see fresh_processes.py. What a file lacks
-that others leave behind shows in its first tests: with --most, so many of each file run, others each time.
+that others leave behind shows in its first tests: with --most, so many of each file run, others each time; with --some,
+so many of the files.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def _run(file: Path, most: int) -> Callable[[], int]:
 def main(arguments: list[str]) -> int:
     """Runs the files; prints the output of those that fail, and returns how many do."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--some", type=int, default=sys.maxsize)
     parser.add_argument("--most", type=int, default=sys.maxsize)
     parser.add_argument("places", nargs="*", type=Path)
     options = parser.parse_args(arguments)
@@ -55,6 +57,7 @@ def main(arguments: list[str]) -> int:
     if not given:
         folders = [path for path in sorted(TESTS.iterdir()) if path.is_dir() and path.name not in _LEFT_OUT]
         files = [file for folder in folders for file in sorted(folder.rglob("test_*.py"))]
+    files = random.SystemRandom().sample(files, min(options.some, len(files)))
     get_ready()
     outcomes = run_each((str(file), _run(file, options.most)) for file in files)
     failures = [outcome for outcome in outcomes if not outcome.passed]

@@ -51,7 +51,7 @@ class Optimality(NamedTuple):
 def measure_optimality(plant: Any, context: Any, step: StepData, v_next: Array, approximation: int) -> Optimality:
     """Looks at the step that a plant has just taken; `approximation` is that of its contacts, see layout.py."""
     room = plant._views.workspace(context).step_buffers
-    (out,), trees = room.results, room.model.contact.trees.trees
+    out, trees = room.out, room.model.contact.trees.trees
     problem = out.problem
     n, num_rows = int(problem.counts[0]["constraints"]), int(problem.counts[0]["rows"])
     constraints, rows, gamma = problem.constraints[:n], problem.rows[:num_rows], out.impulses[:num_rows]

@@ -248,7 +248,7 @@ def declare_energy_entries(system: Any) -> dict[str, int]:
     for name, method, description, ticket in _ENERGIES:
         if getattr(type(system), method) is not getattr(LeafDynamics, method):
             calc = functools.partial(_calc_scalar, getattr(system, method))
-            entry = system._declare_entry(description, BasicVector([0.0]), calc, {system.all_sources_ticket()})
+            entry = system._sys_declare_entry(description, BasicVector([0.0]), calc, {system.all_sources_ticket()})
             system._sys_dependency_table.redirect(ticket(), 1 << entry.node)
             entries[name] = entry._index
     return entries

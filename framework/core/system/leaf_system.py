@@ -282,7 +282,7 @@ class LeafSystem(
                 f"Output port '{name}' of system '{self.GetSystemPathname()}': alloc must be a function that returns a "
                 f"Value, such as lambda: Value(...); got {type(model).__name__}."
             )
-        entry = self._declare_entry(f"output port '{name}'", model, calc, tickets)
+        entry = self._sys_declare_entry(f"output port '{name}'", model, calc, tickets)
         port: LeafOutputPort[Any] = LeafOutputPort(self, len(self._sys_output_ports), name, size, entry._index)
         if units is not None:
             port.set_units(units)
@@ -303,19 +303,19 @@ class LeafSystem(
                 f"Cache entry '{description}' of system '{self.GetSystemPathname()}' needs a ValueProducer, got "
                 f"{type(value_producer).__name__}."
             )
-        return self._declare_entry(
+        return self._sys_declare_entry(
             f"cache entry '{description}'",
             value_producer.allocate,
             value_producer.calc,
             prerequisites_of_calc,
         )
 
-    def _declare_storage(self, description: str, allocate: Callable[[], Any]) -> CacheEntry:
-        """Declares a value that each Context keeps, such as a log.
+    def _sys_declare_storage(self, description: str, allocate: Callable[[], Any]) -> CacheEntry:
+        """Declares a value that each Context keeps and copies, such as a log.
 
         It is no state: nothing that the system computes may depend on it, and publish events may change it.
         """
-        entry = self._declare_entry(description, allocate, ValueProducer.NoopCalc, {self.nothing_ticket()})
+        entry = self._sys_declare_entry(description, allocate, ValueProducer.NoopCalc, {self.nothing_ticket()})
         entry.is_storage = True
         return entry
 
@@ -326,7 +326,7 @@ class LeafSystem(
     def _entry_index(self, index: int) -> int:
         return checked_index(index, len(self._sys_cache_entries), Where("System '{}'", self), "cache entry")
 
-    def _declare_entry(
+    def _sys_declare_entry(
         self,
         description: str,
         model: Any,
@@ -334,6 +334,15 @@ class LeafSystem(
         tickets: Iterable[DependencyTicket],
         is_xcdot: bool = False,
     ) -> CacheEntry:
+        """Declares a computation, whose result is among the numbers of the Context if `model` is a vector.
+
+        Args:
+            description: what is computed, for messages.
+            model: says how many elements there are; a function that makes another value.
+            calc: called as calc(context, output); or a native function.
+            tickets: what it reads.
+            is_xcdot: whether it computes the time derivatives.
+        """
         where = Where("{1} of system '{0}'", self, description)
         if not isinstance(tickets, Iterable):
             raise TypeError(f"{where}: prerequisites_of_calc is a set of tickets, got {tickets!r}.")
@@ -365,7 +374,7 @@ class LeafSystem(
         self._sys_continuous_model = model
         self._sys_continuous_sizes = sizes
         if self._sys_xcdot_entry is None:
-            entry = self._declare_entry("time derivatives", model, self._calc_xcdot, _ALL_SOURCES, is_xcdot=True)
+            entry = self._sys_declare_entry("time derivatives", model, self._calc_xcdot, _ALL_SOURCES, is_xcdot=True)
             self._sys_xcdot_entry = entry._index
             self._sys_dependency_table.groups["xcdot"] = 1 << entry.node
         else:
@@ -460,7 +469,7 @@ class LeafSystem(
             )
         if isinstance(calc, NativeFunction):
             what = f"witness function '{description}'"
-            calc = ElementOf(self._declare_entry(what, BasicVector(1), calc, _ALL_SOURCES), 0)
+            calc = ElementOf(self._sys_declare_entry(what, BasicVector(1), calc, _ALL_SOURCES), 0)
         return WitnessFunction(self, description, direction_type, calc, e)
 
     def DoGetWitnessFunctions(self, context: Context, /) -> list[WitnessFunction]:

@@ -45,10 +45,13 @@ class NativeDeclarations:
             RuntimeError: there is no continuous state.
             ValueError: the system has nothing of a parameter's name.
         """
-        self._declare_derivatives(calc)
+        self._sys_declare_derivatives(calc)
 
-    def _declare_derivatives(self: Any, calc: NativeFunction, of: type[Any] | None = None) -> None:
-        """Declares derivatives; those of a class, if it is given, which derived classes may override after all."""
+    def _sys_declare_derivatives(self: Any, calc: NativeFunction, of: type[Any] | None = None) -> None:
+        """Declares derivatives; those of a class, if it is given, which derived classes may override after all.
+
+        Their `super().DoCalcTimeDerivatives` is then this function.
+        """
         where = Where("System '{}': DeclareTimeDerivatives", self)
         if not isinstance(calc, NativeFunction):
             raise TypeError(
@@ -101,13 +104,21 @@ class NativeDeclarations:
         bound = update.bind(self, kind.kind_name, *results)
         return NativeHandler(bound, groups), bound
 
-    def _amend_last_event(self: Any, **changes: Any) -> None:
-        """Changes attributes of the event declared last, see DeclaredEvent."""
+    def _sys_amend_last_event(self: Any, **changes: Any) -> None:
+        """Changes attributes of the event declared last, see DeclaredEvent.
+
+        `native` is an operation that does what its handler does, `demand` says when a publish event is needed, and an
+        unrestricted update that `joins_discrete_updates` happens with them: both see the state from before, whereas
+        other unrestricted updates come first.
+        """
         *earlier, last = self._sys_events
         self._sys_events = (*earlier, dataclasses.replace(last, **changes))
 
-    def _declare_arrivals(self: Any, kind: type[Event], handler: Any, arrivals: Arrivals) -> None:
-        """Declares an event that happens when something has come from outside."""
+    def _sys_declare_arrivals(self: Any, kind: type[Event], handler: Any, arrivals: Arrivals) -> None:
+        """Declares an event that happens between two steps of a simulation when something has come from outside.
+
+        It comes after the updates that are due then, at the same time; what it updates is there when time goes on.
+        """
         self._sys_events += (DeclaredEvent(kind, TriggerType.kTimed, handler, arrivals=arrivals),)
 
     def _new_parameter_name(self: Any, name: str | None, index: int) -> str:

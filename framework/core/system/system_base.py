@@ -96,7 +96,7 @@ class SystemBase(GraphvizMethods, TicketMethods, abc.ABC):
             self._sys_names_around[name] += 1
         self._sys_name, self._sys_has_suggested_name = name, False
 
-    def _suggest_name(self, name: str) -> None:
+    def _sys_suggest_name(self, name: str) -> None:
         """Names the system unless another one of the diagram that it is added to has that name (inside.py)."""
         self._sys_name, self._sys_has_suggested_name = name, True
 
@@ -311,6 +311,7 @@ class SystemBase(GraphvizMethods, TicketMethods, abc.ABC):
             pass
         self.ValidateContext(context)
         return context
+
     # ------------------------------------------------------------------ numbers of values
 
     def implicit_time_derivatives_residual_size(self) -> int:

@@ -27,7 +27,6 @@ from merganser.framework.core.context.native_code import CURRENT_TIME, OUTPUT, N
 from merganser.framework.core.declarations.cache import CacheEntry
 from merganser.framework.core.declarations.native_function import NativeFunction, copy, native
 from merganser.framework.core.declarations.native_wires import TIME_NAMES, PartOf
-from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.scalars.element_functions import elements, is_finite
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_vector
@@ -129,7 +128,7 @@ class Law:
         """Declares the law as a computation of a state machine, in one of its states."""
         tickets = {machine.ticket_of(name, state) for name in self.reads} or {machine.nothing_ticket()}
         model = BasicVector(np.zeros(self.size or 1))
-        return declare_vector_entry(machine, self.what, model, self._callback(machine, state), tickets)
+        return machine._sys_declare_entry(self.what, model, self._callback(machine, state), tickets)
 
     def _calc(self, lookup: Lookup) -> Any:
         """Override: the value, unchecked."""

@@ -37,7 +37,6 @@ from merganser.framework.core.declarations.events import EventStatus
 from merganser.framework.core.declarations.native_function import copy, result_of
 from merganser.framework.core.declarations.native_wires import TIME_NAMES, PartOf
 from merganser.framework.core.declarations.witness import WitnessFunction
-from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.values.arguments import checked_size
 from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_vector
@@ -333,7 +332,7 @@ class StateMachine(DecidingBlock):
             self.DeclareVectorOutputPort(name, x.size, copy.given(source=PartOf(self._x, *self.part(name))))
             laws = [(s, s.flow[name]) for s in states if name in s.flow]
             calc, code, tickets = self._choice(name, laws, x.size)
-            rates.append(declare_vector_entry(self, f"flow of '{name}'", BasicVector(0.0 * x), calc, tickets))
+            rates.append(self._sys_declare_entry(f"flow of '{name}'", BasicVector(0.0 * x), calc, tickets))
             if code is not None:
                 rates[-1].use_native(code)
         if rates:
@@ -537,7 +536,7 @@ class StateMachine(DecidingBlock):
         if entry is None:
             calc = elapsed.given(entered=PartOf(self._entered, state.number, 1))
             tickets = {self.time_ticket(), self.discrete_state_ticket(self._entered)}
-            entry = declare_vector_entry(self, f"time in state '{state.name}'", BasicVector(1), calc, tickets)
+            entry = self._sys_declare_entry(f"time in state '{state.name}'", BasicVector(1), calc, tickets)
             self._elapsed[state.number] = entry
         return entry
 

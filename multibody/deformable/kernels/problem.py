@@ -71,7 +71,7 @@ def find_participants(
             for r in range(3):
                 at, to = 3 * (first + taking_part.vertices[k]) + r, num_v + 3 * k + r
                 trees_io.v[to], trees_io.v_star[to], trees_io.is_locked[to] = motion.v[at], motion.v_free[at], 0
-    return _drop_held(plant.of_mobod, taking_part.tree_of_body, pairs_io, ends_io)
+    return _drop_held(plant, taking_part.tree_of_body, pairs_io, ends_io)
 
 
 @device
@@ -120,13 +120,12 @@ def _add_trees(taking_part: Participants, trees: ProblemTrees) -> None:
 
 
 @device
-def _drop_held(of_mobod: Integers, tree_of_body: Integers, pairs: ContactPairs, ends: Ends) -> int:
+def _drop_held(plant: PlantTrees, tree_of_body: Integers, pairs: ContactPairs, ends: Ends) -> int:
     """Moves pairs with at least one side that can move to the front; returns how many these are."""
     count = 0
     for i in range(pairs.shape[0]):
-        a, b = ends[i, 0]["body"], ends[i, 1]["body"]
-        tree_A = of_mobod[pairs[i]["mobod_A"]] if a < 0 else tree_of_body[a]
-        tree_B = of_mobod[pairs[i]["mobod_B"]] if b < 0 else tree_of_body[b]
+        tree_A = _tree_of(plant, tree_of_body, pairs[i]["mobod_A"], ends[i, 0])
+        tree_B = _tree_of(plant, tree_of_body, pairs[i]["mobod_B"], ends[i, 1])
         if tree_A >= 0 or tree_B >= 0:
             if count < i:
                 pairs[count], ends[count, 0], ends[count, 1] = pairs[i], ends[i, 0], ends[i, 1]

@@ -23,8 +23,11 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 8 (loop 
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.multibody.kernels.constraints.records import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.constraints.table import add_bias, set_row
 from merganser.multibody.kernels.frames import arm_to, push, velocity_of
+from merganser.multibody.kernels.layout import Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -116,15 +119,15 @@ def _add_turning_of_both(
 @device
 def calc_constraint_rows(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    rows: Array,  # shape [num_rows], see records.py
+    topology: Topology,  # shape [num_mobods], see layout.py
+    rows: ConstraintRecords,  # shape [num_rows], see records.py
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
-    position_in: Array,  # position records, shape [num_mobods]
+    q_in: Floats,  # generalized positions, shape [num_q]
+    position_in: Positions,  # position records, shape [num_mobods]
     # Out:
-    value_out: Array,  # errors, forces and slopes, shape [num_rows]
-    K_out: Array,  # shape [num_rows, num_v]
-    kept_out: Array,  # 0 for rows that no velocity can change (3), else 1; shape [num_rows]
+    value_out: ConstraintValues,  # errors, forces and slopes, shape [num_rows]
+    K_out: FloatTable,  # shape [num_rows, num_v]
+    kept_out: Integers,  # 0 for rows that no velocity can change (3), else 1; shape [num_rows]
 ) -> None:
     """Computes what depends on q alone, equations (1) to (3)."""
     for r in range(rows.shape[0]):
@@ -139,15 +142,15 @@ def calc_constraint_rows(
 @device
 def calc_constraint_rates(
     # Model:
-    rows: Array,  # shape [num_rows]
+    rows: ConstraintRecords,  # shape [num_rows]
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
-    v_in: Array,  # generalized velocities, shape [num_v]
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
-    scratch_in: Array,  # A_WB_W for vdot = 0, up to one acceleration common to all; shape [num_mobods]
+    q_in: Floats,  # generalized positions, shape [num_q]
+    v_in: Floats,  # generalized velocities, shape [num_v]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
+    scratch_in: Scratch,  # A_WB_W for vdot = 0, up to one acceleration common to all; shape [num_mobods]
     # Out:
-    value_io: Array,  # fields rate and bias; those of calc_constraint_rows are read; shape [num_rows]
+    value_io: ConstraintValues,  # fields rate and bias; those of calc_constraint_rows are read; shape [num_rows]
 ) -> None:
     """Computes what depends on q and v: rates (1) and (2), and k."""
     for r in range(rows.shape[0]):

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
-from merganser.multibody.kernels.spatial import Array
+from merganser.framework.native.memory.hinted_types import Floats
+from merganser.multibody.kernels.layout import Mobod
 
 Vector = NDArray[np.float64]
 X, Y, Z = np.eye(3)
@@ -36,10 +37,10 @@ ORIENTATION = ((X, Y), (Y, Z), (Z, X))  # angles that keep M from turning in F
 
 @device
 def equal_rates(
-    node: Array,  # topology record of the mobilizer
-    q_in: Array,  # generalized positions, shape [num_q]; not read
-    v_in: Array,  # generalized velocities, shape [num_v]
-    qdot_out: Array,  # rates of the positions, shape [num_q]
+    node: Mobod,  # topology record of the mobilizer
+    q_in: Floats,  # generalized positions, shape [num_q]; not read
+    v_in: Floats,  # generalized velocities, shape [num_v]
+    qdot_out: Floats,  # rates of the positions, shape [num_q]
 ) -> None:
     """qdot = v."""
     for k in range(node["num_v"]):
@@ -48,10 +49,10 @@ def equal_rates(
 
 @device
 def equal_velocities(
-    node: Array,  # topology record of the mobilizer
-    q_in: Array,  # generalized positions, shape [num_q]; not read
-    qdot_in: Array,  # rates of the positions, shape [num_q]
-    v_out: Array,  # generalized velocities, shape [num_v]
+    node: Mobod,  # topology record of the mobilizer
+    q_in: Floats,  # generalized positions, shape [num_q]; not read
+    qdot_in: Floats,  # rates of the positions, shape [num_q]
+    v_out: Floats,  # generalized velocities, shape [num_v]
 ) -> None:
     """v = qdot."""
     for k in range(node["num_v"]):

@@ -98,7 +98,7 @@ class ContactGradients:
         Raises:
             RuntimeError: something that touches has no derivatives.
         """
-        v_next, is_again, (out,) = self._v_next, problem.is_again, self._buffers.results
+        v_next, is_again, out = self._v_next, problem.is_again, self._buffers.out
         v_star, v_out = cast(LaneRecords, problem.v_star), cast(LaneRecords, solution.v)
         values = problem._replace(guess=v_next) if is_again else problem
         status: int = self._w.call_on_values(solver_of(problem.settings), values, room, solution._replace(v=v_next))
@@ -163,7 +163,7 @@ class ContactGradients:
         forces, tau, tau_joints, row_forces, F_Bo_W = self._step.records(
             "forces", "tau_contact", "tau_joints", "row_forces", "F_Bo_W"
         )
-        statistics = self._buffers.results[0].statistics.item()
+        statistics = self._buffers.out.statistics.item()
         return sample_of_contacts(self._buffers, self.found, forces, tau, tau_joints, row_forces, statistics), F_Bo_W
 
     # ------------------------------------------------------------------ continuous time
@@ -173,7 +173,7 @@ class ContactGradients:
         forces: Array,
     ) -> None:  # fmt: skip
         """The kernel of that name, with contact pairs that have derivatives."""
-        found, pairs, faces = self._find_in_lanes(self._buffers.results[0])
+        found, pairs, faces = self._find_in_lanes(self._buffers.out)
         self.found = self._with_faces(found, faces, pairs)
         self._w.call(penalty_forces, stiction_velocity, position, velocity, pairs, F_contact, forces)
 

@@ -21,11 +21,10 @@ from merganser.multibody.contact.layout import LAGGED, row_dtype
 from merganser.multibody.contact.plant_layout import (
     ConstraintSources,
     ProblemArrays,
-    drive_dtype,
     problem_counts_dtype,
 )
 from merganser.multibody.contact.plant_problem import start_step
-from merganser.multibody.dynamics.records import NUM_CONTACTS, NUM_PAIRS, SOLVED, Inputs, StepResults
+from merganser.multibody.dynamics.records import Inputs, StepResults
 from merganser.multibody.dynamics.step import take_step
 from merganser.multibody.gradients.records import (
     NUM_MOTIONS,
@@ -104,7 +103,7 @@ def differentiate_step(dynamics: PlantDynamics, context: Context) -> StepDerivat
     inputs, buffers, controllers = dynamics.arrays(context, w)
     _refuse(dynamics, w, _what_acts(dynamics, buffers, w))
     passes = _take(dynamics, context, w, inputs, buffers, controllers)
-    out: StepResults = buffers.results[0]
+    out: StepResults = buffers.out
     _refuse(dynamics, w, _what_has_touched(buffers, out))
     step = _step_of(dynamics, context, w, inputs, buffers, passes)
     given = step, *_arrays_of(buffers, step), make_slopes(step)
@@ -156,13 +155,13 @@ def _what_acts(dynamics: PlantDynamics, buffers: StepBuffers, w: Workspace) -> s
 
 def _what_has_touched(buffers: StepBuffers, out: StepResults) -> str:
     """The same of what a step has found."""
-    if not out.found[SOLVED]:
+    if not out.found["is_constrained"]:
         return ""
     if buffers.model.contact.settings["approximation"] > LAGGED:
         return "a law of contact that a program brings"
     if out.statistics["num_fallbacks"]:
         return "a contact that TAMSI has not solved"
-    num_pairs = out.found[NUM_PAIRS]
+    num_pairs = out.found["contact_pairs"]
     if (out.contact_pairs["origin"][:num_pairs] != OF_POINT).any():
         return "contact surfaces"
     if num_pairs and not buffers.model.contact.geometry.is_moved_by_plant:
@@ -197,17 +196,17 @@ def _take(
             return outcome
 
         model = buffers.model._replace(code=code._replace(solve=solve))
-        status = take_step(model, buffers.state, buffers.time_step, inputs, buffers.work, buffers.results[0])
+        status = take_step(model, buffers.state, buffers.time_step, inputs, buffers.work, buffers.out)
     assert status is not None
     dynamics.finish_step(context, w, status)
-    v_next = buffers.results[0].x_next[len(w.q) :].copy()
+    v_next = buffers.out.x_next[len(w.q) :].copy()
     return np.array(found or [v_next] * (num_passes(w.topology) + 1))
 
 
 def _problem_of(buffers: StepBuffers, w: Workspace, out: StepResults) -> ProblemArrays:
     """The constraints of a step; where it had none to solve, its PD controllers."""
     problem = out.problem
-    if not out.found[SOLVED]:
+    if not out.found["is_constrained"]:
         problem = _problem_of_controllers(buffers, w, out)
     counts = problem.counts[0]
     return ProblemArrays(
@@ -219,10 +218,7 @@ def _problem_of(buffers: StepBuffers, w: Workspace, out: StepResults) -> Problem
 
 def _problem_of_controllers(buffers: StepBuffers, w: Workspace, out: StepResults) -> ProblemArrays:
     model, controllers = buffers.model, buffers.controllers
-    size = len(controllers.inputs)
-    drives = np.zeros(size, drive_dtype)
-    drives["v"], drives["p"], drives["d"] = controllers.velocities, controllers.p, controllers.d
-    drives["limit"] = controllers.limits
+    size, drives = len(controllers.inputs), controllers.records()
     problem = ProblemArrays(
         np.zeros(size, constraint_dtype), np.zeros(size, row_dtype), np.zeros(size * (len(w.v) + 1)),
         np.zeros(1, problem_counts_dtype), out.problem.values[:0],
@@ -243,8 +239,8 @@ def _step_of(
     dynamics: PlantDynamics, context: Context, w: Workspace, inputs: Inputs, buffers: StepBuffers, passes: Array
 ) -> Step:
     """The step with its contacts, and how they follow the poses of the bodies."""
-    out, model = buffers.results[0], buffers.model
-    num_pairs = int(out.found[NUM_PAIRS]) if out.found[SOLVED] else 0
+    out, model = buffers.out, buffers.model
+    num_pairs = int(out.found["contact_pairs"]) if out.found["is_constrained"] else 0
     pairs = out.contact_pairs[:num_pairs]
     motions, p_WG, surfaces = np.zeros((NUM_MOTIONS, 0), contact_pair_lanes_dtype), np.zeros((0, 3)), np.zeros((0, 3))
     if num_pairs:
@@ -314,8 +310,8 @@ def _motions_of(
     dynamics: PlantDynamics, context: Context, w: Workspace, buffers: StepBuffers, pairs: Array
 ) -> tuple[Array, Array, Array]:
     """What Step has about contacts that follow the poses of geometries."""
-    geometry, out = buffers.model.contact.geometry, buffers.results[0]
-    X_WG, contacts = geometry.X_WG, out.contacts[: out.found[NUM_CONTACTS]]
+    geometry, out = buffers.model.contact.geometry, buffers.out
+    X_WG, contacts = geometry.X_WG, out.contacts[: out.found["contacts"]]
     X_lanes = np.zeros((NUM_MOTIONS, *X_WG.shape), np.complex128)
     X_lanes.real[:] = X_WG
     X_lanes.imag[:3, :, :3, :3] = STEP * (_TURNS[:, np.newaxis] @ X_WG[:, :3, :3])
@@ -334,7 +330,7 @@ def _motions_of(
 
 
 def _results(buffers: StepBuffers, step: Step, slopes: StepSlopes) -> StepDerivatives:
-    out = buffers.results[0]
+    out = buffers.out
     rows = out.candidates[out.contacts["pair"][step.pairs["source"]]]
     bodies = buffers.geometry.bodies[rows] if len(rows) else np.zeros((0, 2), np.int64)
     return StepDerivatives(slopes.x_next, slopes.x_by_x, slopes.x_by_u, slopes.forces, bodies, slopes.forces_by_x_and_u)

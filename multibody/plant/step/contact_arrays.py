@@ -1,4 +1,4 @@
-"""What a plant knows of contact once it is finalized."""
+"""What a plant knows of contact once it is finalized, and what follows for its tendons and muscles."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry import GeometryId
+from merganser.multibody import kernels
 from merganser.multibody.contact import make_trees
 from merganser.multibody.contact.contact_kinds import ContactKind, contact_source_dtype, set_contact_kind
 from merganser.multibody.contact.plant_layout import PlantTrees, friction_dtype, limit_dtype
-from merganser.multibody.plant.step.transmission_arrays import (
-    LIMIT_LENGTH,
-    LIMIT_PERIOD,
-    complete_transmissions,
-    default_masses,
-)
-from merganser.multibody.tree import MultibodyTree
+from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.laws import muscle
+from merganser.multibody.kernels.transmissions import transmission_motion
+from merganser.multibody.kernels.transmissions.records import COORDINATE
+from merganser.multibody.tree import MultibodyTree, Transmission
 
 Array = NDArray[Any]
+
+LIMIT_PERIOD = 0.07  # of a joint or tendon on the spring that holds its limit in continuous time [s]
+LIMIT_LENGTH = 1e-3  # travel at which the damping of that spring is critical [rad or m]
+_FREE = np.pi  # how far joints without limits are moved to find the range of a muscle [rad or m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,3 +184,131 @@ def _sources_of(tree: MultibodyTree, contacts: list[ContactOfKind]) -> tuple[Arr
         source["first_number"], source["num_numbers"] = first_number, len(contact.numbers)
         first_pair, first_number = first_pair + contact.num_pairs, first_number + len(contact.numbers)
     return sources, np.array([number for contact in contacts for number in contact.numbers], float)
+
+
+# ---------------------------------------------------------------------- tendons and muscles
+
+
+def complete_transmissions(tree: MultibodyTree, tree_of_mobod: Array, tree_of_velocity: Array) -> bool:
+    """Writes into the records of a tree what was left open: trees, resting lengths, springs of limits, muscles.
+
+    Args:
+        tree: finalized; its transmission_records and law_records are changed.
+        tree_of_mobod, tree_of_velocity: to which tree of the contact problem they belong, -1 for none.
+
+    Returns:
+        Whether any transmission has a spring, limits or friction.
+
+    Raises:
+        RuntimeError: a transmission is along more than two trees.
+    """
+    records = tree.transmission_records
+    for i, transmission in enumerate(tree.transmissions):
+        nodes = tree.transmission_nodes[records["first"][i] : records["end"][i]]
+        records["tree_0"][i], records["tree_1"][i] = _trees_of(transmission, nodes, tree_of_mobod, tree_of_velocity)
+        if np.isnan(records["rest_lower"][i]):
+            q = tree.default_positions()
+            for joint, position in transmission._rest_positions.items():
+                q[tree.joints.get(joint).position_start()] = position
+            rest = float(_length_at(tree, i, q)[0])
+            records["rest_lower"][i] = records["rest_upper"][i] = rest
+            transmission._springs = transmission._springs | {"rest_lower": rest, "rest_upper": rest}
+    is_bounded = np.isfinite(records["lower"]) | np.isfinite(records["upper"])
+    for i in np.flatnonzero(is_bounded).tolist():
+        arms = _length_at(tree, i, tree.default_positions())[1]
+        mobility, omega = arms @ _accelerations(tree, arms), 2.0 * np.pi / LIMIT_PERIOD
+        records["limit_stiffness"][i] = omega**2 / mobility if mobility > 0.0 else omega**2
+        records["limit_dissipation"][i] = 1.0 / (omega * LIMIT_LENGTH)
+    _complete_muscles(tree)
+    acts = [records[name] > 0.0 for name in ("stiffness", "damping", "friction")]
+    return bool(np.any([*acts, is_bounded]))
+
+
+def _trees_of(
+    transmission: Transmission, nodes: Array, tree_of_mobod: Array, tree_of_velocity: Array
+) -> tuple[int, int]:
+    """The trees whose velocities may change the length of a transmission; -1 for none."""
+    of_bodies = [tree_of_mobod[nodes[name][nodes[name] > 0]] for name in ("mobod", "side_mobod")]
+    of_coordinates = tree_of_velocity[nodes["v"][nodes["what"] == COORDINATE]]
+    trees = np.unique(np.concatenate([*of_bodies, of_coordinates]))
+    found: list[int] = trees[trees >= 0].tolist()
+    if len(found) > 2:
+        raise RuntimeError(
+            f"Finalize(): transmission '{transmission.name()}' is along {len(found)} parts that move by themselves, "
+            "but it can be along two. Split it, or weld the parts to one base."
+        )
+    first, second, *_ = (*found, -1, -1)
+    return (first if found or not (tree_of_velocity >= 0).any() else 0), second
+
+
+def _complete_muscles(tree: MultibodyTree) -> None:
+    """Writes lengths and peak forces of muscles that say how to find them, see MuscleCurves."""
+    of_laws = [law for law in (actuator.law() for actuator in tree.actuators) if law is not None]
+    for record, law in zip(tree.law_records, of_laws):
+        if law.muscle is None:
+            continue
+        place, c = int(record["positions"][0]), record["constants"]
+        i = place - tree.num_positions()
+        if np.isnan(c[muscle.LENGTHS]):
+            c[muscle.LENGTHS : muscle.LENGTHS + 2] = np.sort(record["gear"] * _range_of(tree, i, place))
+        if c[muscle.PEAK_FORCE] < 0.0:
+            arms = np.zeros(tree.num_velocities())
+            if i < 0:
+                arms[record["velocities"][0]] = 1.0
+            else:
+                arms = _length_at(tree, i, tree.default_positions())[1]
+            acceleration = abs(record["gear"]) * np.linalg.norm(_accelerations(tree, arms))
+            c[muscle.PEAK_FORCE] = -c[muscle.PEAK_FORCE] / acceleration if acceleration > 0.0 else 0.0
+
+
+def _range_of(tree: MultibodyTree, i: int, place: int) -> Array:
+    """The shortest and the longest length of transmission i, or of a joint, where joints are within their limits."""
+    from scipy.optimize import minimize
+
+    lower, upper, q_0 = tree.position_lower_limits(), tree.position_upper_limits(), tree.default_positions()
+    lower, upper = np.where(np.isfinite(lower), lower, q_0 - _FREE), np.where(np.isfinite(upper), upper, q_0 + _FREE)
+    if i < 0:
+        return np.array([lower[place], upper[place]])
+    joints = [joint for joint in tree.joints if joint.num_velocities() == 1]
+    q_of, v_of = np.array([(j.position_start(), j.velocity_start()) for j in joints]).T
+
+    def signed_length(moved: Array, sign: float) -> tuple[float, Array]:
+        q = q_0.copy()
+        q[q_of] = moved
+        length, arms = _length_at(tree, i, q)
+        return sign * length, sign * arms[v_of]
+
+    def least(sign: float) -> float:
+        found = [minimize(signed_length, q[q_of], (sign,), jac=True, bounds=bounds).fun for q in starts]
+        return float(min(found))
+
+    # From the default configuration and from the middle of the limits, as there may be several extremes.
+    bounds, starts = list(zip(lower[q_of], upper[q_of])), (np.clip(q_0, lower, upper), 0.5 * (lower + upper))
+    return np.array([least(1.0), -least(-1.0)])
+
+
+def default_masses(tree: MultibodyTree) -> Array:
+    """The mass matrix in the default configuration, shape [num_v, num_v]."""
+    num_v, size, parameters = tree.num_velocities(), len(tree.topology), tree.make_default_parameters()
+    position, scratch = np.zeros(size, layout.position_dtype()), np.zeros(size, layout.scratch_dtype())
+    M = np.zeros((num_v, num_v))
+    kernels.position_kinematics.interpreted(tree.topology, parameters, tree.default_positions(), position)
+    kernels.mass_matrix.interpreted(tree.topology, parameters, position, scratch, M)
+    return M
+
+
+def _accelerations(tree: MultibodyTree, arms: Array) -> Array:
+    """M^-1 J^T in the default configuration."""
+    accelerations: Array = np.linalg.lstsq(default_masses(tree), arms, rcond=None)[0]
+    return accelerations
+
+
+def _length_at(tree: MultibodyTree, i: int, q: Array) -> tuple[float, Array]:
+    """Length and moment arms of transmission i at positions q."""
+    num_q, num_v = len(q), tree.num_velocities()
+    position = np.zeros(len(tree.topology), layout.position_dtype())
+    lengths, rates, arms = np.zeros(num_q + 1), np.zeros(num_v + 1), np.zeros((1, num_v))
+    kernels.position_kinematics.interpreted(tree.topology, tree.make_default_parameters(), q, position)
+    given = tree.topology, tree.transmission_records[i : i + 1], tree.transmission_nodes, q, np.zeros(num_v), position
+    transmission_motion.interpreted(*given, lengths, rates, arms)
+    return float(lengths[num_q]), arms[0]

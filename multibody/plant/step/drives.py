@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.multibody.contact.plant_layout import drive_dtype
 from merganser.multibody.kernels import actuators as actuation
+from merganser.multibody.kernels.actuators import DOF, LIMIT, NUM_DRIVE_NUMBERS, NUM_DRIVE_VALUES, NUM_WORK_VALUES
 from merganser.multibody.tree import Actuator, MultibodyTree
 
 Array = NDArray[Any]
@@ -40,6 +42,20 @@ class Controllers:
     mobods: Array
     positions: Array
     velocities: Array
+
+    def records(self) -> Array:
+        """The controllers as constraints of a step, records of drive_dtype, but for what they are to do."""
+        drives = np.zeros(len(self.inputs), drive_dtype)
+        drives["v"], drives["p"], drives["d"], drives["limit"] = self.velocities, self.p, self.d, self.limits
+        return drives
+
+    def work_arrays(self, dtype: Any) -> dict[str, Any]:
+        """The arrays of Work (dynamics/records.py) that are of controllers."""
+        size = len(self.inputs)
+        numbers, values = np.zeros((size, NUM_DRIVE_NUMBERS), np.int64), np.zeros((size, NUM_DRIVE_VALUES), dtype)
+        numbers[:, DOF], values[:, LIMIT] = self.velocities, self.limits
+        work, efforts = np.zeros((size, NUM_WORK_VALUES), dtype), np.zeros(size, dtype)
+        return {"drives": numbers, "drive_values": values, "drive_work": work, "efforts": efforts}
 
 
 @dataclass(frozen=True)

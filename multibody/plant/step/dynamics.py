@@ -27,7 +27,7 @@ from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_CONVE
 from merganser.multibody.contact.plant_forces import end_step
 from merganser.multibody.contact.plant_problem import start_step
 from merganser.multibody.dynamics import records
-from merganser.multibody.dynamics.records import NOT_SOLVED, NUM_PAIRS, OUTCOME, Inputs, StepResults
+from merganser.multibody.dynamics.records import NOT_SOLVED, Inputs, StepResults
 from merganser.multibody.dynamics.step import calc_derivatives, find_forces, find_penalty_forces, take_step
 from merganser.multibody.dynamics.step_kernels import solver_of
 from merganser.multibody.kernels.scalars import is_set
@@ -124,10 +124,15 @@ class PlantDynamics:
 
     # ------------------------------------------------------------------ the dynamics
 
-    def advance(self, context: Context, result: Array) -> Workspace:
+    def advance(self, context: Context, result: Array, next_state: Callable[[int], Any] | None = None) -> Workspace:
         """Computes the derivatives of q and v, or these one step later, into `result`, shape [num_q + num_v].
 
         Those of activations of actuators are then in the step buffers of the workspace, work.activations.
+
+        Args:
+            context: of the plant.
+            result: for q and v.
+            next_state: gives the vectors of the other groups of discrete state one step later, by their numbers.
         """
         w = self.views.workspace(context)
         self.native.note_call(w)
@@ -140,6 +145,10 @@ class PlantDynamics:
         else:
             status = self._calc_derivatives(context, w, result)
         self.finish_step(context, w, status)
+        if next_state is not None and len(w.activations):
+            next_state(self.views.activation_group).get_mutable_value()[:] = w.step_buffers.work.activations
+        if next_state is not None and self.deformables is not None:
+            self.deformables.write(w, next_state)
         return w
 
     def calc_vdot(self, context: Context) -> tuple[Workspace, Array]:
@@ -198,43 +207,39 @@ class PlantDynamics:
         if status == records.BAD_INPUT and np.isfinite(w.x).all():
             self.inputs.raise_nonfinite_input(context, w.tau)
         if status in (records.BAD_INPUT, records.BAD_POSE, records.NOT_FINITE):
-            values = buffers.results[0].x_next if status == records.NOT_FINITE else w.x
+            values = buffers.out.x_next if status == records.NOT_FINITE else w.x
             raise RuntimeError(describe_overflow(self.model, context, w, values))
         if status == records.NO_FREE_MOTION and self.deformables is not None:
             self.deformables.raise_failure(context, buffers)
         if status == records.BAD_PAIR:
-            raise RuntimeError(failures.describe_bad_pair(self.model, context, buffers.results[0]))
+            raise RuntimeError(failures.describe_bad_pair(self.model, context, buffers.out))
         if status == records.NO_SURFACE:
-            self.contact_geometry.refuse_points(context, buffers, buffers.results[0])
+            self.contact_geometry.refuse_points(context, buffers, buffers.out)
         if status <= records.NO_FORCE:
             raise RuntimeError(self._force_elements.describe_failure(context, w, records.NO_FORCE - status))
         raise RuntimeError(failures.describe_singularity(self.model, context, w, status))
 
     def step_buffers(self, context: Context, w: Workspace, table: ActuatorTable) -> StepBuffers:
-        """The arrays of steps in Python, as model and Context are now."""
+        """The arrays of the dynamics, as model and Context are now."""
         buffers, controllers = self._buffers_and_controllers(context, w, table)
-        if not buffers.is_current(controllers):
-            buffers.prepare(controllers)
+        buffers.prepare(controllers)
         return buffers
 
     def arrays(self, context: Context, w: Workspace) -> tuple[Inputs, StepBuffers, Controllers]:
-        """What comes through the ports, the arrays of steps in Python, perhaps out of date, and controllers at work."""
+        """What comes through the ports, the arrays of the dynamics, perhaps out of date, and controllers at work."""
         table = self.inputs.actuators_in(context)
         return self.inputs.read(context, w, table), *self._buffers_and_controllers(context, w, table)
 
     def _buffers_and_controllers(
         self, context: Context, w: Workspace, table: ActuatorTable
     ) -> tuple[StepBuffers, Controllers]:
-        """The arrays of steps in Python, perhaps out of date, and the controllers that are at work."""
+        """The arrays of the dynamics, perhaps out of date, and the controllers that are at work."""
         controllers = self.inputs.active_controllers(w, table) if table.controlled else table.controllers
         if not w.is_float:
             self.inputs.refuse_symbolic_controllers(w, controllers)
             if self.can_constrain:
                 check_other_scalars(self, context, w)
-        buffers: StepBuffers | None = w.step_buffers
-        if buffers is None:
-            buffers = w.step_buffers = StepBuffers(self, context, w)
-        return buffers, controllers
+        return self.native.buffers_of(context), controllers
 
     # ------------------------------------------------------------------ discrete steps
 
@@ -261,15 +266,15 @@ class PlantDynamics:
             buffers.note_forces(inputs)
             if begin is not None:
                 begin()
-            given = buffers.model, buffers.state, buffers.time_step, inputs, buffers.work, buffers.results[0]
+            given = buffers.model, buffers.state, buffers.time_step, inputs, buffers.work, buffers.out
             if self.deformables is None:
                 status = take_step(*given)
             else:
                 self.deformables.put_forces(context, self.views.workspace(context), buffers)
-                status = take_step(*given, *buffers.deformable.records)
+                status = take_step(*given, buffers.deformables_of(buffers.out))
         assert status is not None
         if status == 0:
-            result[:] = buffers.results[0].x_next
+            result[:] = buffers.out.x_next
         return status
 
     def must_run(self, context: Context, buffers: StepBuffers, controllers: Controllers, status: int | None) -> bool:
@@ -277,7 +282,7 @@ class PlantDynamics:
 
             status = None
             while dynamics.must_run(context, buffers, controllers, status):
-                status = take_step(buffers.model, ..., buffers.results[0])
+                status = take_step(buffers.model, ..., buffers.out)
 
         Args:
             context: of the plant.
@@ -292,12 +297,12 @@ class PlantDynamics:
         Raises:
             RuntimeError: the contact problem has no solution, or something that another system moves is in contact.
         """
-        (out,) = buffers.results
+        out = buffers.out
         if status is None:
             buffers.fall_back(None)  # an error or an interrupt may have ended a step that did
         else:
             self.contact_geometry.check_contacts(context, buffers, out)
-            if status == records.LACKS_CAPACITY or (status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY):
+            if status == records.LACKS_CAPACITY or (status == NOT_SOLVED and out.found["outcome"] == NO_CAPACITY):
                 buffers.grow()
             elif status == NOT_SOLVED and self._can_fall_back(buffers, out):
                 self._warn_of_fallback(context, "SAP")
@@ -305,8 +310,7 @@ class PlantDynamics:
             else:
                 self._end_attempts(context, buffers, out, status)
                 return False
-        if not buffers.is_current(controllers):
-            buffers.prepare(controllers)
+        buffers.prepare(controllers)
         self.contact_geometry.update_poses(context, buffers)
         belts = self._tree.belts()
         if belts:
@@ -318,9 +322,9 @@ class PlantDynamics:
 
     def _can_fall_back(self, buffers: StepBuffers, out: StepResults) -> bool:
         """Whether a contact problem may be solved by SAP, which always has a solution."""
-        may_choose = buffers.settings is None and not buffers.falls_back()
+        may_choose = buffers.settings is None and buffers.fallback is None
         has_choice = self.settings.of_solver()["approximation"] != SAP
-        return bool(may_choose and has_choice and out.found[OUTCOME] == NOT_CONVERGED)
+        return bool(may_choose and has_choice and out.found["outcome"] == NOT_CONVERGED)
 
     def _end_attempts(self, context: Context, buffers: StepBuffers, out: StepResults, status: int) -> None:
         """Warns where another approximation was used, and raises where there is no solution."""
@@ -328,7 +332,7 @@ class PlantDynamics:
         if status == NOT_SOLVED and buffers.settings is None:
             w = self.views.workspace(context)
             raise RuntimeError(failures.describe_contact_failure(self.model, context, w, buffers.state.x, out))
-        if status == 0 and out.found[records.SOLVED] and out.found[OUTCOME] == FELL_BACK:
+        if status == 0 and out.found["is_constrained"] and out.found["outcome"] == FELL_BACK:
             self._warn_of_fallback(context, "Lagged")
 
     def _compile_contact_ahead(self, context: Context, w: Workspace) -> None:
@@ -388,11 +392,11 @@ class PlantDynamics:
         inputs, buffers, controllers = self.arrays(context, w)
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
-            status = calc_derivatives(buffers.model, buffers.state, inputs, buffers.work, buffers.results[0])
+            status = calc_derivatives(buffers.model, buffers.state, inputs, buffers.work, buffers.out)
         assert status is not None
         buffers.note_forces(inputs)
         if status == 0:
-            result[:] = buffers.results[0].x_next
+            result[:] = buffers.out.x_next
         return status
 
     def _find_forces(self, context: Context, w: Workspace) -> Array:
@@ -400,13 +404,13 @@ class PlantDynamics:
         inputs, buffers, controllers = self.arrays(context, w)
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
-            given, work, (out,) = (buffers.model, buffers.state), buffers.work, buffers.results
+            given, work, out = (buffers.model, buffers.state), buffers.work, buffers.out
             status = find_forces(*given, 0.0, inputs, work, out.position)
             status = status or min(find_penalty_forces(*given, work, out), 0)
         if status:
             self.raise_failure(context, w, status)
         F_Bo_W: Array = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
-        has_contacts = buffers.model.can_constrain and out.found[NUM_PAIRS]
+        has_contacts = buffers.model.can_constrain and out.found["contact_pairs"]
         return F_Bo_W + buffers.work.F_contact if has_contacts else F_Bo_W
 
     def find_contacts_now(self, context: Context) -> ContactSample | None:
@@ -417,7 +421,7 @@ class PlantDynamics:
         buffers, controllers = self._buffers_and_controllers(context, w, table)
         status: int | None = None
         while self.must_run(context, buffers, controllers, status):
-            (out,) = buffers.results
+            out = buffers.out
             status = min(find_penalty_forces(buffers.model, buffers.state, buffers.work, out), 0)
         if status:
             self.raise_failure(context, w, status)

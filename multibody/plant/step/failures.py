@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.multibody.contact.layout import NOT_A_NUMBER, NOT_CONVERGED
-from merganser.multibody.dynamics.records import OUTCOME, StepResults
+from merganser.multibody.dynamics.records import StepResults
 from merganser.multibody.kernels.step import NOT_CONVERGED as NO_STEP
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
@@ -99,7 +99,7 @@ def describe_overflow(model: PlantModel, context: Context, w: Workspace, values:
 
 def describe_bad_pair(model: PlantModel, context: Context, out: StepResults) -> str:
     """Which contact of a kind is not valid."""
-    contact = model.contact.contacts_of_kinds[int(out.found[OUTCOME])]
+    contact = model.contact.contacts_of_kinds[int(out.found["outcome"])]
     names = (f"'{model.tree.get_body(BodyIndex(index)).name()}'" for index in contact.bodies)
     return (
         f"The {contact.kind.name} contact of bodies {' and '.join(names)} of plant '{model.path()}' has at time "
@@ -120,7 +120,7 @@ def describe_contact_failure(model: PlantModel, context: Context, w: Workspace, 
     where = f"The contact problem of plant '{model.path()}' at time {time_of(context)} s"
     counts = out.problem.counts[0]
     size = f"{counts['contacts']} contacts, {counts['constraints'] - counts['contacts']} other constraints"
-    status = out.found[OUTCOME]
+    status = out.found["outcome"]
     if status == NOT_CONVERGED:
         return f"{where} ({size}) was not solved: its residual is {float(out.statistics['residual']):.1e}."
     if status == NOT_A_NUMBER:

@@ -28,9 +28,12 @@ from merganser.framework.native import is_at_hand
 from merganser.framework.native.compiler.when_to_compile import OptionalCode, must_compile_here, want
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import (
+    ArrayOf,
     Placed,
+    fields_of,
     integers_in_lanes,
     integers_of,
+    is_record_class,
     placed_beside,
 )
 from merganser.framework.native.memory.simd import num_lanes, repeated
@@ -47,7 +50,7 @@ from merganser.multibody.dynamics.operation import DerivativesRecord, StepRecord
 from merganser.multibody.dynamics.records import Inputs, Model, Part, State
 from merganser.multibody.dynamics.step_kernels import Plant, addresses_of, solver_of
 from merganser.multibody.plant.step.drives import Controllers
-from merganser.multibody.plant.step.sample import SampleBox, SampleBuffers
+from merganser.multibody.plant.step.sample import SampleBox
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.variable_steps import VariableSteps
 from merganser.multibody.plant.workspace import Workspace
@@ -119,7 +122,7 @@ class NativeDynamics:
         box, buffers = self._box_in(context), self.buffers_of(context)
         keep = None if box is None else box.keep_parameters
         arguments = FAILURE, *integers_of(self._record(context, buffers))
-        native = NativeCode(code.load(), arguments, keep, self._check_of(context, buffers.step))
+        native = NativeCode(code.load(), arguments, keep, self._check_of(context, buffers))
         if code is _STEP and not self._constrains_at_once() and not self._dynamics.views.num_activations:
             native = dataclasses.replace(native, in_lanes=functools.partial(self._in_lanes, context, buffers))
         return native if self._is_discrete() else _of_vectors(context, native)
@@ -130,13 +133,14 @@ class NativeDynamics:
         steps: VariableSteps | None = w.variable_steps
         if steps is None or self._why_not(context, code, OptionalCode.is_usable) is not None:
             return None
-        buffers = steps.native_buffers(self._controllers(context, w))
-        if not buffers.is_own_geometry():
+        steps.buffers.prepare(steps.controllers(self._controllers(context, w)))
+        if not steps.buffers.is_own_geometry():
             return None
-        given = self._model(buffers, True), self._state(CONTINUOUS_STATE), self._inputs(context), buffers
-        record = steps.slopes_record(*given) if code is _SLOPES else steps.inputs_record(*given)
-        check = self._check_of(context, buffers, steps.controllers)
-        return _of_vectors(context, NativeCode(code.load(), (FAILURE, *integers_of(record)), is_current=check))
+        given = self._model(steps.buffers, True), self._state(CONTINUOUS_STATE), self._inputs(context)
+        record: Any = steps.slopes_record(*given) if code is _SLOPES else steps.inputs_record(*given)
+        arguments = FAILURE, *integers_of(_beside(record, w.store.flat))
+        check = self._check_of(context, steps.buffers, steps.controllers)
+        return _of_vectors(context, NativeCode(code.load(), arguments, is_current=check))
 
     def is_moved_by_steps(self, context: Context) -> bool:
         """Whether an integrator moves a continuous plant by steps."""
@@ -146,8 +150,8 @@ class NativeDynamics:
         """Whether derivatives of a continuous plant are an operation in a Context, or may become one at once."""
         return self._prepare(context) is not None
 
-    def constrained_buffers(self, context: Context) -> SampleBuffers | None:
-        """Where the operation leaves what it has held; None if Python may have a part in steps."""
+    def constrained_buffers(self, context: Context) -> StepBuffers | None:
+        """Where the operation keeps its last step; None if Python may have a part in steps."""
         return self.buffers_of(context) if self._prepare(context) is _STEP else None
 
     def why_in_python(self, context: Context) -> InPython:
@@ -162,8 +166,10 @@ class NativeDynamics:
         what = "derivatives" if self._code_for(self._workspace(context)) is _DERIVATIVES else "steps"
         return f"{self.num_calls} {what} in Python: {self.why_in_python(context).value}" if self.num_calls else ""
 
-    def _obstacle(self, context: Context, code: OptionalCode = _DERIVATIVES) -> InPython | None:
-        """What keeps an operation from computing the dynamics, compiled or not; None if nothing does."""
+    def _why_not(
+        self, context: Context, code: OptionalCode, is_usable: Callable[[OptionalCode], bool]
+    ) -> InPython | None:
+        """What keeps an operation from computing the dynamics; None if nothing does."""
         dynamics, inputs = self._dynamics, self._dynamics.inputs
         if not self._workspace(context).is_float:
             return InPython.OTHER_SCALARS
@@ -174,36 +180,22 @@ class NativeDynamics:
         if dynamics.contact_geometry.may_touch and not context.has_input(inputs.geometry_query.get_index()):
             return InPython.NO_GEOMETRY
         entry = derivatives_entry(dynamics.model.system) if code is _DERIVATIVES else None
-        is_known = entry is None or not entry.is_learning or entry.was_observed
-        return None if is_known else InPython.LEARNING
-
-    def _why_not(
-        self, context: Context, code: OptionalCode, is_usable: Callable[[OptionalCode], bool]
-    ) -> InPython | None:
-        """The same, and whether the code is there that is needed."""
-        obstacle = self._obstacle(context, code)
-        if obstacle is None and not is_usable(code):
+        if entry is not None and entry.is_learning and not entry.was_observed:
+            return InPython.LEARNING
+        if not is_usable(code):
             return InPython.NOT_COMPILED
-        if obstacle is None and self._constrains_at_once() and not self._can_constrain():
+        if self._constrains_at_once() and not self._can_constrain():
             return InPython.CONTACT_NOT_COMPILED
-        return obstacle
+        return None
 
     def _prepare(self, context: Context) -> OptionalCode | None:
         """The operation, with buffers for what it works on; None if it is missing."""
         code = self._code()
         if self._why_not(context, code, OptionalCode.is_usable) is not None:
             return None
-        box, buffers = self._box_in(context), self.buffers_of(context)
-        if box is not None:
-            box.get_value()  # the buffers may change now
-        controllers = self._controllers(context, self._workspace(context))
-        if buffers.step.lacks_capacity():
-            buffers.step.grow()
-        if not buffers.step.is_current(controllers):
-            buffers.step.prepare(controllers)
-        if box is not None:
-            box.follow(buffers)
-        return code if buffers.step.is_own_geometry() else None
+        buffers = self.sample_buffers_in(context) or self.buffers_of(context)
+        buffers.prepare(self._controllers(context, self._workspace(context)))
+        return code if buffers.is_own_geometry() else None
 
     def _code(self) -> OptionalCode:
         if self._is_discrete():
@@ -235,29 +227,21 @@ class NativeDynamics:
         self, context: Context, step: StepBuffers, controllers_of: Callable[[Controllers], Controllers] | None = None
     ) -> Callable[[], bool]:
         """What says whether the operation is still right: one that is made later may have got other arrays."""
-        w, number = self._workspace(context), step.num_preparations
+        w, number, can_constrain = self._workspace(context), step.num_preparations, self._can_constrain()
         steps = w.variable_steps  # what output ports show follows from it
-        can_constrain, num_calls = self._can_constrain(), self.num_calls
-
-        def has_room() -> bool:
-            nonlocal num_calls
-            if num_calls == self.num_calls:  # a step that finds too little room fails, and Python makes it
-                return True
-            if step.lacks_capacity():
-                return False
-            num_calls = self.num_calls
-            return True
-
-        def is_current() -> bool:
-            controllers = self._controllers(context, w)
-            controllers = controllers if controllers_of is None else controllers_of(controllers)
-            is_same = step.num_preparations == number and step.is_current(controllers)
-            is_as_before = can_constrain or w.step_buffers is None or not self._can_constrain()
-            return is_same and w.variable_steps is steps and is_as_before and has_room()
 
         has_controllers = self._dynamics.inputs.actuators_in(context).controlled
         may_change = step.takes_steps or has_controllers or self._constrains_at_once()
-        return is_current if may_change else lambda: w.variable_steps is steps
+
+        def is_current() -> bool:
+            is_same = step.num_preparations == number and w.variable_steps is steps
+            if not (is_same and may_change):
+                return is_same
+            controllers = self._controllers(context, w)
+            controllers = controllers if controllers_of is None else controllers_of(controllers)
+            return step.is_current(controllers) and (can_constrain or not self._can_constrain())
+
+        return is_current
 
     def _constrains_at_once(self) -> bool:
         """Whether there are constraints from the beginning, as far as one can see: not only joint limits."""
@@ -285,32 +269,31 @@ class NativeDynamics:
             needed += [find_candidates, *(_OF_SURFACES if geometry.has_surfaces else _OF_POINTS)]
         return all(map(is_at_hand, needed))
 
-    def sample_buffers_in(self, context: Context) -> SampleBuffers | None:
+    def sample_buffers_in(self, context: Context) -> StepBuffers | None:
         """Where the numbers of the sample in a Context stand from now on; None if outputs show none, or no floats."""
         box = self._box_in(context)
         if box is None or not self._workspace(context).is_float:
             return None
         buffers = self.buffers_of(context)
-        box.follow(buffers)
+        box.follow(buffers, functools.partial(self._sampling.parameters_in, context))
         return buffers
 
-    def buffers_of(self, context: Context) -> SampleBuffers:
-        """What the operation works with in a Context."""
+    def buffers_of(self, context: Context) -> StepBuffers:
+        """What the dynamics work with in a Context, perhaps out of date."""
         w = self._workspace(context)
-        if w.sample_buffers is None:
-            parameters = functools.partial(self._sampling.parameters_in, context)
-            w.sample_buffers = SampleBuffers(self._dynamics, context, w, parameters)
-        buffers: SampleBuffers = w.sample_buffers
+        if w.step_buffers is None:
+            w.step_buffers = StepBuffers(self._dynamics, context, w)
+        buffers: StepBuffers = w.step_buffers
         return buffers
 
     # ------------------------------------------------------------------ several worlds side by side
 
-    def _in_lanes(self, context: Context, buffers: SampleBuffers, lanes: Array) -> CodeInLanes | None:
+    def _in_lanes(self, context: Context, buffers: StepBuffers, lanes: Array) -> CodeInLanes | None:
         """The same steps for several worlds, whose numbers are in an array of lanes; None if they are not compiled.
 
         Nothing constrains these steps but joint limits, and no function of a user has a part in them.
         """
-        step, record = buffers.step, self._record(context, buffers)
+        record = self._record(context, buffers)
         assert isinstance(record, StepRecord)
         model = record.model
         others = len(model.transmissions), len(model.laws), len(model.contact.geometry.mobods)
@@ -320,7 +303,7 @@ class NativeDynamics:
         operation = _STEPS_IN_LANES.load()
         operation.address()
         model = model._replace(
-            code=addresses_of(Plant(step.model, is_complete=False), has_lanes=True),
+            code=addresses_of(Plant(buffers.model, is_complete=False), has_lanes=True),
             contact=model.contact._replace(is_complete=0),
         )
         x_next = repeated(np.zeros(record.state.x.shape))
@@ -340,42 +323,40 @@ class NativeDynamics:
         Returns:
             Whether it has; if not, Python has to do it, which says what is wrong if anything is.
         """
-        inputs = self._dynamics.inputs
-        buffers: StepBuffers | None = w.step_buffers
+        inputs, buffers = self._dynamics.inputs, w.step_buffers
         if buffers is None or inputs.has_objects(context):
             return False
-        call = buffers.compiled
-        if call is None and not (_DERIVATIVES.is_usable() and self._obstacle(context) is None):
+        is_made = buffers.compiled is not None
+        if not is_made and self._why_not(context, _DERIVATIVES, OptionalCode.is_usable) is not None:
             return False
-        if call is None and self._constrains_at_once() and not self._has_slow_kernels():
+        if not is_made and self._constrains_at_once() and not self._has_slow_kernels():
             return False
-        table, read = inputs.actuators_in(context), context.read_input
-        buffers = self._dynamics.step_buffers(context, w, table)
-        values = [read(index) for index in inputs.of_vectors]
-        if call is None or not call.is_for(buffers, values):
+        buffers = self._dynamics.step_buffers(context, w, inputs.actuators_in(context))
+        values = [context.read_input(index) for index in inputs.of_vectors]
+        if not is_made or not buffers.compiled.is_for(buffers, values):
             if not buffers.is_own_geometry():
                 return False
-            given = inputs.read(context, w, table)
-            call = buffers.compiled = _CompiledDerivatives(self._compiled_model(buffers), buffers, given, values, w)
-        return call.run(buffers, result)
+            given = inputs.read(context, w, inputs.actuators_in(context))
+            buffers.compiled = _CompiledDerivatives(self._compiled_model(buffers), buffers, given, values, w)
+        return bool(buffers.compiled.run(buffers, result))
 
     # ------------------------------------------------------------------ what the operation is given
 
-    def _record(self, context: Context, buffers: SampleBuffers) -> StepRecord | DerivativesRecord:
+    def _record(self, context: Context, buffers: StepBuffers) -> StepRecord | DerivativesRecord:
         """All that the operation works on: arrays of the buffers, and places in the Context."""
-        step, is_discrete = buffers.step, self._is_discrete()
+        is_discrete, (work, results) = self._is_discrete(), buffers.of_operation()
         views, state = self._dynamics.views, self._state(DiscreteStateOf(0) if is_discrete else CONTINUOUS_STATE)
         result = Placed(NextDiscreteStateOf(0) if is_discrete else OUTPUT, state.x.shape)
         activations = _NO_PLACE
         if views.num_activations:
             place = NextDiscreteStateOf(views.activation_group) if is_discrete else OUTPUT
             activations = Placed(place, (views.num_activations,), 0 if is_discrete else state.x.shape[0])
-        given, forces = (self._model(step), state), (self._inputs(context), step.work)
-        results = tuple(out._replace(x_next=result, activations=activations) for out in step.results)
+        given, forces = (self._model(buffers), state), (self._inputs(context), work)
+        placed = tuple(out._replace(x_next=result, activations=activations) for out in results)
         if not is_discrete:
-            return DerivativesRecord(*given, *forces, results[0])
-        deformables = () if step.deformable is None else step.deformable.records_in_context()
-        return StepRecord(*given, self._dynamics.model.time_step, *forces, results, buffers.numbers, deformables)
+            return DerivativesRecord(*given, *forces, placed[0])
+        deformables = () if buffers.deformable is None else buffers.deformable.records_in_context()
+        return StepRecord(*given, self._dynamics.model.time_step, *forces, placed, buffers.numbers, deformables)
 
     def _state(self, place: Any) -> State:
         tree = self._dynamics.model.tree
@@ -436,6 +417,19 @@ def _of_vectors(context: Any, native: NativeCode) -> NativeCode:
     return dataclasses.replace(native, sources=tuple(each for each in sources if isinstance(each, CacheSlot)))
 
 
+def _beside(record: Any, numbers: Array) -> Any:
+    """A record with the places, counted from the numbers of a Context, of arrays that are read there."""
+    places: dict[str, Any] = {}
+    for (name, field), value in zip(fields_of(type(record)).items(), record):
+        if field.is_list:
+            places[name] = tuple(_beside(item, numbers) for item in value)
+        elif is_record_class(field.kind):
+            places[name] = _beside(value, numbers)
+        elif isinstance(field.kind, ArrayOf) and field.kind.is_in_context and not isinstance(value, Placed):
+            places[name] = placed_beside(value, numbers)
+    return record._replace(**places)
+
+
 class _CompiledDerivatives:
     """The operation of derivatives on the arrays with which Python computes them.
 
@@ -448,26 +442,12 @@ class _CompiledDerivatives:
     """
 
     def __init__(self, model: Model, buffers: StepBuffers, inputs: Inputs, values: list[Any], w: Workspace) -> None:
-        flat = w.store.flat
-
-        def placed(array: Array) -> Placed:
-            return placed_beside(array, flat)
-
-        def parts(given: tuple[Part, ...]) -> tuple[Part, ...]:
-            return tuple(Part(part.actuators, placed(part.values)) for part in given)
-
-        in_context = {"parameters": placed(model.parameters), "gravity": placed(model.gravity)}
-        changes: dict[str, Any] = in_context | {"constants": placed(model.constants)}
-        model = model._replace(**changes)
-        known = Inputs(placed(inputs.u), parts(inputs.parts), parts(inputs.desired), placed(inputs.tau), inputs.F_Bo_W)
-        self._xdot = buffers.results[0].x_next
-        state = State(*map(placed, buffers.state))
-        results = buffers.results[0]._replace(x_next=placed(self._xdot), activations=_NO_PLACE)
-        record = DerivativesRecord(model, state, known, buffers.work, results)
-        self._failure = np.zeros(1, np.int64)
+        flat, results = w.store.flat, buffers.out._replace(activations=_NO_PLACE)
+        record = _beside(DerivativesRecord(model, buffers.state, inputs, buffers.work, results), flat)
+        self._failure, self._xdot, self._inputs = np.zeros(1, np.int64), buffers.out.x_next, inputs
         self._integers = np.array([address_of_array(self._failure), *integers_of(record)], np.int64)
-        self._number, self._values, self._kept = buffers.num_preparations, values, (inputs, record, flat)
-        self._run, self._inputs = caller_of(_DERIVATIVES.load(), flat, self._integers), inputs
+        self._number, self._values, self._kept = buffers.num_preparations, values, (record, flat)
+        self._run = caller_of(_DERIVATIVES.load(), flat, self._integers)
 
     def is_for(self, buffers: StepBuffers, values: list[Any]) -> bool:
         """Whether the records are still those of the buffers, and these the vectors that come through the ports."""

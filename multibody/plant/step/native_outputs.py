@@ -1,7 +1,7 @@
 """Vector output ports of a plant in the native plan: they copy the state, the derivatives or the last step's sample.
 
-A sampled step leaves its numbers in SampleBuffers (native_code.py), made by the operation, or Python by way
-of the SampleBox. So an output is a copy of these numbers, also where Python makes some of the steps.
+A sampled step leaves its numbers in the StepBuffers of the Context: one of the operation, or one of Python by way of
+the SampleBox. So an output is a copy of these numbers, also where Python makes some of the steps.
 """
 
 from __future__ import annotations
@@ -106,9 +106,8 @@ class NativeAcceleration(_NativeOutput):
         if buffers is None:
             return None
         v, v_next = (_place_of(context, x[num_q:]) for x in (buffers.numbers.x, buffers.numbers.x_next))
-        h = np.array([plant.time_step()])
-        code = (v_next, 0, num_v, v, 0, num_v, h, *result)
-        return NativeCode(difference_quotient.operation("wwfw"), code, sources=(), reads_abstract_state=True)
+        code = v_next, 0, num_v, v, 0, num_v, np.array([plant.time_step()]), *result
+        return _of_sample(difference_quotient.operation("wwfw"), code)
 
 
 class NativeNetActuation(_NativeOutput):
@@ -116,19 +115,14 @@ class NativeNetActuation(_NativeOutput):
 
     def resolve(self, context: LeafContext) -> NativeCode | None:
         """The operation; None if Python computes the actuation of the moment."""
-        plant = self._plant
         if self._dynamics.inputs.effort_middles().any():
             return None
-        if not plant.is_discrete():  # the operation of the derivatives leaves it there, and no other computation
-            slot = self._derivatives(context)
-            u = self._native.buffers_of(context).step.actuation()
-            code = (len(u), _place_of(context, u), OUTPUT)
-            return slot and NativeCode("copy", code, unasked=(slot,), sources=(slot,))
-        buffers = self._native.sample_buffers_in(context)
-        if buffers is None:
-            return None
-        code = (len(buffers.numbers.u), _place_of(context, buffers.numbers.u), OUTPUT)
-        return NativeCode("copy", code, sources=(), reads_abstract_state=True)
+        if self._plant.is_discrete():
+            buffers = self._native.sample_buffers_in(context)
+            return None if buffers is None else _of_sample("copy", _copied(context, buffers.numbers.u))
+        # The operation of the derivatives leaves it there, and no other computation at another state or time.
+        slot, u = self._derivatives(context), self._native.buffers_of(context).work.u
+        return slot and NativeCode("copy", _copied(context, u), unasked=(slot,), sources=(slot,))
 
 
 class NativeContactForces(_NativeOutput):
@@ -145,12 +139,18 @@ class NativeContactForces(_NativeOutput):
             return None
         nothing: dict[str, Any] = {"x_next": Placed(0, (0,)), "activations": Placed(0, (0,))}
         record = ContactForcesRecord(
-            plant.time_step(), buffers.numbers.counts, buffers.step.model.contact.trees.trees,
-            tuple(out._replace(**nothing) for out in buffers.step.results), buffers.contact_forces,
+            plant.time_step(), buffers.numbers.counts, buffers.model.contact.trees.trees,
+            tuple(out._replace(**nothing) for out in buffers.results), buffers.contact_forces,
             Placed(OUTPUT, buffers.contact_forces.shape),
         )  # fmt: skip
-        step, number = buffers.step, buffers.step.num_preparations
-        return NativeCode(
-            _CONTACT_FORCES.load(), integers_of(record), None, lambda: step.num_preparations == number, sources=(),
-            reads_abstract_state=True,
-        )  # fmt: skip
+        number = buffers.num_preparations
+        return _of_sample(_CONTACT_FORCES.load(), integers_of(record), lambda: buffers.num_preparations == number)
+
+
+def _copied(context: LeafContext, array: Array) -> tuple[Argument, ...]:
+    return len(array), _place_of(context, array), OUTPUT
+
+
+def _of_sample(operation: Any, arguments: tuple[Argument, ...], is_current: Any = None) -> NativeCode:
+    """An operation on what the last step has left."""
+    return NativeCode(operation, arguments, is_current=is_current, sources=(), reads_abstract_state=True)

@@ -24,16 +24,12 @@ from merganser.multibody.contact.contact_pairs import OF_FACE, OF_KIND
 from merganser.multibody.contact.hydroelastic_pairs import SPRINGS_OF_TRIANGLES, TRIANGLES
 from merganser.multibody.contact.plant_forces import calc_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
-from merganser.multibody.dynamics.operation import COUNT, HAS_FORCES, WHICH
-from merganser.multibody.dynamics.operation import Sample as SampleNumbers
-from merganser.multibody.dynamics.records import SOLVED, StepResults
+from merganser.multibody.dynamics.records import StepResults
 from merganser.multibody.plant.step.contact_arrays import ContactModelArrays
-from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
-    from merganser.framework import Context
-    from merganser.multibody.plant.step.dynamics import PlantDynamics
+    from merganser.multibody.plant.step.step_buffers import StepBuffers
 
 Array = NDArray[Any]
 Shapes = tuple[tuple[int, ...], ...]
@@ -138,12 +134,11 @@ class DynamicsSample(NamedTuple):
 
 def found_in(out: StepResults) -> StepResults:
     """What a step has found: its results with arrays that are no longer than that; views."""
-    num_candidates, num_contacts, num_pairs, _, _, num_surfaces, num_faces, *_ = out.found.tolist()
-    return out._replace(
-        candidates=out.candidates[: num_candidates - num_surfaces], contacts=out.contacts[:num_contacts],
-        contact_pairs=out.contact_pairs[:num_pairs], surface_pairs=out.surface_pairs[:num_surfaces],
-        corners=out.corners[:num_faces], faces=out.faces[:num_faces], owners=out.owners[:num_faces],
-    )  # fmt: skip
+    found = out.found
+    sizes = {name: found[name] for name in ("contacts", "contact_pairs", "surface_pairs", "faces")}
+    sizes |= {"candidates": found["candidates"] - found["surface_pairs"], "corners": found["faces"]}
+    arrays: dict[str, Any] = {name: getattr(out, name)[:size] for name, size in sizes.items()}
+    return out._replace(**arrays, owners=out.owners[: found["faces"]])
 
 
 def sample_of_contacts(
@@ -156,7 +151,7 @@ def sample_of_contacts(
     statistics: Any = None,
 ) -> ContactSample:
     """The contact pairs that a step has found, with their forces."""
-    ids, bodies, pairs, surfaces = buffers.geometry_ids(), buffers.geometry.bodies, found.contact_pairs, None
+    ids, bodies, pairs, surfaces = buffers.geometry.ids(), buffers.geometry.bodies, found.contact_pairs, None
     if len(found.surface_pairs):
         forces, geometry = np.asarray(forces), buffers.model.contact.geometry
         of_faces = slice(*np.searchsorted(pairs["origin"], [OF_FACE, OF_KIND]).tolist())
@@ -170,11 +165,12 @@ def sample_of_contacts(
         forces = np.asarray(forces)
         is_shown = (pairs["phi"] <= 0.0) | (forces[:, :3] != 0.0).any(axis=1)
         pairs, forces = pairs[is_shown], forces[is_shown]
-    num_points = int(np.searchsorted(pairs["origin"], OF_KIND)) if buffers.has_sources() else len(pairs)
+    has_kinds = len(buffers.contact.sources) > 0
+    num_points = int(np.searchsorted(pairs["origin"], OF_KIND)) if has_kinds else len(pairs)
     contacts = found.contacts.take(pairs["source"][:num_points])  # a quarter of the time of [...]
     geometries = found.candidates.take(contacts["pair"], axis=0)
-    if buffers.has_sources():
-        arrays = buffers.contact_arrays()
+    if has_kinds:
+        arrays = buffers.contact
         own, sides = _contacts_of_kinds(arrays, pairs[num_points:])
         contacts, geometries = np.concatenate([contacts, own]), np.concatenate([geometries, len(ids) + sides])
         ids, bodies = ids + arrays.source_ids, np.concatenate([bodies, arrays.source_bodies])
@@ -200,7 +196,7 @@ def contacts_of_step(
         out: what the step has left.
         F_applied: forces on the bodies but those of contacts and constraints, shape [num_mobods, 6].
     """
-    if not (buffers.takes_steps and out.found[SOLVED]):
+    if not (buffers.takes_steps and out.found["is_constrained"]):
         return None, F_applied
     if buffers.gradients is not None:
         return buffers.gradients.sample()
@@ -295,55 +291,62 @@ def sample_of_plain(plain: Any, shapes: Shapes, time_step: float, loading: Loadi
     *arrays, contacts = plain
     if len(arrays) != len(shapes):
         raise ValueError(f"a sample has {len(shapes)} arrays, the file {len(arrays)}")
-    scalars, integer = (np.dtype(float), loading.scalar), np.dtype(np.int64)
+    scalars = np.dtype(float), loading.scalar
     for array, shape in zip(arrays, shapes):
-        _check(array, shape, *scalars)
+        _check(array, shape, scalars)
     if contacts is None:
-        return DynamicsSample._make([*arrays, None, time_step])
-    ids, bodies, geometries, records, forces, tau, tau_joints, row_forces, statistics, surfaces, deformables = contacts
-    _check_ids(ids)
-    found: Array = np.frombuffer(records, contact_dtype).copy()
-    _check(bodies, (len(ids),), integer)
-    _check(geometries, (len(found), 2), integer)
-    _check_indices((geometries, len(ids)))
-    _check(forces, (len(found), NUM_FORCE_VALUES), *scalars)
-    for forces_of_joints in (tau, tau_joints):
-        _check(forces_of_joints, np.shape(arrays[3]), *scalars)
-    _check(row_forces, (len(row_forces), 6), *scalars)
-    if not isinstance(statistics, (tuple, type(None))):
+        return DynamicsSample(*arrays, None, time_step)
+    *known, surfaces, deformables = contacts
+    known[3] = np.frombuffer(known[3], contact_dtype).copy()
+    sample = ContactSample._make([*known, None, None])
+    ids, num_geometries = sample.geometry_ids, _number_of(sample.geometry_ids)
+    lengths = {"geometries": num_geometries, "contacts": len(sample.contacts), "v": len(arrays[3])}
+    _check_arrays(sample, _OF_CONTACTS, lengths, scalars)
+    _check_indices((sample.geometries, num_geometries))
+    if not isinstance(sample.statistics, (tuple, type(None))):
         raise TypeError("the statistics of a step are a tuple")
     if surfaces is not None:
-        *faces, is_triangle, is_compliant = surfaces
-        _check(is_compliant, (len(ids),), np.dtype(np.bool_))
-        surfaces = _surfaces_of(ids, *faces, bool(is_triangle), is_compliant, *scalars)
+        surfaces = _checked_surfaces(Surfaces(ids, *surfaces), num_geometries, scalars)
     if deformables is not None:
-        _check_ids(deformables[0])
-        deformables = _surfaces_of(*deformables, False, np.zeros(0, np.bool_), np.dtype(float))
-    of_all = forces, tau, tau_joints, row_forces, statistics, surfaces, deformables
-    return DynamicsSample._make([*arrays, ContactSample(ids, bodies, geometries, found, *of_all), time_step])
+        deformables = _checked_surfaces(Surfaces(*deformables, False, np.zeros(0, np.bool_)), 0, scalars[:1])
+    return DynamicsSample(*arrays, sample._replace(surfaces=surfaces, deformables=deformables), time_step)
 
 
-def _surfaces_of(
-    ids: Any, pairs: Any, corners: Any, faces: Any, owners: Any, sources: Any, forces: Any, is_triangle: bool,
-    is_compliant: Array, *scalars: Any,
-) -> Surfaces:  # fmt: skip
+# Shapes of arrays in a file, whose names are lengths, and their dtype: None for the scalars of the Context.
+_OF_CONTACTS: dict[str, tuple[Any, ...]] = {
+    "bodies": (int, "geometries"),
+    "geometries": (int, "contacts", 2),
+    "forces": (None, "contacts", NUM_FORCE_VALUES),
+    "tau": (None, "v"),
+    "tau_joints": (None, "v"),
+    "row_forces": (None, "rows", 6),
+}
+_OF_SURFACES: dict[str, tuple[Any, ...]] = {
+    "pairs": (int, "pairs", 2),
+    "corners": (None, "faces", MOST_CORNERS, 4),
+    "faces": (None, "faces", FACE_NUMBERS),
+    "owners": (int, "faces", 4),
+    "sources": (int, "sources"),
+    "forces": (None, "sources", NUM_FORCE_VALUES),
+    "is_compliant": (bool, "compliant"),
+}
+
+
+def _checked_surfaces(surfaces: Surfaces, num_compliant: int, scalars: tuple[Any, ...]) -> Surfaces:
     """Contact surfaces from the file; errors as above."""
-    integer = np.dtype(np.int64)
-    _check(pairs, (len(pairs), 2), integer)
-    _check(faces, (len(faces), FACE_NUMBERS), *scalars)
-    _check(corners, (len(faces), MOST_CORNERS, 4), *scalars)
-    _check(owners, (len(faces), 4), integer)
-    _check(sources, (len(sources),), integer)
-    _check(forces, (len(sources), NUM_FORCE_VALUES), *scalars)
-    if owners.size and not 3 <= owners[:, 1].min() <= owners[:, 1].max() <= MOST_CORNERS:
+    _check_arrays(surfaces, _OF_SURFACES, {"compliant": num_compliant}, scalars)
+    corners = surfaces.owners[:, 1]
+    if corners.size and not 3 <= corners.min() <= corners.max() <= MOST_CORNERS:
         raise ValueError(f"a face has not 3 to {MOST_CORNERS} corners")
-    _check_indices((pairs, len(ids)), (owners[:, 0], len(pairs)), (sources, len(faces)))
-    return Surfaces(ids, pairs, corners, faces, owners, sources, forces, is_triangle, is_compliant)
+    rows = surfaces.pairs, _number_of(surfaces.geometry_ids)
+    _check_indices(rows, (surfaces.owners[:, 0], len(surfaces.pairs)), (surfaces.sources, len(surfaces.faces)))
+    return surfaces._replace(is_triangle=bool(surfaces.is_triangle))
 
 
-def _check_ids(ids: Any) -> None:
+def _number_of(ids: Any) -> int:
     if not (isinstance(ids, list) and all(isinstance(id, GeometryId) for id in ids)):
         raise TypeError("a sample lists the identifiers of geometries")
+    return len(ids)
 
 
 def _check_indices(*of_arrays: tuple[Array, int]) -> None:
@@ -352,7 +355,15 @@ def _check_indices(*of_arrays: tuple[Array, int]) -> None:
             raise ValueError(f"an index of its contacts is none of {size}")
 
 
-def _check(array: Any, shape: tuple[int, ...], *dtypes: Any) -> None:
+def _check_arrays(record: Any, arrays: dict[str, tuple[Any, ...]], lengths: dict[str, int], scalars: Any) -> None:
+    """Checks arrays of a record; a length that is not given is that of the first array with it."""
+    for name, (dtype, first, *others) in arrays.items():
+        array = getattr(record, name)
+        shape = lengths.setdefault(first, len(array)), *others
+        _check(array, shape, scalars if dtype is None else (np.dtype(dtype),))
+
+
+def _check(array: Any, shape: tuple[int, ...], dtypes: tuple[Any, ...]) -> None:
     if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype not in dtypes:
         raise ValueError(f"expected an array of {dtypes[-1]} and shape {shape}")
 
@@ -360,61 +371,12 @@ def _check(array: Any, shape: tuple[int, ...], *dtypes: Any) -> None:
 # ---------------------------------------------------------------------- in a Context
 
 
-class SampleBuffers:
-    """Where the operation leaves what its last step started from and found, and a SampleBox the same of other steps.
-
-    Args:
-        dynamics: of a finalized plant.
-        context: of it.
-        w: its workspace.
-        parameters: gives copies of the parameters and of gravity.
-
-    Attributes:
-        numbers: the state before and after, actuation, and forces on the bodies but those of contact.
-        step: what the operation works with.
-        contact_forces: generalized forces of all contacts, shape [num_v].
-    """
-
-    def __init__(
-        self, dynamics: PlantDynamics, context: Context, w: Workspace, parameters: Callable[[], tuple[Array, Array]]
-    ) -> None:
-        x, x_next, u = np.zeros_like(w.x), np.zeros_like(w.x), np.zeros(len(dynamics.inputs.driven_velocities))
-        self.numbers = SampleNumbers(np.zeros(3, np.int64), x, x_next, u, np.zeros_like(w.v), np.zeros_like(w.zeros_F))
-        self.step = StepBuffers(dynamics, context, w, is_native=True)
-        self.contact_forces = np.zeros(len(w.v))
-        self._w, self._parameters = w, parameters
-        self._kept: tuple[int, Any] = -1, None  # after how many steps, and the parameters of the last one
-
-    def count(self) -> int:
-        """How many steps there were."""
-        return int(self.numbers.counts[COUNT])
-
-    def put(self, sample: DynamicsSample | None) -> None:
-        """Takes over the numbers of a sample that was made elsewhere; None before the first step."""
-        numbers = self.numbers
-        x, x_next, u, mean = (0.0, 0.0, 0.0, 0.0) if sample is None else sample[:4]
-        numbers.x[:], numbers.x_next[:], numbers.u[:], numbers.mean[:] = x, x_next, u, mean
-        contacts = None if sample is None else sample.contacts
-        self.contact_forces[:], numbers.counts[HAS_FORCES] = 0.0 if contacts is None else contacts.tau, 1
-
-    def keep_parameters(self) -> None:
-        """Keeps the parameters with which the last step was taken, before Python may change them."""
-        if self._kept[0] != self.count():
-            self._kept = self.count(), self._parameters()
-
-    def take_sample(self) -> DynamicsSample:
-        """The sample of the last step."""
-        self.keep_parameters()
-        out = self.step.results[self.numbers.counts[WHICH]]
-        return take_sample(self.step, self._w, out, self.numbers[1:], self._kept[1])
-
-
 class SampleBox(AbstractValue):
     """The box of a DynamicsSample; None before the first step.
 
     As samples do not change, copies of the box share them: that takes 4 us less of every step. In the native plan the
-    operation leaves its samples in buffers, which are copied only when they are read. These get samples of
-    other steps too, for the operations of output ports.
+    operation leaves its samples in the StepBuffers of the Context, which are copied only when they are read. These get
+    samples of other steps too, for the operations of output ports.
 
     Args:
         value: the sample.
@@ -422,30 +384,38 @@ class SampleBox(AbstractValue):
         time_step: of the plant [s].
     """
 
-    __slots__ = ("_buffers", "_count", "_shapes", "_time_step")
+    __slots__ = ("_buffers", "_count", "_kept", "_parameters", "_shapes", "_time_step")
 
     def __init__(self, value: Any, shapes: Shapes, time_step: float) -> None:
         super().__init__(value)
         self._shapes, self._time_step = shapes, time_step
-        self._buffers: SampleBuffers | None = None
-        self._count = 0
+        self._buffers: StepBuffers | None = None
+        self._count = 0  # of the step whose sample is the value
+        self._kept: tuple[int, Any] = -1, None  # the count of a step, and its parameters
 
-    def follow(self, buffers: SampleBuffers) -> None:
-        """From now on holds the sample in buffers if a step was taken there later than the last change of this."""
+    def follow(self, buffers: StepBuffers, parameters: Callable[[], tuple[Array, Array]]) -> None:
+        """From now on has the sample in buffers if a step was taken there later than the last change of this.
+
+        Args:
+            buffers: of the Context, which asks for the sample before its arrays change.
+            parameters: gives copies of the parameters and of gravity.
+        """
         sample = float_sample(self.get_value())
-        self._value, self._buffers, self._count = sample, buffers, buffers.count()
+        self._value, self._buffers, self._parameters, self._count = sample, buffers, parameters, buffers.count()
         buffers.put(sample)
+        buffers.box = self
 
     def keep_parameters(self) -> None:
-        """Keeps the parameters of the last step, where Python takes over from the plan."""
-        if self._buffers is not None and self._buffers.count() != self._count:
-            self._buffers.keep_parameters()
+        """Keeps the parameters with which the last step was taken, before Python may change them."""
+        if self._buffers is not None and self._kept[0] != self._buffers.count() != self._count:
+            self._kept = self._buffers.count(), self._parameters()
 
     def get_value(self) -> Any:
         """Returns the sample."""
         buffers = self._buffers
         if buffers is not None and buffers.count() != self._count:
-            self._value, self._count = buffers.take_sample(), buffers.count()
+            self.keep_parameters()
+            self._value, self._count = buffers.take_sample(*self._kept[1]), buffers.count()
         return self._value
 
     def get_mutable_value(self) -> Any:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import CacheEntry, Context, Value, ValueProducer
-from merganser.framework.core.inside import join_discrete_updates, use_native_event
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.model import PlantModel
@@ -103,7 +102,7 @@ class Sampling:
         tree, system, h = self._tree, self._system, self._model.time_step
         if not self.is_used:
             system.DeclarePeriodicDiscreteUpdateEvent(h, 0.0, self._calc_step)
-            use_native_event(system, self.dynamics.native)
+            system._sys_amend_last_event(native=self.dynamics.native)
             system.DeclareForcedDiscreteUpdateEvent(self._calc_step)
             return
         x = (tree.num_positions() + tree.num_velocities(),)
@@ -111,29 +110,22 @@ class Sampling:
         shapes = (x, x, (tree.num_actuated_dofs(),), v, forces, (num_numbers,), (3,))
         self.state_index = system.DeclareAbstractState(SampleBox(None, shapes, h))
         system.DeclarePeriodicUnrestrictedUpdateEvent(h, 0.0, self._calc_sampled_step)
-        use_native_event(system, self.dynamics.native)
-        join_discrete_updates(system)
+        system._sys_amend_last_event(native=self.dynamics.native)
+        system._sys_amend_last_event(joins_discrete_updates=True)
         system.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)
-        join_discrete_updates(system)
+        system._sys_amend_last_event(joins_discrete_updates=True)
 
     def _calc_step(self, context: Context, discrete_state: Any) -> None:
         """Computes the state one time step later: semi-implicit Euler, joint damping and PD control implicit."""
-        self._advance(context, discrete_state.get_mutable_vector)
+        next_state = discrete_state.get_mutable_vector
+        self.dynamics.advance(context, next_state(0).get_mutable_value(), next_state)
 
     def _calc_sampled_step(self, context: Context, state: Any) -> None:
         """Computes the state one time step later, and stores what the dynamics were."""
-        sample = self._sample_of(context, *self._advance(context, state.get_mutable_discrete_state))
-        state.get_mutable_abstract_state(self.state_index).set_value(sample)
-
-    def _advance(self, context: Context, next_state: Any) -> tuple[Workspace, Array]:
-        """Writes the state one time step later, group by group; returns those of q and v, too."""
+        next_state = state.get_mutable_discrete_state
         result = next_state(0).get_mutable_value()
-        w = self.dynamics.advance(context, result)
-        if len(w.activations):
-            next_state(self._views.activation_group).get_mutable_value()[:] = w.step_buffers.work.activations
-        if self.dynamics.deformables is not None:  # whose states the dynamics have computed with those of the others
-            self.dynamics.deformables.write(w, next_state)
-        return w, result
+        sample = self._sample_of(context, self.dynamics.advance(context, result, next_state), result)
+        state.get_mutable_abstract_state(self.state_index).set_value(sample)
 
     def _sample_now(self, context: Context) -> DynamicsSample:
         """The dynamics of the moment, on record."""
@@ -144,8 +136,8 @@ class Sampling:
         """The sample of dynamics that have just been computed; what follows from it is computed when it is read."""
         buffers: StepBuffers = w.step_buffers
         mean = buffers.work.mean if self._model.is_discrete else w.v
-        numbers = w.x, result, buffers.actuation(), mean, buffers.F_applied
-        return take_sample(buffers, w, buffers.results[0], numbers, self.parameters_in(context))
+        numbers = w.x, result, buffers.work.u, mean, buffers.F_applied
+        return take_sample(buffers, w, buffers.out, numbers, self.parameters_in(context))
 
     def parameters_in(self, context: Context) -> tuple[Array, Array]:
         """The numbers of the parameter records in a Context, and gravity; copies, shared until one changes."""

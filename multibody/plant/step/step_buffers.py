@@ -28,8 +28,10 @@ from merganser.multibody.contact import (
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
 from merganser.multibody.contact.layout import SolverWork, law_dtype, result_dtype, row_dtype
 from merganser.multibody.contact.penalty import limit_forces
-from merganser.multibody.contact.plant_layout import ProblemArrays, ProblemTrees, drive_dtype
+from merganser.multibody.contact.plant_layout import ProblemArrays, ProblemTrees
+from merganser.multibody.deformable.kernels.records import Deformables
 from merganser.multibody.dynamics import records
+from merganser.multibody.dynamics.operation import Sample, sample_counts_dtype
 from merganser.multibody.dynamics.records import Inputs, Model, State, StepResults, Work
 from merganser.multibody.dynamics.step_kernels import StepCode, functions_of, functions_of_other_scalars
 from merganser.multibody.kernels import actuators
@@ -38,13 +40,12 @@ from merganser.multibody.kernels.layout import velocity_dtype
 from merganser.multibody.linear.records import constraint_dtype, tree_dtype
 from merganser.multibody.plant.constraints import ConstraintRows
 from merganser.multibody.plant.model import ContactModel
-from merganser.multibody.plant.step.constraint_arrays import ConstraintArrays
 from merganser.multibody.plant.step.drives import Controllers
+from merganser.multibody.plant.step.sample import DynamicsSample, SampleBox, take_sample
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-    from merganser.multibody.plant.step.contact_arrays import ContactModelArrays
     from merganser.multibody.plant.step.dynamics import PlantDynamics
 
 Array = NDArray[Any]
@@ -52,11 +53,8 @@ Array = NDArray[Any]
 _FIRST_CANDIDATES = 4  # room at the start for so many candidates and contacts of each geometry
 _FIRST_CONTACTS = 4
 _FIRST_FACES = 128
-# Arrays of StepResults that are as long as they must be, and the numbers of what a step has found for them.
-_FOUND = (
-    ("candidates", records.NUM_CANDIDATES), ("contacts", records.NUM_CONTACTS), ("faces", records.NUM_FACES),
-    ("contact_pairs", records.NUM_PAIRS),
-)  # fmt: skip
+# Arrays of StepResults that are as long as they must be for what a step has found.
+_FOUND = "candidates", "contacts", "faces", "contact_pairs"
 _SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
 _NO_GEOMETRY, _NO_SURFACES = ProximityArrays([], []), HydroelasticArrays([])
 
@@ -76,49 +74,53 @@ class CollisionGeometry(NamedTuple):
         margin: at which distance surfaces may begin [m].
     """
 
-    layout: Any
-    penetration_allowance: float
-    bodies: Array
-    materials: Array
-    mobods: Array
-    X_BG: Array
-    is_own: bool
-    is_foreign: Array
-    has_foreign: bool
-    hydroelastic: HydroelasticArrays | None
-    margin: float
+    layout: Any = None
+    penetration_allowance: float = 0.0
+    bodies: Array = np.zeros(0, np.int64)
+    materials: Array = np.zeros(0, material_dtype)
+    mobods: Array = np.zeros(0, np.int64)
+    X_BG: Array = np.zeros((0, 4, 4))
+    is_own: bool = False
+    is_foreign: Array = np.zeros(0, bool)
+    has_foreign: bool = False
+    hydroelastic: HydroelasticArrays | None = None
+    margin: float = 0.0
 
-    @staticmethod
-    def none() -> CollisionGeometry:
-        """No geometry."""
-        no_rows = np.zeros(0, np.int64)
-        nothing = no_rows, np.zeros(0, material_dtype), no_rows, np.zeros((0, 4, 4))
-        return CollisionGeometry(None, 0.0, *nothing, False, np.zeros(0, bool), False, None, 0.0)
+    def ids(self) -> list[GeometryId]:
+        """The geometries, row by row."""
+        ids: list[GeometryId] = [] if self.layout is None else self.layout.geometry_ids
+        return ids
 
 
 class StepBuffers:
-    """What steps of a plant in a Context work on; made again in parts when model or Context have changed.
+    """What the dynamics of a plant in a Context work on; made again in parts when model or Context have changed.
+
+    Python and the operation of the native plan work with it in turn. Of the arrays that samples are made of there are
+    two sets with floats: one keeps the last step of the operation, the other takes what is computed next. Records of
+    kinematics are those of the workspace, which say whether they are up to date; the operation has its own.
 
     Args:
         dynamics: of a finalized plant.
         context: of it.
         w: its workspace.
-        is_native: whether the operation of the native plan works with it. That has two sets of the arrays that samples
-            are made of, which take turns, and records of kinematics of its own.
         time_step: of the steps that are taken [s]; 0 for derivatives in continuous time. By default that of the plant.
 
     Attributes:
         time_step: h [s], which may change from step to step; 0 in continuous time.
         takes_steps: whether the dynamics are steps, and not derivatives.
+        contact: what the plant knows of contact.
         model, state, work: records, see ../../dynamics/records.py.
         results: the last argument of steps, one for each set.
+        numbers: of the last step that is kept, and which set that has.
+        contact_forces: generalized forces of all its contacts, shape [num_v].
+        box: what shows that step in the Context, see sample.py; None without one.
         controllers: those at work.
         geometry: what the geometries are that may touch.
-        multipliers: of constraints in continuous time.
         parameters: of the bodies, by default those of the Context.
         F_applied: forces on the bodies in the last dynamics, in a step without those of contact; the workspace's zeros
             for none.
         settings: of the solver in place of those of the plant; None at first.
+        fallback: settings of one step, after it has failed with the others; else None.
         gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
         slopes: compiled kernels of ../scalars/step_slopes.py.
         deformable: arrays of deformable bodies, see ../../deformable/steps.py; None without them.
@@ -130,16 +132,15 @@ class StepBuffers:
         dynamics: PlantDynamics,
         context: Context,
         w: Workspace,
-        is_native: bool = False,
         time_step: float | None = None,
     ) -> None:
         self.time_step = dynamics.model.time_step if time_step is None else time_step
         self.takes_steps = self.time_step > 0.0
         self._has_multipliers = dynamics.has_multipliers and not self.takes_steps
-        self._dynamics, self._context, self._w, self._is_native = dynamics, context, w, is_native
+        self._dynamics, self._context, self._w = dynamics, context, w
         self._contact_geometry, self._settings_of = dynamics.contact_geometry, dynamics.settings
-        arrays = dynamics.model.contact
-        self.geometry = CollisionGeometry.none()
+        arrays = self.contact = dynamics.model.contact
+        self.geometry = CollisionGeometry()
         self._constraint_rows = ConstraintRows(dynamics.constraints)
         self.parameters: Any = w.parameters
         self.F_applied: Any = w.zeros_F
@@ -151,11 +152,9 @@ class StepBuffers:
         self._is_moved_by_plant = False
         self.controllers: Any = None
         self._is_current = False
-        self._drives: tuple[Array, ...] = ()  # the last fields of Work but one
-        self.multipliers = ConstraintArrays(w, self._constraint_rows.rows[:0])
         self._made_of: list[Any] = []
         num_v, steps = len(w.v), dynamics.deformables
-        self.deformable: Any = None if steps is None else steps.make_buffers(context, w, 2 if is_native else 1)
+        self.deformable: Any = None if steps is None else steps.make_buffers(context, w)
         self._num_trees, self._num_velocities = len(arrays.trees), num_v
         if self.deformable is not None:
             self._num_trees += len(self.deformable.works)
@@ -170,10 +169,9 @@ class StepBuffers:
         self._proximity_work, self._clipping = np.zeros(1, work_dtype), make_buffers()
         self.settings: Any = None
         self._looks_ahead = False
-        self._fallback: Any = None  # settings of one step, after it has failed with the others
+        self.fallback: Any = None
         self.state = State(w.x, w.q, w.v, w.activations)
         self._limits: list[tuple[int, int, int, float, float]] = arrays.limits.tolist()
-        own = [np.zeros_like(a) for a in (w.velocity, w.scratch)] if is_native else [w.velocity, w.scratch]
         mean = w.make_numbers(num_v), w.make_records(len(w.topology), velocity_dtype)
         F = w.tau, w.F_applied, np.zeros_like(w.zeros_F), np.zeros_like(w.zeros_F)
         num_u = len(dynamics.inputs.driven_velocities)
@@ -181,13 +179,21 @@ class StepBuffers:
         num_t = len(dynamics.model.tree.transmissions)
         sizes = (len(w.q) + num_t, num_v + num_t, (num_t, num_v), num_v + num_t) if num_t else (0, 0, (0, num_v), 0)
         along = [np.zeros(size, w.dtype) for size in sizes]
-        self._actuation = u[1]
         controls, commands = np.zeros((2, num_u), w.dtype)
         desired[0] = np.nan  # until some come
         law_step = np.zeros(1 + len(dynamics.model.tree.belts()), w.dtype)
         of_inputs = u[0], desired, u[1], controls, law_step, commands, np.zeros(len(w.activations), w.dtype)
-        self._first_of_work = *own, *mean, *F, *of_inputs, *along  # fields of Work that stay the same
-        self.results = [self._new_results() for _ in range(2 if is_native else 1)]
+        drives = np.zeros((0, 0), np.int64), np.zeros((0, 0), w.dtype), np.zeros((0, 0), w.dtype), np.zeros(0, w.dtype)
+        multipliers = w.make_multipliers(self._constraint_rows.rows[:0])
+        self.work = Work(w.velocity, w.scratch, *mean, *F, *of_inputs, *along, *drives, multipliers)
+        num_sets = 2 if w.is_float else 1
+        self.results = [self._new_results() for _ in range(num_sets)]
+        self._own = {name: np.zeros_like(getattr(w, name)) for name in ("velocity", "scratch")} if w.is_float else {}
+        self._positions = [np.zeros_like(w.position) if w.is_float else w.position for _ in range(num_sets)]
+        x, u, v = np.zeros((2, len(w.x)), w.dtype), np.zeros_like(u[1]), np.zeros_like(w.zeros_v)
+        self.numbers = Sample(np.zeros(1, sample_counts_dtype)[0], *x, u, v, np.zeros_like(w.zeros_F))
+        self.contact_forces: Array = np.zeros_like(w.zeros_v)
+        self.box: SampleBox | None = None
 
     # ------------------------------------------------------------------ what the records were made for
 
@@ -220,7 +226,7 @@ class StepBuffers:
         """Whether there may be constraints in steps, or anything may touch."""
         dynamics = self._dynamics
         if self.takes_steps:
-            may = dynamics.can_constrain or len(dynamics.model.contact.frictions) > 0
+            may = dynamics.can_constrain or len(self.contact.frictions) > 0
         else:
             may = dynamics.may_touch
         return may and self._w.scalar.__name__ != "Expression"
@@ -235,17 +241,23 @@ class StepBuffers:
         return query.proximity_queries(), is_moved
 
     def prepare(self, controllers: Controllers) -> None:
-        """Takes over model and Context as they are.
+        """Takes over model and Context as they are, if they have changed.
 
         Raises:
             UnconnectedInputError: there is no SceneGraph to ask what touches.
         """
+        if self.is_current(controllers):
+            return
+        if self.box is not None:
+            self.box.get_value()  # a sample that has not been read yet is in arrays that may be replaced
         self.num_preparations += 1
         self._is_current = False  # an error or an interrupt on the way leaves nothing that looks current
         if self.controllers is not controllers:
-            self.controllers, self._drives = controllers, _make_drives(controllers, self._w.dtype)
+            self.controllers, drives = controllers, controllers.work_arrays(self._w.dtype)
+            self.work = self.work._replace(**drives)
         if self._has_multipliers:
-            self.multipliers = ConstraintArrays(self._w, self._constraint_rows.read(self._context))
+            rows = self._constraint_rows.read(self._context)
+            self.work = self.work._replace(multipliers=self._w.make_multipliers(rows))
         if self._may_constrain():
             self._constraint_rows.read(self._context)
             if self._contact_geometry.may_touch:
@@ -254,7 +266,8 @@ class StepBuffers:
             self.deformable.prepare(self)
         if self._may_constrain():
             self._make_buffers()
-        self.model, self.work = self._make_model(controllers), self._make_work()
+        self.work.desired[2:] = self._dynamics.inputs.desired_constants
+        self.model = self._make_model(controllers)
         self._is_current, self._made_of = True, self._sources()
 
     def _take_geometry(self) -> None:
@@ -273,33 +286,59 @@ class StepBuffers:
         """Whether steps find by themselves what touches."""
         return self._is_moved_by_plant or not self._contact_geometry.may_touch
 
-    def actuation(self) -> Array:
-        """What the actuators exert, shape [num_u]; always the same array."""
-        return self._actuation
-
-    def geometry_ids(self) -> list[GeometryId]:
-        """The geometries that may touch."""
-        layout = self.geometry.layout
-        ids: list[GeometryId] = [] if layout is None else layout.geometry_ids
-        return ids
-
-    def contact_arrays(self) -> ContactModelArrays:
-        """What the plant knows of contact."""
-        return self._dynamics.model.contact
-
-    def has_sources(self) -> bool:
-        """Whether there are contacts of kinds that a program brings."""
-        return len(self._dynamics.model.contact.sources) > 0
-
     def note_forces(self, inputs: Inputs) -> None:
         """Keeps where forces on the bodies are: before a step without those of contacts, after derivatives all."""
-        model, (out, *_) = self.model, self.results
+        model, out = self.model, self.out
         if model.has_multipliers:
-            self.F_applied = self.multipliers.F
-        elif model.is_continuous and model.can_constrain and out.found[records.NUM_PAIRS]:
+            self.F_applied = self.work.multipliers.F
+        elif model.is_continuous and model.can_constrain and out.found["contact_pairs"]:
             self.F_applied = self.work.F_total
         else:
             self.F_applied = self.work.F_applied if len(model.elements) else inputs.F_Bo_W
+
+    # ------------------------------------------------------------------ results, and the last step
+
+    @property
+    def out(self) -> StepResults:
+        """The results that are computed next, or have been computed last, in Python."""
+        return self.results[len(self.results) - 1 - self.numbers.counts["which"]]
+
+    def deformables_of(self, out: StepResults) -> Deformables:
+        """What belongs to one of the sets of results of deformable bodies."""
+        sets = zip(self.deformable.records, self.results)
+        return next(record for record, results in sets if results.found is out.found)
+
+    def of_operation(self) -> tuple[Work, list[StepResults]]:
+        """The arrays of work and the results with the records of kinematics of the operation."""
+        results = [out._replace(position=own) for out, own in zip(self.results, self._positions)]
+        return self.work._replace(**self._own), results
+
+    def count(self) -> int:
+        """How many steps the operation has kept."""
+        return int(self.numbers.counts["steps"])
+
+    def keep(self, x_next: Array) -> None:
+        """Keeps the step that Python has taken last, and that has led to x_next."""
+        w, numbers, out = self._w, self.numbers, self.out
+        numbers.counts["which"] = which = len(self.results) - 1 - numbers.counts["which"]
+        if w.is_float:
+            self._positions[which][:] = out.position
+        numbers.x[:], numbers.x_next[:], numbers.u[:] = w.x, x_next, self.work.u
+        numbers.mean[:], numbers.F_applied[:] = self.work.mean, self.F_applied
+
+    def put(self, sample: DynamicsSample | None) -> None:
+        """Takes over the numbers of a sample that was made elsewhere; None before the first step."""
+        numbers = self.numbers
+        x, x_next, u, mean = (0.0, 0.0, 0.0, 0.0) if sample is None else sample[:4]
+        numbers.x[:], numbers.x_next[:], numbers.u[:], numbers.mean[:] = x, x_next, u, mean
+        contacts = None if sample is None else sample.contacts
+        self.contact_forces[:], numbers.counts["has_forces"] = 0.0 if contacts is None else contacts.tau, 1
+
+    def take_sample(self, parameters: Array, gravity: Array) -> DynamicsSample:
+        """The sample of the step that is kept, made with these parameters."""
+        which = self.numbers.counts["which"]
+        out = self.results[which]._replace(position=self._positions[which])
+        return take_sample(self, self._w, out, self.numbers[1:], (parameters, gravity))
 
     # ------------------------------------------------------------------ sizes
 
@@ -315,32 +354,20 @@ class StepBuffers:
             if out.statistics["factor_needed"] > self._factor:
                 self._factor = 3 * int(out.statistics["factor_needed"]) // 2
 
-    def lacks_capacity(self) -> bool:
-        """Whether a step has found candidates or contacts for which there is no room, or the solver too little."""
-        for out in self.results:
-            found = out.found.tolist()
-            *_, factor, blocks = out.statistics.item()  # see result_dtype
-            if blocks > self._block_capacity or factor > self._factor:
-                return True
-            if any(found[number] > len(getattr(out, name)) for name, number in _FOUND):
-                return True
-        is_too_small = self.deformable is not None and self.deformable.lacks_capacity(self.results)
-        return is_too_small or lacks_memory(self._clipping)
-
     def _make_buffers(self) -> None:
         """Arrays at least as large as the last steps have shown that they must be."""
-        arrays, n, first = self._dynamics.model.contact, len(self.geometry.materials), self.results[0]
-        found = np.max([out.found for out in self.results], axis=0).tolist()
-        before = [len(getattr(first, name)) for name, _ in _FOUND]
+        arrays, n, first = self.contact, len(self.geometry.materials), self.results[0]
+        found = [max(int(out.found[name]) for out in self.results) for name in _FOUND]
+        before = [len(getattr(first, name)) for name in _FOUND]
         num_faces = 0 if self.geometry.hydroelastic is None else _FIRST_FACES
         least = _FIRST_CANDIDATES * n + 1, _FIRST_CONTACTS * n + 1, num_faces, 0
         capacities = [
-            size if 0 < size >= found[number] else max(2 * found[number], at_first)
-            for size, (_, number), at_first in zip(before, _FOUND, least, strict=True)
+            size if 0 < size >= needed else max(2 * needed, at_first)
+            for size, needed, at_first in zip(before, found, least, strict=True)
         ]
         capacities[3] = max(capacities[3], capacities[1] + capacities[2] + arrays.most_pairs_of_kinds)
         num_own_rows = len(self._constraint_rows.rows)
-        num_others = 2 * len(arrays.limits) + len(arrays.frictions) + len(self._drives[-1]) + num_own_rows
+        num_others = 2 * len(arrays.limits) + len(arrays.frictions) + len(self.work.efforts) + num_own_rows
         num_others += plant_layout.MOST_TENDON_ROWS * len(arrays.transmissions)
         num_constraints, num_rows = capacities[3] + num_others, 3 * capacities[3] + num_others
         if self.deformable is not None:
@@ -364,7 +391,7 @@ class StepBuffers:
 
     def _jacobian_size(self) -> int:
         """Numbers of J: as many as rows and velocities of two trees take, or as deformable bodies have needed."""
-        size = 2 * len(self._rows) * self._dynamics.model.contact.most_velocities
+        size = 2 * len(self._rows) * self.contact.most_velocities
         return size if self.deformable is None else max(size, self.deformable.sizes()[-1])
 
     def _new_results(self, capacities: Sequence[int] = (0, 0, 0, 0), num_constraints: int = 0) -> StepResults:
@@ -382,8 +409,8 @@ class StepBuffers:
         return StepResults(
             x_next=w.make_numbers(len(w.x)) if self.takes_steps else np.zeros_like(w.x),
             activations=np.zeros(len(w.activations), w.dtype),
-            position=np.zeros_like(w.position) if self._is_native else w.position,
-            found=np.zeros(records.NUM_FOUND, np.int64),
+            position=w.position,
+            found=np.zeros(1, records.found_dtype)[0],
             candidates=np.zeros((num_candidates, 2), np.int64),
             contacts=np.zeros(num_contacts, contact_dtype),
             surface_pairs=np.zeros((0 if self.geometry.hydroelastic is None else num_candidates, 2), np.int64),
@@ -402,7 +429,7 @@ class StepBuffers:
     # ------------------------------------------------------------------ the records
 
     def _make_model(self, controllers: Controllers) -> Model:
-        plant, w, arrays, inputs = self._dynamics.model, self._w, self._dynamics.model.contact, self._dynamics.inputs
+        plant, w, arrays, inputs = self._dynamics.model, self._w, self.contact, self._dynamics.inputs
         is_continuous, no_numbers = not self.takes_steps, np.zeros(0)
         springs = arrays.limit_springs() if is_continuous and len(arrays.limits) else (no_numbers, no_numbers)
         has_limits = w.scalar.__name__ != "Expression"
@@ -434,13 +461,9 @@ class StepBuffers:
         return model._replace(code=self._functions(model))
 
     def _make_contact(self, controllers: Controllers) -> records.ConstraintModel:
-        arrays, choices = self._dynamics.model.contact, self._settings_of.choices
+        arrays, choices = self.contact, self._settings_of.choices
         arrays_of, known = _NO_GEOMETRY if self._queries is None else self._queries.engine.arrays, self.geometry
-        drives = np.zeros(len(controllers.inputs) if self._may_constrain() else 0, drive_dtype)
-        if len(drives):
-            drives["v"], drives["p"], drives["d"] = controllers.velocities, controllers.p, controllers.d
-            drives["limit"] = controllers.limits
-        settings = self.settings if self._fallback is None else self._fallback
+        settings = self.settings if self.fallback is None else self.fallback
         return records.ConstraintModel(
             is_complete=1,
             geometry=records.Geometry(
@@ -456,7 +479,7 @@ class StepBuffers:
             constraint_rows=self._constraint_rows.rows,
             holds_transmissions=int(arrays.has_tendons or bool((controllers.velocities >= len(self._w.v)).any())),
             looks_ahead=int(self._looks_ahead),
-            drives=drives,
+            drives=controllers.records()[: None if self._may_constrain() else 0],
             room=SolverWork(self._block_capacity, self._laws, self._solver_work, self._integer_work),
         )  # fmt: skip
 
@@ -474,11 +497,6 @@ class StepBuffers:
             points = springs[is_triangle]
         return contact, self.geometry.margin, points, hydroelastic.bodies, hydroelastic.meshes, self._clipping
 
-    def _make_work(self) -> Work:
-        work = Work._make([*self._first_of_work, *self._drives, self.multipliers.record])
-        work.desired[2:] = self._dynamics.inputs.desired_constants
-        return work
-
     def solve_by(self, settings: Any, looks_ahead: bool) -> None:
         """Has the next steps solve contact problems with other settings than those of the plant.
 
@@ -494,12 +512,8 @@ class StepBuffers:
 
     def fall_back(self, settings: Any) -> None:
         """Has a step solved with settings that always have a solution; None ends that."""
-        if settings is not self._fallback:
-            self._fallback, self._is_current = settings, False
-
-    def falls_back(self) -> bool:
-        """Whether a step is solved with settings that always have a solution."""
-        return self._fallback is not None
+        if settings is not self.fallback:
+            self.fallback, self._is_current = settings, False
 
     # ------------------------------------------------------------------ kernels
 
@@ -526,13 +540,3 @@ class StepBuffers:
             return 0
         count: int = limit_forces.interpreted(*arguments)
         return count
-
-
-def _make_drives(controllers: Controllers, dtype: Any) -> tuple[Array, ...]:
-    """What kernels of steps take of PD controllers, see ../../kernels/actuators.py."""
-    size = len(controllers.inputs)
-    numbers = np.zeros((size, actuators.NUM_DRIVE_NUMBERS), np.int64)
-    numbers[:, actuators.DOF] = controllers.velocities
-    values = np.zeros((size, actuators.NUM_DRIVE_VALUES), dtype)
-    values[:, actuators.LIMIT] = controllers.limits
-    return numbers, values, np.zeros((size, actuators.NUM_WORK_VALUES), dtype), np.zeros(size, dtype)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from merganser.framework.core.context.native_code import OUTPUT, EntryOf
 from merganser.framework.core.inside import operation_slot
 from merganser.framework.native.memory.hinted_types import hinted_address
-from merganser.framework.native.memory.records_of_arrays import Placed, placed_beside
+from merganser.framework.native.memory.records_of_arrays import Placed
 from merganser.multibody import kernels
 from merganser.multibody.dynamics.linearized_inputs import (
     InputSample,
@@ -38,16 +38,14 @@ from merganser.multibody.dynamics.linearized_inputs import (
     sample_inputs,
 )
 from merganser.multibody.dynamics.operation import (
-    WHICH,
     InputsRecord,
-    Sample,
     SlopesRecord,
     StepRecord,
     count_iterations,
 )
-from merganser.multibody.dynamics.records import NOT_SOLVED, SOLVED, Inputs, Model, Part, State
+from merganser.multibody.dynamics.records import NOT_SOLVED, Inputs, Model, Part, State
 from merganser.multibody.plant.step.drives import Controllers, controllers_of
-from merganser.multibody.plant.step.sample import DynamicsSample, take_sample
+from merganser.multibody.plant.step.sample import DynamicsSample
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
 
@@ -84,7 +82,7 @@ class VariableSteps:
         arguments: of a step, a view of the numbers in the Context: h, K of velocities and of actuators, an InputSample.
         last_length: of the last step [s], shape [1].
         counts: iterations of the solver and of its line searches, shape [2].
-        numbers: what the last step started from and found; its count says whether the native plan has made it.
+        buffers: arrays of steps, which keep the last one.
         end: where the integrator has brought the plant, begins with q and v, or with NaN if nowhere.
         acted_on: whether inputs that follow the state may act on each velocity, shape [num_v].
         columns: the velocity on which each input acts, of velocities and then of actuators, shape [num_v + num_u].
@@ -105,12 +103,8 @@ class VariableSteps:
         self.arguments: Array = arguments.value()
         self.last_length, self.counts = np.zeros(1), np.zeros(2, np.int64)
         driven, num_v = dynamics.inputs.driven_velocities, len(w.v)
-        x, x_next, u = np.zeros_like(w.x), np.zeros_like(w.x), np.zeros(len(driven), w.dtype)
-        self.numbers = Sample(np.zeros(3, np.int64), x, x_next, u, np.zeros_like(w.v), np.zeros_like(w.zeros_F))
         self.end: Array = np.full_like(w.x, np.nan)
-        self._python = StepBuffers(dynamics, context, w, time_step=_SOME_LENGTH)
-        self._native = StepBuffers(dynamics, context, w, w.is_float, _SOME_LENGTH)  # compiled code takes floats only
-        self._position: Any = None  # at the start of the last step of Python
+        self.buffers = StepBuffers(dynamics, context, w, _SOME_LENGTH)
         # Inputs that follow the state, and what stands for them in steps:
         self.acted_on = np.zeros(num_v, np.int64)
         self.columns = np.array([*range(num_v), *driven.tolist()], np.int64)
@@ -123,20 +117,6 @@ class VariableSteps:
         self._mobods = controllers_of(self._tree, np.ones(self._num_u, bool)).mobods
         self._present: Controllers | None = None  # at work
         self._moving: dict[bytes, Controllers] = {}
-
-    def solve_by(self, settings: Any, looks_ahead: bool) -> None:
-        """Has steps solve contact problems with other settings than those of the plant, see StepBuffers."""
-        for buffers in (self._python, self._native):
-            buffers.solve_by(settings, looks_ahead)
-
-    def native_buffers(self, controllers: Controllers) -> StepBuffers:
-        """Arrays of steps in the native plan, as model and Context are now."""
-        controllers = self.controllers(controllers)
-        if self._native.lacks_capacity():
-            self._native.grow()
-        if not self._native.is_current(controllers):
-            self._native.prepare(controllers)
-        return self._native
 
     # ------------------------------------------------------------------ which inputs follow the state
 
@@ -165,8 +145,7 @@ class VariableSteps:
                 "integrator."
             )
         if self.follow() != before:
-            for buffers in (self._python, self._native):
-                buffers.take_parameters(self._parameters if self.follow() else self._w.parameters)
+            self.buffers.take_parameters(self._parameters if self.follow() else self._w.parameters)
 
     def _follows(self, port: Any) -> bool:
         index, own = port.get_index(), self._context
@@ -218,9 +197,8 @@ class VariableSteps:
 
     def write_inputs(self, result: Array) -> None:
         """Samples what comes through the input ports; the result is an InputSample."""
-        buffers, w, (controllers, inputs) = self._python, self._w, self._read()
-        if not buffers.is_current(controllers):
-            buffers.prepare(controllers)
+        buffers, w, (controllers, inputs) = self.buffers, self._w, self._read()
+        buffers.prepare(controllers)
         out = self._sample_of(_views_of(result))
         sample(buffers.model, buffers.state, inputs, buffers.work, functools.partial(w.call, sample_inputs), out)
         out.F_Bo_W[:] = inputs.F_Bo_W
@@ -236,19 +214,16 @@ class VariableSteps:
         Raises:
             RuntimeError: there are no dynamics, see PlantDynamics.raise_failure.
         """
-        dynamics, w, buffers, h = self._dynamics, self._w, self._python, self.arguments.item(0).real
+        dynamics, w, buffers, h = self._dynamics, self._w, self.buffers, self.arguments.item(0).real
         dynamics.native.note_call(w)
         controllers, inputs = self._read()
         result, activations = result[: len(w.x)], result[len(w.x) :]
         status = self._step(controllers, inputs, h, result)
         if status == 0:
-            numbers, self.last_length[0], (out,) = self.numbers, h, buffers.results
-            if out.found[SOLVED]:
-                count_iterations(out.statistics, self.counts)
-            self._position = out.position.copy() if w.is_float else None
-            numbers.counts[WHICH] = 0
-            numbers.x[:], numbers.x_next[:], numbers.u[:] = w.x, result, buffers.actuation()
-            numbers.mean[:], numbers.F_applied[:] = buffers.work.mean, buffers.F_applied
+            self.last_length[0] = h
+            if buffers.out.found["is_constrained"]:
+                count_iterations(buffers.out.statistics, self.counts)
+            buffers.keep(result)
             np.divide(result - w.x, h, result)
             np.divide(buffers.work.activations - w.activations, h, activations)
         elif status == NOT_SOLVED:
@@ -259,7 +234,7 @@ class VariableSteps:
 
     def _step(self, controllers: Controllers, inputs: Inputs, h: float, result: Array) -> int:
         """The state after a step; returns 0, or why it failed (see dynamics/step.py)."""
-        buffers, w, begin = self._python, self._w, None
+        buffers, w, begin = self.buffers, self._w, None
         if self.follow():
             given = self._sample_of(_views_of(self.arguments), self._first_of_sample)
             inputs = self._inputs_of_step(given.u, self._tau, self._desired.reshape(-1), given.F_Bo_W)
@@ -274,28 +249,26 @@ class VariableSteps:
 
     # ------------------------------------------------------------------ for compiled code
 
-    def slopes_record(self, model: Model, state: State, inputs: Inputs, buffers: StepBuffers) -> SlopesRecord:
+    def slopes_record(self, model: Model, state: State, inputs: Inputs) -> SlopesRecord:
         """What the operation "step" works on, with these arrays and places."""
-        arguments, flat = EntryOf(self._entry_of_arguments), self._w.store.flat
+        arguments, (work, (out, _)) = EntryOf(self._entry_of_arguments), self.buffers.of_operation()
         given = self._sample_of(lambda start, shape: Placed(arguments, shape, start), self._first_of_sample)
         kernel = hinted_address(linearize_inputs) if self.follow() else 0
         gain = Placed(arguments, (len(self.columns),), 1)
         linearization = self._linearization(kernel, gain, given, model.parameters)
         if self.follow():
-            model = model._replace(parameters=placed_beside(self._parameters, flat))
-            tau, desired = placed_beside(self._tau, flat), placed_beside(self._desired.reshape(-1), flat)
-            inputs = self._inputs_of_step(given.u, tau, desired, self._w.zeros_F)
+            model = model._replace(parameters=self._parameters)
+            inputs = self._inputs_of_step(given.u, self._tau, self._desired.reshape(-1), self._w.zeros_F)
         num_a = len(self._w.activations)
         activations = Placed(OUTPUT, (num_a,), state.x.shape[0]) if num_a else Placed(0, (0,))
         places: dict[str, Any] = {"x_next": Placed(OUTPUT, state.x.shape), "activations": activations}
-        results = (buffers.results[0]._replace(**places),)
-        steps = StepRecord(model, state, 0.0, inputs, buffers.work, results, self.numbers)
+        steps = StepRecord(model, state, 0.0, inputs, work, (out._replace(**places),), self.buffers.numbers)
         return SlopesRecord(Placed(arguments, (1,)), self.last_length, self.counts, steps, linearization)
 
-    def inputs_record(self, model: Model, state: State, inputs: Inputs, buffers: StepBuffers) -> InputsRecord:
+    def inputs_record(self, model: Model, state: State, inputs: Inputs) -> InputsRecord:
         """What the operation "inputs" works on."""
-        out = self._sample_of(lambda start, shape: Placed(OUTPUT, shape, start))
-        return InputsRecord(model, state, inputs, buffers.work, hinted_address(sample_inputs), out)
+        out, (work, _) = self._sample_of(lambda start, shape: Placed(OUTPUT, shape, start)), self.buffers.of_operation()
+        return InputsRecord(model, state, inputs, work, hinted_address(sample_inputs), out)
 
     # ------------------------------------------------------------------ the last step
 
@@ -306,11 +279,8 @@ class VariableSteps:
 
     def take_sample(self, parameters: Array, gravity: Array) -> DynamicsSample:
         """The sample of the last step, made with these parameters."""
-        step = self._native if self.numbers.counts[WHICH] else self._python
-        step.time_step, out = self.last_length.item(), step.results[0]
-        if step is self._python:  # whose kinematics may have moved on
-            out = out._replace(position=self._position)
-        return take_sample(step, self._w, out, self.numbers[1:], (parameters, gravity))
+        self.buffers.time_step = self.last_length.item()
+        return self.buffers.take_sample(parameters, gravity)
 
 
 def _views_of(vector: Array) -> Callable[[int, tuple[int, ...]], Array]:

@@ -9,7 +9,6 @@ import pytest
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, EventStatus, LeafSystem
 from merganser.framework.core.declarations.events import Demand
-from merganser.framework.core.inside import publish_on_demand
 from merganser.framework.primitives import Integrator, LogVectorOutput, Sine
 
 
@@ -24,7 +23,7 @@ class Viewer(LeafSystem):
         self.status: Any = None
         self._meets = meets
         self.DeclarePeriodicPublishEvent(period, 0.0, self._publish)
-        publish_on_demand(self, self.demand)
+        self._sys_amend_last_event(demand=self.demand)
 
     def _publish(self, context: Any) -> EventStatus | None:
         self.seen.append((context.get_time(), self.get_input_port().Eval(context)[0]))

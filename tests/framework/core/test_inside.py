@@ -10,11 +10,8 @@ import pytest
 from merganser.framework import DiagramBuilder, LeafSystem, System, SystemBase, TriggerType
 from merganser.framework.core.context.native_code import NativeCode
 from merganser.framework.core.inside import (
-    declare_vector_entry,
     declared_events,
     derivatives_entry,
-    diagram_around,
-    input_ports,
     new_context,
     scalar_of,
     slot_of,
@@ -32,7 +29,7 @@ class Peeking(LeafSystem):
         self.DeclareContinuousState(1)
         self.DeclarePeriodicPublishEvent(0.5, 0.0, lambda context: None)
         self.DeclareVectorOutputPort("seen", 1, self.read)
-        self.peeked = declare_vector_entry(self, "peeked", BasicVector(1), self.peek, {self.all_sources_ticket()})
+        self.peeked = self._sys_declare_entry("peeked", BasicVector(1), self.peek, {self.all_sources_ticket()})
 
     def read(self, context: Any, output: BasicVector) -> None:
         output.SetFromVector(context.get_continuous_state_vector().value())
@@ -69,8 +66,8 @@ def test_slot_of_a_port_of_a_diagram_is_that_of_the_leaf():
     assert slot is part.slots[gain.get_output_port().cache_entry().cache_index()]
     assert integrator.GetMyContextFromRoot(context).sources == [slot]
     assert part.parent is context and context.parent is None and next(p.system for p in context.parts()) is diagram
-    assert diagram_around(gain) is diagram and diagram_around(diagram) is None
-    assert input_ports(gain) == [gain.get_input_port()]
+    assert gain._sys_parent is diagram and diagram._sys_parent is None
+    assert gain._sys_input_ports == [gain.get_input_port()]
 
 
 def test_systems_are_put_together_from_classes_over_their_base():

@@ -7,7 +7,7 @@ import pytest
 
 from merganser.analysis import Simulator
 from merganser.framework import BasicVector, LeafSystem
-from merganser.framework.core.inside import declare_vector_entry, slot_of
+from merganser.framework.core.inside import slot_of
 from merganser.framework.native import Changing, InputOr, MatrixOf, PartOf, native
 from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.primitives import Gain
@@ -204,7 +204,7 @@ def test_updates_find_the_entries_that_they_read_up_to_date():
             super().__init__()
             self.DeclareDiscreteState(1)
             time = {self.time_ticket()}
-            entry = declare_vector_entry(self, "square of the time", BasicVector([0.0]), self.calc_square, time)
+            entry = self._sys_declare_entry("square of the time", BasicVector([0.0]), self.calc_square, time)
             self.DeclarePeriodicDiscreteUpdateEvent(1.0, 0.0, sampled.given(entry=entry))
 
         def calc_square(self, context, y):

@@ -18,7 +18,7 @@ from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
 from merganser.framework.math import RigidTransform
 from merganser.geometry import Box, HalfSpace, Mesh, SceneGraph, Sphere
 from merganser.multibody.contact.layout import NOT_CONVERGED
-from merganser.multibody.dynamics.records import NOT_SOLVED, OUTCOME
+from merganser.multibody.dynamics.records import NOT_SOLVED
 from merganser.multibody.plant import ContactModel, MultibodyPlant
 
 LIB = contact_library("ours")
@@ -101,7 +101,7 @@ def test_a_step_interrupted_while_solved_by_another_law_restores_the_plants_law(
         used.append(given[0].contact.settings)
         if used[-1] is not settings:
             raise KeyboardInterrupt
-        given[-1].found[OUTCOME] = NOT_CONVERGED
+        given[-1].found["outcome"] = NOT_CONVERGED
         return NOT_SOLVED
 
     monkeypatch.setattr(dynamics_module, "take_step", take_step)

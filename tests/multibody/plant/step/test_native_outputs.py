@@ -144,6 +144,22 @@ def test_the_sample_of_the_plan_is_that_of_its_step_whatever_has_changed_since(c
 
 
 @pytest.mark.usefixtures("compiled_loop")
+def test_a_sample_of_the_plan_stays_while_python_computes_the_dynamics_of_the_moment() -> None:
+    forces = []
+    for asks_before in (True, False):
+        made = program(H, True, True)
+        made.simulator.AdvanceTo(0.5)
+        port, v = made.plant.get_contact_results_output_port(), made.plant.GetVelocities(made.context)
+        if asks_before:
+            port.Eval(made.context)
+        made.plant.SetVelocities(made.context, -2.0 * v)
+        made.plant.EvalBodySpatialAccelerationInWorld(made.context, made.plant.GetBodyByName("elbow"))
+        forces.append(port.Eval(made.context).point_pair_arrays()[1])
+    np.testing.assert_array_equal(*forces)
+    assert np.abs(forces[0]).max() > 1.0
+
+
+@pytest.mark.usefixtures("compiled_loop")
 @pytest.mark.parametrize(("time_step", "with_ground"), [(H, True), (0.0, False)])
 def test_in_the_plan_python_computes_outputs_only_where_python_asks(
     time_step: float, with_ground: bool, calls: list[str]
