@@ -15,7 +15,6 @@ Source: C. Hargraves and S. Paris, Direct Trajectory Optimization Using Nonlinea
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ from merganser.framework.symbolic import MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial
 
 Array = NDArray[np.float64]
-_NUM_STARTS = 3  # swings of motions differ in number; of 44 motions the first search finds the best for 31, three 37
+_NUM_STARTS = 3  # of 40 swing-ups from random guesses 34 cost no more than by SNOPT and IPOPT; by one search 20, by four 36
 
 
 class DirectCollocationConstraint(StackedEvaluator, Constraint):
@@ -214,24 +213,22 @@ class DirectCollocation(MultipleShooting):
         sizes = self._constraint.num_states(), self._constraint.num_inputs()
         super().__init__(*sizes, num_time_samples, (minimum_time_step, maximum_time_step), prog)
         self._prog.SetSolverOption(InteriorPointSolver.id(), "num_starts", _NUM_STARTS)
-        for k in range(num_time_samples - 1):
-            parts = self.time_step(k), self.state(k), self.state(k + 1), self.input(k), self.input(k + 1)
-            of_segment = copy.copy(self._constraint)  # with the same dynamics
-            of_segment.set_description(f"collocation constraint for segment {k}")
-            AddDirectCollocationConstraint(of_segment, *parts, self._prog)
+        names = (f"collocation constraint for segment {k}" for k in range(num_time_samples - 1))
+        x, u = self._x, self._u
+        self._prog._add_alike(self._constraint._copies(names), np.column_stack((self._h, x[:-1], x[1:], u[:-1], u[1:])))
 
     def _add_running_cost(self, g: Any) -> None:
         """By the trapezoidal rule."""
-        last, (before, after) = self._num_samples - 1, self._steps_beside
-        half = 0.5 * g
-        parsed = [] if self._has_time(half) else [parsed_cost(half * before), parsed_cost(half * (before + after))]
-        for k in range(last + 1):
-            steps = self._h[max(k - 1, 0) : min(k + 1, last)]
-            if parsed:
-                beside = list(zip(self._steps_beside, steps))
-                self._prog.AddCost(self._bound_at(parsed[len(steps) - 1], k, beside))
-            else:
+        half, last, (before, after) = 0.5 * g, self._num_samples - 1, self._steps_beside
+        if self._has_time(half):
+            for k in range(last + 1):
+                steps = self._h[max(k - 1, 0) : min(k + 1, last)]
                 self._prog.AddCost(self._substituted(half, k) * sum(steps[1:], 1.0 * steps[0]))
+            return
+        at_end, between = parsed_cost(half * before), parsed_cost(half * (before + after))
+        self._add_at(at_end, slice(1), {before: self._h[:1]})
+        self._add_at(between, slice(1, last), {before: self._h[:-1], after: self._h[1:]})
+        self._add_at(at_end, slice(last, None), {before: self._h[-1:]})
 
     def ReconstructInputTrajectory(self, result: MathematicalProgramResult) -> PiecewisePolynomial:
         """The input, linear between the break points.

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from merganser.analysis.system_dynamics import SystemDynamics
 from merganser.analysis.trajectory_optimization.multiple_shooting import MultipleShooting
 from merganser.framework import Context, InputPortSelection, System
-from merganser.framework.optimization import Constraint, MathematicalProgramResult
+from merganser.framework.optimization import Constraint, LinearEqualityConstraint, MathematicalProgramResult
 from merganser.framework.optimization.evaluators.evaluators import StackedEvaluator
+from merganser.framework.optimization.programs.parsing import parsed_cost
 from merganser.framework.primitives import AffineSystem
 from merganser.framework.trajectories import PiecewisePolynomial
 
@@ -111,12 +112,9 @@ class DirectTranscription(MultipleShooting):
         value, jacobian = np.zeros(0), np.zeros((0, 0))
         if is_affine:
             value, jacobian = constraint.at_zero()
-        for k in range(self._num_samples - 1):
-            variables = np.concatenate([self.input(k), self.state(k), self.state(k + 1)])
-            if is_affine:
-                self._prog.AddLinearEqualityConstraint(jacobian, -value, variables)
-            else:
-                self._prog.AddConstraint(constraint, variables)
+        of_segment: Constraint = LinearEqualityConstraint(jacobian, -value) if is_affine else constraint
+        variables = np.column_stack((self._u[:-1], self._x[:-1], self._x[1:]))
+        self._prog._add_alike(of_segment._copies([""] * len(variables)), variables)
         if dynamics.num_inputs:
             last, before = self.input(num_time_samples - 1), self.input(num_time_samples - 2)
             eye = np.eye(dynamics.num_inputs)
@@ -126,8 +124,12 @@ class DirectTranscription(MultipleShooting):
 
     def _add_running_cost(self, g: Any) -> None:
         """The sum of h g over all time steps."""
-        for k in range(self._num_samples - 1):
-            self._prog.AddCost(self._substituted(g, k) * self._fixed_step)
+        cost, last = g * self._fixed_step, self._num_samples - 1
+        if self._has_time(cost):
+            for k in range(last):
+                self._prog.AddCost(self._substituted(cost, k))
+        else:
+            self._add_at(parsed_cost(cost), slice(last))
 
     def ReconstructInputTrajectory(self, result: MathematicalProgramResult) -> PiecewisePolynomial:
         """The input, constant over each time step."""

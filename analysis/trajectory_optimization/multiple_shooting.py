@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.common.keywords import also_named
-from merganser.framework.optimization import Binding, Constraint, MathematicalProgram, MathematicalProgramResult
+from merganser.framework.optimization import (
+    Binding,
+    Constraint,
+    LinearConstraint,
+    MathematicalProgram,
+    MathematicalProgramResult,
+)
 from merganser.framework.optimization.arrays import objects
 from merganser.framework.optimization.programs.parsing import parsed_formulas
 from merganser.framework.symbolic import Expression, Formula, MakeVectorContinuousVariable
@@ -150,18 +155,17 @@ class MultipleShooting:
             One binding for each formula and break point, those of the first formula first.
         """
         if isinstance(f, Constraint):
-            given = objects(vars)
-            bindings: list[Any] = [
-                self._prog.AddConstraint(f, np.array([self._variable_at(v, k) for v in given], dtype=object))
-                for k in range(self._num_samples)
-            ]
-            return bindings
+            if any(self._time[0] is each for each in objects(vars)):
+                raise ValueError(
+                    "AddConstraintToAllKnotPoints(): no single variable is the time; give a formula of it."
+                )
+            return self._add_at(Binding(f, vars), is_shared=True)
         added = []
         for formula in [f] if isinstance(f, Formula) else np.ravel(np.asarray(f, dtype=object)).tolist():
-            parsed = None if self._has_time(formula) else parsed_formulas([formula])
-            for k in range(self._num_samples):
-                at_k = self._substituted(formula, k) if parsed is None else self._bound_at(parsed, k)
-                added.append(self._prog.AddConstraint(at_k))
+            if self._has_time(formula):
+                added += [self._prog.AddConstraint(self._substituted(formula, k)) for k in range(self._num_samples)]
+            else:
+                added += self._add_at(parsed_formulas([formula]))
         return added
 
     def AddEqualTimeIntervalsConstraints(self) -> list[Binding]:
@@ -171,10 +175,8 @@ class MultipleShooting:
             RuntimeError: they are no variables.
         """
         self._require_free_steps("AddEqualTimeIntervalsConstraints")
-        return [
-            self._prog.AddLinearConstraint(np.array([[1.0, -1.0]]), [0.0], [0.0], self._h[k : k + 2])
-            for k in range(len(self._h) - 1)
-        ]
+        equal, variables = LinearConstraint([[1.0, -1.0]], [0.0], [0.0]), np.column_stack((self._h[:-1], self._h[1:]))
+        return self._prog._add_alike(equal._copies([""] * len(variables)), variables)
 
     def AddDurationBounds(self, lower_bound: float, upper_bound: float) -> Binding:
         """Bounds the sum of all time steps [s].
@@ -292,19 +294,27 @@ class MultipleShooting:
         """Whether a formula or expression depends on the time, and so on all time steps before."""
         return not isinstance(e, (Expression, Formula)) or self._time[0] in _variables_of(e)
 
-    def _bound_at(self, binding: Binding, index: int, more: Sequence[tuple[Any, Any]] = ()) -> Binding:
-        """A copy of a binding, with the variables of a break point in the place of placeholders.
+    def _add_at(
+        self, binding: Binding, samples: slice = slice(None), more: dict[Any, Objects] | None = None,
+        is_shared: bool = False,
+    ) -> list[Binding]:  # fmt: skip
+        """Adds a binding at break points, each with the variables there in the place of placeholders.
 
         Args:
             binding: of placeholders and other variables.
-            index: of the break point.
-            more: other placeholders, and what comes in their place.
+            samples: the break points.
+            more: variables in the place of other placeholders, as many as there are of these break points.
+            is_shared: whether all have one evaluator, rather than copies of it.
         """
         groups = (self._state, self._x), (self._input, self._u), *self._sequential.values()
-        found = {p.get_id(): v for placeholders, values in groups for p, v in zip(placeholders, values[index])}
-        found |= {placeholder.get_id(): variable for placeholder, variable in more}
-        evaluator = copy.copy(binding.evaluator())
-        return Binding(evaluator, [found.get(v.get_id(), v) for v in binding.variables()])
+        columns = {p: values[samples, i] for placeholders, values in groups for i, p in enumerate(placeholders)}
+        columns |= more or {}
+        given, evaluator = binding.variables(), binding.evaluator()
+        variables = np.empty((len(self._x[samples]), len(given)), dtype=object)
+        for i, each in enumerate(given):
+            variables[:, i] = columns.get(each, each)
+        names = [evaluator.get_description()] * len(variables)
+        return self._prog._add_alike([evaluator] * len(names) if is_shared else evaluator._copies(names), variables)
 
     def _at(self, index: int) -> dict[Any, Any]:
         """The variables that replace each placeholder at a break point."""
@@ -313,16 +323,6 @@ class MultipleShooting:
         for placeholders, variables in ((self._state, self._x), (self._input, self._u), *self._sequential.values()):
             pairs |= {p: Expression(v) for p, v in zip(placeholders, variables[index])}
         return pairs
-
-    def _variable_at(self, variable: Any, index: int) -> Any:
-        """The variable that replaces a placeholder at a break point; other variables are unchanged."""
-        for placeholders, variables in ((self._state, self._x), (self._input, self._u), *self._sequential.values()):
-            for p, v in zip(placeholders, variables[index]):
-                if p.EqualTo(variable):
-                    return v
-        if self._time[0].EqualTo(variable):
-            raise ValueError("AddConstraintToAllKnotPoints(): no single variable is the time; give a formula of it.")
-        return variable
 
     def _times(self, steps: Array) -> Array:
         times = np.zeros(self._num_samples)

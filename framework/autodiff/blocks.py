@@ -8,6 +8,7 @@ come from different blocks, are taken apart one by one.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Sequence
@@ -71,7 +72,14 @@ def make_block(values: Array, gradient: Array | None) -> list[AutoDiffXd]:
 
 def as_variables(values: Array) -> Array:
     """A vector of floats as scalars, each with the derivative 1 by itself, as InitializeAutoDiff() makes."""
-    return pack(make_block(values.copy(), np.eye(values.size)), values.shape)
+    return pack(make_block(values.copy(), _identity(values.size)), values.shape)
+
+
+@functools.lru_cache(maxsize=32)
+def _identity(size: int) -> Array:
+    identity = np.eye(size)
+    identity.flags.writeable = False
+    return identity
 
 
 def chained(function: Callable[[Array], tuple[Array, Array]], x: list[Any]) -> Array:

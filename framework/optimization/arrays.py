@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from itertools import repeat
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 Objects = npt.NDArray[Any]
+_INDEX = operator.attrgetter("_index")
 
 
 def vector(values: Any, where: str, name: str, size: int | None = None) -> Array:
@@ -79,6 +81,15 @@ def is_symbolic(value: Any) -> bool:
 def number_of(value: Any) -> int:
     """The number of a variable, by which it is known; -1 of anything else."""
     return getattr(value, "_index", -1)
+
+
+def numbers_of(variables: Objects) -> list[int]:
+    """The numbers of variables, row by row; -1 of anything else."""
+    given = variables.ravel().tolist()
+    try:
+        return list(map(_INDEX, given))
+    except AttributeError:
+        return list(map(number_of, given))
 
 
 def objects(values: Any) -> Objects:

@@ -48,7 +48,7 @@ class Variable(Term):
 
     def _setup(self, name: str, type: VariableType, index: int | None) -> None:
         self._name, self._type, self._symbol = name, type, None
-        self._index = new_number(type.value) if index is None else index
+        self._index = new_number(type._value_) if index is None else index
 
     @property
     def _node(self) -> Any:

@@ -187,12 +187,14 @@ class BsplineTrajectory(Trajectory):
         return _evaluated(*self._derived_curve(derivative_order), t)
 
     def DoMakeDerivative(self, derivative_order: int) -> BsplineTrajectory:
-        return self._of(*_derivative(self._checked_basis(), self._points, derivative_order))
+        return self._of(*self._derived_curve(derivative_order))
 
     def _derived_curve(self, order: int) -> tuple[BsplineBasis, Array]:
         """Basis and control points of a derivative, kept for the next time."""
+        if order == 0:
+            return self._checked_basis(), self._points
         if order not in self._derived:
-            self._derived[order] = _derivative(self._checked_basis(), self._points, order)
+            self._derived[order] = _derivative(*self._derived_curve(order - 1), 1)
         return self._derived[order]
 
     def _breaks_to_look_at(self) -> list[float]:

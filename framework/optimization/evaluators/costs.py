@@ -171,11 +171,11 @@ class _CostOfDense(_CostOfAffine):
 
     def update_A_entry(self, i: int, j: int, val: float) -> None:
         """Sets A[i, j]."""
-        self._A[i, j] = scalar(val, self._where(), "val")
+        self._A = _with_entry(self._A, (i, j), scalar(val, self._where(), "val"))
 
     def update_b_entry(self, i: int, val: float) -> None:
         """Sets b[i]."""
-        self._b[i] = scalar(val, self._where(), "val")
+        self._b = _with_entry(self._b, i, scalar(val, self._where(), "val"))
 
 
 class L1NormCost(_CostOfDense):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -46,6 +46,20 @@ class EvaluatorBase:
         self._num_outputs = num_outputs
         self._description = description
         self._sparsity: list[tuple[int, int]] | None = None
+
+    def __copy__(self) -> Self:
+        """A copy with the same arrays, which evaluators replace and never change."""
+        copied = object.__new__(type(self))
+        vars(copied).update(vars(self))
+        return copied
+
+    def _copies(self, descriptions: Iterable[str]) -> list[Self]:
+        """Copies under names of their own, which can change by themselves."""
+        copies = []
+        for description in descriptions:
+            copies.append(self.__copy__())
+            copies[-1]._description = description
+        return copies
 
     def _eval(self, x: Objects) -> Any:
         raise NotImplementedError

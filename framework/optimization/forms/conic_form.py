@@ -201,6 +201,7 @@ class ConicForm:
         """Whether a solver may take the program as it is, see scales.py."""
         return is_balanced((self.slopes,), self.b, np.concatenate((self.q, self.curvatures.data)))
 
+    @cached_property
     def as_it_is(self) -> Scaled:
         """The program in its own units."""
         return Scaled(self.curvatures, self.q, self.slopes, self.b, np.ones(1), np.ones(1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from merganser.framework.optimization.arrays import Objects, number_of, objects
+from merganser.framework.optimization.arrays import Objects, numbers_of, objects
 from merganser.framework.optimization.evaluators.evaluators import EvaluatorBase
 from merganser.framework.optimization.programs.texts import text_of
 
@@ -55,6 +55,13 @@ class Binding:
             )
         self._hash = 0
 
+    @classmethod
+    def _of(cls, evaluator: Any, variables: Objects) -> Binding:
+        """A binding of as many variables as the evaluator takes, in an array that does not change."""
+        binding = object.__new__(cls)
+        binding._evaluator, binding._variables, binding._hash = evaluator, variables, 0
+        return binding
+
     @staticmethod
     @functools.cache
     def __class_getitem__(kind: type) -> Any:
@@ -79,14 +86,14 @@ class Binding:
 
     def __hash__(self) -> int:
         if not self._hash:  # Bindings of one evaluator mostly differ in their first variable.
-            self._hash = hash((id(self._evaluator), *map(number_of, self._variables[:1].tolist())))
+            self._hash = hash((id(self._evaluator), *numbers_of(self._variables[:1])))
         return self._hash
 
     def __deepcopy__(self, memo: Any) -> Binding:
         return type(self)(self)  # of the same evaluator, as bindings of a copied program are
 
     def _places(self) -> tuple[int, ...]:
-        return tuple(map(number_of, self._variables.tolist()))
+        return tuple(numbers_of(self._variables))
 
     def brief(self) -> str:
         """The kind of evaluator, its description and its variables, for messages."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.optimization.arrays import Array, number_of, objects
+from merganser.framework.optimization.arrays import Array, Objects, number_of, numbers_of, objects
 from merganser.framework.optimization.evaluators.cone_constraints import (
     ExponentialConeConstraint,
     LinearMatrixInequalityConstraint,
@@ -80,17 +80,28 @@ class ProgramBindings(ProgramVariables):
         Raises:
             ValueError: a variable is not of this program.
         """
-        places = self._places
-        variables = binding._variables.tolist()
-        if not all(map(places.__contains__, map(number_of, variables))):
-            variable = next(each for each in variables if number_of(each) not in places)
-            raise ValueError(
-                f"MathematicalProgram: {binding.evaluator()._where()} has {variable}, which is not a decision variable "
-                "of this program. Make it by New...Variables, or add it by AddDecisionVariables."
-            )
+        self._check_variables(binding._evaluator, binding._variables)
         self._bindings[_place(binding)].append(binding)
         self._derived.clear()
         return binding
+
+    def _add_alike(self, evaluators: Sequence[Any], variables: Objects) -> list[Binding]:
+        """Adds evaluators of one class, each of a row of variables, shape [len(evaluators), num_vars]."""
+        if not evaluators:
+            return []
+        self._check_variables(evaluators[0], variables)
+        added = list(map(Binding._of, evaluators, variables))
+        self._bindings[_place(added[0])] += added
+        self._derived.clear()
+        return added
+
+    def _check_variables(self, evaluator: Any, variables: Objects) -> None:
+        if not self._places.keys() >= set(numbers_of(variables)):
+            variable = next(each for each in variables.flat if number_of(each) not in self._places)
+            raise ValueError(
+                f"MathematicalProgram: {evaluator._where()} has {variable}, which is not a decision variable of this "
+                "program. Make it by New...Variables, or add it by AddDecisionVariables."
+            )
 
     def _placed(self, *names: str) -> list[tuple[Binding, Any, npt.NDArray[np.intp]]]:
         """The bindings of some lists, each with its evaluator and the indices of its variables."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.optimization.arrays import Array, Objects, number_of, objects, vector
+from merganser.framework.optimization.arrays import Array, Objects, number_of, numbers_of, objects, vector
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.symbolic.variable import Variable
 
@@ -46,7 +47,7 @@ class ProgramVariables:
             if size < 0:
                 raise ValueError(f"MathematicalProgram: expected sizes of variables that are not negative, got {size}.")
         result = self._new((rows,) if cols is None else (rows, cols), name, kind)
-        self.AddDecisionVariables(result)
+        self._append(objects(result).tolist())
         return result
 
     def NewContinuousVariables(self, rows: int, cols: int | str | None = None, name: str = "x") -> Objects:
@@ -86,13 +87,14 @@ class ProgramVariables:
             self._check_kind(variable, "AddDecisionVariables")
             if variable.get_id() in self._indeterminate_places:
                 raise ValueError(f"AddDecisionVariables: {variable} is an indeterminate of this program.")
-        for variable in added:
-            if variable.get_id() not in self._places:
-                self._derived.clear()
-                self._places[variable.get_id()] = len(self._variables)
-                self._variables.append(variable)
-                self._num_integers += variable.get_type() is not _CONTINUOUS
-                self._guess.append(np.nan)
+        self._append([each for each in dict.fromkeys(added) if each.get_id() not in self._places])
+
+    def _append(self, new: list[Variable]) -> None:
+        self._derived.clear()
+        self._places.update(zip(numbers_of(objects(new)), range(len(self._variables), len(self._variables) + len(new))))
+        self._variables += new
+        self._num_integers += sum(each.get_type() is not _CONTINUOUS for each in new)
+        self._guess += [math.nan] * len(new)
 
     def AddIndeterminate(self, new_indeterminate: Any) -> int:
         """Adds one indeterminate and returns its index."""
@@ -174,7 +176,9 @@ class ProgramVariables:
 
     def FindDecisionVariableIndices(self, vars: Any) -> list[int]:
         """Indices of decision variables."""
-        return [self.FindDecisionVariableIndex(variable) for variable in objects(vars)]
+        variables = objects(vars)
+        places = list(map(self._places.get, numbers_of(variables)))
+        return list(map(self.FindDecisionVariableIndex, variables)) if None in places else places
 
     def FindIndeterminateIndex(self, var: Any) -> int:
         """Index of an indeterminate.
@@ -189,8 +193,7 @@ class ProgramVariables:
 
     def _places_of(self, variables: Objects) -> npt.NDArray[np.intp]:
         """Indices of variables that are known to be of this program."""
-        places = self._places
-        return np.array([places[variable.get_id()] for variable in variables.tolist()], dtype=np.intp)
+        return np.array(list(map(self._places.__getitem__, numbers_of(variables))), dtype=np.intp)
 
     def _are(self, *kinds: str) -> npt.NDArray[np.bool_]:
         """Which decision variables are of these types, shape [num_vars]."""

@@ -26,6 +26,9 @@ CONVEX = frozenset(
 )  # fmt: skip
 _GIVEN_UP, _SOLVED = ("NumericalError", "InsufficientProgress"), ("Solved", "AlmostSolved")
 _ALMOST = ("AlmostSolved", "AlmostPrimalInfeasible", "AlmostDualInfeasible")
+# Refinement of the linear systems takes a third of the time, and changes nothing for 592 of 600 random programs: it is
+# left out first, and made up for where the answer is in doubt.
+_REFINEMENT, _UNSURE = "iterative_refinement_enable", (*_GIVEN_UP, *_ALMOST, "MaxIterations")
 _GAP = 1e-5  # relative difference of the costs, at most, of what is almost solved
 _MOST_SCALINGS = 2
 _LARGE_X = 1e3
@@ -97,13 +100,16 @@ class ClarabelSolver(SolverInterface):
         settings = _settings(clarabel, options)
         outcome, is_sure = Outcome(SolutionResult.kSolverSpecificError, guess), False
         if form.is_balanced:
-            own = tuple(options.of(self.NAME).items()), settings.verbose, settings.max_threads
-            solver = form.solvers.pop(own, None)
-            if solver is None:
-                solver = _made(clarabel, form, form.as_it_is(), settings)
-            outcome, is_sure = _attempt(solver, form, form.as_it_is(), settings)
-            if not form.is_large:
-                form.solvers[own] = solver
+            own, asked = options.of(self.NAME), settings.iterative_refinement_enable
+            for is_refined in (asked,) if _REFINEMENT in own else (False, asked):
+                settings.iterative_refinement_enable = is_refined
+                key = is_refined, tuple(own.items()), settings.verbose, settings.max_threads
+                solver = form.solvers.pop(key, None) or _made(clarabel, form, form.as_it_is, settings)
+                outcome, is_sure = _attempt(solver, form, form.as_it_is, settings)
+                if not form.is_large:
+                    form.solvers[key] = solver
+                if is_sure and outcome.details.status not in _UNSURE:
+                    break
         sizes = None
         for _ in range(_MOST_SCALINGS):
             if is_sure:

@@ -11,6 +11,7 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point import NonlinearProblem, Settings, Status, solve
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.solvers.feasible_points import feasible_point
 from merganser.framework.optimization.solvers.judgement import KEPT, cost_at, keeps_constraints
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm, is_curved_without_equations
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
@@ -28,7 +29,8 @@ _MAY_BE_BETTER = (SolutionResult.kSolutionFound, _FAILED)
 # Variables up to which dense quadratic programs take less time than sparse steps: splines of 71 to 141 variables, whose
 # second derivatives are known and whose equations are linear, 1.3 to 17 times less. Curved equations make them slow.
 MOST_DENSE, _MOST_CURVED = 60, 150
-_WEIGHTS = (10.0, 1.0)  # of the barrier in further searches, beside gradients of up to 100
+_MOST_SQUARED = 500  # variables, of which a step of dense least squares takes 0.1 s
+_FURTHER = ((7, 1.0), (20, 0.1), (20, 0.01))  # searches: steps of least squares before them, first weight of the barrier
 _SHARP = 1e-4  # what may be left of the gradient, in units of what variables change by
 
 
@@ -48,9 +50,10 @@ class InteriorPointSolver(SolverInterface):
 
     Second derivatives are those of costs and constraints if all have them, else approximated (limited-memory BFGS).
 
-    Options: those of `interior_point.Settings`, which have IPOPT's names, and num_starts (1), up to 3: the best of so
-    many searches. The first one has a small weight of the barrier and ends near the guess; the second a large one, and
-    stays far from bounds at first; the third begins at the better end of the two, with one between.
+    Options: those of `interior_point.Settings`, which have IPOPT's names, and num_starts (1), up to 4: the best of so
+    many searches. The first one has a small weight of the barrier and ends near the guess. Others begin where some
+    steps of least squares lead from the guess towards points that keep the constraints, with other weights: that way
+    leads to other optima than one through the middle of all bounds.
     """
 
     NAME = "InteriorPoint"
@@ -72,14 +75,22 @@ class InteriorPointSolver(SolverInterface):
         num_starts = int(given.pop("num_starts", 1))
         settings = Settings(**given)
         best, found = _search(prog, guess, settings), SolutionResult.kSolutionFound
-        for weight in _WEIGHTS[: max(num_starts - 1, 0)] if prog.GetAllCosts() or best.result is not found else ():
-            if best.result is SolutionResult.kUnbounded:
+        for num_steps, weight in _FURTHER[: max(num_starts - 1, 0)]:
+            if best.result is SolutionResult.kUnbounded or (best.result is found and not prog.GetAllCosts()):
                 break
-            start = best.x if weight == _WEIGHTS[-1] and best.result is found else guess
+            start = _towards_constraints(prog, guess, num_steps)
             other = _search(prog, start, replace(settings, mu_init=weight))
             if other.result is found and (best.result is not found or cost_at(prog, other.x) < cost_at(prog, best.x)):
                 best = other
         return best
+
+
+def _towards_constraints(prog: MathematicalProgram, guess: Array, num_steps: int) -> Array:
+    """Where some steps of least squares lead from a guess; of many variables, the guess."""
+    form = NonlinearForm(prog)
+    if form.num_vars > _MOST_SQUARED:
+        return guess
+    return feasible_point(form, np.clip(guess / form.scale, form.x_lower, form.x_upper), num_steps)[0] * form.scale
 
 
 def _search(prog: MathematicalProgram, guess: Array, settings: Settings) -> Outcome:

@@ -163,7 +163,7 @@ def keeps_constraints(
 
 def _holds(outside: Array, y: Array, slack: float = 0.0) -> bool:
     """Whether rows with the values y hold but for rounding, or are wrong by the slack at most."""
-    return bool((outside <= np.maximum(_ROUNDING * np.abs(y), slack)).all())
+    return bool(outside.max(initial=0.0) <= 0.0 or (outside <= np.maximum(_ROUNDING * np.abs(y), slack)).all())
 
 
 def _is_close(

@@ -204,6 +204,7 @@ class NonlinearForm:
 
     def _set_scale_of_entries(self) -> None:
         self._entry_scale = self.row_scale[self.entries[0]] * self.scale[self.entries[1]]
+        self.__dict__.pop("_curvature_scale", None)
 
     def rescale(self, x: Array) -> bool:
         """Brings the sizes of variables, cost and rows to about 1, where they are far from it; whether any was.
@@ -310,6 +311,11 @@ class NonlinearForm:
         rows, columns = zip(*curved)
         return np.concatenate(rows), np.concatenate(columns)
 
+    @functools.cached_property
+    def _curvature_scale(self) -> Array:
+        i, j = self.hessian_entries
+        return self.scale[i] * self.scale[j]
+
     def hessian(self, x: Array, of_cost: float, of_rows: Array) -> Array:
         """The second derivatives of of_cost f + of_rows . g, see `hessian_entries`; g may be `guarded`."""
         values, start = x * self.scale, self.g_lower.size
@@ -322,8 +328,7 @@ class NonlinearForm:
                 size = function.evaluator._gap_bounds().size
                 weights, of_gaps = np.append(weights, of_gaps[:size])[np.newaxis], of_gaps[size:]
             parts.append(function.curvature(values, weights))
-        i, j = self.hessian_entries
-        return np.concatenate(parts) * (self.scale[i] * self.scale[j])
+        return np.concatenate(parts) * self._curvature_scale
 
     # ------------------------------------------------------------------ least squares
 

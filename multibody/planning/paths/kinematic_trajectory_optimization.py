@@ -15,6 +15,7 @@ from merganser.framework.optimization import (
     Constraint,
     L2NormCost,
     LinearConstraint,
+    QuadraticCost,
 )
 from merganser.multibody.planning.limits import checked_limits, nonnegative_number
 from merganser.multibody.planning.paths.splines import DerivativeBounds, PointConstraint, SplineProgram
@@ -180,10 +181,8 @@ class KinematicTrajectoryOptimization(SplineProgram):
         """
         caller = "KinematicTrajectoryOptimization.AddPositionBounds"
         low, high = checked_limits(caller, lb, ub, self.num_positions(), _BOUNDS)
-        return [
-            self._described(self._prog.AddConstraint(BoundingBoxConstraint(low, high), point), f"position bound {i}")
-            for i, point in enumerate(self._points.T)
-        ]
+        names = (f"position bound {i}" for i in range(self.num_control_points()))
+        return self._prog._add_alike(BoundingBoxConstraint(low, high)._copies(names), self._points.T)
 
     def AddVelocityBounds(self, lb: ArrayLike, ub: ArrayLike) -> list[Binding]:
         """Adds bounds that qdot keeps at all times, shape [num_positions] each [rad/s, m/s].
@@ -199,16 +198,18 @@ class KinematicTrajectoryOptimization(SplineProgram):
         caller = "KinematicTrajectoryOptimization.AddVelocityBounds"
         low, high = checked_limits(caller, lb, ub, self.num_positions(), _BOUNDS)
         M = self._derivative_of_points(1).T
-        zeros, infinite, A = np.zeros(len(M)), np.full(len(M), np.inf), np.column_stack((np.zeros(len(M)), M))
-        at_least, at_most = (zeros, infinite), (-infinite, zeros)
-        bindings = []
-        for i, variables in enumerate(self._rows):
-            for kind, bound, limits in (("lower", low[i], at_least), ("upper", high[i], at_most)):
-                if np.isfinite(bound):
-                    A[:, 0] = -bound
-                    row = self._prog.AddConstraint(LinearConstraint(A, *limits), variables)
-                    bindings.append(self._described(row, f"velocity {kind} bound for position {i}"))
-        return bindings
+        zeros, infinite = np.zeros(len(M)), np.full(len(M), np.inf)
+        limits = (zeros, infinite), (-infinite, zeros)
+        kinds = [LinearConstraint(np.column_stack((zeros, M)), *each) for each in limits]
+        bounds = np.column_stack((low, high)).ravel()
+        chosen = np.flatnonzero(np.isfinite(bounds))
+        slopes = np.empty((chosen.size, len(M), 1 + M.shape[1]))
+        slopes[..., 0], slopes[..., 1:] = -bounds[chosen, np.newaxis], M
+        rows = []
+        for k, A in zip(chosen.tolist(), slopes):
+            rows += kinds[k % 2]._copies([f"velocity {'upper' if k % 2 else 'lower'} bound for position {k // 2}"])
+            rows[-1]._set_A(A)
+        return self._prog._add_alike(rows, self._rows[chosen // 2])
 
     def AddAccelerationBounds(self, lb: ArrayLike, ub: ArrayLike) -> list[Binding]:
         """Adds bounds that d2q/dt2 keeps at all times, shape [num_positions] each [rad/s^2, m/s^2]; not linear.
@@ -245,16 +246,11 @@ class KinematicTrajectoryOptimization(SplineProgram):
         Returns:
             One cost for each pair of neighbours.
         """
-        factor = _weight("AddPathLengthCost", weight)
-        A = factor * self._difference()
-        bindings, zeros = [], np.zeros(self.num_positions())
-        for i, pair in self._neighbours():
-            if use_conic_constraint:
-                cost = self._prog.AddL2NormCostUsingConicConstraint(A, zeros, pair)[1]
-            else:
-                cost = self._prog.AddCost(L2NormCost(A, zeros), pair)
-            bindings.append(self._described(cost, f"path length cost {i}"))
-        return bindings
+        A, zeros = _weight("AddPathLengthCost", weight) * self._difference(), np.zeros(self.num_positions())
+        if not use_conic_constraint:
+            return self._add_to_neighbours(L2NormCost(A, zeros), "path length cost")
+        costs = [self._prog.AddL2NormCostUsingConicConstraint(A, zeros, pair)[1] for pair in self._neighbours()]
+        return [self._described(cost, f"path length cost {i + 1}") for i, cost in enumerate(costs)]
 
     def AddPathEnergyCost(self, weight: float = 1.0) -> list[Binding]:
         """Adds weight times the sum of the squared distances of neighbouring control points.
@@ -264,12 +260,9 @@ class KinematicTrajectoryOptimization(SplineProgram):
         Returns:
             One cost for each pair of neighbours.
         """
-        A = np.sqrt(_weight("AddPathEnergyCost", weight)) * self._difference()
-        zeros = np.zeros(self.num_positions())
-        return [
-            self._described(self._prog.Add2NormSquaredCost(A, zeros, pair), f"path energy cost {i}")
-            for i, pair in self._neighbours()
-        ]
+        A, zeros = self._difference(), np.zeros(2 * self.num_positions())
+        cost = QuadraticCost(2.0 * _weight("AddPathEnergyCost", weight) * A.T @ A, zeros, is_convex=True)
+        return self._add_to_neighbours(cost, "path energy cost")
 
     # ------------------------------------------------------------------ inside
 
@@ -324,23 +317,21 @@ class KinematicTrajectoryOptimization(SplineProgram):
     def _add_derivative_bounds(self, what: str, order: int, lb: Any, ub: Any) -> list[Binding]:
         name = f"KinematicTrajectoryOptimization.Add{what.capitalize()}Bounds"
         low, high = checked_limits(name, lb, ub, self.num_positions(), _BOUNDS)
-        M = self._derivative_of_points(order)
-        return [
-            self._prog.AddConstraint(
-                DerivativeBounds(M, order, low[i], high[i], f"{what} bound for position {i}"), variables
-            )
-            for i, variables in enumerate(self._rows)
-        ]
+        bounds = DerivativeBounds.of_positions(self._derivative_of_points(order), order, low, high, f"{what} bound")
+        return self._prog._add_alike(bounds, self._rows)
 
     def _difference(self) -> Array:
         """A with A [p, o] = p - o, shape [num_positions, 2 num_positions]."""
         identity = np.eye(self.num_positions())
         return np.hstack((identity, -identity))
 
-    def _neighbours(self) -> list[tuple[int, Objects]]:
-        """Numbers of control points but the first, with the variables of each and of the one before it."""
-        columns = self._points.T
-        return [(i, np.concatenate((columns[i], columns[i - 1]))) for i in range(1, len(columns))]
+    def _neighbours(self) -> Objects:
+        """The variables of each control point but the first, and of the one before it: one row for each."""
+        return np.hstack((self._points.T[1:], self._points.T[:-1]))
+
+    def _add_to_neighbours(self, cost: Any, name: str) -> list[Binding]:
+        pairs = self._neighbours()
+        return self._prog._add_alike(cost._copies(f"{name} {i + 1}" for i in range(len(pairs))), pairs)
 
     def _check_plant(self, caller: str, plant: MultibodyPlant) -> None:
         require_plant(plant, caller)

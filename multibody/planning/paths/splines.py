@@ -12,6 +12,8 @@ Limits of the efforts that a plant needs to move as a trajectory does.
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any, overload
 
 import numpy as np
@@ -57,18 +59,21 @@ class SplineProgram:
         self._make(sizes[0], BsplineBasis(sizes[2], sizes[1]), positive_number(given["duration"], f"{name}: duration"))
 
     def _make(self, num_positions: int, basis: BsplineBasis, duration: float) -> None:
-        from merganser.framework.symbolic import MakeVectorContinuousVariable  # takes 0.3 s to import
-
         self._basis, self._prog = basis, MathematicalProgram()
         count = basis.num_basis_functions()
         self._points: Objects = self._prog.NewContinuousVariables(num_positions, count, "control_point")
         self._duration = self._prog.NewContinuousVariables(1, "duration")[0]
         self._rows = np.column_stack((np.full(num_positions, self._duration), self._points))  # of constraints with T
         self._unit = BsplineTrajectory(basis, np.eye(count))  # value i is weight i of the control points
-        self._placeholders = [MakeVectorContinuousVariable(num_positions, each) for each in ("q", "qdot", "qddot")]
         self._described(self._prog.AddBoundingBoxConstraint(0.0, np.inf, self._duration), "duration is not negative")
         self._prog.SetInitialGuess(self._points, np.zeros(self._points.shape))
         self._prog.SetInitialGuess(self._duration, duration)
+
+    @functools.cached_property
+    def _placeholders(self) -> list[Objects]:
+        from merganser.framework.symbolic import MakeVectorContinuousVariable  # takes 0.3 s to import
+
+        return [MakeVectorContinuousVariable(self.num_positions(), each) for each in ("q", "qdot", "qddot")]
 
     # ------------------------------------------------------------------ what there is
 
@@ -154,8 +159,7 @@ class SplineProgram:
 
     def _derivative_of_points(self, order: int) -> Array:
         """M for which p M are the control points of a derivative of the path, shape [num_control_points, m]."""
-        derivative: Any = self._unit.MakeDerivative(order)
-        return np.hstack(derivative.control_points())
+        return self._unit._derived_curve(order)[1][:, :, 0].T
 
     def _described(self, binding: Binding, description: str) -> Binding:
         binding.evaluator().set_description(description)
@@ -194,6 +198,19 @@ class DerivativeBounds(Constraint):
         self._bounds, low, high = np.repeat(np.array(kinds, float).reshape(-1, 3).T, m, axis=1)
         super().__init__(1 + n, low, high, description)
         self._rows, self._order = np.concatenate([np.zeros((0, n)), *(M.T for _ in kinds)]), order
+
+    @classmethod
+    def of_positions(cls, M: Array, order: int, low: Array, high: Array, name: str) -> list[DerivativeBounds]:
+        """Those of several positions, with a copy of the first one that is bounded from the same sides for each."""
+        result, first = [], {}
+        for i, limits in enumerate(zip(low.tolist(), high.tolist())):
+            finite = tuple(filter(math.isfinite, limits))
+            sides = tuple(map(math.isfinite, limits))
+            if sides not in first:
+                first[sides] = cls(M, order, *limits, name)
+            result += first[sides]._copies([f"{name} for position {i}"])
+            result[-1]._bounds = np.repeat(finite, M.shape[1])
+        return result
 
     def _eval(self, x: Any) -> Any:
         return self._rows @ x[1:] - self._bounds * x[0] ** self._order

@@ -237,6 +237,23 @@ def test_looser_options_are_respected() -> None:
     assert loose.get_optimal_cost() == pytest.approx(exact.get_optimal_cost(), abs=1e-2)
 
 
+@pytest.mark.parametrize("seed", [83, 86, 132, 146])
+def test_what_is_in_doubt_without_refinement_is_solved_with_it(seed: int) -> None:
+    rng, prog = np.random.default_rng(seed), MathematicalProgram()
+    size = int(rng.integers(2, 6))
+    X, lower = prog.NewSymmetricContinuousVariables(size), np.tril_indices(size)
+    prog.AddPositiveSemidefiniteConstraint(X)
+    prog.AddBoundingBoxConstraint(0.0, 0.0, [X[0, 0]])  # so that no matrix is positive definite
+    prog.AddLinearEqualityConstraint(np.ones((1, size)), [1.0], np.diag(X))
+    slopes, C = rng.normal(size=len(lower[0])), np.zeros((size, size))
+    C[lower] = slopes
+    prog.AddLinearCost(slopes, 0.0, X[lower])
+    result = ClarabelSolver().Solve(prog)
+    assert result.get_solver_details().status == "Solved"
+    least = np.linalg.eigvalsh(0.5 * (C + C.T)[1:, 1:])[0]
+    assert result.get_optimal_cost() == pytest.approx(least, abs=1e-4)  # its derivative by the bounds is not finite
+
+
 @pytest.mark.parametrize("solver", [None, SlsqpSolver, IpoptSolver])
 def test_searches_leave_where_expressions_are_defined_without_an_error(solver: Any) -> None:
     prog = MathematicalProgram()

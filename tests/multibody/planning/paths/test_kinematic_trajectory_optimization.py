@@ -191,6 +191,19 @@ def test_costs_are_of_their_classes():
     assert sum(costs) == pytest.approx(10.0 + 3.0 * (np.diff(points, axis=1) ** 2).sum())
 
 
+def test_bounds_can_change_one_by_one():
+    program = KinematicTrajectoryOptimization(2, 5)
+    points, speeds = program.AddPositionBounds([-1.0, -2.0], [1.0, 2.0]), program.AddVelocityBounds([-3.0] * 2, [3.0] * 2)
+    lower, slopes = points[1].evaluator().lower_bound(), speeds[1].evaluator().GetDenseA()
+    points[0].evaluator().set_bounds([-5.0, -5.0], [5.0, 5.0])
+    speeds[0].evaluator().UpdateCoefficients(7.0 * slopes, np.zeros(4), np.ones(4))
+    np.testing.assert_array_equal(points[1].evaluator().lower_bound(), lower)
+    np.testing.assert_array_equal(speeds[1].evaluator().GetDenseA(), slopes)
+    assert [each.evaluator().get_description() for each in speeds] == [
+        f"velocity {side} bound for position {i}" for i in range(2) for side in ("lower", "upper")
+    ]
+
+
 # Guesses.
 
 
