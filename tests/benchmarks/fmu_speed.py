@@ -36,6 +36,7 @@ MODELS = {
     "cart-pole with PID, steps of 1 ms": (diagrams.cart_pole_with_pid, 0.001),
     "arm with PD and gravity, steps of 1 ms": (diagrams.arm_with_pd_and_gravity, 0.001),
     "quadruped on the ground, steps of 2 ms": (diagrams.quadruped, 0.01),
+    "deformable ball under a plate, steps of 10 ms": (diagrams.soft_ball, 0.01),
 }
 # A cart-pole with PID control by its equations, with Kutta's method of third order in steps of 1 ms: for PythonFMU, and
 # as a native function of a block of our own.
@@ -128,7 +129,7 @@ def with_fmpy(path: Path) -> Callable[[], Any]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        print(f"{'step of 10 ms':42s} {'Simulator':>12s} {'FMPy':>12s}   ratio")
+        print(f"{'step of 10 ms':46s} {'Simulator':>12s} {'FMPy':>12s}   ratio")
         for text, (make, step) in MODELS.items():
             diagram, context = make()
             path = folder / f"{make.__name__}.fmu"
@@ -136,7 +137,7 @@ def main() -> None:
             ours, expected = least_time(with_simulator(diagram, context, step))
             theirs, found = least_time(with_fmpy(path))
             np.testing.assert_allclose(found, expected, atol=1e-9)
-            print(f"{text:42s} {1e6 * ours:9.1f} us {1e6 * theirs:9.1f} us {ours / theirs:7.2f}", flush=True)
+            print(f"{text:46s} {1e6 * ours:9.1f} us {1e6 * theirs:9.1f} us {ours / theirs:7.2f}", flush=True)
         if importlib.util.find_spec("pythonfmu") is not None:
             compare_with_python(folder)
 

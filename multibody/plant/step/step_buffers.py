@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 from merganser.framework.core.context.native_code import Capacity, Growth
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.geometry import GeometryId
-from merganser.geometry.hydroelastic.buffers import (
-    Buffers,
-    capacities_of,
-    lacks_memory,
-    make_buffers,
-    with_memory,
-)
+from merganser.geometry.hydroelastic.buffers import Buffers, capacities_of, lacks_memory, make_buffers, with_memory
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
 from merganser.geometry.hydroelastic.layout import Meshes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -187,6 +188,38 @@ def test_damaged_states_are_refused(exported):
         if one.DeserializeFMUState(damaged, len(damaged), again) == OK:
             assert one.FreeFMUState(again) == OK
     assert "these bytes are no state of this model" in one.messages[-1]
+
+
+def test_any_order_of_calls_does_no_harm_to_instances_that_grow(exported):
+    file, expected = exported
+    draw, ones, states = random.Random(2), [file.co_simulation(), file.co_simulation()], np.zeros(2, np.uint64)
+
+    def step(one, _):
+        now = np.zeros(1)
+        one.GetFloat64(np.zeros(1, np.uint32), 1, now, 1)  # the time
+        return one.step(float(now[0]), STEP)
+
+    def send(one, n):
+        if not states[n]:
+            return ERROR
+        content, again = serialized(one, states[n:]), np.zeros(1, np.uint64)
+        status = one.DeserializeFMUState(content, len(content), again)
+        return one.SetFMUState(int(again[0])) or one.FreeFMUState(again) or status
+
+    calls = [
+        *[step] * 8,
+        send,
+        lambda one, _: one.EnterInitializationMode(False, 0.0, 0.0, False, 0.0),
+        lambda one, _: one.ExitInitializationMode(),
+        lambda one, n: one.GetFMUState(states[n:]),
+        lambda one, n: one.SetFMUState(int(states[n])),
+        lambda one, n: one.FreeFMUState(states[n:]),
+        lambda one, n: one.Reset() if n and not draw.randrange(4) else OK,
+    ]
+    assert {draw.choice(calls)(draw.choice(ones), draw.randrange(2)) for _ in range(300)} == {OK, ERROR}
+    for one in ones:
+        assert one.Reset() == OK
+        assert (stepped(one.start(), 0, NUM_STEPS) == expected).all()
 
 
 def test_derivatives_for_the_solver_of_another_tool_take_all_contacts(tmp_path):

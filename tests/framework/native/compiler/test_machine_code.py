@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -47,6 +48,21 @@ def test_machine_code_for_other_machines_is_made_without_compiling_again(monkeyp
     ((made,),) = objects_at([Machine("aarch64-unknown-linux-gnu", "generic")], [address])
     assert made.content.startswith(b"\x7fELF") and made.content[18:20] == b"\xb7\x00"  # for AArch64
     assert made.symbol.encode() in made.content
+
+
+@kernel
+def refuses_negative(values_in):
+    if values_in[0] < 0.0:
+        raise ValueError("negative")
+    return values_in[0]
+
+
+def test_code_for_other_machines_names_no_folder_of_this_one():
+    address = refuses_negative.code(np.zeros(2)).address
+    ((made,),) = objects_at([Machine("x86_64-unknown-linux-gnu", "x86-64")], [address])
+    record = re.search(rb"\x8c(.)([./]*test_machine_code\.py)\x94", made.content, re.DOTALL)  # of the exception
+    assert record and record[2].startswith(b"./") and record[1][0] == len(record[2]) == len(__file__)
+    assert __file__.encode() not in made.content
 
 
 @kernel
