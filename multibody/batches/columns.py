@@ -15,7 +15,7 @@ from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.simd import forget_leave, has_left
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.mass_matrix import calc_mass_matrix
-from merganser.multibody.kernels.position import calc_position_kinematics
+from merganser.multibody.kernels.position import calc_poses, calc_position_kinematics
 from merganser.multibody.kernels.velocity import calc_kinematics
 
 Array = NDArray[Any]
@@ -131,7 +131,7 @@ def pose_columns(
     for start in range(first, end, width):
         _load(start, end, q_in, 0, numbers)
         forget_leave()
-        calc_position_kinematics(topology, parameters, work.q, work.position)
+        calc_poses(topology, parameters, work.q, work.position)
         if width > 1 and has_left():
             return start
         for k in range(min(width, end - start)):

@@ -110,16 +110,15 @@ def _compute(
     workers = max(1, min(num_workers(parallelize, name), count // _WORTH_A_THREAD))
 
     def run(part: range) -> None:
-        alone, together = _caller(kernel, model, columns, out, w, 1), None
-        if lanes > 1:
-            together = _caller(kernel, model, columns, out, w, lanes)
+        alone = _caller(kernel, model, columns, out, w, 1)
+        together = _caller(kernel, model, columns, out, w, lanes) if lanes > 1 else None
         column = part.start
         while column < part.stop:
-            if together is not None:
+            if together is None:
+                column = alone(column, part.stop)
+            else:
                 column = together(column, part.stop)
-            alone_until = part.stop if together is None else min(part.stop, column + lanes)
-            if column < part.stop:
-                column = alone(column, alone_until)
+                column = alone(column, min(part.stop, column + lanes))
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         list(pool.map(run, (range(count * i // workers, count * (i + 1) // workers) for i in range(workers))))

@@ -183,8 +183,10 @@ def _set_laws(step: Step, lanes: Lanes, work: GradientWork) -> None:
 @device
 def _set_slopes(step: Step, lanes: Lanes, work: GradientWork) -> None:
     """How gamma follows the arguments of laws, at the velocities of `_refine`."""
-    problem = Problem(step.settings[0], step.plant.trees, step.matrix, lanes.constraints, step.problem.jacobian)
-    islands = carve_islands(step.plant.trees.shape[0], problem.constraints.shape[0], work.integers)
+    num_constraints = step.problem.constraints.shape[0]
+    constraints, J = lanes.constraints[:num_constraints], step.problem.jacobian
+    problem = Problem(step.settings[0], step.plant.trees, step.matrix, constraints, J)
+    islands = carve_islands(step.plant.trees.shape[0], num_constraints, work.integers)
     for r in range(step.problem.rows.shape[0]):
         lanes.velocity[r] = complex(work.velocity[r], 0.0)
     for lane in range(NUM_ARGUMENTS):

@@ -181,7 +181,8 @@ def _differentiate(dynamics: PlantDynamics, context: Context, efforts: Array | N
     if efforts is not None:
         inputs = inputs._replace(u=efforts, parts=())
     _refuse(dynamics, _what_acts(dynamics, w))
-    given, status = None, None
+    given: Gradient | None = None
+    status: int | None = None
     while dynamics.must_run(context, buffers, controllers, status):
         buffers.note_forces(inputs)
         given = _gradient_in_python(dynamics, context, w, buffers, inputs)

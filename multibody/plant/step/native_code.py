@@ -21,6 +21,7 @@ from merganser.framework.core.context.native_code import (
     NativeCode,
     NextDiscreteStateOf,
     ParameterOf,
+    may_compile,
 )
 from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.inside import derivatives_entry
@@ -354,7 +355,7 @@ class NativeDynamics:
             make_record: gives its record for buffers and what comes through the ports; None as long as it has none.
         """
         inputs, buffers = self._dynamics.inputs, w.step_buffers
-        if buffers is None or inputs.has_objects(context):
+        if buffers is None or inputs.has_objects(context) or not may_compile():
             return None
         call = buffers.compiled.get(code)
         if call is None and self._why_not(context, code, OptionalCode.is_usable) is not None:
