@@ -127,7 +127,8 @@ class SensorSampling:
         times, values, then = kept[:, 0], kept[:, 1:], time - self.delay
         if self.is_linear:
             return np.array([np.interp(then, times, each) for each in values.T])
-        last: np.ndarray = values[max(np.searchsorted(times, then + _SAME_TIME * period, "right") - 1, 0)]
+        row = int(np.searchsorted(times, then + _SAME_TIME * period, "right")) - 1
+        last: np.ndarray = values[max(row, 0)]
         return last
 
 

@@ -183,7 +183,7 @@ def _advance_in_mujoco(model: Any, data: Any) -> Call:
 
 
 def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
-    """Each scene beside MuJoCo; without it there are none."""
+    """Each scene beside MuJoCo; empty without it."""
     if importlib.util.find_spec("mujoco") is None:
         return
     yield Row("hand of 39 muscles and 30 tendons, 50 steps", functools.partial(hand_steps, ours), hand_in_mujoco, 1)
