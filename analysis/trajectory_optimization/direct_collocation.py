@@ -37,7 +37,7 @@ from merganser.framework.symbolic import MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial
 
 Array = NDArray[np.float64]
-_NUM_STARTS = 3  # of 40 swing-ups from random guesses 34 cost no more than by SNOPT and IPOPT; by one search 20, by four 36
+_NUM_STARTS = 3  # of 40 swing-ups from random guesses 34 cost what SNOPT's and IPOPT's do, or less; of one search 20
 
 
 class DirectCollocationConstraint(StackedEvaluator, Constraint):
