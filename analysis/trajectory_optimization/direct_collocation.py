@@ -31,13 +31,14 @@ from merganser.framework.optimization import (
     MathematicalProgramResult,
 )
 from merganser.framework.optimization.arrays import objects
-from merganser.framework.optimization.evaluators.evaluators import StackedEvaluator
+from merganser.framework.optimization.evaluators.evaluators import StackedEvaluator, copies_of
 from merganser.framework.optimization.programs.parsing import parsed_cost
+from merganser.framework.optimization.programs.program_bindings import add_alike
 from merganser.framework.symbolic import MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial
 
 Array = NDArray[np.float64]
-_NUM_STARTS = 3  # of 40 swing-ups from random guesses 34 cost no more than by SNOPT and IPOPT; by one search 20, by four 36
+_NUM_STARTS = 3  # of 40 swing-ups from random guesses 34 cost what SNOPT's and IPOPT's do, or less; of one search 20
 
 
 class DirectCollocationConstraint(StackedEvaluator, Constraint):
@@ -215,7 +216,8 @@ class DirectCollocation(MultipleShooting):
         self._prog.SetSolverOption(InteriorPointSolver.id(), "num_starts", _NUM_STARTS)
         names = (f"collocation constraint for segment {k}" for k in range(num_time_samples - 1))
         x, u = self._x, self._u
-        self._prog._add_alike(self._constraint._copies(names), np.column_stack((self._h, x[:-1], x[1:], u[:-1], u[1:])))
+        variables = np.column_stack((self._h, x[:-1], x[1:], u[:-1], u[1:]))
+        add_alike(self._prog, copies_of(self._constraint, names), variables)
 
     def _add_running_cost(self, g: Any) -> None:
         """By the trapezoidal rule."""

@@ -15,8 +15,9 @@ from merganser.analysis.system_dynamics import SystemDynamics
 from merganser.analysis.trajectory_optimization.multiple_shooting import MultipleShooting
 from merganser.framework import Context, InputPortSelection, System
 from merganser.framework.optimization import Constraint, LinearEqualityConstraint, MathematicalProgramResult
-from merganser.framework.optimization.evaluators.evaluators import StackedEvaluator
+from merganser.framework.optimization.evaluators.evaluators import StackedEvaluator, copies_of
 from merganser.framework.optimization.programs.parsing import parsed_cost
+from merganser.framework.optimization.programs.program_bindings import add_alike
 from merganser.framework.primitives import AffineSystem
 from merganser.framework.trajectories import PiecewisePolynomial
 
@@ -114,7 +115,7 @@ class DirectTranscription(MultipleShooting):
             value, jacobian = constraint.at_zero()
         of_segment: Constraint = LinearEqualityConstraint(jacobian, -value) if is_affine else constraint
         variables = np.column_stack((self._u[:-1], self._x[:-1], self._x[1:]))
-        self._prog._add_alike(of_segment._copies([""] * len(variables)), variables)
+        add_alike(self._prog, copies_of(of_segment, [""] * len(variables)), variables)
         if dynamics.num_inputs:
             last, before = self.input(num_time_samples - 1), self.input(num_time_samples - 2)
             eye = np.eye(dynamics.num_inputs)

@@ -18,7 +18,9 @@ from merganser.framework.optimization import (
     MathematicalProgramResult,
 )
 from merganser.framework.optimization.arrays import objects
+from merganser.framework.optimization.evaluators.evaluators import copies_of
 from merganser.framework.optimization.programs.parsing import parsed_formulas
+from merganser.framework.optimization.programs.program_bindings import add_alike
 from merganser.framework.symbolic import Expression, Formula, MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial, Trajectory
 
@@ -176,7 +178,7 @@ class MultipleShooting:
         """
         self._require_free_steps("AddEqualTimeIntervalsConstraints")
         equal, variables = LinearConstraint([[1.0, -1.0]], [0.0], [0.0]), np.column_stack((self._h[:-1], self._h[1:]))
-        return self._prog._add_alike(equal._copies([""] * len(variables)), variables)
+        return add_alike(self._prog, copies_of(equal, [""] * len(variables)), variables)
 
     def AddDurationBounds(self, lower_bound: float, upper_bound: float) -> Binding:
         """Bounds the sum of all time steps [s].
@@ -314,7 +316,7 @@ class MultipleShooting:
         for i, each in enumerate(given):
             variables[:, i] = columns.get(each, each)
         names = [evaluator.get_description()] * len(variables)
-        return self._prog._add_alike([evaluator] * len(names) if is_shared else evaluator._copies(names), variables)
+        return add_alike(self._prog, [evaluator] * len(names) if is_shared else copies_of(evaluator, names), variables)
 
     def _at(self, index: int) -> dict[Any, Any]:
         """The variables that replace each placeholder at a break point."""

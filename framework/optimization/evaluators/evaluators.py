@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,9 @@ def curvature_by_differences(slopes: Callable[[Array], Array], x: Array, weights
     return np.nan_to_num(0.5 * (H + H.swapaxes(1, 2)), posinf=0.0, neginf=0.0)
 
 
+_Evaluator = TypeVar("_Evaluator", bound="EvaluatorBase")
+
+
 class EvaluatorBase:
     """A function y = f(x) of a vector x, shape [num_vars], with values y, shape [num_outputs].
 
@@ -52,14 +55,6 @@ class EvaluatorBase:
         copied = object.__new__(type(self))
         vars(copied).update(vars(self))
         return copied
-
-    def _copies(self, descriptions: Iterable[str]) -> list[Self]:
-        """Copies under names of their own, which can change by themselves."""
-        copies = []
-        for description in descriptions:
-            copies.append(self.__copy__())
-            copies[-1]._description = description
-        return copies
 
     def _eval(self, x: Objects) -> Any:
         raise NotImplementedError
@@ -189,6 +184,15 @@ class EvaluatorBase:
         from merganser.framework.optimization.programs.texts import evaluator_latex
 
         return evaluator_latex(self, vars, precision)
+
+
+def copies_of(evaluator: _Evaluator, descriptions: Iterable[str]) -> list[_Evaluator]:
+    """Copies under names of their own, which can change by themselves."""
+    copies = []
+    for description in descriptions:
+        copies.append(evaluator.__copy__())
+        copies[-1]._description = description
+    return copies
 
 
 class ClosedFormEvaluator(EvaluatorBase):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array, Objects, finite, is_sparse, matrix
-from merganser.framework.optimization.evaluators.evaluators import AdjustableConstraint, Constraint
+from merganser.framework.optimization.evaluators.evaluators import AdjustableConstraint, Constraint, copies_of
 
 
 class LinearConstraint(AdjustableConstraint):
@@ -91,6 +91,13 @@ class LinearConstraint(AdjustableConstraint):
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         return self._A @ x, self.GetDenseA()
+
+
+def copy_with(constraint: LinearConstraint, A: Array, description: str) -> LinearConstraint:
+    """A copy with another matrix of finite numbers, of the same shape, under a name of its own."""
+    copied = copies_of(constraint, [description])[0]
+    copied._set_A(A)
+    return copied
 
 
 class LinearEqualityConstraint(LinearConstraint):

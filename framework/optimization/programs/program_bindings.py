@@ -85,16 +85,6 @@ class ProgramBindings(ProgramVariables):
         self._derived.clear()
         return binding
 
-    def _add_alike(self, evaluators: Sequence[Any], variables: Objects) -> list[Binding]:
-        """Adds evaluators of one class, each of a row of variables, shape [len(evaluators), num_vars]."""
-        if not evaluators:
-            return []
-        self._check_variables(evaluators[0], variables)
-        added = list(map(Binding._of, evaluators, variables))
-        self._bindings[_place(added[0])] += added
-        self._derived.clear()
-        return added
-
     def _check_variables(self, evaluator: Any, variables: Objects) -> None:
         if not self._places.keys() >= set(numbers_of(variables)):
             variable = next(each for each in variables.flat if number_of(each) not in self._places)
@@ -217,6 +207,17 @@ class ProgramBindings(ProgramVariables):
     def IsThreadSafe(self) -> bool:
         """Whether several threads may evaluate this program at once: not if it calls functions of a user's."""
         return all(binding.evaluator().is_thread_safe() for binding in self._all_bindings())
+
+
+def add_alike(prog: ProgramBindings, evaluators: Sequence[Any], variables: Objects) -> list[Binding]:
+    """Adds evaluators of one class, each of a row of variables, shape [len(evaluators), num_vars]."""
+    if not evaluators:
+        return []
+    prog._check_variables(evaluators[0], variables)
+    added = list(map(Binding._of, evaluators, variables))
+    prog._bindings[_place(added[0])] += added
+    prog._derived.clear()
+    return added
 
 
 def _place(binding: Binding) -> str:

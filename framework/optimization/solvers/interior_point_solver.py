@@ -30,7 +30,7 @@ _MAY_BE_BETTER = (SolutionResult.kSolutionFound, _FAILED)
 # second derivatives are known and whose equations are linear, 1.3 to 17 times less. Curved equations make them slow.
 MOST_DENSE, _MOST_CURVED = 60, 150
 _MOST_SQUARED = 500  # variables, of which a step of dense least squares takes 0.1 s
-_FURTHER = ((7, 1.0), (20, 0.1), (20, 0.01))  # searches: steps of least squares before them, first weight of the barrier
+_FURTHER = ((7, 1.0), (20, 0.1), (20, 0.01))  # searches: steps of least squares before, first weight of the barrier
 _SHARP = 1e-4  # what may be left of the gradient, in units of what variables change by
 
 

@@ -17,6 +17,9 @@ from merganser.framework.optimization import (
     LinearConstraint,
     QuadraticCost,
 )
+from merganser.framework.optimization.evaluators.evaluators import copies_of
+from merganser.framework.optimization.evaluators.linear_constraints import copy_with
+from merganser.framework.optimization.programs.program_bindings import add_alike
 from merganser.multibody.planning.limits import checked_limits, nonnegative_number
 from merganser.multibody.planning.paths.splines import DerivativeBounds, PointConstraint, SplineProgram
 from merganser.multibody.plant import MultibodyPlant
@@ -182,7 +185,7 @@ class KinematicTrajectoryOptimization(SplineProgram):
         caller = "KinematicTrajectoryOptimization.AddPositionBounds"
         low, high = checked_limits(caller, lb, ub, self.num_positions(), _BOUNDS)
         names = (f"position bound {i}" for i in range(self.num_control_points()))
-        return self._prog._add_alike(BoundingBoxConstraint(low, high)._copies(names), self._points.T)
+        return add_alike(self._prog, copies_of(BoundingBoxConstraint(low, high), names), self._points.T)
 
     def AddVelocityBounds(self, lb: ArrayLike, ub: ArrayLike) -> list[Binding]:
         """Adds bounds that qdot keeps at all times, shape [num_positions] each [rad/s, m/s].
@@ -205,11 +208,11 @@ class KinematicTrajectoryOptimization(SplineProgram):
         chosen = np.flatnonzero(np.isfinite(bounds))
         slopes = np.empty((chosen.size, len(M), 1 + M.shape[1]))
         slopes[..., 0], slopes[..., 1:] = -bounds[chosen, np.newaxis], M
-        rows = []
-        for k, A in zip(chosen.tolist(), slopes):
-            rows += kinds[k % 2]._copies([f"velocity {'upper' if k % 2 else 'lower'} bound for position {k // 2}"])
-            rows[-1]._set_A(A)
-        return self._prog._add_alike(rows, self._rows[chosen // 2])
+        rows = [
+            copy_with(kinds[k % 2], A, f"velocity {'upper' if k % 2 else 'lower'} bound for position {k // 2}")
+            for k, A in zip(chosen.tolist(), slopes)
+        ]
+        return add_alike(self._prog, rows, self._rows[chosen // 2])
 
     def AddAccelerationBounds(self, lb: ArrayLike, ub: ArrayLike) -> list[Binding]:
         """Adds bounds that d2q/dt2 keeps at all times, shape [num_positions] each [rad/s^2, m/s^2]; not linear.
@@ -318,7 +321,7 @@ class KinematicTrajectoryOptimization(SplineProgram):
         name = f"KinematicTrajectoryOptimization.Add{what.capitalize()}Bounds"
         low, high = checked_limits(name, lb, ub, self.num_positions(), _BOUNDS)
         bounds = DerivativeBounds.of_positions(self._derivative_of_points(order), order, low, high, f"{what} bound")
-        return self._prog._add_alike(bounds, self._rows)
+        return add_alike(self._prog, bounds, self._rows)
 
     def _difference(self) -> Array:
         """A with A [p, o] = p - o, shape [num_positions, 2 num_positions]."""
@@ -331,7 +334,7 @@ class KinematicTrajectoryOptimization(SplineProgram):
 
     def _add_to_neighbours(self, cost: Any, name: str) -> list[Binding]:
         pairs = self._neighbours()
-        return self._prog._add_alike(cost._copies(f"{name} {i + 1}" for i in range(len(pairs))), pairs)
+        return add_alike(self._prog, copies_of(cost, (f"{name} {i + 1}" for i in range(len(pairs)))), pairs)
 
     def _check_plant(self, caller: str, plant: MultibodyPlant) -> None:
         require_plant(plant, caller)

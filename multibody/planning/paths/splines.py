@@ -23,6 +23,7 @@ from merganser.framework import Context
 from merganser.framework.core.values.arguments import bind_overload, checked_size, require_types
 from merganser.framework.math import BsplineBasis
 from merganser.framework.optimization import Binding, Constraint, MathematicalProgram, MathematicalProgramResult
+from merganser.framework.optimization.evaluators.evaluators import copies_of
 from merganser.framework.trajectories import BsplineTrajectory
 from merganser.multibody.algorithms import inverse_dynamics_derivatives
 from merganser.multibody.inverse_kinematics.posture_functions import PostureFunction
@@ -159,7 +160,8 @@ class SplineProgram:
 
     def _derivative_of_points(self, order: int) -> Array:
         """M for which p M are the control points of a derivative of the path, shape [num_control_points, m]."""
-        return self._unit._derived_curve(order)[1][:, :, 0].T
+        derivative: Any = self._unit.MakeDerivative(order)
+        return np.hstack(derivative.control_points())
 
     def _described(self, binding: Binding, description: str) -> Binding:
         binding.evaluator().set_description(description)
@@ -208,7 +210,7 @@ class DerivativeBounds(Constraint):
             sides = tuple(map(math.isfinite, limits))
             if sides not in first:
                 first[sides] = cls(M, order, *limits, name)
-            result += first[sides]._copies([f"{name} for position {i}"])
+            result += copies_of(first[sides], [f"{name} for position {i}"])
             result[-1]._bounds = np.repeat(finite, M.shape[1])
         return result
 

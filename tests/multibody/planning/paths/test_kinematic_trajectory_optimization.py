@@ -193,7 +193,8 @@ def test_costs_are_of_their_classes():
 
 def test_bounds_can_change_one_by_one():
     program = KinematicTrajectoryOptimization(2, 5)
-    points, speeds = program.AddPositionBounds([-1.0, -2.0], [1.0, 2.0]), program.AddVelocityBounds([-3.0] * 2, [3.0] * 2)
+    points = program.AddPositionBounds([-1.0, -2.0], [1.0, 2.0])
+    speeds = program.AddVelocityBounds([-3.0, -3.0], [3.0, 3.0])
     lower, slopes = points[1].evaluator().lower_bound(), speeds[1].evaluator().GetDenseA()
     points[0].evaluator().set_bounds([-5.0, -5.0], [5.0, 5.0])
     speeds[0].evaluator().UpdateCoefficients(7.0 * slopes, np.zeros(4), np.ones(4))
