@@ -274,15 +274,16 @@ class PlantDynamics:
             buffers.note_forces(inputs)
             if begin is not None:
                 begin()
-            given = buffers.model, buffers.state, buffers.time_step, inputs, buffers.work, buffers.out
+            out = buffers.out
+            given = buffers.model, buffers.state, buffers.time_step, inputs, buffers.work, out
             if self.deformables is None:
                 status = take_step(*given)
             else:
                 self.deformables.put_forces(context, self.views.workspace(context), buffers)
-                status = take_step(*given, buffers.deformables_of(buffers.out))
+                status = take_step(*given, buffers.deformables_of(out))
         assert status is not None
         if status == 0:
-            result[:] = buffers.out.x_next
+            result[:] = out.x_next
         return status
 
     def must_run(self, context: Context, buffers: StepBuffers, controllers: Controllers, status: int | None) -> bool:
@@ -305,21 +306,20 @@ class PlantDynamics:
         Raises:
             RuntimeError: the contact problem has no solution, or something that another system moves is in contact.
         """
-        out, may_choose = buffers.out, buffers.settings is None
         if status is None:
             buffers.fall_back(None)  # an error or an interrupt may have ended a step that did
         else:
+            out = buffers.out
             self.contact_geometry.check_contacts(context, buffers, out)
-            outcome, law = out.found["outcome"], self.settings.of_solver()["approximation"]
-            may_fall_back = may_choose and buffers.fallback is None and outcome == NOT_CONVERGED and law != SAP
+            outcome = out.found["outcome"]
             if status == records.LACKS_CAPACITY or (status == NOT_SOLVED and outcome == NO_CAPACITY):
                 buffers.grow()
-            elif status == NOT_SOLVED and may_fall_back:
+            elif status == NOT_SOLVED and outcome == NOT_CONVERGED and self._may_fall_back(buffers):
                 self._warn_of_fallback(context, "SAP")  # which always has a solution
                 buffers.fall_back(self.settings.of_fallback())
             else:
                 buffers.fall_back(None)
-                if status == NOT_SOLVED and may_choose:
+                if status == NOT_SOLVED and buffers.settings is None:
                     w = self.views.workspace(context)
                     raise RuntimeError(failures.describe_contact_failure(self.model, context, w, buffers.state.x, out))
                 if status == 0 and out.found["is_constrained"] and outcome == FELL_BACK:
@@ -334,6 +334,10 @@ class PlantDynamics:
             for body, speed in zip(belts, speeds):
                 of_geometries[buffers.geometry.bodies == int(body.index())] = speed
         return True
+
+    def _may_fall_back(self, buffers: StepBuffers) -> bool:
+        has_choice = buffers.settings is None and buffers.fallback is None
+        return has_choice and self.settings.of_solver()["approximation"] != SAP
 
     def _compile_contact_ahead(self, context: Context, w: Workspace) -> None:
         """Has other processes compile what the first step with contact will need, from its end on.

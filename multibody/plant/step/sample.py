@@ -134,11 +134,12 @@ class DynamicsSample(NamedTuple):
 
 def found_in(out: StepResults) -> StepResults:
     """What a step has found: its results with arrays that are no longer than that; views."""
-    found = out.found
-    sizes = {name: found[name] for name in ("contacts", "contact_pairs", "surface_pairs", "faces")}
-    sizes |= {"candidates": found["candidates"] - found["surface_pairs"], "corners": found["faces"]}
-    arrays: dict[str, Any] = {name: getattr(out, name)[:size] for name, size in sizes.items()}
-    return out._replace(**arrays, owners=out.owners[: found["faces"]])
+    num_candidates, num_contacts, num_pairs, num_surfaces, num_faces, *_ = out.found.item()  # see found_dtype
+    return out._replace(
+        candidates=out.candidates[: num_candidates - num_surfaces], contacts=out.contacts[:num_contacts],
+        contact_pairs=out.contact_pairs[:num_pairs], surface_pairs=out.surface_pairs[:num_surfaces],
+        corners=out.corners[:num_faces], faces=out.faces[:num_faces], owners=out.owners[:num_faces],
+    )  # fmt: skip
 
 
 def sample_of_contacts(

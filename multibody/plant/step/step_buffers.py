@@ -295,10 +295,10 @@ class StepBuffers:
 
     def note_forces(self, inputs: Inputs) -> None:
         """Keeps where forces on the bodies are: before a step without those of contacts, after derivatives all."""
-        model, out = self.model, self.out
+        model = self.model
         if model.has_multipliers:
             self.F_applied = self.work.multipliers.F
-        elif model.is_continuous and model.can_constrain and out.found["contact_pairs"]:
+        elif model.is_continuous and model.can_constrain and self.out.found["contact_pairs"]:
             self.F_applied = self.work.F_total
         else:
             self.F_applied = self.work.F_applied if len(model.elements) else inputs.F_Bo_W
@@ -308,7 +308,7 @@ class StepBuffers:
     @property
     def out(self) -> StepResults:
         """The results that are computed next, or have been computed last, in Python."""
-        return self.results[len(self.results) - 1 - self.numbers.counts["which"]]
+        return self.results[~self.numbers.counts["which"]]  # the other one, or the only one
 
     def deformables_of(self, out: StepResults) -> Deformables:
         """What belongs to one of the sets of results of deformable bodies."""
