@@ -177,7 +177,7 @@ class ProgramVariables:
     def FindDecisionVariableIndices(self, vars: Any) -> list[int]:
         """Indices of decision variables."""
         variables = objects(vars)
-        places = list(map(self._places.get, numbers_of(variables)))
+        places: list[Any] = list(map(self._places.get, numbers_of(variables)))
         return list(map(self.FindDecisionVariableIndex, variables)) if None in places else places
 
     def FindIndeterminateIndex(self, var: Any) -> int:

@@ -53,7 +53,7 @@ class InteriorPointSolver(SolverInterface):
     Options: those of `interior_point.Settings`, which have IPOPT's names, and num_starts (1), up to 4: the best of so
     many searches. The first one has a small weight of the barrier and ends near the guess. Others begin where some
     steps of least squares lead from the guess towards points that keep the constraints, with other weights: that way
-    leads to other optima than one through the middle of all bounds.
+    leads to other optima than one through the middle of all bounds. At a guess that keeps them, weights are larger.
     """
 
     NAME = "InteriorPoint"
@@ -79,6 +79,7 @@ class InteriorPointSolver(SolverInterface):
             if best.result is SolutionResult.kUnbounded or (best.result is found and not prog.GetAllCosts()):
                 break
             start = _towards_constraints(prog, guess, num_steps)
+            weight *= 10.0 if (start == guess).all() else 1.0
             other = _search(prog, start, replace(settings, mu_init=weight))
             if other.result is found and (best.result is not found or cost_at(prog, other.x) < cost_at(prog, best.x)):
                 best = other
