@@ -158,7 +158,8 @@ def _make_room(w: Any, width: int) -> Room:
     parts = np.split(numbers.reshape(-1).view(number).reshape(-1), ends)
     position = records(layout.position_dtype())
     poses = position.view(np.float64).reshape(n, -1, width)
+    q, v, a, tau, M = parts
     return Room(
-        numbers, *parts[:4], parts[4].reshape(num_v, num_v), np.zeros((n, 6), number), position,
+        numbers, q, v, a, tau, M.reshape(num_v, num_v), np.zeros((n, 6), number), position,
         records(layout.velocity_dtype()), records(layout.scratch_dtype()), poses,
     )  # fmt: skip

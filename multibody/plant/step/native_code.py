@@ -453,7 +453,8 @@ def _of_vectors(context: Any, native: NativeCode) -> NativeCode:
 def _beside(record: Any, numbers: Array) -> Any:
     """A record with the places, counted from the numbers of a Context, of arrays that are read there."""
     places: dict[str, Any] = {}
-    for (name, field), value in zip(fields_of(type(record)).items(), record):
+    kind: Any = type(record)
+    for (name, field), value in zip(fields_of(kind).items(), record):
         if field.is_list:
             places[name] = tuple(_beside(item, numbers) for item in value)
         elif is_record_class(field.kind):

@@ -296,7 +296,7 @@ def sample_of_plain(plain: Any, shapes: Shapes, time_step: float, loading: Loadi
     for array, shape in zip(arrays, shapes):
         _check(array, shape, scalars)
     if contacts is None:
-        return DynamicsSample(*arrays, None, time_step)
+        return DynamicsSample._make([*arrays, None, time_step])
     *known, surfaces, deformables = contacts
     known[3] = np.frombuffer(known[3], contact_dtype).copy()
     sample = ContactSample._make([*known, None, None])
@@ -309,8 +309,9 @@ def sample_of_plain(plain: Any, shapes: Shapes, time_step: float, loading: Loadi
     if surfaces is not None:
         surfaces = _checked_surfaces(Surfaces(ids, *surfaces), num_geometries, scalars)
     if deformables is not None:
-        deformables = _checked_surfaces(Surfaces(*deformables, False, np.zeros(0, np.bool_)), 0, scalars[:1])
-    return DynamicsSample(*arrays, sample._replace(surfaces=surfaces, deformables=deformables), time_step)
+        deformables = _checked_surfaces(Surfaces._make([*deformables, False, np.zeros(0, np.bool_)]), 0, scalars[:1])
+    contacts = sample._replace(surfaces=surfaces, deformables=deformables)
+    return DynamicsSample._make([*arrays, contacts, time_step])
 
 
 # Shapes of arrays in a file, whose names are lengths, and their dtype: None for the scalars of the Context.

@@ -188,13 +188,14 @@ class StepBuffers:
         of_inputs = u[0], desired, u[1], controls, law_step, commands, np.zeros(len(w.activations), w.dtype)
         drives = np.zeros((0, 0), np.int64), np.zeros((0, 0), w.dtype), np.zeros((0, 0), w.dtype), np.zeros(0, w.dtype)
         multipliers = w.make_multipliers(self._constraint_rows.rows[:0])
-        self.work = Work(w.velocity, w.scratch, *mean, *F, *of_inputs, *along, *drives, multipliers)
+        self.work = Work._make([w.velocity, w.scratch, *mean, *F, *of_inputs, *along, *drives, multipliers])
         num_sets = 2 if w.is_float else 1
         self.results = [self._new_results() for _ in range(num_sets)]
         self._own = {name: np.zeros_like(getattr(w, name)) for name in ("velocity", "scratch")} if w.is_float else {}
         self._positions = [np.zeros_like(w.position) if w.is_float else w.position for _ in range(num_sets)]
-        x, u, v = np.zeros((2, len(w.x)), w.dtype), np.zeros_like(u[1]), np.zeros_like(w.zeros_v)
-        self.numbers = Sample(np.zeros(1, sample_counts_dtype)[0], *x, u, v, np.zeros_like(w.zeros_F))
+        (x, x_next), F_sample = np.zeros((2, len(w.x)), w.dtype), np.zeros_like(w.zeros_F)
+        u_sample, v_mean = np.zeros_like(u[1]), np.zeros_like(w.zeros_v)
+        self.numbers = Sample(np.zeros(1, sample_counts_dtype)[0], x, x_next, u_sample, v_mean, F_sample)
         self.contact_forces: Array = np.zeros_like(w.zeros_v)
         self.box: SampleBox | None = None
 
@@ -274,7 +275,7 @@ class StepBuffers:
         if self._may_constrain():
             self._make_buffers()
         self.work.desired[2:] = self._dynamics.inputs.desired_constants
-        self.model = self._make_model(controllers)
+        self.model: Model = self._make_model(controllers)
         self._is_current, self._made_of = True, self._sources()
 
     def _take_geometry(self) -> None:
