@@ -130,12 +130,10 @@ class StepBuffers:
         compiled: what calls compiled code with these arrays, by the operation, see native_code.py.
     """
 
+    model: Model
+
     def __init__(
-        self,
-        dynamics: PlantDynamics,
-        context: Context,
-        w: Workspace,
-        time_step: float | None = None,
+        self, dynamics: PlantDynamics, context: Context, w: Workspace, time_step: float | None = None
     ) -> None:
         self.time_step = dynamics.model.time_step if time_step is None else time_step
         self.takes_steps = self.time_step > 0.0
@@ -275,7 +273,7 @@ class StepBuffers:
         if self._may_constrain():
             self._make_buffers()
         self.work.desired[2:] = self._dynamics.inputs.desired_constants
-        self.model: Model = self._make_model(controllers)
+        self.model = self._make_model(controllers)
         self._is_current, self._made_of = True, self._sources()
 
     def _take_geometry(self) -> None:
