@@ -11,7 +11,8 @@ array of a Context another array begins. An image is made by following all of th
 
 Whether a word is an address is decided by its value alone. Words of arrays of floats never are. An offset cannot be
 taken for a small number, as the flat array of the Context is far away from all else (`far_numbers`), and so are those
-of models that blocks have of their own (`models_apart`).
+of models that blocks have of their own (`models_apart`). Nor is a large number, as a bit mask, taken for an offset: what
+is around these arrays can be neither read nor written, and counts as no memory.
 """
 
 from __future__ import annotations
@@ -41,14 +42,20 @@ _WORD = 8  # bytes
 _ALIGNMENT, _LEAST = 64, 16  # of blocks in the image, and of arrays anywhere
 _FAR = 1 << 33  # bytes between the flat array and all else
 _NO_RESERVE = 0x4000  # Linux's flag of memory that takes no place until it is written
+_NO_ACCESS = 0  # protection of memory that can be neither read nor written
 
 
 def far_numbers(size: int, dtype: Any = np.float64) -> NDArray[Any]:
     """An array of zeros that is at least 8 GiB of addresses away from everything else."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
-    memory = mmap.mmap(-1, 2 * _FAR + np.dtype(dtype).itemsize * size, flags=flags)
+    num_bytes = -(-np.dtype(dtype).itemsize * size // mmap.PAGESIZE) * mmap.PAGESIZE
+    memory = mmap.mmap(-1, 2 * _FAR + num_bytes, flags=flags)
     array = np.frombuffer(memory, dtype, size, offset=_FAR)
-    _FAR_ARRAYS[address_of_array(array)] = array
+    start, system = address_of_array(array), ctypes.CDLL(None, use_errno=True)
+    for edge in (start - _FAR, start + num_bytes):  # nothing is there, so that no integer is the address of it
+        if system.mprotect(ctypes.c_void_p(edge), ctypes.c_size_t(_FAR), _NO_ACCESS) != 0:
+            raise OSError(ctypes.get_errno(), "memory around an array cannot be closed")
+    _FAR_ARRAYS[start] = array
     return array
 
 
@@ -288,10 +295,11 @@ class Image:
 
 
 def _regions() -> list[tuple[int, int, str]]:
-    """The memory of this process: where regions start and end, and what they are."""
+    """The memory of this process that can be read: where regions start and end, and what they are."""
     regions = []
     for line in Path("/proc/self/maps").read_text().splitlines():
-        span, _, _, _, _, *name = line.split(maxsplit=5)
+        span, access, _, _, _, *name = line.split(maxsplit=5)
         start, end = (int(text, 16) for text in span.split("-"))
-        regions.append((start, end, name[0] if name else ""))
+        if access.startswith("r"):
+            regions.append((start, end, name[0] if name else ""))
     return sorted(regions)
