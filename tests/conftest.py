@@ -33,15 +33,15 @@ def _warn_about_files_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds an option for slow ways to run all tests, such as kernels that check their indices."""
-    parser.addoption("--share", type=float, default=1.0, help="run so large a part of the tests, others each time")
+    parser.addoption("--share", type=float, default=1.0, help="run so large a part of the files, others each time")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves a part of the tests; processes that run side by side choose the same ones."""
+    """Leaves a part of the files; processes that run side by side choose the same ones."""
     share = config.getoption("share")
     if share < 1.0:
         run = getattr(config, "workerinput", {}).get("testrunuid", os.getpid())
-        items[:] = [item for item in items if random.Random(f"{run} {item.nodeid}").random() < share]
+        items[:] = [item for item in items if random.Random(f"{run} {item.path}").random() < share]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,8 +11,8 @@ array of a Context another array begins. An image is made by following all of th
 
 Whether a word is an address is decided by its value alone. Words of arrays of floats never are. An offset cannot be
 taken for a small number, as the flat array of the Context is far away from all else (`far_numbers`), and so are those
-of models that blocks have of their own (`models_apart`). Nor is a large number, as a bit mask, taken for an offset: what
-is around these arrays can be neither read nor written, and counts as no memory.
+of models that blocks have of their own (`models_apart`). Nor is a large number, as a bit mask, taken for an offset:
+what is around these arrays can be neither read nor written, and counts as no memory.
 """
 
 from __future__ import annotations
