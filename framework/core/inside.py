@@ -12,8 +12,8 @@ What is read as it stands is a plain attribute, documented with its class: of a 
     _sys_input_ports                              the input ports, in order
     _sys_parent                                   the Diagram of which a system is a direct part; None if it is in none
     _sys_suggest_name(name)                       names a system that has no other name
-    _sys_declare_entry(...), _sys_declare_storage(...), _sys_declare_derivatives(...), _sys_declare_arrivals(...),
-    _sys_amend_last_event(...)                    of a leaf system: what it computes, keeps, and does
+    _sys_declare_entry(...), _sys_declare_storage(...), _sys_declare_derivatives(...), _sys_amend_last_event(...)
+                                                  of a leaf system: what it computes, keeps, and does
     _sys_breaks                                   of a leaf system: a function of the times [s], in any order, where
                                                   its outputs or their derivatives jump; integrators end a step there;
                                                   it returns the same object as long as they are the same
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.native_code import ContextualCode, NativeCode
     from merganser.framework.core.context.store import CacheSlot
     from merganser.framework.core.declarations.cache import CacheEntry
-    from merganser.framework.core.declarations.events import DeclaredEvent, TriggerType
+    from merganser.framework.core.declarations.events import Arrivals, DeclaredEvent, Event, TriggerType
     from merganser.framework.core.declarations.native_function import NativeFunction
     from merganser.framework.core.declarations.ports import OutputPort
     from merganser.framework.core.system.leaf_system import LeafSystem
@@ -179,3 +179,17 @@ def use_native_derivatives(system: LeafSystem, code: NativeCode | ContextualCode
         raise RuntimeError(f"System '{system.GetSystemPathname()}' has no continuous state.")
     if not system._overrides_derivatives(of):
         entry.use_native(code)
+
+
+def declare_arrivals(system: LeafSystem, kind: type[Event], handler: Callable[..., Any], arrivals: Arrivals) -> None:
+    """Declares an event that happens between two steps of a simulation when something has come from outside.
+
+    It comes after the updates that are due then, at the same time; what it updates is there when time goes on.
+
+    Args:
+        system: to which things come.
+        kind: of the event.
+        handler: see DeclaredEvent.
+        arrivals: says when it happens.
+    """
+    system._declare_arrivals(kind, handler, arrivals)

@@ -13,6 +13,7 @@ from typing import Any
 from merganser.framework.common.records import settings
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.events import DID_NOTHING, Arrivals, EventStatus, Notification, PublishEvent
+from merganser.framework.core.inside import declare_arrivals
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values.arguments import require_types
@@ -240,7 +241,7 @@ class LcmInterfaceSystem(LeafSystem):
             raise TypeError("LcmInterfaceSystem takes a DrakeLcm; given None.")
         self._lcm_interface: DrakeLcm = interface_of(lcm, "LcmInterfaceSystem")
         arrivals = Arrivals(self._has_come, self._take_in, self._lcm_interface._notification())
-        self._sys_declare_arrivals(PublishEvent, self._do_nothing, arrivals)
+        declare_arrivals(self, PublishEvent, self._do_nothing, arrivals)
 
     def get_lcm_url(self) -> str:
         """Returns where messages go."""

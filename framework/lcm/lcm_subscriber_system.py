@@ -18,6 +18,7 @@ from merganser.framework.core.declarations.events import (
     Notification,
     UnrestrictedUpdateEvent,
 )
+from merganser.framework.core.inside import declare_arrivals
 from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values.state import State
@@ -175,7 +176,7 @@ class LcmSubscriberSystem(LeafSystem):
         self.DeclareForcedUnrestrictedUpdateEvent(self._take_in)
         self.DeclareInitializationUnrestrictedUpdateEvent(self._initialize)
         arrivals = Arrivals(self._has_come, self._has_come, self._mailbox.notification)
-        self._sys_declare_arrivals(UnrestrictedUpdateEvent, self._take_in, arrivals)
+        declare_arrivals(self, UnrestrictedUpdateEvent, self._take_in, arrivals)
         self._sys_suggest_name(f"LcmSubscriberSystem({channel})")
 
     @staticmethod

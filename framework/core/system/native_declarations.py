@@ -114,11 +114,8 @@ class NativeDeclarations:
         *earlier, last = self._sys_events
         self._sys_events = (*earlier, dataclasses.replace(last, **changes))
 
-    def _sys_declare_arrivals(self: Any, kind: type[Event], handler: Any, arrivals: Arrivals) -> None:
-        """Declares an event that happens between two steps of a simulation when something has come from outside.
-
-        It comes after the updates that are due then, at the same time; what it updates is there when time goes on.
-        """
+    def _declare_arrivals(self: Any, kind: type[Event], handler: Any, arrivals: Arrivals) -> None:
+        """Declares an event that happens when something has come from outside (inside.py)."""
         self._sys_events += (DeclaredEvent(kind, TriggerType.kTimed, handler, arrivals=arrivals),)
 
     def _new_parameter_name(self: Any, name: str | None, index: int) -> str:

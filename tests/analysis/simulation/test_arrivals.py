@@ -18,6 +18,7 @@ from merganser.framework.core.declarations.events import (
     Notification,
     PublishEvent,
 )
+from merganser.framework.core.inside import declare_arrivals
 from merganser.framework.lcm import (
     DrakeLcm,
     LcmInterfaceSystem,
@@ -42,7 +43,7 @@ class Inbox(LeafSystem):
         notification = self.notification if has_notification else None
         arrivals = Arrivals(lambda _: bool(self.items), lambda _: bool(self.items), notification)
         handlers = {DiscreteUpdateEvent: self._update, PublishEvent: self._publish}
-        self._sys_declare_arrivals(kind, handlers[kind], arrivals)
+        declare_arrivals(self, kind, handlers[kind], arrivals)
 
     def put(self, item: float) -> None:
         self.items.append(item)
