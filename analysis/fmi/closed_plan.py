@@ -28,8 +28,8 @@ from merganser.framework.native.memory.image import (
     far_numbers,
     is_far,
     models_apart,
+    offset_in,
 )
-from merganser.framework.native.operations.assembly import offset_in
 from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.native.operations.operation_list import RUN, OperationList
 from merganser.framework.primitives.state_machines.rounds import CHANGES, HOLDS

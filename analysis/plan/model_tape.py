@@ -18,6 +18,7 @@ from merganser.framework.core.inside import slot_of
 from merganser.framework.math.difference_steps import COMPLEX_STEP
 from merganser.framework.native import device, kernel, specialize
 from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.image import offset_in
 from merganser.framework.native.memory.records_of_arrays import (
     Complexes,
     Floats,
@@ -28,7 +29,7 @@ from merganser.framework.native.memory.records_of_arrays import (
     record_at_address,
 )
 from merganser.framework.native.memory.tape import SUCCEEDED, complexes_at, doubles_at
-from merganser.framework.native.operations.assembly import Assembly, offset_in, order_of_computation
+from merganser.framework.native.operations.assembly import Assembly, order_of_computation
 from merganser.framework.native.operations.operation_list import run_all
 
 Array = NDArray[Any]

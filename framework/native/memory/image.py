@@ -9,10 +9,9 @@ array of a Context another array begins. An image is made by following all of th
                         -> an offset to a block    -> the offset in the image
                         -> anything else           -> as it is
 
-Whether a word is an address is decided by its value alone. Words of arrays of floats never are. An offset cannot be
-taken for a small number, as the flat array of the Context is far away from all else (`far_numbers`), and so are those
-of models that blocks have of their own (`models_apart`). Nor is a large number, as a bit mask, taken for an offset:
-what is around these arrays can be neither read nor written, and counts as no memory.
+Whether a word is an address is decided by its value alone. Words of arrays of floats never are. An offset leads into an
+array for which `offset_in` was asked. No small number is one, as the flat array of the Context is far away from all
+else (`far_numbers`), and so are those of models that blocks have of their own (`models_apart`).
 """
 
 from __future__ import annotations
@@ -42,7 +41,6 @@ _WORD = 8  # bytes
 _ALIGNMENT, _LEAST = 64, 16  # of blocks in the image, and of arrays anywhere
 _FAR = 1 << 33  # bytes between the flat array and all else
 _NO_RESERVE = 0x4000  # Linux's flag of memory that takes no place until it is written
-_NO_ACCESS = 0  # protection of memory that can be neither read nor written
 
 
 def far_numbers(size: int, dtype: Any = np.float64) -> NDArray[Any]:
@@ -51,15 +49,24 @@ def far_numbers(size: int, dtype: Any = np.float64) -> NDArray[Any]:
     num_bytes = -(-np.dtype(dtype).itemsize * size // mmap.PAGESIZE) * mmap.PAGESIZE
     memory = mmap.mmap(-1, 2 * _FAR + num_bytes, flags=flags)
     array = np.frombuffer(memory, dtype, size, offset=_FAR)
-    start, system = address_of_array(array), ctypes.CDLL(None, use_errno=True)
-    for edge in (start - _FAR, start + num_bytes):  # nothing is there, so that no integer is the address of it
-        if system.mprotect(ctypes.c_void_p(edge), ctypes.c_size_t(_FAR), _NO_ACCESS) != 0:
-            raise OSError(ctypes.get_errno(), "memory around an array cannot be closed")
-    _FAR_ARRAYS[start] = array
+    start = address_of_array(array)
+    _far_arrays[start] = _FarArray(array.itemsize, {})
+    weakref.finalize(array, _far_arrays.pop, start)
     return array
 
 
-_FAR_ARRAYS: weakref.WeakValueDictionary[int, NDArray[Any]] = weakref.WeakValueDictionary()
+class _FarArray(NamedTuple):
+    """Size of an element, and the offsets from the array to others, with the number of elements there."""
+
+    itemsize: int
+    offsets: dict[int, int]
+
+    def has_offset(self, word: int) -> bool:
+        is_far = abs(word) >= _FAR // self.itemsize // 2
+        return is_far and any(0 <= word - offset <= size for offset, size in self.offsets.items())
+
+
+_far_arrays: dict[int, _FarArray] = {}  # by their addresses
 _models_are_apart = contextvars.ContextVar("models_are_apart", default=False)
 
 
@@ -82,7 +89,23 @@ def context_of_model(context: Any) -> Any:
 
 def is_far(array: NDArray[Any]) -> bool:
     """Whether an array is one of `far_numbers`."""
-    return address_of_array(array) in _FAR_ARRAYS
+    return address_of_array(array) in _far_arrays
+
+
+def offset_in(flat: NDArray[Any], array: NDArray[Any]) -> int:
+    """How many elements after the first element of one array that of another is stored.
+
+    Raises:
+        ValueError: it is no whole number of elements.
+    """
+    start = address_of_array(flat)
+    offset, rest = divmod(address_of_array(array) - start, flat.itemsize)
+    if rest:
+        raise ValueError(f"The arrays are {rest} bytes more than a whole number of elements apart.")
+    if start in _far_arrays:
+        sizes = _far_arrays[start].offsets
+        sizes[offset] = max(array.nbytes // flat.itemsize, sizes.get(offset, 0))
+    return offset
 
 
 class UnknownAddressError(RuntimeError):
@@ -205,7 +228,7 @@ class Image:
 
     def __init__(self, blocks: Blocks, flat: NDArray[Any], roots: Iterable[int], objects: Mapping[int, int]) -> None:
         self._blocks, self._flat, self._objects = blocks, address_of_array(flat), objects
-        self._flats = {start: array.itemsize for start, array in _FAR_ARRAYS.items() if blocks.find(start) is not None}
+        self._flats = {start: of for start, of in _far_arrays.items() if blocks.find(start) is not None}
         self._places: dict[Block | None, int] = {}
         self._size = 0
         self.addresses: list[int] = []
@@ -266,17 +289,13 @@ class Image:
         if self._blocks.find(word) is not None:
             self.addresses.append(place)
             return self.place_of(word)
-        targets = {start: start + item * word for start, item in self._flats.items() if abs(word) >= _FAR // item // 2}
-        found = [start for start, target in targets.items() if self._blocks.find(target) is not None]
-        if len(found) == 1:
-            start = found[0]
-            return (self.place_of(targets[start]) - self.place_of(start)) // self._flats[start]
-        unknown = next((address for address in (word, *targets.values()) if self._is_mapped(address)), None)
-        if unknown is not None:
+        for start, flat in self._flats.items():
+            if flat.has_offset(word):
+                return (self.place_of(start + flat.itemsize * word) - self.place_of(start)) // flat.itemsize
+        if self._is_mapped(word):
             raise UnknownAddressError(
                 f"The word at {place - self._places[block]} of an array of {block.end - block.start} bytes is the "
-                f"address {unknown:#x} of {self._regions[self._region(unknown)][2] or 'memory'} that belongs to no "
-                "array."
+                f"address {word:#x} of {self._regions[self._region(word)][2] or 'memory'} that belongs to no array."
             )
         return word
 

@@ -35,6 +35,7 @@ from merganser.framework.core.context.store import CacheSlot, FixedInputPortValu
 from merganser.framework.core.declarations.native_function import BoundNativeFunction
 from merganser.framework.native.compiler.when_to_compile import pays_to_compile
 from merganser.framework.native.memory.growing_array import GrowingArray
+from merganser.framework.native.memory.image import offset_in
 from merganser.framework.native.operations.operation_list import OperationList
 from merganser.framework.native.operations.operations import address_of, has_complex_form, is_kept
 
@@ -429,18 +430,6 @@ def _origin(slot: CacheSlot) -> int | None:
     if isinstance(origin, DiscreteStateOf):
         return layout.discrete_offsets[origin.index]
     return offset_of_input(context.sources[origin.port_index]) if isinstance(origin, InputOf) else None
-
-
-def offset_in(flat: NDArray[Any], array: NDArray[Any]) -> int:
-    """How many elements after the first element of one array that of another is stored.
-
-    Raises:
-        ValueError: it is no whole number of elements.
-    """
-    offset, rest = divmod(int(array.ctypes.data - flat.ctypes.data), flat.itemsize)
-    if rest:
-        raise ValueError(f"The arrays are {rest} bytes more than a whole number of elements apart.")
-    return offset
 
 
 _IN_CONTEXT = InputOf, ValueOf, EntryOf, ParameterOf, DiscreteStateOf

@@ -33,7 +33,7 @@ _CONTACT_FORCES = OptionalCode("merganser.multibody.dynamics.operation", "CONTAC
 
 def _place_of(context: LeafContext, array: Array) -> int:
     """Where an array stands, counted from the flat array of a Context."""
-    from merganser.framework.native.operations.assembly import offset_in  # loads the compiler
+    from merganser.framework.native.memory.image import offset_in
 
     return offset_in(context.store.flat, array)
 
