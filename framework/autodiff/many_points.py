@@ -26,8 +26,8 @@ _OF_ARRAYS = SimpleNamespace(
 )
 
 
-class _NoCommonAnswer(BaseException):
-    """A function asked for what differs from point to point; no `except Exception` of its own catches this."""
+class _NoCommonAnswer(Exception):
+    """A function asked for what differs from point to point; the run notes it, should the function catch this."""
 
 
 class _Run:
@@ -53,7 +53,7 @@ def at_many_points(function: Callable[[Any], Any], points: Array) -> tuple[Array
     try:
         with np.errstate(all="ignore"):
             y = np.ravel(np.asarray(function(x), dtype=object)).tolist()
-    except (_NoCommonAnswer, Exception):  # the calls for each point raise what there is to be raised
+    except Exception:  # the calls for each point raise what there is to be raised
         return None
     finally:
         run.has_ended = True

@@ -75,7 +75,8 @@ class _Function:
     def values(self, x: Array, is_known: bool) -> Array:
         """Of all, shape [N, m]; NaN where expressions are not defined, which is an error unless they are known."""
         if self.evaluator._is_fast_without_slopes(len(self.places)):
-            return np.array([self.evaluator._values(x[places]) for places in self.places])
+            each = [self.evaluator._values(x[places]) for places in self.places]
+            return each[0][np.newaxis] if len(each) == 1 else np.array(each)
         return self.slopes(x, is_known)[0]
 
     def slopes(self, x: Array, is_known: bool) -> tuple[Array, Array]:
@@ -300,7 +301,8 @@ class NonlinearForm:
         g, entries = self.constraints(x)
         outside, most = np.maximum(self.g_lower - g, g - self.g_upper), np.zeros(g.size)
         sizes = sizes_of(x * self.scale, self._least_sizes) / self.scale
-        np.maximum.at(most, self.entries[0], np.abs(entries) * sizes[self.entries[1]])
+        with np.errstate(invalid="ignore"):  # where a value is NaN
+            np.maximum.at(most, self.entries[0], np.abs(entries) * sizes[self.entries[1]])
         is_kept = (outside <= KEPT * most).all() and (self.x_lower <= x).all() and (x <= self.x_upper).all()
         return bool(is_kept) or keeps_constraints(self.prog, x * self.scale, self.box)
 

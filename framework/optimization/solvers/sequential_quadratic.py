@@ -9,12 +9,12 @@ positive definite in directions that active rows leave free, where that is neede
 
     W + sum of rho_i J_i' J_i over active rows i + delta I                                                        (2)
 
-the first of which changes no step along these rows. A filter of violations and costs says how far to go; where the
+the first of which changes no step along these rows; and where that is not enough, pivots are raised. A filter of violations and costs says how far to go; where the
 whole step is refused, rows are once linearized with what they were found to be at its end (second-order correction).
 Where there is no step, least squares find a point with less violation.
 
 Sources: J. Nocedal and S. Wright, Numerical Optimization (2006), chapter 18; R. Fletcher and S. Leyffer, Nonlinear
-programming without a penalty function, Math. Program. 91 (2002); M. Powell (1978), damping of (3).
+programming without a penalty function, Math. Program. 91 (2002).
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from merganser.framework.optimization.interior_point.filter import Filter
 from merganser.framework.optimization.solvers.damped_steps import (
     call,
     make_convex,
+    raise_pivots,
     set_quadratic_program,
     set_symmetric,
+    update_curvature,
     violation_of,
 )
 from merganser.framework.optimization.solvers.feasible_points import feasible_point
@@ -106,7 +108,8 @@ def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) 
             return here.x, SOLVED if is_tiny else NO_DESCENT, iteration
         there = found
         size = max(1.0, float(np.abs(W.ravel()[:: W.shape[0] + 1]).max()))
-        B = B if exact else _updated(B, there.x - here.x, _slope(there, z) - _slope(here, z))
+        if not exact:
+            call(update_curvature, there.x - here.x, _slope(there, z) - _slope(here, z), B, np.empty(B.shape[0]))
         moved, last = there.x - here.x, moved
         is_too_long = alpha < _SMALL_PART or moved @ last < -0.5 * max(moved @ moved, last @ last)  # or back again
         damping = max(8.0 * damping, _FIRST_DAMPING * size) if is_too_long else damping / 8.0
@@ -138,10 +141,9 @@ def _curvature(form: NonlinearForm, here: _Point, z: Array, damping: float) -> A
     if call(make_convex, np.empty((0, n)), 0.0, damping, least, convex, work):
         return convex
     rows = np.concatenate((np.eye(n)[z[:n] != 0.0], here.J[z[n:] != 0.0]))
-    if call(make_convex, rows, _AUGMENTED * size, damping, least, W, work):
-        return W
-    values, vectors = np.linalg.eigh(W)
-    return np.asarray((vectors * np.maximum(np.abs(values), max(least, _LEAST_CURVATURE))) @ vectors.T)
+    if not call(make_convex, rows, _AUGMENTED * size, damping, least, W, work):
+        call(raise_pivots, max(least, _LEAST_CURVATURE), W, work)
+    return W
 
 
 def _step(form: NonlinearForm, here: _Point, W: Array, g: Array, x: Array) -> tuple[Array, Array] | None:
@@ -172,26 +174,15 @@ def _search(
         x = _within(here.x + alpha * (d if step is None else step), form.x_lower, form.x_upper)
         there = _point(form, x) if form.has_hessian else None  # where slopes take no longer than values
         f, g = (there.f, there.g) if there is not None else (form.cost_value(x), _values(form, x))
-        if tried.accepts(current, (_violation(form, g), f), alpha, slope):
+        theta = _violation(form, g)
+        if tried.accepts(current, (theta, f), alpha, slope):
             return there or _point(form, x), alpha
-        if step is d and np.isfinite(g).all():  # once from rows as they are at the end of the step
+        if step is d and here.theta <= theta < np.inf:  # once from rows as they are at the end of the step
             corrected = _step(form, here, W, g - here.J @ d, here.x)
             step = None if corrected is None else corrected[0]
             if step is not None:
                 continue
-        step, alpha = None, 0.5 * alpha
+        bend = f - here.f - alpha * slope  # of a parabola through the costs, which the next part is the least of
+        part = -0.5 * alpha * slope / bend if here.theta <= _FEASIBLE and 0.0 < bend < np.inf else 0.5
+        step, alpha = None, min(max(part, 0.1), 0.5) * alpha
     return None, alpha
-
-
-def _updated(B: Array, s: Array, change: Array) -> Array:
-    """B with the curvature along a step s, at least a fifth of what B says (Powell).
-
-    B - B s s'B / s'B s + y y' / s'y,   y a mean of the change and B s                                            (3)
-    """
-    Bs = B @ s
-    expected, found = float(s @ Bs), float(s @ change)
-    if not expected > 1e-300 or not np.isfinite(change).all():
-        return B
-    part = 1.0 if found >= 0.2 * expected else 0.8 * expected / (expected - found)
-    y = part * change + (1.0 - part) * Bs
-    return B - Bs[:, np.newaxis] * (Bs / expected) + y[:, np.newaxis] * (y / float(s @ y))
