@@ -9,7 +9,7 @@ positive definite in directions that active rows leave free, where that is neede
 
     W + sum of rho_i J_i' J_i over active rows i + delta I                                                        (2)
 
-the first of which changes no step along these rows; and where that is not enough, pivots are raised. A filter of violations and costs says how far to go; where the
+the first of which changes no step along these rows; where that is not enough, negative eigenvalues change their signs. A filter of violations and costs says how far to go; where the
 whole step is refused, rows are once linearized with what they were found to be at its end (second-order correction).
 Where there is no step, least squares find a point with less violation.
 
@@ -28,7 +28,7 @@ from merganser.framework.optimization.interior_point.filter import Filter
 from merganser.framework.optimization.solvers.damped_steps import (
     call,
     make_convex,
-    raise_pivots,
+    make_eigenvalues_positive,
     set_quadratic_program,
     set_symmetric,
     update_curvature,
@@ -142,7 +142,7 @@ def _curvature(form: NonlinearForm, here: _Point, z: Array, damping: float) -> A
         return convex
     rows = np.concatenate((np.eye(n)[z[:n] != 0.0], here.J[z[n:] != 0.0]))
     if not call(make_convex, rows, _AUGMENTED * size, damping, least, W, work):
-        call(raise_pivots, max(least, _LEAST_CURVATURE), W, work)
+        call(make_eigenvalues_positive, max(least, _LEAST_CURVATURE), W, np.empty((n + 1, n)))
     return W
 
 
