@@ -3,7 +3,7 @@
     x at N points:  values [N], derivatives [p, N]           sums, products and functions act on arrays of numpy
 
 So a Python function costs one call for all points, as long as what it computes does not depend on values. Where it
-compares scalars, asks for a value, or gives them to a plant, there is no common answer, and the points need a call each.
+compares scalars, asks for a value, or gives them to a plant, there is no common answer: the points need a call each.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from merganser.framework.autodiff.scalar import _NUMBER, AutoDiffXd
 from merganser.framework.math.elementary import ELEMENTARY
 
 Array = npt.NDArray[np.float64]
+_SAME = 1e-9  # numbers that are found in two ways
 
 _OF_ARRAYS = SimpleNamespace(
     reciprocal=lambda x: 1.0 / x, **{name: getattr(np, each.method) for name, each in ELEMENTARY.items()}
@@ -34,6 +35,32 @@ class _Run:
     """One call of a function: whether it asked for what differs from point to point, and whether it has ended."""
 
     has_asked = has_ended = False
+
+
+class ManyPoints:
+    """A function of AutoDiffXd, called once for all points as long as it takes that; what it first says is checked.
+
+    Args:
+        function: of an array of AutoDiffXd, shape [p].
+    """
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function, self._is_checked, self.is_refused = function, False, False
+
+    def at(self, points: Array, at_one: Callable[[Array], tuple[Array, Array]]) -> tuple[Array, Array] | None:
+        """Values and derivatives at points of shape [N, p], shapes [N, m] and [N, m, p]; None if it needs a call each.
+
+        Args:
+            points: shape [N, p].
+            at_one: values and derivatives at one of them, shapes [m] and [m, p].
+        """
+        found = None if self.is_refused else at_many_points(self._function, points)
+        if found is not None and not self._is_checked:
+            pairs = zip((each[-1] for each in found), at_one(points[-1]))
+            is_right = all(a.shape == b.shape and np.allclose(a, b, _SAME, _SAME, equal_nan=True) for a, b in pairs)
+            self._is_checked, found = is_right, found if is_right else None
+        self.is_refused = found is None
+        return found
 
 
 def at_many_points(function: Callable[[Any], Any], points: Array) -> tuple[Array, Array] | None:

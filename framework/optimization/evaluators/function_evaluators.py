@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.autodiff.blocks import chained
-from merganser.framework.autodiff.many_points import at_many_points
+from merganser.framework.autodiff.many_points import ManyPoints
 from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.optimization.arrays import Array, Objects, objects
 from merganser.framework.optimization.evaluators.evaluators import (
@@ -77,7 +77,6 @@ _places: list[Any] = []  # placeholders for the first, second, ... variable
 _functions: dict[Any, _Function] = {}
 _MOST_FUNCTIONS = 256
 _MANY = 8  # points for which arrays take less time than numbers
-_SAME = 1e-9  # numbers that are found in two ways
 
 
 class _OfExpressions(EvaluatorBase):
@@ -203,7 +202,10 @@ class _OfFunction(EvaluatorBase):
     """The part of PyFunctionCost and PyFunctionConstraint that evaluates."""
 
     _function: Callable[[Any], Any]
-    _takes_many_points = True  # unless it has been tried in vain
+
+    @functools.cached_property
+    def _at_many(self) -> ManyPoints:
+        return ManyPoints(self._function)
 
     def _eval(self, x: Objects) -> Any:
         return self._function(x)
@@ -213,20 +215,10 @@ class _OfFunction(EvaluatorBase):
         return (self._function, self._num_outputs) if is_same else None
 
     def _is_fast_without_slopes(self, count: int) -> bool:
-        return count == 1 or not self._takes_many_points
+        return count == 1 or self._at_many.is_refused
 
     def _stacked(self, x: Array) -> tuple[Array, Array]:
-        """By one call of the function, if it takes many points at once; its answer for one of them is checked first."""
-        found = at_many_points(self._function, x) if self._takes_many_points else None
-        if found is not None and "_takes_many_points" not in vars(self):
-            one = self._value_and_jacobian(x[-1])
-            is_right = found[0].shape[1] == self._num_outputs
-            is_right = is_right and all(
-                np.allclose(many[-1], each, rtol=_SAME, atol=_SAME, equal_nan=True) for many, each in zip(found, one)
-            )
-            found = found if is_right else None
-        self._takes_many_points = found is not None
-        return super()._stacked(x) if found is None else found
+        return self._at_many.at(x, self._value_and_jacobian) or super()._stacked(x)
 
     def _values(self, x: Array) -> Array:
         try:

@@ -9,8 +9,9 @@ positive definite in directions that active rows leave free, where that is neede
 
     W + sum of rho_i J_i' J_i over active rows i + delta I                                                        (2)
 
-the first of which changes no step along these rows; where that is not enough, negative eigenvalues change their signs. A filter of violations and costs says how far to go; where the
-whole step is refused, rows are once linearized with what they were found to be at its end (second-order correction).
+the first of which changes no step along these rows; where that is not enough, negative eigenvalues change their signs.
+A filter of violations and costs says how far to go; where the whole step is refused, rows are once linearized with what
+they were found to be at its end (second-order correction).
 Where there is no step, least squares find a point with less violation.
 
 Sources: J. Nocedal and S. Wright, Numerical Optimization (2006), chapter 18; R. Fletcher and S. Leyffer, Nonlinear
@@ -23,12 +24,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from merganser.framework.math.positive_eigenvalues import make_eigenvalues_positive
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point.filter import Filter
 from merganser.framework.optimization.solvers.damped_steps import (
     call,
     make_convex,
-    make_eigenvalues_positive,
     set_quadratic_program,
     set_symmetric,
     update_curvature,

@@ -9,7 +9,7 @@ import pytest
 
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue
 from merganser.framework.autodiff.blocks import as_variables
-from merganser.framework.autodiff.many_points import at_many_points
+from merganser.framework.autodiff.many_points import ManyPoints, at_many_points
 
 POINTS = np.random.default_rng(0).uniform(0.1, 0.9, (5, 3))
 
@@ -89,3 +89,15 @@ def test_an_argument_that_is_kept_says_why_it_has_no_value_later() -> None:
         kept[0].value()
     other = at_many_points(lambda x: [x[0] + kept[0]], POINTS)
     assert other is None
+
+
+def test_a_function_that_answers_otherwise_for_many_points_is_called_for_each() -> None:
+    def sly(x: Any) -> Any:
+        return [x[0] * 2.0 if type(x[0]) is AutoDiffXd else x[0] * 3.0]
+
+    def alone(point: Any) -> Any:
+        values, slopes = one_by_one(sly, point[np.newaxis])
+        return values[0], slopes[0]
+
+    many = ManyPoints(sly)
+    assert many.at(POINTS, alone) is None and many.is_refused
