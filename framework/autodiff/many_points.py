@@ -104,7 +104,7 @@ def _function(name: str) -> Any:
         y = value(x)
         a = slope(_OF_ARRAYS, x, y)
         dy = a * dx
-        return self._like(y, dy if np.isfinite(a).all() else np.where(dx == 0.0, 0.0, dy))
+        return self._result(y, dy if np.isfinite(a).all() else np.where(dx == 0.0, 0.0, dy))
 
     return method
 
@@ -123,7 +123,7 @@ class _AtManyPoints(AutoDiffXd):
         result._run, result._values, result._slopes = run, values, slopes
         return result
 
-    def _like(self, values: Any, slopes: Any) -> Any:
+    def _result(self, values: Any, slopes: Any) -> Any:
         return self._of(self._run, values, slopes)
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -170,7 +170,7 @@ class _AtManyPoints(AutoDiffXd):
 
     def _combined(self, other: Any, rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]]) -> Any:
         operand = self._operand(other)
-        return NotImplemented if operand is None else self._like(*rule(self._values, self._slopes, *operand))
+        return NotImplemented if operand is None else self._result(*rule(self._values, self._slopes, *operand))
 
     def __pow__(self, other: Any) -> Any:
         if not isinstance(other, _NUMBER):
@@ -178,12 +178,11 @@ class _AtManyPoints(AutoDiffXd):
         x, n = self._values, float(other)
         slope = n * x ** (n - 1.0) if n else 0.0 * x
         dy = slope * self._slopes
-        return self._like(x**n, dy if np.isfinite(slope).all() else np.where(self._slopes == 0.0, 0.0, dy))
+        return self._result(x**n, dy if np.isfinite(slope).all() else np.where(self._slopes == 0.0, 0.0, dy))
 
     def __neg__(self) -> Any:
-        return self._like(-self._values, -self._slopes)
+        return self._result(-self._values, -self._slopes)
 
-    pow = __pow__
     sin, cos, tan, arcsin, arccos, arctan, sinh, cosh, tanh, exp, log, sqrt = map(
         _function, ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "sqrt")
     )

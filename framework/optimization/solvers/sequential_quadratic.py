@@ -15,7 +15,7 @@ they were found to be at its end (second-order correction).
 Where there is no step, least squares find a point with less violation.
 
 Sources: J. Nocedal and S. Wright, Numerical Optimization (2006), chapter 18; R. Fletcher and S. Leyffer, Nonlinear
-programming without a penalty function, Math. Program. 91 (2002).
+programming without a penalty function, Math. Program. 91 (2002); M. Powell (1978), damping of (3).
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from merganser.framework.math.positive_eigenvalues import make_eigenvalues_positive
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point.filter import Filter
 from merganser.framework.optimization.solvers.damped_steps import (
     call,
     make_convex,
+    make_eigenvalues_positive,
     set_quadratic_program,
     set_symmetric,
-    update_curvature,
     violation_of,
 )
 from merganser.framework.optimization.solvers.feasible_points import feasible_point
@@ -109,8 +108,7 @@ def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) 
             return here.x, SOLVED if is_tiny else NO_DESCENT, iteration
         there = found
         size = max(1.0, float(np.abs(W.ravel()[:: W.shape[0] + 1]).max()))
-        if not exact:
-            call(update_curvature, there.x - here.x, _slope(there, z) - _slope(here, z), B, np.empty(B.shape[0]))
+        B = B if exact else _updated(B, there.x - here.x, _slope(there, z) - _slope(here, z))
         moved, last = there.x - here.x, moved
         is_too_long = alpha < _SMALL_PART or moved @ last < -0.5 * max(moved @ moved, last @ last)  # or back again
         damping = max(8.0 * damping, _FIRST_DAMPING * size) if is_too_long else damping / 8.0
@@ -187,3 +185,17 @@ def _search(
         part = -0.5 * alpha * slope / bend if here.theta <= _FEASIBLE and 0.0 < bend < np.inf else 0.5
         step, alpha = None, min(max(part, 0.1), 0.5) * alpha
     return None, alpha
+
+
+def _updated(B: Array, s: Array, change: Array) -> Array:
+    """B with the curvature along a step s, at least a fifth of what B says (Powell).
+
+    B - B s s'B / s'B s + y y' / s'y,   y a mean of the change and B s                                            (3)
+    """
+    Bs = B @ s
+    expected, found = float(s @ Bs), float(s @ change)
+    if not expected > 1e-300 or not np.isfinite(change).all():
+        return B
+    part = 1.0 if found >= 0.2 * expected else 0.8 * expected / (expected - found)
+    y = part * change + (1.0 - part) * Bs
+    return B - Bs[:, np.newaxis] * (Bs / expected) + y[:, np.newaxis] * (y / float(s @ y))

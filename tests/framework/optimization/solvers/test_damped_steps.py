@@ -1,11 +1,11 @@
-"""Symmetric matrices with the absolute values of their eigenvalues."""
+"""Kernels of small dense programs: eigenvalues without their signs."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from merganser.framework.math.positive_eigenvalues import make_eigenvalues_positive
+from merganser.framework.optimization.solvers.damped_steps import make_eigenvalues_positive
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 20])
