@@ -7,7 +7,7 @@ from merganser.geometry.perception.depth_image_to_point_cloud import DepthImageT
 from merganser.geometry.perception.point_cloud import BaseField, Concatenate, Fields, PointCloud
 
 if _TYPE_CHECKING:
-    from merganser.geometry.perception.depth_image_to_point_cloud import PointCloudToLcm
+    from merganser.geometry.perception.point_cloud_to_lcm import PointCloudToLcm
 else:
     __getattr__, __dir__ = _lazy_names(__name__)
 
