@@ -26,13 +26,16 @@ from merganser.multibody.plant.scalars.lanes import Lanes, merge_numbers, split_
 from merganser.multibody.plant.scalars.step_slopes import compiled_gradient_call, what_acts
 from merganser.multibody.plant.scalars.workspaces import AutoDiffWorkspace
 from merganser.multibody.plant.step.drives import ActuatorTable
+from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.plant.step.dynamics import PlantDynamics
+    from merganser.multibody.plant.step.native_code import CompiledCall
 
 Array = NDArray[Any]
+_MOST_TRIES = 10  # with larger arrays
 
 
 class StepOnValues(NamedTuple):
@@ -55,67 +58,87 @@ class StepsOnValues:
     Args:
         dynamics: of the plant.
         w: workspace of the Context.
+
+    Attributes:
+        reason: why the last step was not one on values; empty if it was.
     """
+
+    reason = ""
 
     def __init__(self, dynamics: PlantDynamics, w: AutoDiffWorkspace) -> None:
         self._dynamics, self._w = dynamics, w
-        self._parameters: Lanes | None = None  # for which the next ones are made
-        self._reason: str | None = None  # why they do not serve; None as long as they are not made
-        self._floats: Workspace
-        self._again: Any = None
+        self._parameters: Lanes | None = None  # as they were looked at last
+        self._floats: Workspace | None = None  # with their values; None if they have derivatives
         self._table: ActuatorTable | None = None  # for which these inputs are made
         self._given: Inputs
+        self._again: tuple[int, Any] = -1, None  # for which buffers it was copied, and the Context of samples
 
-    def why_not(self, context: Context) -> str:
-        """Why the next step cannot be one on values; empty if it can, as far as parameters and ports decide that.
+    def _why_not(self, context: Context, inputs: Inputs) -> str:
+        """Why a step cannot be one on values; empty if it can, as far as one sees before it.
 
         Steps are taken on values from the second on with the same parameters: a single one is not worth it.
+
+        Args:
+            context: of the plant.
+            inputs: what comes through its ports.
         """
-        parameters = self._w.parameters_in_lanes()
+        parameters, before = self._w.parameters_in_lanes(), self._floats
         if parameters is not self._parameters:
-            self._parameters, self._reason, self._again = parameters, None, None
-            return "it is the first step with these parameters"
+            floats = self._dynamics.views.workspace_on_values(context)
+            self._parameters = parameters
+            if before is None or floats is None or not _have_same_parameters(before, floats):
+                self._floats, self._table, self._again = floats, None, (-1, None)
+                return "it is the first step with these parameters"
+        if self._floats is None:
+            return "its parameters have derivatives"
         if self._dynamics.inputs.has_objects(context):
             return "spatial forces or speeds of surfaces come through its input ports"
-        if self._reason is None:
-            floats = self._dynamics.views.workspace_on_values(context)
-            if floats is None:
-                self._reason = "its parameters have derivatives"
-            else:
-                self._floats, self._table = floats, None
-                self._reason = what_acts(self._dynamics, floats)
-        return self._reason
+        if split_numbers(inputs.tau)[1] is not None:
+            return "applied generalized forces have derivatives"
+        return what_acts(self._dynamics, self._floats)
 
     def take(self, context: Context, result: Array, is_sampled: bool) -> StepOnValues | None:
-        """Writes the next state and its derivatives; returns None, and writes nothing, if the step is not one on values.
+        """Writes the next state with its derivatives; returns None, and writes nothing, if it cannot.
 
         Raises:
             ValueError: state and inputs have different numbers of derivatives.
         """
-        if self.why_not(context):
-            return None
-        dynamics, w, floats = self._dynamics, self._w, self._floats
+        dynamics, w = self._dynamics, self._w
         table = dynamics.inputs.actuators_in(context)
         inputs = dynamics.inputs.read(context, w, table)
-        if split_numbers(inputs.tau)[1] is not None:  # the call has no derivatives by generalized forces
+        self.reason = self._why_not(context, inputs)
+        if self.reason:
             return None
+        floats = self._floats
+        assert floats is not None
         dynamics.native.buffers_of(context, floats)
         floats.x[:], D_x = w.split_part("x")
-        D_u = self._read(inputs, table)
-        call = compiled_gradient_call(dynamics, context, floats, self._given)
+        D_u = self._read(inputs, table, floats)
+        call = self._run(context, floats)
         if call is None:
             return None
         found: Gradient = call.record
-        if not call.run():
-            outcome = found.out.found["outcome"]
-            if call.status == LACKS_CAPACITY or (call.status == NOT_SOLVED and outcome == NO_CAPACITY):
-                floats.step_buffers.grow()  # for the next step
-            return None
         D_u = self._add_desired(inputs, found, D_u)
         parts = (found.slopes.x_by_x, D_x), (found.slopes.x_by_u, D_u)
         D_next = functools.reduce(summed, [self._along(slopes, D) for slopes, D in parts if D is not None], None)
         np.copyto(result, merge_numbers(found.out.x_next.copy(), D_next))
-        return self._keep(context, inputs) if is_sampled else StepOnValues(None, w.x, inputs)
+        return self._keep(context, inputs, floats.step_buffers) if is_sampled else StepOnValues(None, w.x, inputs)
+
+    def _run(self, context: Context, floats: Workspace) -> CompiledCall | None:
+        """The call after it has computed; None if it cannot, for a reason."""
+        for _ in range(_MOST_TRIES):
+            call = compiled_gradient_call(self._dynamics, context, floats, self._given)
+            if call is None:
+                self.reason = "the derivatives of a step are not compiled yet, or other systems move geometries"
+                return None
+            if call.run():
+                return call
+            lacks_capacity = call.status == NOT_SOLVED and call.record.out.found["outcome"] == NO_CAPACITY
+            if not (lacks_capacity or call.status == LACKS_CAPACITY):
+                break
+            floats.step_buffers.grow()
+        self.reason = "the compiled call has failed"
+        return None
 
     def _along(self, slopes: Array, D: Array) -> Array:
         """slopes D, without a library whose threads wait for each other."""
@@ -123,13 +146,13 @@ class StepsOnValues:
         self._w.call_on_values(product, slopes, np.ascontiguousarray(D), result)
         return result
 
-    def _read(self, inputs: Inputs, table: ActuatorTable) -> Array | None:
+    def _read(self, inputs: Inputs, table: ActuatorTable, floats: Workspace) -> Array | None:
         """Takes over the values that come through the ports; returns the derivatives of u, shape [num_u, n]."""
         num_u, num_v = len(self._dynamics.inputs.driven_velocities), len(self._w.v)
         if table is not self._table:
             desired = tuple(Part(part.actuators, np.zeros(len(part.values))) for part in inputs.desired)
-            zeros = self._floats.zeros_F
-            self._table, self._given = table, Inputs(np.zeros(num_u), (), desired, np.zeros(num_v), zeros)
+            self._table = table
+            self._given = Inputs(np.zeros(num_u), (), desired, np.zeros(num_v), floats.zeros_F)
         given, D_u = self._given, None
         given.u[:] = 0.0
         for places, numbers in ((slice(len(inputs.u)), inputs.u), *inputs.parts):
@@ -160,18 +183,25 @@ class StepsOnValues:
             D_u = _plus(D_u, num_u, controlled, derivatives)
         return D_u
 
-    def _keep(self, context: Context, inputs: Inputs) -> StepOnValues:
+    def _keep(self, context: Context, inputs: Inputs, buffers: StepBuffers) -> StepOnValues:
         """What a sample of the step can be made of."""
-        if self._again is None:
+        number, again = self._again
+        if number != buffers.num_preparations:
             root: Any = context
             while root.parent is not None:
                 root = root.parent
-            self._again = self._dynamics.model.system.GetMyMutableContextFromRoot(root.Clone())
-            for n in range(self._again.num_abstract_states()):  # as it would keep what this came from, and so on
-                self._again.get_mutable_abstract_state(n).set_value(None)
+            again = self._dynamics.model.system.GetMyMutableContextFromRoot(root.Clone())
+            for n in range(again.num_abstract_states()):  # it would keep what this came from, and so on
+                again.get_mutable_abstract_state(n).set_value(None)
+            self._again = buffers.num_preparations, again
         parts, desired = (tuple(Part(a, v.copy()) for a, v in ports) for ports in (inputs.parts, inputs.desired))
         copied = Inputs(inputs.u.copy(), parts, desired, inputs.tau.copy(), inputs.F_Bo_W)
-        return StepOnValues(self._again, self._w.x.copy(), copied)
+        return StepOnValues(again, self._w.x.copy(), copied)
+
+
+def _have_same_parameters(w: Workspace, other: Workspace) -> bool:
+    names = "parameters", "gravity", "constants", "frames"
+    return all(getattr(w, name).tobytes() == getattr(other, name).tobytes() for name in names)
 
 
 def _plus(D: Array | None, size: int, places: Any, derivatives: Array | None) -> Array | None:

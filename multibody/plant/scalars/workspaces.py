@@ -160,7 +160,9 @@ _Elements = tuple[bytes, list[Any], Numbers]  # addresses of scalars, the scalar
 class AutoDiffWorkspace(Workspace):
     """A workspace of AutoDiffXd: kernels run over lanes of complex numbers, or on floats by the chain rule."""
 
-    __slots__ = ("_constants", "_floats", "_kept", "_lanes", "_on_values", "_parts", "_rules", "_views", "steps_on_values")
+    __slots__ = (
+        "_constants", "_floats", "_kept", "_lanes", "_on_values", "_parts", "_rules", "_views", "steps_on_values",
+    )  # fmt: skip
 
     def __init__(self, *arguments: Any) -> None:
         self._parts: dict[str, _Elements] = {}  # the state and parts of it, as they were last taken apart

@@ -153,7 +153,7 @@ class PlantDynamics:
         return w
 
     def advance_on_values(self, context: Context, result: Array, *, is_sampled: bool) -> StepOnValues | None:
-        """Computes x one step later with derivatives into `result`, in a plant of AutoDiffXd by those of a step of floats.
+        """Computes x one step later with derivatives into `result`, by those of a step of floats (steps_on_values.py).
 
         Args:
             context: of the plant.

@@ -174,8 +174,9 @@ class NativeDynamics:
         return f"{self.num_calls} {what} in Python: {self.why_in_python(context).value}" if self.num_calls else ""
 
     def _why_not(
-        self, context: Context, code: OptionalCode, is_usable: Callable[[OptionalCode], bool], w: Workspace | None = None
-    ) -> InPython | None:
+        self, context: Context, code: OptionalCode, is_usable: Callable[[OptionalCode], bool],
+        w: Workspace | None = None,
+    ) -> InPython | None:  # fmt: skip
         """What keeps an operation from computing the dynamics; None if nothing does. w: by default the Context's."""
         dynamics, inputs = self._dynamics, self._dynamics.inputs
         if not (self._workspace(context) if w is None else w).is_float:
