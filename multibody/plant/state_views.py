@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -160,24 +160,27 @@ class StateViews:
         w.frames = w.view_records(frames, layout.frame_dtype)
         return w
 
-    def workspace_on_values(self, context: Context) -> Workspace | None:
-        """The arrays for computations with the values that numbers of another scalar type have in a Context.
+    def workspace_on_values(self, context: Context, parameters: Sequence[Array]) -> Workspace:
+        """The arrays for computations with floats in the Context of another scalar type.
 
-        They are copies: of the parameters as they are, and of the state, which the caller writes.
-
-        Returns:
-            None where a parameter has derivatives.
+        Args:
+            context: of the plant.
+            parameters: from values_of_parameters(), of which it has views. The caller writes the state.
         """
+        assert isinstance(context, LeafContext)
+        w = self.workspace(context)
+        return self._workspace_of(context, float, np.zeros(len(w.x)), np.zeros(len(w.activations)), *parameters)
+
+    def values_of_parameters(self, context: Context) -> list[Array] | None:
+        """Copies of the values that kernels find in numeric parameters of AutoDiffXd; None if one has derivatives."""
         from merganser.framework.autodiff.blocks import values_and_gradient  # programs of floats go without
 
-        assert isinstance(context, LeafContext)
-        parameters, w = context.peek_parameters(), self.workspace(context)
+        parameters = context.peek_parameters()
         groups = self.parameter_group, self.gravity_group, self.constant_group, self.frame_group
         numbers = [values_and_gradient(parameters.get_numeric_parameter(group).value().tolist()) for group in groups]
         if any(derivatives is not None for _, derivatives in numbers):
             return None
-        copies = [values.copy() for values, _ in numbers]
-        return self._workspace_of(context, float, np.zeros(len(w.x)), np.zeros(len(w.activations)), *copies)
+        return [values.copy() for values, _ in numbers]
 
     def q(self, context: Context) -> Array:
         """Positions, shape [num_positions]."""

@@ -68,27 +68,18 @@ class StepsOnValues:
     def __init__(self, dynamics: PlantDynamics, w: AutoDiffWorkspace) -> None:
         self._dynamics, self._w = dynamics, w
         self._parameters: Lanes | None = None  # as they were looked at last
-        self._floats: Workspace | None = None  # with their values; None if they have derivatives
+        self._numbers: list[Array] | None = None  # their values; None if they have derivatives
+        self._floats: Workspace | None = None  # with these
         self._table: ActuatorTable | None = None  # for which these inputs are made
         self._given: Inputs
         self._again: tuple[int, Any] = -1, None  # for which buffers it was copied, and the Context of samples
 
     def _why_not(self, context: Context, inputs: Inputs) -> str:
-        """Why a step cannot be one on values; empty if it can, as far as one sees before it.
-
-        Steps are taken on values from the second on with the same parameters: a single one is not worth it.
-
-        Args:
-            context: of the plant.
-            inputs: what comes through its ports.
-        """
-        parameters, before = self._w.parameters_in_lanes(), self._floats
+        """Why a step cannot be one on values; empty if it can, as far as one sees before it."""
+        parameters = self._w.parameters_in_lanes()
         if parameters is not self._parameters:
-            floats = self._dynamics.views.workspace_on_values(context)
             self._parameters = parameters
-            if before is None or floats is None or not _have_same_parameters(before, floats):
-                self._floats, self._table, self._again = floats, None, (-1, None)
-                return "it is the first step with these parameters"
+            self._take_parameters(context)
         if self._floats is None:
             return "its parameters have derivatives"
         if self._dynamics.inputs.has_objects(context):
@@ -96,6 +87,18 @@ class StepsOnValues:
         if split_numbers(inputs.tau)[1] is not None:
             return "applied generalized forces have derivatives"
         return what_acts(self._dynamics, self._floats)
+
+    def _take_parameters(self, context: Context) -> None:
+        """Takes over the values of parameters."""
+        views = self._dynamics.views
+        values, before = views.values_of_parameters(context), self._numbers
+        if values is None or before is None:
+            self._numbers, self._table, self._again = values, None, (-1, None)
+            self._floats = None if values is None else views.workspace_on_values(context, values)
+        elif not all(map(np.array_equal, before, values)):
+            for numbers, given in zip(before, values):
+                numbers[:] = given
+            self._again = -1, None
 
     def take(self, context: Context, result: Array, is_sampled: bool) -> StepOnValues | None:
         """Writes the next state with its derivatives; returns None, and writes nothing, if it cannot.
@@ -197,11 +200,6 @@ class StepsOnValues:
         parts, desired = (tuple(Part(a, v.copy()) for a, v in ports) for ports in (inputs.parts, inputs.desired))
         copied = Inputs(inputs.u.copy(), parts, desired, inputs.tau.copy(), inputs.F_Bo_W)
         return StepOnValues(again, self._w.x.copy(), copied)
-
-
-def _have_same_parameters(w: Workspace, other: Workspace) -> bool:
-    names = "parameters", "gravity", "constants", "frames"
-    return all(getattr(w, name).tobytes() == getattr(other, name).tobytes() for name in names)
 
 
 def _plus(D: Array | None, size: int, places: Any, derivatives: Array | None) -> Array | None:

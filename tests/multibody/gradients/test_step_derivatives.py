@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from contact_scenes import steps_in_lanes
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
@@ -127,7 +128,7 @@ def by_call(scene: Scene, x: Array, u: Array) -> Slopes:
 
 
 def by_autodiff(scene: Scene, x: Array, u: Array, *, on_values: bool = False) -> Slopes:
-    """What a plant of AutoDiffXd finds over lanes, or from the second step on with the compiled call."""
+    """What a plant of AutoDiffXd finds over lanes, or on values with the compiled call."""
     diagram = scene.diagram.ToAutoDiffXd()
     plant = diagram.GetSubsystemByName("plant")
     plant._settings.of_solver()["relative_tolerance"] = 1e-13
@@ -136,11 +137,10 @@ def by_autodiff(scene: Scene, x: Array, u: Array, *, on_values: bool = False) ->
     if on_values:
         with compiled_at_once():
             diagram.ExecuteForcedEvents(root)
-            plant.SetPositionsAndVelocities(context, z[: len(x)])
-            diagram.ExecuteForcedEvents(root)
         assert is_unread(context)
     else:
-        diagram.ExecuteForcedEvents(root)
+        with steps_in_lanes():
+            diagram.ExecuteForcedEvents(root)
     results = plant.get_contact_results_output_port().Eval(context)
     infos = [results.point_pair_contact_info(i) for i in range(results.num_point_pair_contacts())]
     # The force is that on B, as in pydrake.
