@@ -430,7 +430,7 @@ class AutoDiffWorkspace(Workspace):
 def _buffers(argument: Array, num_lanes: int) -> Array:
     """Room in all lanes for what a kernel puts into an argument."""
     dtype = np.complex128 if argument.dtype == object else argument.dtype
-    return np.empty((num_lanes, *argument.shape), dtype)
+    return np.zeros((num_lanes, *argument.shape), dtype)  # a kernel may leave some of it
 
 
 class _Rule(NamedTuple):

@@ -292,7 +292,7 @@ def test_efforts_and_reactions_of_a_step_have_the_derivatives_of_lanes() -> None
         np.testing.assert_allclose(mine, other, rtol=0.0, atol=1e-9 * max(1.0, np.abs(other).max()))
 
 
-def test_a_sample_that_nobody_has_read_becomes_one_of_floats() -> None:
+def test_an_unread_sample_becomes_one_of_floats() -> None:
     plant, (x,) = Plant(box_on_ground), variables(SLIDES)
     plant.step(x, in_lanes=True)
     expected = plant.contact_force()[:, 0]
