@@ -152,8 +152,10 @@ class StateViews:
         """The arrays for computations with these numbers."""
         tree = self._model.tree
         entries = self.position_entry, self.velocity_entry, self.pose_entry, self.parameter_entry
-        slots = (context.slots[entry] for entry in entries)
-        w = _workspace_class(scalar)(tree.topology, x, tree.num_positions(), parameters, gravity, *slots, scalar)
+        position, velocity, poses, derived = (context.slots[entry] for entry in entries)
+        w = _workspace_class(scalar)(
+            tree.topology, x, tree.num_positions(), parameters, gravity, position, velocity, poses, derived, scalar
+        )
         w.q_node, w.v_node = self.state_node or Q, self.state_node or V
         w.activations = activations
         w.constants = w.view_records(constants, layout.constant_dtype)

@@ -35,7 +35,7 @@ def box_on_ground(lib: Any, plant: Any) -> None:
     add_free_body(lib, plant, "box", lib.Box(0.4, 0.3, 0.2), properties, mass=1.3)
 
 
-def cart(effort_limit: float = np.inf, p: float = 50.0, d: float = 2.0, range_of_targets: Any = None) -> Callable[..., None]:
+def cart(effort_limit: float = np.inf, p: float = 50.0, d: float = 2.0) -> Callable[..., None]:
     """A box that two motors with PD controllers move along x and z, over the ground."""
 
     def fill(lib: Any, plant: Any) -> None:
