@@ -20,6 +20,7 @@ from merganser.analysis.plan.loop_state import problem_at
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes, strike_after
 from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.framework import TriggerType
+from merganser.framework.core.context.native_code import ParameterOf
 from merganser.framework.core.declarations import events as phases
 from merganser.framework.core.declarations.execution import periodic_discrete_updates
 from merganser.framework.native import device, kernel, specialize
@@ -332,6 +333,8 @@ def _offset_in(offsets: Array, argument: Any, leaf: Any) -> int:
     if isinstance(argument, int | np.integer):
         return int(argument)
     offset = offset_in_context(argument, leaf)
-    if offset is None or offset not in offsets:
+    parameters = leaf.peek_parameters()
+    is_empty = isinstance(argument, ParameterOf) and not parameters.get_numeric_parameter(argument.index).size()
+    if offset is None or not (is_empty or offset in offsets):
         raise LookupError
     return offset

@@ -39,9 +39,7 @@ def ahead(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
-def arm(
-    effort: float = np.inf, limit: float = np.inf, is_explicit: bool = False, is_sampled: bool = True
-) -> Any:
+def arm(effort: float = np.inf, limit: float = np.inf, is_explicit: bool = False, is_sampled: bool = True) -> Any:
     """Three joints in a row, about x and y in turn, with PD controllers."""
     plant = MultibodyPlant(STEP)
     plant.SetUseSampledOutputPorts(is_sampled)
@@ -103,6 +101,16 @@ def test_worlds_of_random_trees_are_those_of_simulators(seed: int, ahead: list[A
 def test_worlds_with_controllers_are_those_of_simulators(is_explicit: bool, ahead: list[Any]) -> None:
     plant = arm(is_explicit=is_explicit)
     assert_as_alone(plant, lambda context, n: set_up(plant, context, n))
+    assert max(steps.min() for steps in ahead) > 5
+
+
+def test_worlds_without_frames_and_springs_go_side_by_side(ahead: list[Any]) -> None:
+    """Some groups of their parameters have no numbers."""
+    plant = MultibodyPlant(STEP)
+    link = plant.AddRigidBody("link", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.3))
+    plant.AddJoint(RevoluteJoint("joint", plant.world_frame(), link.body_frame(), [0.0, 1.0, 0.0]))
+    plant.Finalize()
+    assert_as_alone(plant, lambda context, n: plant.SetVelocities(context, [0.1 * n]))
     assert max(steps.min() for steps in ahead) > 5
 
 
