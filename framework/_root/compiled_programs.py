@@ -554,14 +554,10 @@ def filters() -> None:
 
 def worlds() -> None:
     """simulations side by side"""
-    import numpy as np
-
-    from merganser.analysis import BatchEvalUniquePeriodicDiscreteUpdate, BatchSimulator
+    from merganser.analysis import BatchSimulator
     from merganser.analysis.batches.rows_in_lanes import LOOP
-    from merganser.framework.native.compiler.when_to_compile import compiled_at_once
     from merganser.geometry import Box
     from merganser.multibody.dynamics.operation import STEPS_IN_LANES
-    from merganser.multibody.plant import MultibodyPlant
 
     system = scene_of_two(Box(0.1, 0.1, 0.1), "lagged", TIME_STEP)
     batch = BatchSimulator(system)
@@ -569,14 +565,6 @@ def worlds() -> None:
     worlds.eval_output(system.GetSubsystemByName("plant").GetOutputPort("state"))
     for operation in (LOOP.load(), STEPS_IN_LANES):
         operation.address()
-    plant = MultibodyPlant(TIME_STEP)
-    plant.SetUseSampledOutputPorts(False)
-    add_arm(plant)
-    columns = np.zeros(100), np.zeros((plant.num_multibody_states(), 100)), np.zeros((plant.num_actuated_dofs(), 100))
-    context, port = plant.CreateDefaultContext(), plant.get_actuation_input_port().get_index()
-    for _ in range(3):
-        with compiled_at_once():
-            BatchEvalUniquePeriodicDiscreteUpdate(plant, context, *columns, input_port_index=port, parallelize=1)
 
 
 # ---------------------------------------------------------------------- optimization
