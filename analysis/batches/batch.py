@@ -22,12 +22,14 @@ from merganser.framework.core.context.store import FixedInputPortValue
 from merganser.framework.core.inside import scalar_of
 
 if TYPE_CHECKING:
+    from merganser.analysis.batches.rows_in_lanes import LanesOfUpdate
     from merganser.analysis.plan.model_tape import ModelTape
 
 Array = NDArray[Any]
 _WORTH_A_THREAD = 0.0005  # to make one ready takes half as long [s]
 _TIME_OF_ROW = 1e-7  # of compiled code, as long as nothing else is known [s]
 _FIRST_STRETCH = 4  # rows that Python computes before compiled code is looked for
+_ROWS_WORTH_LANES = 64  # computed one after the other before
 # Rows that Python computes before compiled code is loaded, by what has been loaded before: all of it; numba, so that it
 # takes some 0.05 s; nothing, some 0.3 s.
 _ROWS_IF_LOADED = (("merganser.analysis.plan.model_tape", 0), ("numba", 256), ("sys", 4096))
@@ -197,6 +199,9 @@ class _ScratchContext:
         # A clone takes a quarter of the time, 0.2 ms for a plant.
         self.context: Any = context.Clone() if is_root else detached_context(system, context)
         self.tape: ModelTape | None = None
+        self._lanes: LanesOfUpdate | None = None
+        self._fixed: Any = None  # the input that changes
+        self._num_rows, self._num_rows_to_wait = 0, _ROWS_WORTH_LANES  # before lanes are looked for
         self._routing = context.store.routing
         self._routing_here = -1  # when it served last
         # Whether all values that count are in one array.
@@ -218,7 +223,27 @@ class _ScratchContext:
         from merganser.analysis.plan.model_tape import ModelTape  # loads numba
 
         with contextlib.suppress(LookupError):
-            self.tape = ModelTape(self.context, fixed, is_discrete)
+            self.tape, self._fixed = ModelTape(self.context, fixed, is_discrete), fixed
+
+    def run(self, tape: ModelTape, rule: _Rule, rows: tuple[Array, Array, Array], results: Array) -> int:
+        """Computes rows by compiled code, side by side where that is possible; as ModelTape.run()."""
+        t, x, u = rows
+        self._num_rows += len(t)
+        if rule.is_discrete and self._lanes is None and self._num_rows >= self._num_rows_to_wait:
+            from merganser.analysis.batches.rows_in_lanes import LanesOfUpdate  # loads numba
+
+            self._num_rows_to_wait = 2 * self._num_rows
+            with contextlib.suppress(LookupError):
+                self._lanes = LanesOfUpdate(self.context, self._fixed)
+        if self._lanes is None:
+            return tape.run(t, x, u, rule.period, rule.num_steps, results)
+        left = self._lanes.run(x, u, rule.num_steps, results)
+        if len(left) > len(t) // 2:  # they part too often
+            self._lanes, self._num_rows_to_wait = None, 2 * self._num_rows
+        alone = np.empty((len(left), x.shape[1]))
+        count = tape.run(t[left], x[left], u[left], rule.period, rule.num_steps, alone)
+        results[left[:count]] = alone[:count]
+        return len(t) if count == len(left) else int(left[count])
 
     def is_lasting(self) -> bool:
         """Whether it can be reused; notes what must not change until then."""
@@ -316,7 +341,7 @@ def _evaluate_rows(
     """
     scratch = scratch_contexts.take(system, context)
     (t, x, u), mine, port = rows, scratch.context, scratch_contexts.port
-    row = 0 if scratch.tape is None else scratch.tape.run(t, x, u, rule.period, rule.num_steps, results)
+    row = 0 if scratch.tape is None else scratch.run(scratch.tape, rule, rows, results)
     is_compiled, stretch = row == len(t), _FIRST_STRETCH
     while row < len(t):
         end = min(row + stretch, len(t))
@@ -331,7 +356,7 @@ def _evaluate_rows(
                 scratch.lower(fixed, rule.is_discrete)
                 scratch_contexts.num_rows_to_wait = 2 * (num_before + row)
         if scratch.tape is not None and row < len(t):
-            row += scratch.tape.run(t[row:], x[row:], u[row:], rule.period, rule.num_steps, results[row:])
+            row += scratch.run(scratch.tape, rule, (t[row:], x[row:], u[row:]), results[row:])
             stretch = _FIRST_STRETCH
     scratch_contexts.give_back(scratch)
     return is_compiled

@@ -15,15 +15,19 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.analysis.batches.batch_contexts import independent_offsets
 from merganser.analysis.plan.loop_state import problem_at
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes, strike_after
 from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.framework import TriggerType
+from merganser.framework.core.context.native_code import ParameterOf
 from merganser.framework.core.declarations import events as phases
-from merganser.framework.native import device, kernel
+from merganser.framework.core.declarations.execution import periodic_discrete_updates
+from merganser.framework.native import device, kernel, specialize
 from merganser.framework.native.compiler.argument_types import type_key
-from merganser.framework.native.compiler.when_to_compile import OptionalCode
+from merganser.framework.native.compiler.when_to_compile import OptionalCode, may_use_compiled
 from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.image import offset_in
 from merganser.framework.native.memory.records_of_arrays import (
     FLOAT,
     ArrayOf,
@@ -40,6 +44,7 @@ from merganser.framework.native.operations.assembly import offset_in_context
 
 if TYPE_CHECKING:
     from merganser.analysis.batches.rows import BatchWorker
+    from merganser.framework.core.context.native_code import CodeInLanes
 
 Array = NDArray[Any]
 _MOST_STEPS = 64  # of one block of rows at a time
@@ -121,6 +126,54 @@ def advance_in_lanes(
     return 1 if given.row < given.rows.shape[0] else 0
 
 
+class Update(NamedTuple):
+    """An update in lanes.
+
+    Attributes:
+        operation: its address.
+        values_at, operands_at: addresses of what it is given.
+        state_at, input_at: offsets of state and input in the flat array.
+        operands, values: as in LaneRows.
+    """
+
+    operation: int
+    values_at: int
+    operands_at: int
+    state_at: int
+    input_at: int
+    operands: Array
+    values: Array
+
+
+@kernel
+def update_in_lanes(
+    # Model:
+    given: Update,
+    # In:
+    num_updates: int,
+    states_in: Array,  # shape [n, num_states]
+    inputs_in: Array,  # shape [n, size of the input]
+    # Out:
+    results_out: Array,  # states after the updates, shape [n, num_states]
+    is_done_out: Array,  # 1 for each row with results, shape [n]
+) -> None:
+    """Makes so many updates from each row, block by block; not where worlds part, nor in rows that fill no block."""
+    values, operands, num_lanes = given.values, given.operands, given.values.shape[1]
+    for first in range(0, states_in.shape[0] - num_lanes + 1, num_lanes):
+        for lane in range(num_lanes):
+            for k in range(states_in.shape[1]):
+                values[given.state_at + k, lane] = states_in[first + lane, k]
+            for k in range(inputs_in.shape[1]):
+                values[given.input_at + k, lane] = inputs_in[first + lane, k]
+        operands[0] = num_updates
+        call_operation(given.operation, given.values_at, 0, given.operands_at)
+        if operands[0] == num_updates:
+            for lane in range(num_lanes):
+                is_done_out[first + lane] = 1
+                for k in range(states_in.shape[1]):
+                    results_out[first + lane, k] = values[given.state_at + k, lane]
+
+
 @device
 def _begin_block(given: Any, clocks: Any, num_clocks: int) -> None:
     """Loads as many rows as there are lanes, if they begin and end together; one that does not is a block alone."""
@@ -177,15 +230,11 @@ class LanesOfWorker:
         if len(events) != 1 or context.num_continuous_states() or not (num_lanes() and LOOP.is_usable()):
             raise LookupError
         (leaf, event), values = events[0], repeated(context.store.flat)
-        is_update = event.trigger is TriggerType.kPeriodic and event.phase == phases.DISCRETE_PHASE
-        native = event.native.resolve(leaf) if is_update and event.native is not None else None
-        code = None if native is None or native.in_lanes is None else native.in_lanes(values)
-        if code is None:
+        if event.trigger is not TriggerType.kPeriodic or event.phase != phases.DISCRETE_PHASE:
             raise LookupError
         self.period = event.period
-        offsets = [_offset_in(worker.offsets, argument, leaf) for argument in code.arguments]
+        code, self._operands = _update_in_lanes(leaf, event, values, worker.offsets)
         self._kept = code, values, np.zeros(_MOST_STEPS + 1)
-        self._operands = np.array(offsets, np.int64)
         self._state_at = np.searchsorted(worker.offsets, worker.results_at[1:])
         self._rows = rows = new_record(LaneRows)
         self._address = address_of_record(rows)
@@ -212,6 +261,69 @@ class LanesOfWorker:
         return bool(advance_in_lanes(self._address))
 
 
+class LanesOfUpdate:
+    """The discrete update of a system from several states and inputs side by side, a number of times.
+
+    Args:
+        context: root Context of the system, whose values hold where nothing else is said.
+        fixed_input: value of the input port that changes; None without such a port.
+
+    Raises:
+        LookupError: there is more than one update, or it is not made in lanes, for now at least.
+    """
+
+    def __init__(self, context: Any, fixed_input: Any) -> None:
+        events, flat = periodic_discrete_updates(context.system, context), context.store.flat
+        if len(events) != 1 or not num_lanes():
+            raise LookupError
+        self._flat, self._values = flat, repeated(flat)
+        self._code, self._operands = _update_in_lanes(*events[0], self._values, independent_offsets(context))
+        x, has_input = context.peek_state().get_discrete_state(0).value(), fixed_input is not None
+        u_at = offset_in(flat, fixed_input.value.value()) if has_input and fixed_input.value.size() else 0
+        addresses = self._code.operation.address(), address_of_array(self._values), address_of_array(self._operands)
+        self._given = Update(*addresses, offset_in(flat, x), u_at, self._operands, self._values)
+        row = np.zeros((1, 1))
+        arguments = self._given, 1, row, row, row, np.zeros(1, np.int64)
+        if not may_use_compiled(update_in_lanes, 1, *arguments):
+            raise LookupError
+        self._update = specialize(update_in_lanes, *arguments)
+
+    def run(self, states: Array, inputs: Array, num_updates: int, results: Array) -> Array:
+        """Computes rows, as many at a time as there are lanes.
+
+        Args:
+            states, inputs: shapes [n, num_states] and [n, size of the input], contiguous.
+            num_updates: how many to make.
+            results: gets the states after them, shape as states.
+
+        Returns:
+            Numbers of the rows that are left, as those of a block part, or too few remain for a block.
+        """
+        is_done = np.zeros(len(states), np.int64)
+        self._values[:] = self._flat[:, np.newaxis]
+        self._update(self._given, num_updates, states, inputs, results, is_done)
+        return np.flatnonzero(is_done == 0)
+
+
+def _update_in_lanes(leaf: Any, event: Any, values: Array, offsets: Array) -> tuple[CodeInLanes, Array]:
+    """An update in lanes, with the integers that it is given.
+
+    Args:
+        leaf: Context of the system that declares it.
+        event: the update.
+        values: what lanes work on, from repeated().
+        offsets: of independent values in the flat array.
+
+    Raises:
+        LookupError: it is not made in lanes, for now at least.
+    """
+    native = None if event.native is None else event.native.resolve(leaf)
+    code = None if native is None or native.in_lanes is None else native.in_lanes(values)
+    if code is None:
+        raise LookupError
+    return code, np.array([_offset_in(offsets, argument, leaf) for argument in code.arguments], np.int64)
+
+
 def _offset_in(offsets: Array, argument: Any, leaf: Any) -> int:
     """The offset of what an operation is given, which must be among those of rows.
 
@@ -221,6 +333,8 @@ def _offset_in(offsets: Array, argument: Any, leaf: Any) -> int:
     if isinstance(argument, int | np.integer):
         return int(argument)
     offset = offset_in_context(argument, leaf)
-    if offset is None or offset not in offsets:
+    parameters = leaf.peek_parameters()
+    is_empty = isinstance(argument, ParameterOf) and not parameters.get_numeric_parameter(argument.index).size()
+    if offset is None or not (is_empty or offset in offsets):
         raise LookupError
     return offset

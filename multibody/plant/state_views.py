@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -140,24 +140,49 @@ class StateViews:
             values: Array = parameters.get_numeric_parameter(group).value()
             return values
 
-        w = _workspace_class(context.store.scalar)(
-            model.tree.topology,
-            x[:num_x],
-            model.tree.num_positions(),
-            numbers(self.parameter_group),
-            numbers(self.gravity_group),
-            context.slots[self.position_entry],
-            context.slots[self.velocity_entry],
-            context.slots[self.pose_entry],
-            context.slots[self.parameter_entry],
-            context.store.scalar,
+        groups = self.parameter_group, self.gravity_group, self.constant_group, self.frame_group
+        w = self._workspace_of(context, context.store.scalar, x[:num_x], activations, *map(numbers, groups))
+        context.workspace = w
+        return w
+
+    def _workspace_of(
+        self, context: LeafContext, scalar: type[Any], x: Array, activations: Array, parameters: Array, gravity: Array,
+        constants: Array, frames: Array,
+    ) -> Workspace:  # fmt: skip
+        """The arrays for computations with these numbers."""
+        tree = self._model.tree
+        entries = self.position_entry, self.velocity_entry, self.pose_entry, self.parameter_entry
+        position, velocity, poses, derived = (context.slots[entry] for entry in entries)
+        w = _workspace_class(scalar)(
+            tree.topology, x, tree.num_positions(), parameters, gravity, position, velocity, poses, derived, scalar
         )
         w.q_node, w.v_node = self.state_node or Q, self.state_node or V
         w.activations = activations
-        w.constants = w.view_records(numbers(self.constant_group), layout.constant_dtype)
-        w.frames = w.view_records(numbers(self.frame_group), layout.frame_dtype)
-        context.workspace = w
+        w.constants = w.view_records(constants, layout.constant_dtype)
+        w.frames = w.view_records(frames, layout.frame_dtype)
         return w
+
+    def workspace_on_values(self, context: Context, parameters: Sequence[Array]) -> Workspace:
+        """The arrays for computations with floats in the Context of another scalar type.
+
+        Args:
+            context: of the plant.
+            parameters: from values_of_parameters(), of which it has views. The caller writes the state.
+        """
+        assert isinstance(context, LeafContext)
+        w = self.workspace(context)
+        return self._workspace_of(context, float, np.zeros(len(w.x)), np.zeros(len(w.activations)), *parameters)
+
+    def values_of_parameters(self, context: Context) -> list[Array] | None:
+        """Copies of the values that kernels find in numeric parameters of AutoDiffXd; None if one has derivatives."""
+        from merganser.framework.autodiff.blocks import values_and_gradient  # programs of floats go without
+
+        parameters = context.peek_parameters()
+        groups = self.parameter_group, self.gravity_group, self.constant_group, self.frame_group
+        numbers = [values_and_gradient(parameters.get_numeric_parameter(group).value().tolist()) for group in groups]
+        if any(derivatives is not None for _, derivatives in numbers):
+            return None
+        return [values.copy() for values, _ in numbers]
 
     def q(self, context: Context) -> Array:
         """Positions, shape [num_positions]."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 from explicit_products import as_pydrake
 from numpy.typing import NDArray
 
@@ -15,6 +17,16 @@ APPROXIMATIONS = ("kTamsi", "kSap", "kSimilar", "kLagged")
 
 Array = NDArray[np.float64]
 Fill = Callable[[SimpleNamespace, Any], None]
+
+
+@contextlib.contextmanager
+def steps_in_lanes() -> Iterator[None]:
+    """Here plants of AutoDiffXd take no steps on values."""
+    from merganser.multibody.plant.step.dynamics import PlantDynamics
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PlantDynamics, "advance_on_values", lambda *_arguments, **_options: None)
+        yield
 
 
 def contact_library(name: str) -> SimpleNamespace:

@@ -172,7 +172,7 @@ class ChainRules:
         )  # fmt: skip
         if D_F is None:
             return merge_numbers(tau, D_tau if count else None)
-        return merge_numbers(tau, _sum(D_tau if count else None, -self._generalized(x_values, D_F)))
+        return merge_numbers(tau, summed(D_tau if count else None, -self._generalized(x_values, D_F)))
 
     def state_derivatives(self, state: Numbers, x: Array, tau: Array, F_applied: Array | None) -> tuple[int, Array]:
         """The status, and [qdot; vdot] with equation (2).
@@ -183,7 +183,7 @@ class ChainRules:
         tau_values, D_tau = split_numbers(tau)
         F_values, D_F = self._split_forces(F_applied)
         if D_F is not None:
-            D_tau = _sum(D_tau, self._generalized(x_values, D_F))
+            D_tau = summed(D_tau, self._generalized(x_values, D_F))
         count, D_s, D_v, D_tau = self._seeds(x_values, D_x, D_tau)
         xdot, D_vdot = np.empty(len(x_values)), np.empty((self._num_v, count))
         status = self._model.call(
@@ -277,7 +277,7 @@ class ChainRules:
         return np.ascontiguousarray(qdot.imag.T) / _STEP
 
 
-def _sum(a: Array | None, b: Array) -> Array:
+def summed(a: Array | None, b: Array) -> Array:
     """a + b of derivatives, None standing for none."""
     if a is None:
         return b

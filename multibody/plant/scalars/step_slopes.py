@@ -48,6 +48,7 @@ from merganser.multibody.plant.step.step_buffers import StepBuffers
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.plant.step.dynamics import PlantDynamics
+    from merganser.multibody.plant.step.native_code import CompiledCall
     from merganser.multibody.plant.workspace import Workspace
 
 Array = NDArray[Any]
@@ -171,8 +172,7 @@ def _differentiate(dynamics: PlantDynamics, context: Context, efforts: Array | N
             "step, or use plant.ToAutoDiffXd()."
         )
     w = dynamics.views.workspace(context)
-    make_record = functools.partial(_compiled_gradient, dynamics, w, efforts)
-    call = dynamics.native.call_of(context, w, _GRADIENTS, make_record)
+    call = compiled_gradient_call(dynamics, context, w, None, efforts)
     if call is not None and call.run():
         w.store.invalid &= w.kinematics_clearing
         made: Gradient = call.record
@@ -180,7 +180,7 @@ def _differentiate(dynamics: PlantDynamics, context: Context, efforts: Array | N
     inputs, buffers, controllers = dynamics.arrays(context, w)
     if efforts is not None:
         inputs = inputs._replace(u=efforts, parts=())
-    _refuse(dynamics, _what_acts(dynamics, w))
+    _refuse(dynamics, what_acts(dynamics, w))
     given: Gradient | None = None
     status: int | None = None
     while dynamics.must_run(context, buffers, controllers, status):
@@ -197,10 +197,26 @@ def _differentiate(dynamics: PlantDynamics, context: Context, efforts: Array | N
     return given
 
 
+def compiled_gradient_call(
+    dynamics: PlantDynamics, context: Context, w: Workspace, given: Inputs | None, efforts: Array | None = None
+) -> CompiledCall | None:
+    """The compiled call on the arrays of a workspace of floats, whose record is a Gradient; None if it is missing.
+
+    Args:
+        dynamics: of the plant.
+        context: of it.
+        w: its workspace, or one with the values of another scalar type.
+        given: what comes through the ports; None to read them.
+        efforts: see _differentiate().
+    """
+    make_record = functools.partial(_compiled_gradient, dynamics, w, efforts)
+    return dynamics.native.call_of(context, w, _GRADIENTS, make_record, given)
+
+
 # ---------------------------------------------------------------------- what has no derivatives here
 
 
-def _what_acts(dynamics: PlantDynamics, w: Workspace) -> str:
+def what_acts(dynamics: PlantDynamics, w: Workspace) -> str:
     """What acts on a plant beyond what is differentiated, in words."""
     tree, contact = dynamics.model.tree, dynamics.model.contact
     if dynamics.deformables is not None:
@@ -293,7 +309,7 @@ def _compiled_gradient(
     if efforts is not None:
         inputs = inputs._replace(u=efforts, parts=())
     geometry = buffers.model.contact.geometry
-    if _what_acts(dynamics, w) or (geometry.geometries["kind"] >= HEIGHT_FIELD).any():
+    if what_acts(dynamics, w) or (geometry.geometries["kind"] >= HEIGHT_FIELD).any():
         return None
     given = _make_gradient(GradientCode(0, 0, 0, 0, 0), buffers, inputs)
     jobs = _jobs(given)

@@ -160,7 +160,9 @@ _Elements = tuple[bytes, list[Any], Numbers]  # addresses of scalars, the scalar
 class AutoDiffWorkspace(Workspace):
     """A workspace of AutoDiffXd: kernels run over lanes of complex numbers, or on floats by the chain rule."""
 
-    __slots__ = ("_constants", "_floats", "_kept", "_lanes", "_on_values", "_parts", "_rules", "_views")
+    __slots__ = (
+        "_constants", "_floats", "_kept", "_lanes", "_on_values", "_parts", "_rules", "_views", "steps_on_values",
+    )  # fmt: skip
 
     def __init__(self, *arguments: Any) -> None:
         self._parts: dict[str, _Elements] = {}  # the state and parts of it, as they were last taken apart
@@ -172,6 +174,7 @@ class AutoDiffWorkspace(Workspace):
         self._floats: dict[int, tuple[Any, Array | None]] = {}
         # Made of the parameters when they are first used; False without any.
         self._rules: _Rules | Literal[False] | None = None
+        self.steps_on_values: Any = None  # see steps_on_values.py
         super().__init__(*arguments)
         self._on_values = FloatKernels(self.topology)
         self._constants = {id(a): split_lanes(a) for a in (self.zeros_v, self.zeros_F, self.zero_gravity)}
@@ -188,7 +191,7 @@ class AutoDiffWorkspace(Workspace):
         self._parts["x"] = self.x.tobytes(), items, found
         return True
 
-    def _split_part(self, name: str) -> Numbers:
+    def split_part(self, name: str) -> Numbers:
         """Values and derivatives of x, q or v; taken apart only once as long as its elements are the same objects."""
         part: Array = getattr(self, name)
         addresses = part.tobytes()
@@ -198,9 +201,14 @@ class AutoDiffWorkspace(Workspace):
             known = self._parts[name] = addresses, items, values_and_gradient(items)
         return known[2]
 
+    def parameters_in_lanes(self) -> Lanes:
+        """The parameters of the bodies in lanes: the same object until a numeric parameter of the plant changes."""
+        self._look_at_parameters()
+        return self.lanes_of(self.parameters)
+
     def _part_in_lanes(self, name: str) -> Lanes:
         """The same as lanes."""
-        numbers, known = self._split_part(name), self._lanes.get(name)
+        numbers, known = self.split_part(name), self._lanes.get(name)
         if known is None or known[0] is not numbers:
             known = self._lanes[name] = numbers, lanes_of_numbers(*numbers)
         return known[1]
@@ -280,10 +288,10 @@ class AutoDiffWorkspace(Workspace):
         F_applied, result = arguments[5 if kernel is kernels.state_derivatives else 6], arguments[-1]
         status, forces = 0, None if F_applied is self.zeros_F else F_applied
         if kernel is kernels.state_derivatives:
-            status, numbers = rules.dynamics.state_derivatives(self._split_part("x"), self.x, arguments[4], forces)
+            status, numbers = rules.dynamics.state_derivatives(self.split_part("x"), self.x, arguments[4], forces)
         else:
             has_gravity = arguments[2] is not self.zero_gravity
-            numbers = rules.dynamics.inverse_dynamics(self._split_part("x"), arguments[5], forces, has_gravity)
+            numbers = rules.dynamics.inverse_dynamics(self.split_part("x"), arguments[5], forces, has_gravity)
         np.copyto(result, numbers)
         if status == 0:  # records wait until they are read
             pending = functools.partial(self._compute_records, kernel, arguments)
@@ -311,9 +319,9 @@ class AutoDiffWorkspace(Workspace):
         given = [self._without_derivatives(arguments[place]) for place in rule.given]
         if any(argument is None for argument in given):
             return False
-        rules.positions.set_positions(self._split_part("q"))
+        rules.positions.set_positions(self.split_part("q"))
         if rule.has_velocities:
-            given = [*self._split_part("v"), *given]
+            given = [*self.split_part("v"), *given]
         computed = rule.compute(rules.positions, *given)
         if computed is None:
             return False
@@ -416,7 +424,7 @@ class AutoDiffWorkspace(Workspace):
 def _buffers(argument: Array, num_lanes: int) -> Array:
     """Room in all lanes for what a kernel puts into an argument."""
     dtype = np.complex128 if argument.dtype == object else argument.dtype
-    return np.empty((num_lanes, *argument.shape), dtype)
+    return np.zeros((num_lanes, *argument.shape), dtype)  # a kernel may leave some of it
 
 
 class _Rule(NamedTuple):

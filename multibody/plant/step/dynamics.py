@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.deformable.steps import DeformableSteps
     from merganser.multibody.plant.scalars.step_slopes import BatchStepDerivatives, StepDerivatives
+    from merganser.multibody.plant.scalars.steps_on_values import StepOnValues, StepsOnValues
 
 Array = NDArray[Any]
 
@@ -149,6 +150,35 @@ class PlantDynamics:
             next_state(self.views.activation_group).get_mutable_value()[:] = w.step_buffers.work.activations
         if next_state is not None and self.deformables is not None:
             self.deformables.write(w, next_state)
+        return w
+
+    def advance_on_values(self, context: Context, result: Array, *, is_sampled: bool) -> StepOnValues | None:
+        """Computes x one step later with derivatives into `result`, by those of a step of floats (steps_on_values.py).
+
+        Args:
+            context: of the plant.
+            result: shape [num_q + num_v].
+            is_sampled: whether a sample may be made of the step.
+
+        Returns:
+            None where that does not hold, and nothing is written.
+        """
+        w = self.views.workspace(context)
+        if not isinstance(w, AutoDiffWorkspace):
+            return None
+        if w.steps_on_values is None:
+            from merganser.multibody.plant.scalars.steps_on_values import StepsOnValues
+
+            w.steps_on_values = StepsOnValues(self, w)
+        steps: StepsOnValues = w.steps_on_values
+        return steps.take(context, result, is_sampled)
+
+    def advance_again(self, step: StepOnValues, result: Array) -> Workspace:
+        """Computes such a step once more, by kernels that leave all of which samples are made."""
+        context, w = step.context, self.views.workspace(step.context)
+        context.SetDiscreteState(0, step.x)
+        given = self._buffers_and_controllers(context, w, self.inputs.actuators_in(context))
+        self.finish_step(context, w, self.run_step(context, step.inputs, *given, result))
         return w
 
     def calc_vdot(self, context: Context) -> tuple[Workspace, Array]:
@@ -247,7 +277,7 @@ class PlantDynamics:
             self.inputs.refuse_symbolic_controllers(w, controllers)
             if self.can_constrain:
                 check_other_scalars(self, context, w)
-        return self.native.buffers_of(context), controllers
+        return self.native.buffers_of(context, w), controllers
 
     # ------------------------------------------------------------------ discrete steps
 

@@ -180,11 +180,12 @@ class NativeDynamics:
         return f"{self.num_calls} {what} in Python: {self.why_in_python(context).value}" if self.num_calls else ""
 
     def _why_not(
-        self, context: Context, code: OptionalCode, is_usable: Callable[[OptionalCode], bool]
-    ) -> InPython | None:
-        """What keeps an operation from computing the dynamics; None if nothing does."""
+        self, context: Context, code: OptionalCode, is_usable: Callable[[OptionalCode], bool],
+        w: Workspace | None = None,
+    ) -> InPython | None:  # fmt: skip
+        """What keeps an operation from computing the dynamics; None if nothing does. w: by default the Context's."""
         dynamics, inputs = self._dynamics, self._dynamics.inputs
-        if not self._workspace(context).is_float:
+        if not (self._workspace(context) if w is None else w).is_float:
             return InPython.OTHER_SCALARS
         if dynamics.deformables is not None and not dynamics.deformables.has_operation():
             return InPython.FORCE_DENSITIES
@@ -296,9 +297,9 @@ class NativeDynamics:
         box.follow(buffers, functools.partial(self._sampling.parameters_in, context))
         return buffers
 
-    def buffers_of(self, context: Context) -> StepBuffers:
-        """What the dynamics work with in a Context, perhaps out of date."""
-        w = self._workspace(context)
+    def buffers_of(self, context: Context, w: Workspace | None = None) -> StepBuffers:
+        """What the dynamics work with in a Context, perhaps out of date. w: by default the Context's."""
+        w = self._workspace(context) if w is None else w
         if w.step_buffers is None:
             w.step_buffers = StepBuffers(self._dynamics, context, w)
         buffers: StepBuffers = w.step_buffers
@@ -372,33 +373,36 @@ class NativeDynamics:
         return True
 
     def call_of(
-        self, context: Context, w: Workspace, code: OptionalCode, make_record: Callable[[StepBuffers, Inputs], Any]
-    ) -> CompiledCall | None:
+        self, context: Context, w: Workspace, code: OptionalCode, make_record: Callable[[StepBuffers, Inputs], Any],
+        given: Inputs | None = None,
+    ) -> CompiledCall | None:  # fmt: skip
         """What has an operation compute what Python would, with the same arrays; None if Python has to do it.
 
         Args:
             context: of the plant.
-            w: its workspace.
+            w: its workspace, or one of floats with numbers of its own (../scalars/steps_on_values.py).
             code: the operation.
             make_record: gives its record for buffers and what comes through the ports; None as long as it has none.
+            given: what comes through the ports; by default these are read.
         """
         inputs, buffers = self._dynamics.inputs, w.step_buffers
         if buffers is None or inputs.has_objects(context) or not may_compile():
             return None
         call = buffers.compiled.get(code)
-        if call is None and self._why_not(context, code, OptionalCode.is_usable) is not None:
+        if call is None and self._why_not(context, code, OptionalCode.is_usable, w) is not None:
             return None
         if call is None and self._constrains_at_once() and not self._has_slow_kernels():
             return None
         buffers = self._dynamics.step_buffers(context, w, inputs.actuators_in(context))
-        values = [context.read_input(index) for index in inputs.of_vectors]
+        values = [context.read_input(index) for index in inputs.of_vectors] if given is None else [id(given)]
         if call is None or not call.is_for(buffers, values):
-            given = inputs.read(context, w, inputs.actuators_in(context))
+            if given is None:
+                given = inputs.read(context, w, inputs.actuators_in(context))
             record = make_record(buffers, given) if buffers.is_own_geometry() else None
             if record is None:
                 return None
-            model = self._compiled_model(buffers)
-            call = buffers.compiled[code] = CompiledCall(code, record, model, buffers, values, w)
+            model, numbers = self._compiled_model(buffers), w.store.flat if w is self._workspace(context) else w.x
+            call = buffers.compiled[code] = CompiledCall(code, record, model, buffers, values, numbers)
         return call
 
     # ------------------------------------------------------------------ what the operation is given
@@ -511,21 +515,24 @@ class CompiledCall:
         model: with addresses of kernels.
         buffers: of the arrays.
         values: the vectors that come through the ports, None for ports that are not connected.
-        w: workspace of the Context.
+        numbers: from where places of arrays are counted.
 
     Attributes:
         record, inputs: as given.
+        status: what the last call has come to, 0 if it could compute.
     """
 
+    status = 0
+
     def __init__(
-        self, code: OptionalCode, record: Any, model: Model, buffers: StepBuffers, values: list[Any], w: Workspace
+        self, code: OptionalCode, record: Any, model: Model, buffers: StepBuffers, values: list[Any], numbers: Array
     ) -> None:
-        flat, out = w.store.flat, record.out._replace(activations=_NO_PLACE)
-        native = _beside(record._replace(model=model, out=out), flat)
+        out = record.out._replace(activations=_NO_PLACE)
+        native = _beside(record._replace(model=model, out=out), numbers)
         self._failure, self.inputs, self.record = np.zeros(1, np.int64), record.inputs, record
         self._integers = np.array([address_of_array(self._failure), *integers_of(native)], np.int64)
-        self._number, self._values, self._kept = buffers.num_preparations, values, (native, flat)
-        self._run = caller_of(code.load(), flat, self._integers)
+        self._number, self._values, self._kept = buffers.num_preparations, values, (native, numbers)
+        self._run = caller_of(code.load(), numbers, self._integers)
 
     def is_for(self, buffers: StepBuffers, values: list[Any]) -> bool:
         """Whether the records are still those of the buffers, and these the vectors that come through the ports."""
@@ -535,7 +542,6 @@ class CompiledCall:
     def run(self) -> bool:
         """Has the operation compute; returns whether it could."""
         self._run()
-        if self._failure.item(0):
-            self._failure[0] = 0
-            return False
-        return True
+        self.status = self._failure.item(0)
+        self._failure[0] = 0
+        return self.status == 0

@@ -6,6 +6,7 @@ what they hold, and of the parameters. In files of contexts (context/context_fil
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -127,6 +128,29 @@ class DynamicsSample(NamedTuple):
     gravity: Array
     contacts: ContactSample | None
     time_step: float
+
+
+class UnreadSample:
+    """A sample that is made when it is first read, as few are.
+
+    Args:
+        make: makes it. What it needs is no Context that anything else may change.
+    """
+
+    def __init__(self, make: Callable[[], DynamicsSample]) -> None:
+        self._make: Callable[[], DynamicsSample] | None = make
+        self._sample: Any = None
+
+    def read(self) -> DynamicsSample:
+        """The sample, always the same."""
+        with _READING:
+            if self._make is not None:
+                self._sample, self._make = self._make(), None
+        sample: DynamicsSample = self._sample
+        return sample
+
+
+_READING = threading.RLock()  # copies of boxes share what they make samples of
 
 
 # ---------------------------------------------------------------------- from the results of a step
@@ -418,6 +442,8 @@ class SampleBox(AbstractValue):
         if buffers is not None and buffers.count() != self._count:
             self.keep_parameters()
             self._value, self._count = buffers.take_sample(*self._kept[1]), buffers.count()
+        if isinstance(self._value, UnreadSample):
+            self._value = self._value.read()
         return self._value
 
     def get_mutable_value(self) -> Any:
@@ -425,7 +451,7 @@ class SampleBox(AbstractValue):
         return self.get_value()
 
     def set_value(self, value: Any) -> None:
-        """Replaces the sample; nothing changes where that fails.
+        """Replaces the sample, perhaps by one that is made when it is read; nothing changes where that fails.
 
         Raises:
             TypeError: it is no sample of a plant with such coordinates, nor None.
@@ -433,7 +459,8 @@ class SampleBox(AbstractValue):
         is_fit = isinstance(value, DynamicsSample) and all(  # of whichever scalar type
             getattr(array, "shape", shape) == shape for array, shape in zip(value, self._shapes)
         )
-        if value is not None and not is_fit:
+        is_unread = isinstance(value, UnreadSample)
+        if value is not None and not (is_fit or is_unread):
             raise TypeError(
                 "The abstract state of a plant is what the last step of a plant like it has left, or None; got "
                 f"{type(value).__name__}."
@@ -441,16 +468,21 @@ class SampleBox(AbstractValue):
         if self._buffers is None:
             self._value = value
             return
+        value = value.read() if isinstance(value, UnreadSample) else value
         self._value, self._count = float_sample(value), self._buffers.count()
         self._buffers.put(self._value)
 
     def SetFrom(self, other: AbstractValue) -> None:
         """Shares the sample of another box."""
-        self.set_value(other.get_value())
+        self.set_value(other._shared_value() if isinstance(other, SampleBox) else other.get_value())
 
     def Clone(self) -> SampleBox:
         """Returns a box of its own for the same sample."""
-        return SampleBox(self.get_value(), self._shapes, self._time_step)
+        return SampleBox(self._shared_value(), self._shapes, self._time_step)
+
+    def _shared_value(self) -> Any:
+        """The sample, perhaps unread."""
+        return self._value if isinstance(self._value, UnreadSample) else self.get_value()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SampleBox:
         return self.Clone()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,20 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.dynamics import PlantDynamics
-from merganser.multibody.plant.step.sample import ContactSample, DynamicsSample, SampleBox, float_sample, take_sample
+from merganser.multibody.plant.step.sample import (
+    ContactSample,
+    DynamicsSample,
+    SampleBox,
+    UnreadSample,
+    float_sample,
+    take_sample,
+)
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.variable_steps import VariableSteps
 from merganser.multibody.plant.workspace import Workspace
+
+if TYPE_CHECKING:
+    from merganser.multibody.plant.scalars.steps_on_values import StepOnValues
 
 Array = NDArray[Any]
 
@@ -118,14 +128,26 @@ class Sampling:
     def _calc_step(self, context: Context, discrete_state: Any) -> None:
         """Computes the state one time step later: semi-implicit Euler, joint damping and PD control implicit."""
         next_state = discrete_state.get_mutable_vector
-        self.dynamics.advance(context, next_state(0).get_mutable_value(), next_state)
+        result = next_state(0).get_mutable_value()
+        if self.dynamics.advance_on_values(context, result, is_sampled=False) is None:
+            self.dynamics.advance(context, result, next_state)
 
     def _calc_sampled_step(self, context: Context, state: Any) -> None:
         """Computes the state one time step later, and stores what the dynamics were."""
         next_state = state.get_mutable_discrete_state
         result = next_state(0).get_mutable_value()
-        sample = self._sample_of(context, self.dynamics.advance(context, result, next_state), result)
+        step = self.dynamics.advance_on_values(context, result, is_sampled=True)
+        sample: DynamicsSample | UnreadSample
+        if step is None:
+            sample = self._sample_of(context, self.dynamics.advance(context, result, next_state), result)
+        else:
+            sample = UnreadSample(functools.partial(self._sample_again, step))
         state.get_mutable_abstract_state(self.state_index).set_value(sample)
+
+    def _sample_again(self, step: StepOnValues) -> DynamicsSample:
+        """The sample of a step of AutoDiffXd that was taken on values alone."""
+        result = np.empty_like(step.x)
+        return self._sample_of(step.context, self.dynamics.advance_again(step, result), result)
 
     def _sample_now(self, context: Context) -> DynamicsSample:
         """The dynamics of the moment, on record."""

@@ -9,8 +9,9 @@ import pytest
 from joint_mechanisms import library
 from random_plants import RandomPlant
 
-from merganser.analysis import BatchSimulator, Simulator
-from merganser.analysis.batches import batch_simulation
+from merganser.analysis import BatchEvalUniquePeriodicDiscreteUpdate, BatchSimulator, Simulator
+from merganser.analysis.batches import batch, batch_simulation
+from merganser.analysis.batches.rows_in_lanes import LanesOfUpdate
 from merganser.framework import Context
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import JointActuatorIndex, PdControllerGains, RevoluteJoint, SpatialInertia
@@ -19,6 +20,7 @@ pytest_plugins = ["compile_policy"]
 pytestmark = pytest.mark.usefixtures("compile_at_once", "compiled_loop")
 
 STEP, END, NUM = 0.002, 0.04, 11  # no multiple of a number of lanes
+NUM_TIMES = 8
 OURS = library("ours")
 
 
@@ -37,19 +39,20 @@ def ahead(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
-def arm(num_joints: int = 3, effort: float = np.inf, limit: float = np.inf, is_explicit: bool = False) -> Any:
-    """Joints in a row, about x and y in turn, with PD controllers."""
+def arm(effort: float = np.inf, limit: float = np.inf, is_explicit: bool = False, is_sampled: bool = True) -> Any:
+    """Three joints in a row, about x and y in turn, with PD controllers."""
     plant = MultibodyPlant(STEP)
+    plant.SetUseSampledOutputPorts(is_sampled)
     plant.SetUseExplicitVelocityProducts(is_explicit)
     last: Any = plant.world_body()
-    for n in range(num_joints):
+    for n in range(3):
         link = plant.AddRigidBody(f"link{n}", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.3))
         frame = OURS.FixedOffsetFrame(f"base{n}", last.body_frame(), OURS.RigidTransform(np.array([0.0, 0.0, 0.3])))
         axis = np.eye(3)[n % 2]
         joint = RevoluteJoint(f"joint{n}", plant.AddFrame(frame), link.body_frame(), axis, -limit, limit, 0.1)
         plant.AddJointActuator(f"motor{n}", plant.AddJoint(joint), effort)
         last = link
-    for n in range(num_joints):
+    for n in range(3):
         plant.get_joint_actuator(JointActuatorIndex(n)).set_controller_gains(PdControllerGains(p=60.0, d=2.0))
     plant.Finalize()
     return plant
@@ -98,6 +101,16 @@ def test_worlds_of_random_trees_are_those_of_simulators(seed: int, ahead: list[A
 def test_worlds_with_controllers_are_those_of_simulators(is_explicit: bool, ahead: list[Any]) -> None:
     plant = arm(is_explicit=is_explicit)
     assert_as_alone(plant, lambda context, n: set_up(plant, context, n))
+    assert max(steps.min() for steps in ahead) > 5
+
+
+def test_worlds_without_frames_and_springs_go_side_by_side(ahead: list[Any]) -> None:
+    """Some groups of their parameters have no numbers."""
+    plant = MultibodyPlant(STEP)
+    link = plant.AddRigidBody("link", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.3))
+    plant.AddJoint(RevoluteJoint("joint", plant.world_frame(), link.body_frame(), [0.0, 1.0, 0.0]))
+    plant.Finalize()
+    assert_as_alone(plant, lambda context, n: plant.SetVelocities(context, [0.1 * n]))
     assert max(steps.min() for steps in ahead) > 5
 
 
@@ -174,3 +187,98 @@ def test_worlds_follow_gains_that_change_between_batches(ahead: list[Any]) -> No
     assert (after != before).any()
     alone = BatchSimulator(plant, context).simulate(states[:, :1], END).states
     np.testing.assert_array_equal(after[:, :1], alone)
+
+
+# ---------------------------------------------------------------------- updates from many states
+
+
+@pytest.fixture
+def left(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows of a batch of updates have been left to be computed alone, for each batch that went in lanes."""
+    found: list[int] = []
+    run = LanesOfUpdate.run
+
+    def noted(*arguments: Any) -> Any:
+        rows = run(*arguments)
+        found.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(LanesOfUpdate, "run", noted)
+    return found
+
+
+def updates(plant: Any, context: Context, states: Any, targets: Any, num_steps: int, *, in_lanes: bool) -> Any:
+    """States after some steps."""
+    port, times = plant.get_desired_state_input_port(OURS.ModelInstanceIndex(1)), np.zeros(states.shape[1])
+    with pytest.MonkeyPatch.context() as patch:
+        if not in_lanes:
+            patch.setattr(batch, "_ROWS_WORTH_LANES", 10**9)
+        given = plant, context, times, states, targets, num_steps, port.get_index()
+        return BatchEvalUniquePeriodicDiscreteUpdate(*given, parallelize=1)
+
+
+def evaluate(plant: Any, index: int, states: Any, targets: Any, num_steps: int, *, in_lanes: bool) -> Any:
+    """The same in a Context of its own, so many times that compiled code has been looked for more than once."""
+    context = plant.CreateDefaultContext()
+    set_up(plant, context, index)
+    for _ in range(NUM_TIMES):
+        found = updates(plant, context, states, targets, num_steps, in_lanes=in_lanes)
+    return found
+
+
+@pytest.mark.parametrize("num_steps", [1, 7])
+@pytest.mark.parametrize("is_explicit", [False, True])
+def test_updates_side_by_side_are_those_of_each_state(is_explicit: bool, num_steps: int, left: list[int]) -> None:
+    plant, rng = arm(is_explicit=is_explicit, is_sampled=False), np.random.default_rng(0)
+    states, targets = rng.normal(size=(2, 6, 101))  # no multiple of a number of lanes
+    found = evaluate(plant, 0, states, targets, num_steps, in_lanes=True)
+    assert 0 < left[-1] < 8  # what fills no block
+    np.testing.assert_array_equal(found, evaluate(plant, 0, states, targets, num_steps, in_lanes=False))
+
+
+def test_updates_that_part_are_made_one_by_one(left: list[int]) -> None:
+    """At an effort limit that some states reach, most blocks have both; so lanes are given up for a while."""
+    plant, rng = arm(effort=40.0, is_sampled=False), np.random.default_rng(0)
+    states, targets = rng.normal(size=(2, 6, 101))
+    found = evaluate(plant, 0, states, targets, 3, in_lanes=True)
+    assert len(left) < NUM_TIMES
+    assert min(left) > 50
+    np.testing.assert_array_equal(found, evaluate(plant, 0, states, targets, 3, in_lanes=False))
+
+
+def test_updates_follow_masses_and_gains_that_change(left: list[int]) -> None:
+    plant, rng = arm(is_sampled=False), np.random.default_rng(0)
+    states, targets = rng.normal(size=(2, 6, 96))
+    context, results = plant.CreateDefaultContext(), []
+    set_up(plant, context, 0)
+
+    def change_mass() -> None:
+        plant.get_body(OURS.BodyIndex(2)).SetMass(context, 7.0)
+
+    def change_gains() -> None:
+        plant.get_joint_actuator(JointActuatorIndex(1)).set_controller_gains(PdControllerGains(p=5.0, d=1.0))
+
+    for change in (lambda: None, change_mass, change_gains):
+        change()
+        for _ in range(NUM_TIMES):
+            found = updates(plant, context, states, targets, 1, in_lanes=True)
+        np.testing.assert_array_equal(found, updates(plant, context.Clone(), states, targets, 1, in_lanes=False))
+        results.append(found)
+    assert left[-1] == 0
+    assert all((results[k] != results[k + 1]).any() for k in range(2))
+
+
+def test_an_update_that_fails_says_what_it_says_alone(left: list[int]) -> None:
+    plant, rng = arm(is_sampled=False), np.random.default_rng(0)
+    states, targets = rng.normal(size=(2, 6, 96))
+    expected = evaluate(plant, 0, states, targets, 1, in_lanes=True)
+    context = plant.CreateDefaultContext()
+    set_up(plant, context, 0)
+    for _ in range(NUM_TIMES):
+        updates(plant, context, states, targets, 1, in_lanes=True)
+    assert left[-1] == 0
+    wrong = states.copy()
+    wrong[0, 40] = np.nan
+    with pytest.raises(RuntimeError, match="finite"):
+        updates(plant, context, wrong, targets, 1, in_lanes=True)
+    np.testing.assert_array_equal(updates(plant, context, states, targets, 1, in_lanes=True), expected)

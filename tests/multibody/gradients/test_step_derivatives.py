@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from contact_scenes import steps_in_lanes
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
@@ -23,6 +24,7 @@ from merganser.multibody.plant import (
     DiscreteContactApproximation,
     MultibodyPlant,
 )
+from merganser.multibody.plant.step.sample import UnreadSample
 from merganser.multibody.tree import (
     FixedOffsetFrame,
     LinearSpringDamper,
@@ -125,13 +127,20 @@ def by_call(scene: Scene, x: Array, u: Array) -> Slopes:
     return Slopes(found.x_next, np.hstack([found.A, found.B]), found.contact_forces, found.D_contact_forces)
 
 
-def by_autodiff(scene: Scene, x: Array, u: Array) -> Slopes:
+def by_autodiff(scene: Scene, x: Array, u: Array, *, on_values: bool = False) -> Slopes:
+    """What a plant of AutoDiffXd finds over lanes, or on values with the compiled call."""
     diagram = scene.diagram.ToAutoDiffXd()
     plant = diagram.GetSubsystemByName("plant")
     plant._settings.of_solver()["relative_tolerance"] = 1e-13
     z = InitializeAutoDiff(np.concatenate([x, u])).ravel()
     root, context = context_of(Scene(diagram, plant), z[: len(x)], z[len(x) :])
-    diagram.ExecuteForcedEvents(root)
+    if on_values:
+        with compiled_at_once():
+            diagram.ExecuteForcedEvents(root)
+        assert is_unread(context)
+    else:
+        with steps_in_lanes():
+            diagram.ExecuteForcedEvents(root)
     results = plant.get_contact_results_output_port().Eval(context)
     infos = [results.point_pair_contact_info(i) for i in range(results.num_point_pair_contacts())]
     # The force is that on B, as in pydrake.
@@ -142,10 +151,17 @@ def by_autodiff(scene: Scene, x: Array, u: Array) -> Slopes:
     return Slopes(ExtractValue(after).ravel(), ExtractGradient(after), values, slopes)
 
 
+def is_unread(context: Any) -> bool:
+    """Whether the last step of a plant of AutoDiffXd was taken on values, and its sample has not been read."""
+    return type(context.get_abstract_state(0)._value) is UnreadSample
+
+
 def check(scene: Scene, x: Array, u: Any = (), num_contacts: int | None = None) -> Slopes:
-    """Compares both ways; returns the result of DifferentiateStep."""
+    """Compares all ways; returns the result of DifferentiateStep."""
     u = np.asarray(u, dtype=float)
     found, expected = by_call(scene, x, u), by_autodiff(scene, x, u)
+    for mine, other in zip(by_autodiff(scene, x, u, on_values=True), expected):
+        np.testing.assert_allclose(mine, other, rtol=0.0, atol=1e-10 * max(1.0, np.abs(other).max(initial=0.0)))
     np.testing.assert_allclose(found.x_next, expected.x_next, atol=1e-11)
     scale = np.abs(expected.by_state).max()
     np.testing.assert_allclose(found.by_state, expected.by_state, atol=EXACT * scale)
