@@ -197,6 +197,23 @@ class ConicForm:
         return self.slopes.data.size + self.curvatures.data.size > _LARGE
 
     @cached_property
+    def _columns(self) -> Any:
+        return np.repeat(np.arange(self.num_columns), np.diff(self.slopes.indptr))
+
+    def violations(self, x: Array, s: Array) -> Array:
+        """|A x + s - b|: by how much rows at x are not those slacks s."""
+        slopes = self.slopes
+        Ax = np.bincount(slopes.indices, slopes.data * x[self._columns], self.b.size)
+        return np.abs(Ax + s - self.b)
+
+    def sizes_of_rows(self, unit: Array) -> Array:
+        """max_j |A_ij| unit_j, of units of the variables of the program; those of others are 1."""
+        sizes, of_columns = np.zeros(self.b.size), np.ones(self.num_columns)
+        of_columns[: unit.size] = unit
+        np.maximum.at(sizes, self.slopes.indices, np.abs(self.slopes.data) * of_columns[self._columns])
+        return sizes
+
+    @cached_property
     def is_balanced(self) -> bool:
         """Whether a solver may take the program as it is, see scales.py."""
         return is_balanced((self.slopes,), self.b, np.concatenate((self.q, self.curvatures.data)))

@@ -33,6 +33,7 @@ _GAP = 1e-5  # relative difference of the costs, at most, of what is almost solv
 _MOST_SCALINGS = 2
 _LARGE_X = 1e3
 _TOLERATED = 10.0  # tolerances of options, which are of norms, in those of each row
+_CLEAR = 1e-2  # of the tolerance of a row, within which no cone of several rows is left by more than that
 _FALL = 1e-6  # of the cost along a direction, that is no rounding
 OUTCOMES = {
     "Solved": SolutionResult.kSolutionFound,
@@ -138,10 +139,21 @@ def _attempt(solver: Any, form: ConicForm, program: Scaled, settings: Any) -> tu
     outcome = Outcome(result, form.point(x), details, functools.partial(form.duals, z))
     if result is not SolutionResult.kSolutionFound:
         return outcome, status not in (*_GIVEN_UP, *_ALMOST)
-    outcome.is_judged = keeps_constraints(form.prog, outcome.x, None, max(KEPT, _TOLERATED * settings.tol_feas))
+    is_kept = program is form.as_it_is and (form.violations(x, details.s) <= _clear_violations(form)).all()
+    kept = max(KEPT, _TOLERATED * settings.tol_feas)
+    outcome.is_judged = is_kept or keeps_constraints(form.prog, outcome.x, None, kept)
     gap = abs(solution.obj_val - solution.obj_val_dual)
     is_close = status not in _ALMOST or gap <= max(_GAP, settings.tol_gap_rel) * max(1.0, abs(solution.obj_val))
     return outcome, outcome.is_judged and is_close and _is_optimal(form, program, x, z, settings.tol_gap_rel)
+
+
+def _clear_violations(form: ConicForm) -> Array:
+    """By how much rows may differ from slacks in the cones, so that they hold by judgement.py without a doubt."""
+    prog = form.prog
+    tolerances: Array = prog._remembered(
+        _clear_violations, [form.slopes], lambda: _CLEAR * KEPT * form.sizes_of_rows(units(prog, box_of(prog)))
+    )
+    return tolerances
 
 
 def _details(solution: Any, z: Array, s: Array, x: Array) -> ClarabelSolverDetails:

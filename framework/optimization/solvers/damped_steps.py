@@ -33,7 +33,10 @@ def set_gaps(
     places_in: Array,   # of these in the Jacobian, row by row
     bounds_in: Array,   # of the rows: lower, upper, and between what they should be, shape [4, m]
     kinds_in: Array,    # 1 for a row that has a gap, 2 also where it is between its bounds, else 0; shape [m]
-    sizes_in: Array,    # by what variables change, shape [n]
+    x_in: Array,        # variables of the program, shape [n]
+    least_in: Array,    # the least sizes of their changes
+    scale_in: Array,    # these variables are multiples of
+    part: float,        # of values, that changes of variables are at least
     near: float,        # violations below this are compared with what rows change by,
     vanishing: float,   # if they change by more than this
     # Out:
@@ -53,7 +56,7 @@ def set_gaps(
         if 0.0 < outside < near and kinds_in[i] > 0:
             size = 0.0
             for j in range(n):
-                size = max(size, abs(J_out[i, j]) * sizes_in[j])
+                size = max(size, abs(J_out[i, j]) * max(least_in[j], part * abs(x_in[j])) / scale_in[j])
             outside = outside / size if size > vanishing else outside
         worst = max(worst, outside)
         is_nan = is_nan or g != g
@@ -128,28 +131,6 @@ def violation_of(
 
 
 @kernel
-def set_symmetric(
-    # In:
-    entries_in: Array,  # those of one place add up
-    rows_in: Array,     # their places in the lower triangle
-    columns_in: Array,
-    # Out:
-    W_out: Array,       # the lower triangle, shape [n, n]
-) -> float:  # fmt: skip
-    """Returns the largest absolute value."""
-    largest = 0.0
-    for i in range(W_out.shape[0]):
-        for j in range(i + 1):
-            W_out[i, j] = 0.0
-    for k in range(entries_in.shape[0]):
-        W_out[rows_in[k], columns_in[k]] += entries_in[k]
-    for i in range(W_out.shape[0]):
-        for j in range(i + 1):
-            largest = max(largest, abs(W_out[i, j]))
-    return largest
-
-
-@kernel
 def set_quadratic_program(
     # In:
     W_in: Array,          # shape [n, n]
@@ -191,32 +172,58 @@ def set_quadratic_program(
 
 
 @kernel
-def make_convex(
+def set_convex(
     # In:
-    rows_in: Array,     # of active bounds and constraints, shape [k, n]
-    augmented: float,   # rho_i |J_i|^2
+    entries_in: Array,  # second derivatives; those of one place add up
+    rows_in: Array,     # their places in the lower triangle
+    columns_in: Array,
+    J_in: Array,        # derivatives of the rows, shape [m, n]
+    z_in: Array,        # prices, not 0 of active bounds and rows, shape [n + m]
+    augmented: float,   # rho_i |J_i|^2, a part of the largest entry
     damping: float,     # delta
-    least: float,       # curvature that there must be in all directions
-    # In and out:
-    W_io: Array,        # symmetric, in its lower triangle, shape [n, n]; out: W + sum rho_i J_i J_i' + delta I
+    least: float,       # curvature that there must be in all directions, a part of the largest entry
+    # Out:
+    W_out: Array,       # the second derivatives + delta I, and + sum rho_i J_i J_i' where needed, shape [n, n]
     # Work:
     factor_work: Array, # shape [n, n]
 ) -> bool:  # fmt: skip
-    """Adds to a symmetric matrix what makes it positive definite, and returns whether it is."""
-    n = W_io.shape[0]
-    for r in range(rows_in.shape[0]):
-        square = 0.0
-        for i in range(n):
-            square += rows_in[r, i] ** 2
+    """Sets a symmetric matrix, adds what makes it positive definite, and returns whether it is."""
+    n, is_positive = W_out.shape[0], False
+    for attempt in range(2):
+        if attempt == 0:
+            W_out[:] = 0.0
+            for k in range(entries_in.shape[0]):
+                W_out[rows_in[k], columns_in[k]] += entries_in[k]
+            size = 1e-300
+            for i in range(n):
+                for j in range(i + 1):
+                    size = max(size, abs(W_out[i, j]))
+            for i in range(n):
+                W_out[i, i] += damping
+        elif not is_positive:
+            _add_active(J_in, z_in, augmented * size, W_out)
         for i in range(n):
             for j in range(i + 1):
-                W_io[i, j] += augmented / square * rows_in[r, i] * rows_in[r, j] if square > 0.0 else 0.0
+                W_out[j, i] = W_out[i, j]
+                factor_work[i, j] = W_out[i, j] - (least * size if i == j else 0.0)
+        is_positive = is_positive or _factor(factor_work)
+    return is_positive
+
+
+@device
+def _add_active(J: Array, z: Array, augmented: float, W_io: Array) -> None:
+    """Adds augmented J_i J_i' / |J_i|^2 of active bounds and rows to a lower triangle."""
+    n = W_io.shape[0]
     for i in range(n):
-        W_io[i, i] += damping
-        for j in range(i + 1):
-            W_io[j, i] = W_io[i, j]
-            factor_work[i, j] = W_io[i, j] - (least if i == j else 0.0)
-    return _factor(factor_work)
+        W_io[i, i] += augmented if z[i] != 0.0 else 0.0
+    for r in range(J.shape[0]):
+        square = 0.0
+        for i in range(n):
+            square += J[r, i] ** 2
+        if z[n + r] != 0.0 and square > 0.0:
+            for i in range(n):
+                for j in range(i + 1):
+                    W_io[i, j] += augmented / square * J[r, i] * J[r, j]
 
 
 @device

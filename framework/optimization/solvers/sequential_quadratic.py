@@ -27,9 +27,8 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point.filter import Filter
 from merganser.framework.optimization.solvers.damped_steps import (
     call,
-    make_convex,
+    set_convex,
     set_quadratic_program,
-    set_symmetric,
     violation_of,
 )
 from merganser.framework.optimization.solvers.feasible_points import feasible_point
@@ -69,8 +68,8 @@ def _violation(form: NonlinearForm, g: Array) -> float:
     return float(call(violation_of, g, *form.guards))
 
 
-def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) -> tuple[Array, int, int]:
-    """The last point, how the search ended, and its iterations.
+def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) -> tuple[Array, int, int, Array]:
+    """The last point, how the search ended, its iterations, and the prices z of the last step.
 
     Args:
         form: the program, with finite values at the start.
@@ -92,7 +91,7 @@ def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) 
             restored, _, _ = feasible_point(form, here.x)
             there = _point(form, restored)
             if not there.theta < 0.5 * here.theta:
-                return here.x, SINGULAR, iteration
+                return here.x, SINGULAR, iteration, z
             here, tried, B = there, Filter(there.theta), np.eye(start.size)
             continue
         d, z = step
@@ -100,11 +99,13 @@ def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) 
         change = max(abs(slope), float(d @ W @ d))
         is_tiny = bool((np.abs(d) < _LEAST_STEP * (1.0 + np.abs(here.x))).all())
         if here.theta <= _FEASIBLE and (is_tiny or change <= _PART_OF_TOLERANCE * ftol * max(1.0, abs(here.f))):
-            return here.x, SOLVED, iteration
+            return here.x, SOLVED, iteration, z
         found, alpha = _search(form, here, d, slope, W, tried)
         if found is None:
-            return here.x, SOLVED if is_tiny else NO_DESCENT, iteration
+            return here.x, SOLVED if is_tiny else NO_DESCENT, iteration, z
         there = found
+        if exact and alpha == 1.0 and there.theta <= _FEASIBLE and change <= ftol * max(1.0, abs(there.f)):
+            return there.x, SOLVED, iteration + 1, z  # what is left is of second order
         size = max(1.0, float(np.abs(W.ravel()[:: W.shape[0] + 1]).max()))
         B = B if exact else _updated(B, there.x - here.x, _slope(there, z) - _slope(here, z))
         moved, last = there.x - here.x, moved
@@ -112,7 +113,7 @@ def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) 
         damping = max(8.0 * damping, _FIRST_DAMPING * size) if is_too_long else damping / 8.0
         damping = damping if damping > _LEAST_CURVATURE * size else 0.0
         here = there
-    return here.x, LIMIT, maxiter
+    return here.x, LIMIT, maxiter, z
 
 
 def _within(x: Array, lower: Array, upper: Array) -> Array:
@@ -132,16 +133,12 @@ def _curvature(form: NonlinearForm, here: _Point, z: Array, damping: float) -> A
     """W with (2)."""
     n = here.x.size
     W, work = np.empty((n, n)), np.empty((n, n))
-    size = max(call(set_symmetric, form.hessian(here.x, 1.0, z[n:]), *form.hessian_entries, W), 1e-300)
-    least = _LEAST_CURVATURE * size
-    convex = W.copy()
-    if call(make_convex, np.empty((0, n)), 0.0, damping, least, convex, work):
-        return convex
-    rows = np.concatenate((np.eye(n)[z[:n] != 0.0], here.J[z[n:] != 0.0]))
-    if call(make_convex, rows, _AUGMENTED * size, damping, least, W, work):
+    entries, parts = form.hessian(here.x, 1.0, z[n:]), (_AUGMENTED, damping, _LEAST_CURVATURE)
+    if call(set_convex, entries, *form.hessian_entries, here.J, z, *parts, W, work):
         return W
     values, vectors = np.linalg.eigh(W)
-    return np.asarray((vectors * np.maximum(np.abs(values), max(least, _LEAST_CURVATURE))) @ vectors.T)
+    least = _LEAST_CURVATURE * max(1.0, float(np.abs(entries).max(initial=0.0)))
+    return np.asarray((vectors * np.maximum(np.abs(values), least)) @ vectors.T)
 
 
 def _step(form: NonlinearForm, here: _Point, W: Array, g: Array, x: Array) -> tuple[Array, Array] | None:

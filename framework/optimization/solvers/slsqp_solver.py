@@ -26,6 +26,7 @@ _FARTHEST = 10.0  # of the size of a guess, how far from it other starts are
 _ALIKE = 0.3  # part by which violations may differ that are of one place; the next start is then twice as far
 _MANY_STARTS = 20  # none of which led to a point: then the interior-point method, 10 times as slow, finds none either
 _LAST_RESORT = 100  # iterations, from where least squares have found no point
+_NOTHING = 1e-8  # part of the gradient, less than which is rounding, and what is of second order in steps
 _STATIONARY = 1e-4  # what may be left of the gradient where a search ended otherwise
 _MOST_ITERATIONS = 500  # of the interior-point method, unless an option sets it
 _OPTIMAL = 1e-3  # what of the gradient may be left at an optimum; more of it is at kinks, too
@@ -205,14 +206,16 @@ def _holds(form: NonlinearForm, x: Array) -> bool:
 def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> _Found:
     if (form.x_lower == form.x_upper).all():
         return _judged(form, start, form.cost_value(start), 0, "All variables are fixed.", 0)
-    x, status, iterations = local_optimum(form, start, options["maxiter"], options["ftol"])
+    x, status, iterations, z = local_optimum(form, start, options["maxiter"], options["ftol"])
     cost = form.cost_value(x)
     if cost < -_UNBOUNDED * max(1.0, form.cost_scale) and _holds(form, x):
         return _Found(x, SolutionResult.kUnbounded, 0.0, -1, "The cost falls without end.", iterations)
-    return _judged(form, x, cost, status, MESSAGES[status], iterations)
+    return _judged(form, x, cost, status, MESSAGES[status], iterations, z)
 
 
-def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: str, iterations: int) -> _Found:
+def _judged(
+    form: NonlinearForm, x: Array, cost: float, status: int, message: str, iterations: int, z: Array | None = None
+) -> _Found:
     kinds = SolutionResult
     prices = None
     if not (np.isfinite(x).all() and np.isfinite(cost)):
@@ -224,7 +227,7 @@ def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: st
         result = kinds.kIterationLimit if status == LIMIT else kinds.kInfeasibleConstraints
         result = result if violation < np.inf else kinds.kSolverSpecificError
         return _Found(x, result, violation, status, message, iterations)
-    prices = _prices(form, x) if form.has_cost else None
+    prices = _prices(form, x, z) if form.has_cost else None
     if status == 0 or prices is None or prices[2] <= _STATIONARY:
         result = kinds.kSolutionFound
     else:
@@ -232,8 +235,10 @@ def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: st
     return _Found(x, result, 0.0, status, message, iterations, prices)
 
 
-def _prices(form: NonlinearForm, x: Array) -> tuple[Array, Array, float]:
+def _prices(form: NonlinearForm, x: Array, z: Array | None) -> tuple[Array, Array, float]:
     """Prices of the rows of g and of the box that make up the gradient of f best, and what part of it is left.
+
+    Those of the last step, -z of the box and of g, are taken where they leave nothing.
 
     Parts are compared by what they change f by as variables change by what they may. Where f has no slope, its size is
     that of slopes nearby.
@@ -244,6 +249,10 @@ def _prices(form: NonlinearForm, x: Array) -> tuple[Array, Array, float]:
         return np.zeros(g.size), np.zeros(x.size), np.inf
     weight = form.weight()
     slope, J = weight * gradient, form.dense(entries) * weight
+    if z is not None and z.size == g.size + x.size:
+        left = float(np.abs(slope + J.T @ z[x.size :] + weight * z[: x.size]).max(initial=0.0))
+        if left <= _NOTHING * float(np.abs(slope).max(initial=0.0)):
+            return -z[x.size :], -z[: x.size], left / max(float(np.abs(slope).max(initial=0.0)), 1e-300)
     margin = KEPT * np.maximum(np.abs(J).max(axis=1, initial=0.0), _ROUNDING)
     near = KEPT * weight
     at_low = np.concatenate((g <= form.g_lower + margin, x <= form.x_lower + near))
