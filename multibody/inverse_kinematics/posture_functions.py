@@ -154,10 +154,6 @@ class MeasuredPosture(PostureFunction):
         self._last = x.tobytes(), values, J
         return values[0, : self._num_values], J[0, : self._num_values]
 
-    def _value_or_nan(self, x: Array, may_be_nan: bool) -> tuple[Array, Array]:
-        # A search need not move the Context, as its end is judged there.
-        return self._at(x) if self._is_plain() else self._value_and_jacobian(x)
-
     def _stacked(self, x: Array) -> tuple[Array, Array]:
         if not self._is_plain():
             return super()._stacked(x)

@@ -96,24 +96,30 @@ def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) 
             continue
         d, z = step
         slope = float(here.gradient @ d)
-        change = max(abs(slope), float(d @ W @ d))
-        is_tiny = bool((np.abs(d) < _LEAST_STEP * (1.0 + np.abs(here.x))).all())
-        if here.theta <= _FEASIBLE and (is_tiny or change <= _PART_OF_TOLERANCE * ftol * max(1.0, abs(here.f))):
+        change = max(abs(slope), float(d @ W @ d)) / max(1.0, abs(here.f))
+        is_feasible, is_tiny = here.theta <= _FEASIBLE, False
+        if change <= ftol or not is_feasible:
+            is_tiny = bool((np.abs(d) < _LEAST_STEP * (1.0 + np.abs(here.x))).all())
+        if is_feasible and (is_tiny or change <= _PART_OF_TOLERANCE * ftol):
             return here.x, SOLVED, iteration, z
         found, alpha = _search(form, here, d, slope, W, tried)
         if found is None:
             return here.x, SOLVED if is_tiny else NO_DESCENT, iteration, z
         there = found
-        if exact and alpha == 1.0 and there.theta <= _FEASIBLE and change <= ftol * max(1.0, abs(there.f)):
+        if exact and alpha == 1.0 and there.theta <= _FEASIBLE and change <= ftol:
             return there.x, SOLVED, iteration + 1, z  # what is left is of second order
-        size = max(1.0, float(np.abs(W.ravel()[:: W.shape[0] + 1]).max()))
         B = B if exact else _updated(B, there.x - here.x, _slope(there, z) - _slope(here, z))
         moved, last = there.x - here.x, moved
-        is_too_long = alpha < _SMALL_PART or moved @ last < -0.5 * max(moved @ moved, last @ last)  # or back again
-        damping = max(8.0 * damping, _FIRST_DAMPING * size) if is_too_long else damping / 8.0
-        damping = damping if damping > _LEAST_CURVATURE * size else 0.0
+        if alpha < _SMALL_PART or moved @ last < -0.5 * max(moved @ moved, last @ last):  # too long, or back again
+            damping = max(8.0 * damping, _FIRST_DAMPING * _size(W))
+        elif damping > 0.0:
+            damping = damping / 8.0 if damping > 8.0 * _LEAST_CURVATURE * _size(W) else 0.0
         here = there
     return here.x, LIMIT, maxiter, z
+
+
+def _size(W: Array) -> float:
+    return max(1.0, float(np.abs(W.diagonal()).max()))
 
 
 def _within(x: Array, lower: Array, upper: Array) -> Array:
