@@ -202,15 +202,12 @@ class ConicForm:
 
     def violations(self, x: Array, s: Array) -> Array:
         """|A x + s - b|: by how much rows at x are not those slacks s."""
-        slopes = self.slopes
-        Ax = np.bincount(slopes.indices, slopes.data * x[self._columns], self.b.size)
-        return np.abs(Ax + s - self.b)
+        return np.abs(np.bincount(self.slopes.indices, self.slopes.data * x[self._columns], self.b.size) + s - self.b)
 
     def sizes_of_rows(self, unit: Array) -> Array:
-        """max_j |A_ij| unit_j, of units of the variables of the program; those of others are 1."""
-        sizes, of_columns = np.zeros(self.b.size), np.ones(self.num_columns)
-        of_columns[: unit.size] = unit
-        np.maximum.at(sizes, self.slopes.indices, np.abs(self.slopes.data) * of_columns[self._columns])
+        """max_j |A_ij| unit_j."""
+        sizes = np.zeros(self.b.size)
+        np.maximum.at(sizes, self.slopes.indices, np.abs(self.slopes.data) * unit[self._columns])
         return sizes
 
     @cached_property

@@ -117,7 +117,7 @@ class ClarabelSolver(SolverInterface):
                 break
             scaled = form.balanced(sizes)
             outcome, is_sure = _attempt(_made(clarabel, form, scaled, settings), form, scaled, settings)
-            sizes = _sizes(prog, form, outcome.details.x)
+            sizes = _sizes(form, outcome.details.x)
         if outcome.details.status in _GIVEN_UP and _falls_forever(clarabel, form):
             outcome.result = SolutionResult.kDualInfeasible
         elif outcome.result is SolutionResult.kSolutionFound and not is_sure:
@@ -149,9 +149,8 @@ def _attempt(solver: Any, form: ConicForm, program: Scaled, settings: Any) -> tu
 
 def _clear_violations(form: ConicForm) -> Array:
     """By how much rows may differ from slacks in the cones, so that they hold by judgement.py without a doubt."""
-    prog = form.prog
-    tolerances: Array = prog._remembered(
-        _clear_violations, [form.slopes], lambda: _CLEAR * KEPT * form.sizes_of_rows(units(prog, box_of(prog)))
+    tolerances: Array = form.prog._remembered(
+        _clear_violations, [form.slopes], lambda: _CLEAR * KEPT * form.sizes_of_rows(_units(form))
     )
     return tolerances
 
@@ -195,13 +194,14 @@ def with_inexact_equations(prog: MathematicalProgram, tolerance: float) -> Outco
     return Outcome(SolutionResult.kSolutionFound, form.point(x), details, form.duals(prices), is_judged=True)
 
 
-def _sizes(prog: MathematicalProgram, form: ConicForm, x: Array) -> Array | None:
+def _sizes(form: ConicForm, x: Array) -> Array | None:
     """Sizes of variables for another attempt: those at its end, but not less than units."""
-    if not np.isfinite(x).all():
-        return None
-    unit = np.ones(x.size)
-    unit[: prog.num_vars()] = units(prog, box_of(prog))
-    return np.maximum(unit, np.abs(x))
+    return np.maximum(_units(form), np.abs(x)) if np.isfinite(x).all() else None
+
+
+def _units(form: ConicForm) -> Array:
+    """Those of the variables of the program; of others 1."""
+    return np.append(units(form.prog, box_of(form.prog)), np.ones(form.num_columns - form.prog.num_vars()))
 
 
 def _falls_forever(clarabel: Any, form: ConicForm) -> bool:

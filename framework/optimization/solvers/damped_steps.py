@@ -113,24 +113,6 @@ def damped_step(
 
 
 @kernel
-def violation_of(
-    # In:
-    g_in: Array,      # values of rows, shape [m]
-    lower_in: Array,  # their bounds, shape [m]
-    upper_in: Array,
-) -> float:  # fmt: skip
-    """Returns the sum of the violations; NaN if a value is."""
-    total = 0.0
-    for i in range(g_in.shape[0]):
-        below, above = lower_in[i] - g_in[i], g_in[i] - upper_in[i]
-        if not below <= 0.0:
-            total += below
-        elif not above <= 0.0:
-            total += above
-    return total
-
-
-@kernel
 def set_quadratic_program(
     # In:
     W_in: Array,          # shape [n, n]
@@ -188,42 +170,34 @@ def set_convex(
     factor_work: Array, # shape [n, n]
 ) -> bool:  # fmt: skip
     """Sets a symmetric matrix, adds what makes it positive definite, and returns whether it is."""
-    n, is_positive = W_out.shape[0], False
-    for attempt in range(2):
-        if attempt == 0:
-            W_out[:] = 0.0
-            for k in range(entries_in.shape[0]):
-                W_out[rows_in[k], columns_in[k]] += entries_in[k]
-            size = 1e-300
+    n, size = W_out.shape[0], 1e-300
+    for i in range(n):
+        for j in range(n):
+            W_out[i, j] = damping if i == j else 0.0
+    for k in range(entries_in.shape[0]):
+        W_out[rows_in[k], columns_in[k]] += entries_in[k]
+        size = max(size, abs(entries_in[k]))
+    is_positive = _is_positive(W_out, least * size, factor_work)
+    for r in range(0 if is_positive else z_in.shape[0]):
+        square = 1.0 if r < n else 0.0
+        for i in range(n if r >= n else 0):
+            square += J_in[r - n, i] ** 2
+        if z_in[r] != 0.0 and square > 0.0:
             for i in range(n):
                 for j in range(i + 1):
-                    size = max(size, abs(W_out[i, j]))
-            for i in range(n):
-                W_out[i, i] += damping
-        elif not is_positive:
-            _add_active(J_in, z_in, augmented * size, W_out)
-        for i in range(n):
-            for j in range(i + 1):
-                W_out[j, i] = W_out[i, j]
-                factor_work[i, j] = W_out[i, j] - (least * size if i == j else 0.0)
-        is_positive = is_positive or _factor(factor_work)
-    return is_positive
+                    product = J_in[r - n, i] * J_in[r - n, j] if r >= n else 1.0 if i == r and j == r else 0.0
+                    W_out[i, j] += augmented * size / square * product
+    return is_positive or _is_positive(W_out, least * size, factor_work)
 
 
 @device
-def _add_active(J: Array, z: Array, augmented: float, W_io: Array) -> None:
-    """Adds augmented J_i J_i' / |J_i|^2 of active bounds and rows to a lower triangle."""
-    n = W_io.shape[0]
-    for i in range(n):
-        W_io[i, i] += augmented if z[i] != 0.0 else 0.0
-    for r in range(J.shape[0]):
-        square = 0.0
-        for i in range(n):
-            square += J[r, i] ** 2
-        if z[n + r] != 0.0 and square > 0.0:
-            for i in range(n):
-                for j in range(i + 1):
-                    W_io[i, j] += augmented / square * J[r, i] * J[r, j]
+def _is_positive(W_io: Array, least: float, factor_work: Array) -> bool:
+    """Completes a symmetric matrix from its lower triangle; whether its eigenvalues are above the least."""
+    for i in range(W_io.shape[0]):
+        for j in range(i + 1):
+            W_io[j, i] = W_io[i, j]
+            factor_work[i, j] = W_io[i, j] - (least if i == j else 0.0)
+    return _factor(factor_work)
 
 
 @device

@@ -25,12 +25,7 @@ import numpy as np
 
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point.filter import Filter
-from merganser.framework.optimization.solvers.damped_steps import (
-    call,
-    set_convex,
-    set_quadratic_program,
-    violation_of,
-)
+from merganser.framework.optimization.solvers.damped_steps import call, set_convex, set_quadratic_program
 from merganser.framework.optimization.solvers.feasible_points import feasible_point
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
 
@@ -65,7 +60,8 @@ def _point(form: NonlinearForm, x: Array) -> _Point:
 
 
 def _violation(form: NonlinearForm, g: Array) -> float:
-    return float(call(violation_of, g, *form.guards))
+    with np.errstate(invalid="ignore"):
+        return float(np.maximum(np.maximum(form.guards[0] - g, g - form.guards[1]), 0.0).sum())
 
 
 def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) -> tuple[Array, int, int, Array]:
@@ -97,38 +93,24 @@ def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) 
         d, z = step
         slope = float(here.gradient @ d)
         change = max(abs(slope), float(d @ W @ d)) / max(1.0, abs(here.f))
-        is_feasible, is_tiny = here.theta <= _FEASIBLE, False
-        if change <= ftol or not is_feasible:
-            is_tiny = bool((np.abs(d) < _LEAST_STEP * (1.0 + np.abs(here.x))).all())
-        if is_feasible and (is_tiny or change <= _PART_OF_TOLERANCE * ftol):
+        is_tiny = bool((np.abs(d) < _LEAST_STEP * (1.0 + np.abs(here.x))).all())
+        if here.theta <= _FEASIBLE and (is_tiny or change <= _PART_OF_TOLERANCE * ftol):
             return here.x, SOLVED, iteration, z
         found, alpha = _search(form, here, d, slope, W, tried)
         if found is None:
             return here.x, SOLVED if is_tiny else NO_DESCENT, iteration, z
         there = found
         if exact and alpha == 1.0 and there.theta <= _FEASIBLE and change <= ftol:
+            form.show(there.x)
             return there.x, SOLVED, iteration + 1, z  # what is left is of second order
+        size = max(1.0, float(np.abs(W.diagonal()).max()))
         B = B if exact else _updated(B, there.x - here.x, _slope(there, z) - _slope(here, z))
         moved, last = there.x - here.x, moved
-        if alpha < _SMALL_PART or moved @ last < -0.5 * max(moved @ moved, last @ last):  # too long, or back again
-            damping = max(8.0 * damping, _FIRST_DAMPING * _size(W))
-        elif damping > 0.0:
-            damping = damping / 8.0 if damping > 8.0 * _LEAST_CURVATURE * _size(W) else 0.0
+        is_too_long = alpha < _SMALL_PART or moved @ last < -0.5 * max(moved @ moved, last @ last)  # or back again
+        damping = max(8.0 * damping, _FIRST_DAMPING * size) if is_too_long else damping / 8.0
+        damping = damping if damping > _LEAST_CURVATURE * size else 0.0
         here = there
     return here.x, LIMIT, maxiter, z
-
-
-def _size(W: Array) -> float:
-    return max(1.0, float(np.abs(W.diagonal()).max()))
-
-
-def _within(x: Array, lower: Array, upper: Array) -> Array:
-    """x, cut to bounds; np.clip takes five times as long."""
-    return np.minimum(np.maximum(x, lower), upper)
-
-
-def _values(form: NonlinearForm, x: Array) -> Array:
-    return form.guarded(x)[0] if form.guards[0].size > form.g_lower.size else form.constraint_values(x)
 
 
 def _slope(point: _Point, z: Array) -> Array:
@@ -172,9 +154,10 @@ def _search(
     current, alpha, least = (here.theta, here.f), 1.0, tried.least_step(here.theta, slope)
     step: Array | None = d
     while alpha >= max(least, _LEAST_STEP):
-        x = _within(here.x + alpha * (d if step is None else step), form.x_lower, form.x_upper)
+        x = here.x + alpha * (d if step is None else step)
+        x = np.minimum(np.maximum(x, form.x_lower), form.x_upper)  # np.clip takes five times as long
         there = _point(form, x) if form.has_hessian else None  # where slopes take no longer than values
-        f, g = (there.f, there.g) if there is not None else (form.cost_value(x), _values(form, x))
+        f, g = (there.f, there.g) if there is not None else (form.cost_value(x), form.guarded_values(x))
         if tried.accepts(current, (_violation(form, g), f), alpha, slope):
             return there or _point(form, x), alpha
         if step is d and np.isfinite(g).all():  # once from rows as they are at the end of the step

@@ -26,7 +26,7 @@ _FARTHEST = 10.0  # of the size of a guess, how far from it other starts are
 _ALIKE = 0.3  # part by which violations may differ that are of one place; the next start is then twice as far
 _MANY_STARTS = 20  # none of which led to a point: then the interior-point method, 10 times as slow, finds none either
 _LAST_RESORT = 100  # iterations, from where least squares have found no point
-_NOTHING = 1e-8  # part of the gradient, less than which is rounding, and what is of second order in steps
+_NOTHING = 1e-6  # part of the gradient, less than which is rounding, and what is of second order in steps
 _STATIONARY = 1e-4  # what may be left of the gradient where a search ended otherwise
 _MOST_ITERATIONS = 500  # of the interior-point method, unless an option sets it
 _OPTIMAL = 1e-3  # what of the gradient may be left at an optimum; more of it is at kinks, too
@@ -70,9 +70,7 @@ class SlsqpSolver(SolverInterface):
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         form = NonlinearForm(prog)
         num_starts = 5 if form.has_cost else 20
-        given: dict[str, Any] = {
-            "maxiter": 1000, "ftol": 1e-9, "num_starts": num_starts, "begin_feasible": False,
-        }  # fmt: skip
+        given: dict[str, Any] = {"maxiter": 1000, "ftol": 1e-9, "num_starts": num_starts, "begin_feasible": False}
         given |= options.of(self.NAME)
         given["maxiter"] = int(given["maxiter"])
         num_starts, begin_feasible = int(given.pop("num_starts")), bool(given.pop("begin_feasible"))
@@ -217,7 +215,6 @@ def _judged(
     form: NonlinearForm, x: Array, cost: float, status: int, message: str, iterations: int, z: Array | None = None
 ) -> _Found:
     kinds = SolutionResult
-    prices = None
     if not (np.isfinite(x).all() and np.isfinite(cost)):
         return _Found(x, kinds.kSolverSpecificError, np.inf, status, message, iterations)
     if not _holds(form, x):
@@ -227,7 +224,7 @@ def _judged(
         result = kinds.kIterationLimit if status == LIMIT else kinds.kInfeasibleConstraints
         result = result if violation < np.inf else kinds.kSolverSpecificError
         return _Found(x, result, violation, status, message, iterations)
-    prices = _prices(form, x, z) if form.has_cost else None
+    prices = _prices(form, x, z if status == 0 else None) if form.has_cost else None
     if status == 0 or prices is None or prices[2] <= _STATIONARY:
         result = kinds.kSolutionFound
     else:
@@ -249,10 +246,11 @@ def _prices(form: NonlinearForm, x: Array, z: Array | None) -> tuple[Array, Arra
         return np.zeros(g.size), np.zeros(x.size), np.inf
     weight = form.weight()
     slope, J = weight * gradient, form.dense(entries) * weight
+    size = float(np.abs(slope).max(initial=0.0))
     if z is not None and z.size == g.size + x.size:
         left = float(np.abs(slope + J.T @ z[x.size :] + weight * z[: x.size]).max(initial=0.0))
-        if left <= _NOTHING * float(np.abs(slope).max(initial=0.0)):
-            return -z[x.size :], -z[: x.size], left / max(float(np.abs(slope).max(initial=0.0)), 1e-300)
+        if left <= _NOTHING * size:
+            return -z[x.size :], -z[: x.size], left / size if size > 0.0 else 0.0
     margin = KEPT * np.maximum(np.abs(J).max(axis=1, initial=0.0), _ROUNDING)
     near = KEPT * weight
     at_low = np.concatenate((g <= form.g_lower + margin, x <= form.x_lower + near))
@@ -266,7 +264,6 @@ def _prices(form: NonlinearForm, x: Array, z: Array | None) -> tuple[Array, Arra
     everything = np.zeros(g.size + x.size)
     everything[chosen] = prices
     left = float(np.abs(slope - active.T @ prices).max(initial=0.0))
-    size = float(np.abs(slope).max(initial=0.0))
     if left > 0.0 and size < 1.0:
         size = max(size, form.slope_nearby(x))
     return everything[: g.size], everything[g.size :], left / size if size > 0.0 else 0.0
