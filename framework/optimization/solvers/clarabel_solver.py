@@ -139,7 +139,7 @@ def _attempt(solver: Any, form: ConicForm, program: Scaled, settings: Any) -> tu
     outcome = Outcome(result, form.point(x), details, functools.partial(form.duals, z))
     if result is not SolutionResult.kSolutionFound:
         return outcome, status not in (*_GIVEN_UP, *_ALMOST)
-    is_kept = program is form.as_it_is and (form.violations(x, details.s) <= _clear_violations(form)).all()
+    is_kept = program is form.as_it_is and bool((form.violations(x, details.s) <= _clear_violations(form)).all())
     kept = max(KEPT, _TOLERATED * settings.tol_feas)
     outcome.is_judged = is_kept or keeps_constraints(form.prog, outcome.x, None, kept)
     gap = abs(solution.obj_val - solution.obj_val_dual)

@@ -33,10 +33,7 @@ def set_gaps(
     places_in: Array,   # of these in the Jacobian, row by row
     bounds_in: Array,   # of the rows: lower, upper, and between what they should be, shape [4, m]
     kinds_in: Array,    # 1 for a row that has a gap, 2 also where it is between its bounds, else 0; shape [m]
-    x_in: Array,        # variables of the program, shape [n]
-    least_in: Array,    # the least sizes of their changes
-    scale_in: Array,    # these variables are multiples of
-    part: float,        # of values, that changes of variables are at least
+    sizes_in: Array,    # by what variables change, shape [n]
     near: float,        # violations below this are compared with what rows change by,
     vanishing: float,   # if they change by more than this
     # Out:
@@ -56,7 +53,7 @@ def set_gaps(
         if 0.0 < outside < near and kinds_in[i] > 0:
             size = 0.0
             for j in range(n):
-                size = max(size, abs(J_out[i, j]) * max(least_in[j], part * abs(x_in[j])) / scale_in[j])
+                size = max(size, abs(J_out[i, j]) * sizes_in[j])
             outside = outside / size if size > vanishing else outside
         worst = max(worst, outside)
         is_nan = is_nan or g != g

@@ -24,7 +24,7 @@ from merganser.framework.optimization.programs.program_bindings import CONSTRAIN
 
 KEPT = 1e-6  # tolerance of (1)
 _LEAST_UNIT = 1e-3
-OF_VALUES = 0.1  # the tolerance of values is this part of that of units
+_OF_VALUES = 0.1  # the tolerance of values is this part of that of units
 _ROUNDING = 1e-13  # of bounds and values of rows
 _MEETS = 1e-9  # by how much bounds may cross and still count as equal
 _OTHERS = tuple(name for name in CONSTRAINTS if name not in LINEAR)
@@ -110,7 +110,7 @@ def units(prog: MathematicalProgram, box: tuple[Array, Array], least: float = _L
 
 def sizes_of(x: Array, unit: Array) -> Array:
     """size_j of (1)."""
-    return np.maximum(unit, OF_VALUES * np.abs(x))
+    return np.maximum(unit, _OF_VALUES * np.abs(x))
 
 
 def is_solution(prog: MathematicalProgram, x: Array) -> bool:

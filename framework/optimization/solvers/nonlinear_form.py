@@ -20,7 +20,7 @@ from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.program_bindings import CONSTRAINTS, COSTS
 from merganser.framework.optimization.solvers.damped_steps import call, set_gaps
-from merganser.framework.optimization.solvers.judgement import OF_VALUES, box_of, units
+from merganser.framework.optimization.solvers.judgement import box_of, sizes_of, units
 
 NARROW = 1e-2  # bounds that are nearer than this are as good as an equation, for a search
 _SMALL = 1e-3  # sizes of variables and rows below this, or above its inverse, are brought to 1
@@ -343,8 +343,8 @@ class NonlinearForm:
         g, entries = self.constraints(x)
         size = self.guards[0].size
         r, J = np.zeros(size), np.zeros((size, self.num_vars))
-        sizes = x * self.scale, self._least_sizes, self.scale, OF_VALUES
-        violation = call(set_gaps, g, entries, self._place, *self._aims, *sizes, _NEAR, _VANISHING, r, J)
+        sizes = sizes_of(x * self.scale, self._least_sizes) / self.scale
+        violation = call(set_gaps, g, entries, self._place, *self._aims, sizes, _NEAR, _VANISHING, r, J)
         self._add_gaps(x, r, J)
         return violation, r, J
 
