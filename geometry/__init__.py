@@ -39,9 +39,12 @@ from merganser.geometry.registration.materials import (
 )
 from merganser.geometry.registration.properties import (
     GeometryProperties,
+    GeometryVersion,
     IllustrationProperties,
     PerceptionProperties,
     ProximityProperties,
+    Role,
+    RoleAssign,
 )
 from merganser.geometry.registration.query_results import (
     PenetrationAsPointPair,
@@ -49,7 +52,6 @@ from merganser.geometry.registration.query_results import (
     SignedDistanceToPoint,
 )
 from merganser.geometry.registration.registered import GeometryFrame, GeometryInstance
-from merganser.geometry.registration.roles import GeometryVersion, Role, RoleAssign
 from merganser.geometry.scene.collision_filters import (
     CollisionFilterDeclaration,
     CollisionFilterManager,
@@ -76,15 +78,17 @@ from merganser.geometry.shapes import (
     Sphere,
     TerrainMesh,
 )
-from merganser.geometry.shapes.bounding_boxes import Aabb, Obb, Plane
-from merganser.geometry.shapes.measures import CalcVolume
-from merganser.geometry.shapes.obb_fit import (
+from merganser.geometry.shapes.bounding_boxes import (
+    Aabb,
     CalcObb,
     ComputeAabbForTriangleMesh,
     ComputeAabbForVolumeMesh,
     ComputeObbForTriangleMesh,
     ComputeObbForVolumeMesh,
+    Obb,
+    Plane,
 )
+from merganser.geometry.shapes.measures import CalcVolume
 
 ContactSurface_ = _ValueTemplate(ContactSurface)
 FramePoseVector_ = _ValueTemplate(FramePoseVector)

@@ -41,7 +41,7 @@ class SimulationVideo:
 
     def __init__(self, filename: str, builder: DiagramBuilder, plant: MultibodyPlant) -> None:
         from merganser.geometry.rendering import LightParameter, RenderEngineVtkParams
-        from merganser.geometry.sensors.video_writer import backend_for, open_video
+        from merganser.geometry.sensors.image_writer import backend_for, open_video
         from merganser.multibody.sensors import ApplyCameraConfig, CameraConfig
 
         self._video = open_video(filename, _FPS, backend_for(filename))

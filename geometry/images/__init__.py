@@ -1,8 +1,9 @@
 """Images: pixels of several types, their conversion, and files of them."""
 
-from merganser.geometry.images.conversions import ConvertDepth16UTo32F, ConvertDepth32FTo16U, label_colors
 from merganser.geometry.images.image import (
     AnyImage,
+    ConvertDepth16UTo32F,
+    ConvertDepth32FTo16U,
     Image,
     ImageBgr8U,
     ImageBgra8U,
@@ -12,9 +13,13 @@ from merganser.geometry.images.image import (
     ImageLabel16I,
     ImageRgb8U,
     ImageRgba8U,
+    ImageTraits,
+    PixelFormat,
+    PixelScalar,
+    PixelType,
+    label_colors,
 )
 from merganser.geometry.images.image_io import ImageFileFormat, ImageIo
-from merganser.geometry.images.pixel_types import ImageTraits, PixelFormat, PixelScalar, PixelType
 
 __all__ = [
     "AnyImage",

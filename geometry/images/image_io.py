@@ -21,8 +21,9 @@ from merganser.geometry.images.image import (
     ImageLabel16I,
     ImageRgb8U,
     ImageRgba8U,
+    PixelFormat,
+    PixelScalar,
 )
-from merganser.geometry.images.pixel_types import PixelFormat, PixelScalar
 
 
 class ImageFileFormat(enum.IntEnum):

@@ -6,7 +6,6 @@ from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
 if _TYPE_CHECKING:
     from merganser.geometry.meshes.convex_hull import convex_hull, convex_pieces, kept_hull
-    from merganser.geometry.meshes.fields import PolygonSurfaceMeshFieldLinear, TriangleSurfaceMeshFieldLinear
     from merganser.geometry.meshes.files import (
         ReadObjToTriangleSurfaceMesh,
         read_named_surface_mesh,
@@ -16,9 +15,15 @@ if _TYPE_CHECKING:
         read_volume_mesh,
         wavefront_text,
     )
-    from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh, SurfacePolygon
     from merganser.geometry.meshes.refinement import RefineVolumeMesh, RefineVolumeMeshIntoVtkFileContents
-    from merganser.geometry.meshes.triangle_surface_mesh import SurfaceTriangle, TriangleSurfaceMesh
+    from merganser.geometry.meshes.triangle_surface_mesh import (
+        PolygonSurfaceMesh,
+        PolygonSurfaceMeshFieldLinear,
+        SurfacePolygon,
+        SurfaceTriangle,
+        TriangleSurfaceMesh,
+        TriangleSurfaceMeshFieldLinear,
+    )
     from merganser.geometry.meshes.volume_mesh import ConvertVolumeToSurfaceMesh, VolumeElement, VolumeMesh
 else:
     __getattr__, __dir__ = _lazy_names(__name__)

@@ -22,8 +22,7 @@ from merganser.framework.native.compiler.code_files import cache_directory
 from merganser.framework.native.compiler.extending import import_whole
 from merganser.framework.native.compiler.kept_files import keep, read_kept
 from merganser.geometry.meshes.arrays import Array
-from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh
-from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
+from merganser.geometry.meshes.triangle_surface_mesh import PolygonSurfaceMesh, TriangleSurfaceMesh
 
 _LARGEST = 1e100  # distance of vertices from the origin along an axis [m]
 _ITEM = 8  # bytes

@@ -1,7 +1,7 @@
 """Convex sets, and what programs can say about them: names of pydrake.geometry.optimization."""
 
-from merganser.geometry.optimization.graph.graph_of_convex_sets import GraphOfConvexSets
-from merganser.geometry.optimization.graph.implicit_graph import (
+from merganser.geometry.optimization.graph.graph_of_convex_sets import (
+    GraphOfConvexSets,
     ImplicitGraphOfConvexSets,
     ImplicitGraphOfConvexSetsFromExplicit,
 )
@@ -23,9 +23,8 @@ from merganser.geometry.optimization.sets.convexity_radius import (
 )
 from merganser.geometry.optimization.sets.ellipsoids import AffineBall, Hyperellipsoid
 from merganser.geometry.optimization.sets.hpolyhedron import HPolyhedron
-from merganser.geometry.optimization.sets.hyperrectangle import Hyperrectangle
-from merganser.geometry.optimization.sets.sampling import SampledVolume
-from merganser.geometry.optimization.sets.spectrahedron import Spectrahedron
+from merganser.geometry.optimization.sets.hyperrectangle import Hyperrectangle, Spectrahedron
+from merganser.geometry.optimization.sets.inscribed import SampledVolume
 from merganser.geometry.optimization.sets.vpolytope import VPolytope
 
 __all__ = [

@@ -40,7 +40,7 @@ from merganser.geometry.optimization.sets.ellipsoids import Hyperellipsoid
 from merganser.geometry.optimization.sets.hpolyhedron import HPolyhedron
 from merganser.geometry.optimization.sets.set_programs import extremes
 from merganser.geometry.optimization.sets.vpolytope import VPolytope
-from merganser.geometry.registration.roles import Role
+from merganser.geometry.registration.properties import Role
 from merganser.geometry.shapes.measures import has_hull
 
 if TYPE_CHECKING:
@@ -481,9 +481,7 @@ def SaveIrisRegionsYamlFile(
     yaml_dump_typed(rows, filename=filename, schema=dict[str, _Rows], child_name=child_name)
 
 
-def LoadIrisRegionsYamlFile(
-    filename: str | os.PathLike[str], child_name: str | None = None
-) -> dict[str, HPolyhedron]:
+def LoadIrisRegionsYamlFile(filename: str | os.PathLike[str], child_name: str | None = None) -> dict[str, HPolyhedron]:
     """Reads the regions of a file, by names.
 
     Args:

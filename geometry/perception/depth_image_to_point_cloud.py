@@ -18,7 +18,7 @@ from merganser.framework import Context, InputPort, LeafSystem, OutputPort, Valu
 from merganser.framework.math import RigidTransform
 from merganser.geometry.images import AnyImage, ImageDepth16U, ImageDepth32F, ImageRgba8U, PixelType
 from merganser.geometry.perception.point_cloud import BaseField, Concatenate, Fields, PointCloud
-from merganser.geometry.rendering.camera_info import CameraInfo
+from merganser.geometry.rendering.cameras import CameraInfo
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context

@@ -17,8 +17,8 @@ from merganser.geometry.registration.properties import (
     IllustrationProperties,
     PerceptionProperties,
     ProximityProperties,
+    Role,
 )
-from merganser.geometry.registration.roles import Role
 from merganser.geometry.shapes import Shape
 
 

@@ -1,21 +1,13 @@
 """Cameras and render engines: images of geometries."""
 
 from merganser.geometry.registration.colors import RenderLabel
-from merganser.geometry.rendering.camera_info import CameraInfo
 from merganser.geometry.rendering.cameras import (
+    CameraInfo,
     ClippingRange,
     ColorRenderCamera,
     DepthRange,
     DepthRenderCamera,
     RenderCameraCore,
-)
-from merganser.geometry.rendering.engines import (
-    MakeRenderEngineGl,
-    MakeRenderEngineGltfClient,
-    MakeRenderEngineVtk,
-    kHasRenderEngineGl,
-    kHasRenderEngineGltfClient,
-    kHasRenderEngineVtk,
 )
 from merganser.geometry.rendering.parameters import (
     EnvironmentMap,
@@ -28,7 +20,15 @@ from merganser.geometry.rendering.parameters import (
     RenderEngineVtkParams,
     SsaoParameter,
 )
-from merganser.geometry.rendering.render_engine import RenderEngine
+from merganser.geometry.rendering.render_engine import (
+    MakeRenderEngineGl,
+    MakeRenderEngineGltfClient,
+    MakeRenderEngineVtk,
+    RenderEngine,
+    kHasRenderEngineGl,
+    kHasRenderEngineGltfClient,
+    kHasRenderEngineVtk,
+)
 
 __all__ = [
     "CameraInfo",

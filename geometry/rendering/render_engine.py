@@ -1,8 +1,11 @@
-"""RenderEngine: what makes images of geometries; base of engines, also of those that users write."""
+"""RenderEngine: what makes images of geometries, base of engines, also of those that users write; which engines there
+are.
+"""
 
 from __future__ import annotations
 
 import copy
+import importlib
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +16,12 @@ from merganser.geometry.images import AnyImage, ImageDepth32F, ImageLabel16I, Im
 from merganser.geometry.registration.colors import RenderLabel
 from merganser.geometry.registration.ids import GeometryId
 from merganser.geometry.registration.properties import PerceptionProperties
-from merganser.geometry.rendering.camera_info import CameraInfo
-from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
+from merganser.geometry.rendering.cameras import CameraInfo, ColorRenderCamera, DepthRenderCamera
+from merganser.geometry.rendering.parameters import (
+    RenderEngineGlParams,
+    RenderEngineGltfClientParams,
+    RenderEngineVtkParams,
+)
 from merganser.geometry.shapes import Shape
 
 
@@ -267,3 +274,73 @@ def _require_image(intrinsics: CameraInfo, image: Any, expected: type[AnyImage],
     if not isinstance(image, expected):
         raise TypeError(f"A {image_type} image is an {expected.__name__}; given {image!r}.")
     RenderEngine.ThrowIfInvalid(intrinsics, image, image_type)
+
+
+kHasRenderEngineVtk = True
+kHasRenderEngineGl = True
+kHasRenderEngineGltfClient = False
+
+
+def MakeRenderEngineVtk(params: RenderEngineVtkParams) -> RenderEngine:
+    """Returns an engine that makes images with VTK, off the screen; a display or a graphics card is not needed.
+
+    It takes all geometries, and reads these of their perception properties:
+
+    | group | name | type | |
+    |---|---|---|---|
+    | `phong` | `diffuse` | Rgba | color; orange by default |
+    | `phong` | `diffuse_map` | name of a file | texture |
+    | `label` | `id` | RenderLabel | kDontCare by default |
+
+    Meshes look as their own materials say, if they have some. Depths and labels of spheres, ellipsoids, cylinders,
+    capsules and cones are exact.
+
+    Args:
+        params: copied.
+
+    Raises:
+        ImportError: VTK is missing.
+        RuntimeError: a parameter is out of its range.
+    """
+    if not isinstance(params, RenderEngineVtkParams):
+        raise TypeError(f"MakeRenderEngineVtk() takes RenderEngineVtkParams; given {params!r}.")
+    _require_vtk()
+    from merganser.geometry.rendering.vtk_engine.engine import RenderEngineVtk
+
+    return RenderEngineVtk(params)
+
+
+def MakeRenderEngineGl(params: RenderEngineGlParams | None = None) -> RenderEngine:
+    """Returns an engine with the parameters of pydrake's OpenGL engine; it makes images as `MakeRenderEngineVtk` does.
+
+    Args:
+        params: copied; the defaults if None.
+
+    Raises:
+        ImportError: VTK is missing.
+        RuntimeError: a parameter is out of its range; there are more than five lights.
+    """
+    params = RenderEngineGlParams() if params is None else params
+    if not isinstance(params, RenderEngineGlParams):
+        raise TypeError(f"MakeRenderEngineGl() takes RenderEngineGlParams; given {params!r}.")
+    _require_vtk()
+    from merganser.geometry.rendering.vtk_engine.engine import RenderEngineGl
+
+    return RenderEngineGl(params)
+
+
+def MakeRenderEngineGltfClient(params: RenderEngineGltfClientParams | None = None) -> RenderEngine:
+    """Raises a RuntimeError: there is no engine that has its images made by a server."""
+    raise RuntimeError(
+        "MakeRenderEngineGltfClient(): merganser has no engine that sends its scene to a server "
+        "(kHasRenderEngineGltfClient is False). Use MakeRenderEngineVtk()."
+    )
+
+
+def _require_vtk() -> None:
+    try:
+        importlib.import_module("vtkmodules")  # what is in it comes later
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            'Rendering needs VTK, which is not installed. Install the extra: pip install "merganser[render]".'
+        ) from error

@@ -24,7 +24,13 @@ from merganser.geometry.registration.ids import (
     GeometryId,
     SourceId,
 )
-from merganser.geometry.registration.properties import GeometryProperties, ProximityProperties
+from merganser.geometry.registration.properties import (
+    GeometryProperties,
+    GeometryVersion,
+    ProximityProperties,
+    Role,
+    RoleAssign,
+)
 from merganser.geometry.registration.registered import (
     GeometryFrame,
     GeometryInstance,
@@ -32,7 +38,6 @@ from merganser.geometry.registration.registered import (
     checked_pose,
     checked_shape,
 )
-from merganser.geometry.registration.roles import GeometryVersion, Role, RoleAssign
 from merganser.geometry.scene.collision_filters import (
     CollisionFilterDeclaration,
     CollisionFilters,
@@ -297,7 +302,7 @@ class GeometryState:
             )
         if not isinstance(geometry, GeometryInstance):
             raise TypeError(f"A GeometryInstance was expected; given {geometry!r}.")
-        from merganser.geometry.deformable.reference_mesh import make_reference_mesh
+        from merganser.geometry.deformable.moving_meshes import make_reference_mesh
 
         mesh = make_reference_mesh(geometry.shape(), resolution_hint)
         return self.register_geometry(source_id, frame_id, geometry, float(resolution_hint), mesh)

@@ -11,17 +11,17 @@ from merganser.geometry.meshes import PolygonSurfaceMesh, TriangleSurfaceMesh, V
 from merganser.geometry.registration.ids import WORLD_FRAME_ID, FrameId, GeometryId, SourceId
 from merganser.geometry.registration.properties import (
     GeometryProperties,
+    GeometryVersion,
     IllustrationProperties,
     PerceptionProperties,
     ProximityProperties,
+    Role,
 )
 from merganser.geometry.registration.registered import GeometryInstance, canonical_name
-from merganser.geometry.registration.roles import GeometryVersion, Role
 from merganser.geometry.scene.collision_filters import GeometrySet
 from merganser.geometry.scene.geometry_state import GeometryState
-from merganser.geometry.shapes.bounding_boxes import Obb
+from merganser.geometry.shapes.bounding_boxes import CalcObb, Obb
 from merganser.geometry.shapes.measures import has_hull, hull_of
-from merganser.geometry.shapes.obb_fit import CalcObb
 from merganser.geometry.shapes.shape import Shape
 
 

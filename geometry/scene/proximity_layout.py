@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry.registration.ids import GeometryId
-from merganser.geometry.registration.properties import ProximityProperties
-from merganser.geometry.registration.roles import Role
+from merganser.geometry.registration.properties import ProximityProperties, Role
 from merganser.geometry.scene.collision_filters import pairs_that_may_meet
 from merganser.geometry.scene.pose_layout import WorldPoses
 from merganser.geometry.shapes import Shape

@@ -11,8 +11,7 @@ import numpy as np
 from merganser.framework.math import RigidTransform
 from merganser.geometry.meshes.volume_mesh import boundary_triangles
 from merganser.geometry.registration.ids import WORLD_FRAME_ID, GeometryId
-from merganser.geometry.registration.properties import PerceptionProperties
-from merganser.geometry.registration.roles import Role
+from merganser.geometry.registration.properties import PerceptionProperties, Role
 
 if TYPE_CHECKING:
     from merganser.geometry.rendering.render_engine import RenderEngine

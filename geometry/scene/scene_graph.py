@@ -24,18 +24,21 @@ from merganser.framework import (
 from merganser.framework.core.scalars.scalars import ScalarArray
 from merganser.framework.math import RigidTransform
 from merganser.geometry.registration.ids import WORLD_FRAME_ID, FrameId, GeometryId, SourceId
-from merganser.geometry.registration.properties import GeometryProperties
+from merganser.geometry.registration.properties import GeometryProperties, Role, RoleAssign
 from merganser.geometry.registration.registered import GeometryFrame, GeometryInstance
-from merganser.geometry.registration.roles import Role, RoleAssign
 from merganser.geometry.scene.collision_filters import CollisionFilterManager
 from merganser.geometry.scene.geometry_state import GeometryState
 from merganser.geometry.scene.inspector import SceneGraphInspector
 from merganser.geometry.scene.plain_state import GeometryBox
 from merganser.geometry.scene.pose_layout import PoseBuffers
 from merganser.geometry.scene.query_object import QueryObject
-from merganser.geometry.scene.query_source import QuerySource, wrong_frames
 from merganser.geometry.scene.scene_graph_config import SceneGraphConfig, default_values
-from merganser.geometry.scene.source_values import FramePoseVector, GeometryConfigurationVector
+from merganser.geometry.scene.source_values import (
+    FramePoseVector,
+    GeometryConfigurationVector,
+    QuerySource,
+    wrong_frames,
+)
 from merganser.geometry.shapes import Shape
 
 if TYPE_CHECKING:

@@ -22,12 +22,11 @@ from merganser.geometry.images import (
     PixelScalar,
     PixelType,
 )
-from merganser.geometry.rendering.camera_info import CameraInfo
+from merganser.geometry.rendering.cameras import CameraInfo
 from merganser.geometry.sensors.colorize import ColorizeDepthImage, ColorizeLabelImage, ConcatenateImages
-from merganser.geometry.sensors.image_writer import ImageWriter
+from merganser.geometry.sensors.image_writer import ImageWriter, VideoWriter
 from merganser.geometry.sensors.rgbd_sensor import RgbdSensor, RgbdSensorDiscrete
 from merganser.geometry.sensors.rgbd_sensor_async import RgbdSensorAsync
-from merganser.geometry.sensors.video_writer import VideoWriter
 
 if _TYPE_CHECKING:
     from merganser.geometry.sensors.lcm_images import ImageToLcmImageArrayT, LcmImageArrayToImages

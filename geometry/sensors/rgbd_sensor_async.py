@@ -17,8 +17,7 @@ from merganser.geometry.registration.ids import FrameId
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 from merganser.geometry.scene.query_object import QueryObject
 from merganser.geometry.scene.scene_graph import SceneGraph
-from merganser.geometry.sensors.camera_system import CameraSystem
-from merganser.geometry.sensors.rgbd_sensor import ImagePorts, Sample
+from merganser.geometry.sensors.rgbd_sensor import CameraSystem, ImagePorts, Sample
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context

@@ -31,7 +31,7 @@ from merganser.geometry.meshes.mesh_source import MemoryFile, MeshSource
 from merganser.geometry.meshes.volume_mesh import boundary_triangles
 from merganser.geometry.registration.colors import Rgba
 from merganser.geometry.registration.ids import FrameId, GeometryId
-from merganser.geometry.registration.roles import GeometryVersion, Role
+from merganser.geometry.registration.properties import GeometryVersion, Role
 from merganser.geometry.scene.inspector import SceneGraphInspector, rigid_geometries
 from merganser.geometry.scene.pose_layout import PoseLayout
 from merganser.geometry.scene.query_object import QueryObject

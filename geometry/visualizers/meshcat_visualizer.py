@@ -20,7 +20,7 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry.perception import PointCloud
 from merganser.geometry.registration.colors import Rgba
 from merganser.geometry.registration.ids import FrameId
-from merganser.geometry.registration.roles import Role
+from merganser.geometry.registration.properties import Role
 from merganser.geometry.scene.query_object import QueryObject
 from merganser.geometry.scene.scene_graph import SceneGraph
 from merganser.geometry.visualizers.animation import MeshcatAnimation

@@ -16,7 +16,7 @@ from merganser.framework import DiagramBuilder, LeafSystem, OutputPort
 from merganser.framework.common.records import settings
 from merganser.framework.core.inside import in_scalar_of
 from merganser.geometry.registration.colors import Rgba
-from merganser.geometry.registration.roles import Role
+from merganser.geometry.registration.properties import Role
 from merganser.geometry.scene.scene_graph import SceneGraph
 
 

@@ -21,7 +21,7 @@ from merganser.framework import DiagramBuilder, InputPort, OutputPort, Value
 from merganser.framework.core.scalars.scalars import cast_array
 from merganser.geometry.registration.colors import Rgba
 from merganser.geometry.registration.ids import FrameId
-from merganser.geometry.registration.roles import GeometryVersion, Role
+from merganser.geometry.registration.properties import GeometryVersion, Role
 from merganser.geometry.scene.inspector import SceneGraphInspector, rigid_geometries
 from merganser.geometry.scene.query_object import QueryObject
 from merganser.geometry.scene.scene_graph import SceneGraph

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry.images import ImageRgba8U
-from merganser.geometry.sensors.video_writer import backend_for, open_video
+from merganser.geometry.sensors.image_writer import backend_for, open_video
 from merganser.geometry.visualizers.meshcat import Meshcat
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

@@ -1,5 +1,17 @@
 """Arms and grippers as their drivers show them, in simulations and as messages: see README.md."""
 
+from merganser.multibody.manipulation.arm_messages import (
+    IiwaCommandReceiver,
+    IiwaCommandSender,
+    IiwaStatusReceiver,
+    IiwaStatusSender,
+    PandaCommandReceiver,
+    PandaCommandSender,
+    PandaControlMode,
+    PandaStatusReceiver,
+    PandaStatusSender,
+    kPandaArmNumJoints,
+)
 from merganser.multibody.manipulation.driver_configs import (
     ApplyDriverConfig,
     ApplyDriverConfigs,
@@ -16,31 +28,15 @@ from merganser.multibody.manipulation.iiwa import (
     position_enabled,
     torque_enabled,
 )
-from merganser.multibody.manipulation.iiwa_control import BuildIiwaControl
-from merganser.multibody.manipulation.iiwa_messages import (
-    IiwaCommandReceiver,
-    IiwaCommandSender,
-    IiwaStatusReceiver,
-    IiwaStatusSender,
-)
-from merganser.multibody.manipulation.panda_messages import (
-    PandaCommandReceiver,
-    PandaCommandSender,
-    PandaControlMode,
-    PandaStatusReceiver,
-    PandaStatusSender,
-    kPandaArmNumJoints,
-)
-from merganser.multibody.manipulation.schunk_wsg import (
+from merganser.multibody.manipulation.iiwa_control import BuildIiwaControl, SimIiwaDriver
+from merganser.multibody.manipulation.schunk_wsg_controller import BuildSchunkWsgControl, SchunkWsgController
+from merganser.multibody.manipulation.schunk_wsg_messages import (
     GetSchunkWsgOpenPosition,
     MakeMultibodyForceToWsgForceSystem,
     MakeMultibodyStateToWsgStateSystem,
-    SchunkWsgDriver,
-)
-from merganser.multibody.manipulation.schunk_wsg_controller import BuildSchunkWsgControl, SchunkWsgController
-from merganser.multibody.manipulation.schunk_wsg_messages import (
     SchunkWsgCommandReceiver,
     SchunkWsgCommandSender,
+    SchunkWsgDriver,
     SchunkWsgStatusReceiver,
     SchunkWsgStatusSender,
 )
@@ -49,7 +45,6 @@ from merganser.multibody.manipulation.schunk_wsg_position_controller import (
     SchunkWsgPositionController,
 )
 from merganser.multibody.manipulation.schunk_wsg_trajectory_generator import SchunkWsgTrajectoryGenerator
-from merganser.multibody.manipulation.sim_iiwa_driver import SimIiwaDriver
 
 __all__ = [
     "ApplyDriverConfig",

@@ -27,8 +27,8 @@ from merganser.framework.math import RigidTransform
 from merganser.framework.primitives import ConstantVectorSource, SharedPointerSystem
 from merganser.multibody.manipulation.iiwa import IiwaDriver
 from merganser.multibody.manipulation.iiwa_control import BuildIiwaControl
-from merganser.multibody.manipulation.schunk_wsg import SchunkWsgDriver
 from merganser.multibody.manipulation.schunk_wsg_controller import BuildSchunkWsgControl
+from merganser.multibody.manipulation.schunk_wsg_messages import SchunkWsgDriver
 from merganser.multibody.parsing import ModelInstanceInfo, Parser
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import BodyIndex, Frame

@@ -22,12 +22,13 @@ from merganser.framework.lcm.messages.manipulators import lcmt_schunk_wsg_comman
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.native import are_ordered
 from merganser.multibody.controllers.arguments import checked_gains
-from merganser.multibody.manipulation.schunk_wsg import (
+from merganser.multibody.manipulation.schunk_wsg_messages import (
     MakeMultibodyForceToWsgForceSystem,
     MakeMultibodyStateToWsgStateSystem,
+    SchunkWsgCommandReceiver,
     SchunkWsgDriver,
+    SchunkWsgStatusSender,
 )
-from merganser.multibody.manipulation.schunk_wsg_messages import SchunkWsgCommandReceiver, SchunkWsgStatusSender
 from merganser.multibody.manipulation.schunk_wsg_trajectory_generator import SchunkWsgTrajectoryGenerator
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import require_plant

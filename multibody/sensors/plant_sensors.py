@@ -12,7 +12,7 @@ from merganser.framework import BasicVector, Context, DiagramBuilder, DiscreteVa
 from merganser.framework.common.errors import nearest_names
 from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform
-from merganser.geometry.scene.rays import RayCaster
+from merganser.geometry.scene.query_object import RayCaster
 from merganser.multibody.parsing.instrument_description import SensorSampling
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.sensors.sensor_kind import Measured, Ports, SensorKind

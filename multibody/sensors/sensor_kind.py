@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from merganser.framework import Context, InputPort
 from merganser.framework.math import RigidTransform
 from merganser.geometry import FrameId
-from merganser.geometry.scene.rays import RayCaster
+from merganser.geometry.scene.query_object import RayCaster
 from merganser.multibody.parsing.description import ShapeDescription
 from merganser.multibody.tree import Transmission
 

@@ -93,7 +93,7 @@ CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
     "geometry.deformable": (BODIES, PORTS),
     "geometry.hydroelastic": (POSES, HYDROELASTIC),
-    "geometry.optimization.sets.sampling": (POLYHEDRA,),
+    "geometry.optimization.sets.inscribed": (POLYHEDRA,),
     "geometry.proximity.pose_kernels": (FRAMES,),
     "geometry.proximity": (POSES, SHAPES),
     "multibody.batches.columns": (COLUMNS, STATE),

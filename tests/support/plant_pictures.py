@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import System
-from merganser.geometry.registration.roles import GeometryVersion
+from merganser.geometry.registration.properties import GeometryVersion
 from merganser.geometry.scene.collision_filters import CollisionFilters
 
 _PLAIN = (int, float, str, bytes, bool, type(None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from merganser.geometry import Box, VolumeMesh
-from merganser.geometry.deformable.reference_mesh import make_reference_mesh
+from merganser.geometry.deformable.moving_meshes import make_reference_mesh
 from merganser.multibody.fem import DeformableBodyConfig, MaterialModel
 from merganser.multibody.fem.body import FemBody
 

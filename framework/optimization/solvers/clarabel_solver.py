@@ -117,7 +117,8 @@ class ClarabelSolver(SolverInterface):
                 break
             scaled = form.balanced(sizes)
             outcome, is_sure = _attempt(_made(clarabel, form, scaled, settings), form, scaled, settings)
-            sizes = _sizes(form, outcome.details.x)
+            x = outcome.details.x
+            sizes = np.maximum(_units(form), np.abs(x)) if np.isfinite(x).all() else None  # those at its end
         if outcome.details.status in _GIVEN_UP and _falls_forever(clarabel, form):
             outcome.result = SolutionResult.kDualInfeasible
         elif outcome.result is SolutionResult.kSolutionFound and not is_sure:
@@ -192,11 +193,6 @@ def with_inexact_equations(prog: MathematicalProgram, tolerance: float) -> Outco
     prices = np.concatenate((z[:m] - z[m : 2 * m], z[2 * m :]))
     details = _details(solution, prices, np.array(solution.s)[m:], x)
     return Outcome(SolutionResult.kSolutionFound, form.point(x), details, form.duals(prices), is_judged=True)
-
-
-def _sizes(form: ConicForm, x: Array) -> Array | None:
-    """Sizes of variables for another attempt: those at its end, but not less than units."""
-    return np.maximum(_units(form), np.abs(x)) if np.isfinite(x).all() else None
 
 
 def _units(form: ConicForm) -> Array:

@@ -9,8 +9,9 @@ positive definite in directions that active rows leave free, where that is neede
 
     W + sum of rho_i J_i' J_i over active rows i + delta I                                                        (2)
 
-the first of which changes no step along these rows. A filter of violations and costs says how far to go; where the
-whole step is refused, rows are once linearized with what they were found to be at its end (second-order correction).
+the first of which changes no step along these rows; where that is not enough, negative eigenvalues change their signs.
+A filter of violations and costs says how far to go; where the whole step is refused, rows are once linearized with what
+they were found to be at its end (second-order correction).
 Where there is no step, least squares find a point with less violation.
 
 Sources: J. Nocedal and S. Wright, Numerical Optimization (2006), chapter 18; R. Fletcher and S. Leyffer, Nonlinear
@@ -25,7 +26,12 @@ import numpy as np
 
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point.filter import Filter
-from merganser.framework.optimization.solvers.damped_steps import call, set_convex, set_quadratic_program
+from merganser.framework.optimization.solvers.damped_steps import (
+    call,
+    make_eigenvalues_positive,
+    set_convex,
+    set_quadratic_program,
+)
 from merganser.framework.optimization.solvers.feasible_points import feasible_point
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
 
@@ -122,11 +128,10 @@ def _curvature(form: NonlinearForm, here: _Point, z: Array, damping: float) -> A
     n = here.x.size
     W, work = np.empty((n, n)), np.empty((n, n))
     entries, parts = form.hessian(here.x, 1.0, z[n:]), (_AUGMENTED, damping, _LEAST_CURVATURE)
-    if call(set_convex, entries, *form.hessian_entries, here.J, z, *parts, W, work):
-        return W
-    values, vectors = np.linalg.eigh(W)
-    least = _LEAST_CURVATURE * max(1.0, float(np.abs(entries).max(initial=0.0)))
-    return np.asarray((vectors * np.maximum(np.abs(values), least)) @ vectors.T)
+    if not call(set_convex, entries, *form.hessian_entries, here.J, z, *parts, W, work):
+        least = _LEAST_CURVATURE * max(1.0, float(np.abs(entries).max(initial=0.0)))
+        call(make_eigenvalues_positive, least, W, np.empty((n + 1, n)))
+    return W
 
 
 def _step(form: NonlinearForm, here: _Point, W: Array, g: Array, x: Array) -> tuple[Array, Array] | None:
@@ -158,14 +163,17 @@ def _search(
         x = np.minimum(np.maximum(x, form.x_lower), form.x_upper)  # np.clip takes five times as long
         there = _point(form, x) if form.has_hessian else None  # where slopes take no longer than values
         f, g = (there.f, there.g) if there is not None else (form.cost_value(x), form.guarded_values(x))
-        if tried.accepts(current, (_violation(form, g), f), alpha, slope):
+        theta = _violation(form, g)
+        if tried.accepts(current, (theta, f), alpha, slope):
             return there or _point(form, x), alpha
-        if step is d and np.isfinite(g).all():  # once from rows as they are at the end of the step
+        if step is d and here.theta <= theta < np.inf:  # once from rows as they are at the end of the step
             corrected = _step(form, here, W, g - here.J @ d, here.x)
             step = None if corrected is None else corrected[0]
             if step is not None:
                 continue
-        step, alpha = None, 0.5 * alpha
+        bend = f - here.f - alpha * slope  # of a parabola through the costs, which the next part is the least of
+        part = -0.5 * alpha * slope / bend if here.theta <= _FEASIBLE and 0.0 < bend < np.inf else 0.5
+        step, alpha = None, min(max(part, 0.1), 0.5) * alpha
     return None, alpha
 
 

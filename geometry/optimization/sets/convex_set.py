@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.system.random_values import RandomGenerator
     from merganser.framework.math.rotations.rigid_transform import RigidTransform
     from merganser.framework.optimization.programs.program import MathematicalProgram
-    from merganser.geometry.optimization.sets.sampling import SampledVolume
+    from merganser.geometry.optimization.sets.inscribed import SampledVolume
     from merganser.geometry.shapes import Shape
 
 _SCALINGS = {
@@ -308,7 +308,7 @@ class ConvexSet(ABC):
             ValueError: the accuracy is not from 0 to 1, or there are no samples.
             RuntimeError: the set is empty or unbounded, or the ambient dimension is 0.
         """
-        from merganser.geometry.optimization.sets.sampling import sampled_volume
+        from merganser.geometry.optimization.sets.inscribed import sampled_volume
 
         where = self._where("CalcVolumeViaSampling")
         self._require_space(where)

@@ -10,7 +10,6 @@ import numpy as np
 from merganser.framework.optimization.arrays import Objects, matrix, scalar
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization.sets import half_spaces, inscribed
-from merganser.geometry.optimization.sets import sampling as hit_and_run
 from merganser.geometry.optimization.sets.arguments import (
     OF_SCENE,
     Array,
@@ -22,10 +21,9 @@ from merganser.geometry.optimization.sets.arguments import (
     size_of,
 )
 from merganser.geometry.optimization.sets.convex_set import ConvexSet
-from merganser.geometry.optimization.sets.nearest_by_multipliers import nearest_in_half_spaces
+from merganser.geometry.optimization.sets.half_spaces import rows_of_geometry, rows_of_program, rows_of_vertices
 from merganser.geometry.optimization.sets.placement import Placement
-from merganser.geometry.optimization.sets.qhull import rows_of_geometry, rows_of_program, rows_of_vertices
-from merganser.geometry.optimization.sets.set_programs import Flat, affine_hull_by_programs
+from merganser.geometry.optimization.sets.set_programs import Flat, affine_hull_by_programs, nearest_in_half_spaces
 
 if TYPE_CHECKING:
     from merganser.framework.core.system.random_values import RandomGenerator
@@ -122,9 +120,7 @@ class HPolyhedron(ConvexSet):
         where = self._where("Intersection")
         same_dimension(where, self._dimension, other)
         this = half_spaces.Implications(self._A, self._b, where)
-        kept = [
-            not (check_for_redundancy and this.implies(row, limit, tol)) for row, limit in zip(other._A, other._b)
-        ]
+        kept = [not (check_for_redundancy and this.implies(row, limit, tol)) for row, limit in zip(other._A, other._b)]
         return HPolyhedron(np.vstack((self._A, other._A[kept])), np.concatenate((self._b, other._b[kept])))
 
     def CartesianProduct(self, other: HPolyhedron) -> HPolyhedron:
@@ -304,7 +300,7 @@ class HPolyhedron(ConvexSet):
         subspace: Any = None,
         tol: float = 1e-8,
     ) -> Array:
-        """A random vector of this polyhedron, nearly uniformly distributed, by hit and run (see `sampling.py`).
+        """A random vector of this polyhedron, nearly uniformly distributed, by hit and run (see `inscribed.py`).
 
         (generator, previous_sample, mixing_steps=10, subspace=None, tol=1e-8), or without previous_sample.
 
@@ -331,7 +327,7 @@ class HPolyhedron(ConvexSet):
         begin = previous_sample if begin is None else begin
         self._require_space(where)
         x = self.ChebyshevCenter() if begin is None else finite_vector(begin, where, "previous_sample", self._dimension)
-        return hit_and_run.sample(
+        return inscribed.sample(
             self._A, self._b, x, generator, size_of(given["mixing_steps"], where, "mixing_steps"), given["subspace"],
             float(given["tol"]), where,
         )  # fmt: skip

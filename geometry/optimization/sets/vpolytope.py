@@ -11,7 +11,7 @@ import numpy as np
 
 from merganser.framework.optimization.arrays import Objects
 from merganser.framework.optimization.programs.binding import Binding
-from merganser.geometry.optimization.sets import qhull
+from merganser.geometry.optimization.sets import half_spaces
 from merganser.geometry.optimization.sets.arguments import (
     OF_SCENE,
     Array,
@@ -24,9 +24,8 @@ from merganser.geometry.optimization.sets.arguments import (
 )
 from merganser.geometry.optimization.sets.convex_set import ConvexSet
 from merganser.geometry.optimization.sets.hpolyhedron import HPolyhedron
-from merganser.geometry.optimization.sets.nearest_by_multipliers import nearest_in_hull
 from merganser.geometry.optimization.sets.placement import Placement
-from merganser.geometry.optimization.sets.set_programs import Flat, LinearProgram, span_of
+from merganser.geometry.optimization.sets.set_programs import Flat, LinearProgram, nearest_in_hull, span_of
 from merganser.geometry.shapes.measures import hull_of
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class VPolytope(ConvexSet):
         if self._vertices.shape[1] < 2 or self._dimension == 0:
             return VPolytope(self._vertices[:, :1])
         local = self._affine_hull(tol).local(self._vertices)
-        return VPolytope(self._vertices[:, qhull.corners(local, self._where("GetMinimalRepresentation"))])
+        return VPolytope(self._vertices[:, half_spaces.corners(local, self._where("GetMinimalRepresentation"))])
 
     def WriteObj(self, filename: str | os.PathLike[str]) -> None:
         """Writes the hull as a mesh in Wavefront's format; ".obj" is not added to the name.
@@ -116,7 +115,7 @@ class VPolytope(ConvexSet):
         self._require_three(where)
         minimal = self.GetMinimalRepresentation()._vertices
         lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in minimal.T.tolist()]
-        lines += ["f " + " ".join(str(i + 1) for i in face) for face in qhull.outward_triangles(minimal, where)]
+        lines += ["f " + " ".join(str(i + 1) for i in face) for face in half_spaces.outward_triangles(minimal, where)]
         Path(filename).write_text("\n".join(lines) + "\n")
 
     def ToShapeConvex(self, convex_label: str = "convex_from_vpolytope") -> Convex:
@@ -179,7 +178,7 @@ class VPolytope(ConvexSet):
     def _exact_volume(self) -> float:
         if self._is_empty() or self._affine_hull(None).basis.shape[1] < self._dimension:
             return 0.0
-        return qhull.hull_volume(self._vertices, self._where("CalcVolume"))
+        return half_spaces.hull_volume(self._vertices, self._where("CalcVolume"))
 
     def _affine_hull(self, tol: float | None) -> Flat:
         first = self._vertices[:, 0]
@@ -197,7 +196,7 @@ def _vertices_of(H: HPolyhedron, tol: float) -> Array:
     inner, flat = H.full_dimensional(tol)
     if inner is None:
         return flat.translation[:, np.newaxis]
-    found = qhull.rows_to_vertices(inner.A(), inner.b(), inner.ChebyshevCenter(), "VPolytope")
+    found = half_spaces.rows_to_vertices(inner.A(), inner.b(), inner.ChebyshevCenter(), "VPolytope")
     return flat.ambient(found)
 
 

@@ -43,8 +43,7 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry.registration.colors import RenderLabel, Rgba
 from merganser.geometry.registration.ids import GeometryId
 from merganser.geometry.registration.properties import PerceptionProperties
-from merganser.geometry.rendering.camera_info import CameraInfo
-from merganser.geometry.rendering.cameras import ClippingRange, RenderCameraCore
+from merganser.geometry.rendering.cameras import CameraInfo, ClippingRange, RenderCameraCore
 from merganser.geometry.rendering.mesh_parts import (
     Material,
     Part,

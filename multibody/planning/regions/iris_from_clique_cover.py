@@ -21,7 +21,7 @@ from merganser.framework import Parallelism, RandomGenerator
 from merganser.framework.common.records import settings
 from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid, IrisOptions
 from merganser.geometry.optimization.iris import ball_around
-from merganser.geometry.optimization.sets.sampling import sample_many
+from merganser.geometry.optimization.sets.inscribed import sample_many
 from merganser.multibody.planning.checking.collision_checker import CollisionChecker
 from merganser.multibody.planning.limits import position_box
 from merganser.multibody.planning.regions.cliques import (

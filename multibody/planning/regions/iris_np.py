@@ -26,7 +26,7 @@ from merganser.geometry.optimization.iris import (
     starting_ellipsoid,
     tangent,
 )
-from merganser.geometry.optimization.sets.sampling import RegionSampler
+from merganser.geometry.optimization.sets.inscribed import RegionSampler
 from merganser.multibody.inverse_kinematics.distance_constraints import DistanceConstraint
 from merganser.multibody.inverse_kinematics.posture_functions import query_of
 from merganser.multibody.planning.limits import position_box

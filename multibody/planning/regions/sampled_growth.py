@@ -33,8 +33,8 @@ from merganser.geometry.optimization.iris import (
     tangent,
 )
 from merganser.geometry.optimization.sets.arguments import points_of
-from merganser.geometry.optimization.sets.nearest_by_multipliers import nearest_in_hull
-from merganser.geometry.optimization.sets.sampling import RegionSampler
+from merganser.geometry.optimization.sets.inscribed import RegionSampler
+from merganser.geometry.optimization.sets.set_programs import nearest_in_hull
 from merganser.multibody.planning.regions.counterexamples import AdditionalConstraints
 from merganser.multibody.planning.regions.iris_options import CommonSampledIrisOptions, IrisParameterizationFunction
 

@@ -19,7 +19,7 @@ from merganser.geometry import (
     MeshcatCone,
     Sphere,
 )
-from merganser.geometry.deformable.reference_mesh import make_reference_mesh
+from merganser.geometry.deformable.moving_meshes import make_reference_mesh
 from merganser.geometry.meshes.volume_mesh import boundary_triangles, first_flaw
 
 

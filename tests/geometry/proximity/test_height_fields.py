@@ -24,7 +24,7 @@ from merganser.geometry import (
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 from merganser.geometry.proximity.derivatives import PoseDifferential
 from merganser.geometry.proximity.mesh_distance import MeshDistance
-from merganser.geometry.scene.rays import distance_along_ray
+from merganser.geometry.scene.query_object import distance_along_ray
 from merganser.geometry.shapes.measures import triangles_of
 from tests.support.proximity_shapes import KINDS, random_shape
 
@@ -267,4 +267,3 @@ def test_derivatives_of_distances_are_those_of_differences(shape):
         # The distance follows the point of the body along the normal, which is exact.
         arm, n = result["p_WCb"] - X[1, :3, 3], -result["nhat_BA_W"]
         np.testing.assert_allclose(d.distance, np.r_[np.cross(arm, n), n], atol=1e-7)
-

@@ -29,7 +29,7 @@ from merganser.geometry import (
     Sphere,
 )
 from merganser.geometry.meshes import read_surface_mesh
-from merganser.geometry.scene.rays import RayCaster, distance_along_ray
+from merganser.geometry.scene.query_object import RayCaster, distance_along_ray
 from tests.support.odd_models import CUBE_OBJ
 
 SHAPES = [Sphere(0.7), Box(1.0, 0.6, 1.4), Cylinder(0.5, 1.2), Capsule(0.4, 1.0), Ellipsoid(0.4, 0.7, 0.9)]

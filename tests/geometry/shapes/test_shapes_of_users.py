@@ -30,7 +30,7 @@ from merganser.geometry import (
 from merganser.geometry.hydroelastic.representation import CompliantVolume, RigidSurface, make_representation
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 from merganser.geometry.rendering.vtk_engine.stage import primitive
-from merganser.geometry.scene.rays import distance_along_ray, solid_of
+from merganser.geometry.scene.query_object import distance_along_ray, solid_of
 from merganser.geometry.shapes import Core
 from merganser.geometry.shapes.measures import hull_of, outline_of
 from merganser.geometry.visualizers.objects import shape_object

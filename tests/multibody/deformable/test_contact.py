@@ -23,7 +23,7 @@ from merganser.geometry import (
     ProximityProperties,
     Sphere,
 )
-from merganser.geometry.deformable.reference_mesh import make_reference_mesh
+from merganser.geometry.deformable.moving_meshes import make_reference_mesh
 from merganser.multibody.fem import MaterialModel
 from merganser.multibody.fem.body import FemBody
 from merganser.multibody.fem.schur import couple_nodes, follow_nodes

@@ -5,7 +5,7 @@ import pytest
 from soft_bodies import bar_mesh, clamped_bar, config
 
 from merganser.geometry import Ellipsoid, VolumeMesh
-from merganser.geometry.deformable.reference_mesh import make_reference_mesh
+from merganser.geometry.deformable.moving_meshes import make_reference_mesh
 from merganser.multibody.fem import MaterialModel
 from merganser.multibody.fem.body import FemBody
 from merganser.multibody.fem.layout import MOST_PATCH_NODES, report_dtype

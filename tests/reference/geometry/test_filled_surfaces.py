@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from merganser.geometry import Convex, InMemoryMesh, MemoryFile, Mesh
-from merganser.geometry.deformable.reference_mesh import make_reference_mesh
+from merganser.geometry.deformable.moving_meshes import make_reference_mesh
 from merganser.geometry.meshes.volume_mesh import boundary_triangles, first_flaw
 
 pytest.importorskip("tetgen", reason="the package tetgen is not installed")

@@ -18,7 +18,7 @@ from merganser.geometry.optimization import (
     MinkowskiSum,
     VPolytope,
 )
-from merganser.geometry.optimization.sets import nearest_by_multipliers, set_programs
+from merganser.geometry.optimization.sets import set_programs
 
 SEEDS = range(8)
 
@@ -79,7 +79,7 @@ def test_arrays_and_programs_say_the_same(seed: int, monkeypatch: pytest.MonkeyP
 
     by_arrays = answers()
     assert by_arrays[3] >= {18, 19, 20} and by_arrays[4:9] == [True, False, True, False, False]
-    for module in (set_programs, nearest_by_multipliers):
+    for module in (set_programs, set_programs):
         monkeypatch.setattr(module, "is_small", lambda A: False)
     assert answers() == by_arrays
 
