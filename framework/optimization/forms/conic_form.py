@@ -197,6 +197,20 @@ class ConicForm:
         return self.slopes.data.size + self.curvatures.data.size > _LARGE
 
     @cached_property
+    def _columns(self) -> Any:
+        return np.repeat(np.arange(self.num_columns), np.diff(self.slopes.indptr))
+
+    def violations(self, x: Array, s: Array) -> Array:
+        """|A x + s - b|: by how much rows at x are not those slacks s."""
+        return np.abs(np.bincount(self.slopes.indices, self.slopes.data * x[self._columns], self.b.size) + s - self.b)
+
+    def sizes_of_rows(self, unit: Array) -> Array:
+        """max_j |A_ij| unit_j."""
+        sizes = np.zeros(self.b.size)
+        np.maximum.at(sizes, self.slopes.indices, np.abs(self.slopes.data) * unit[self._columns])
+        return sizes
+
+    @cached_property
     def is_balanced(self) -> bool:
         """Whether a solver may take the program as it is, see scales.py."""
         return is_balanced((self.slopes,), self.b, np.concatenate((self.q, self.curvatures.data)))

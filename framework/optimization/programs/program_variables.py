@@ -272,6 +272,7 @@ class ProgramVariables:
         if not s > 0.0:
             raise ValueError(f"SetVariableScaling: expected a scale above 0 of {var}, got {s}.")
         self._scaling[self.FindDecisionVariableIndex(var)] = float(s)
+        self._derived.clear()
 
     def GetVariableScaling(self) -> dict[int, float]:
         """The scales that were set, by index of the variable."""
@@ -280,6 +281,7 @@ class ProgramVariables:
     def ClearVariableScaling(self) -> None:
         """Sets all scales to 1."""
         self._scaling.clear()
+        self._derived.clear()
 
     # -- values -----------------------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ _GAP = 1e-5  # relative difference of the costs, at most, of what is almost solv
 _MOST_SCALINGS = 2
 _LARGE_X = 1e3
 _TOLERATED = 10.0  # tolerances of options, which are of norms, in those of each row
+_CLEAR = 1e-2  # of the tolerance of a row, within which no cone of several rows is left by more than that
 _FALL = 1e-6  # of the cost along a direction, that is no rounding
 OUTCOMES = {
     "Solved": SolutionResult.kSolutionFound,
@@ -116,7 +117,8 @@ class ClarabelSolver(SolverInterface):
                 break
             scaled = form.balanced(sizes)
             outcome, is_sure = _attempt(_made(clarabel, form, scaled, settings), form, scaled, settings)
-            sizes = _sizes(prog, form, outcome.details.x)
+            x = outcome.details.x
+            sizes = np.maximum(_units(form), np.abs(x)) if np.isfinite(x).all() else None  # those at its end
         if outcome.details.status in _GIVEN_UP and _falls_forever(clarabel, form):
             outcome.result = SolutionResult.kDualInfeasible
         elif outcome.result is SolutionResult.kSolutionFound and not is_sure:
@@ -138,10 +140,20 @@ def _attempt(solver: Any, form: ConicForm, program: Scaled, settings: Any) -> tu
     outcome = Outcome(result, form.point(x), details, functools.partial(form.duals, z))
     if result is not SolutionResult.kSolutionFound:
         return outcome, status not in (*_GIVEN_UP, *_ALMOST)
-    outcome.is_judged = keeps_constraints(form.prog, outcome.x, None, max(KEPT, _TOLERATED * settings.tol_feas))
+    is_kept = program is form.as_it_is and bool((form.violations(x, details.s) <= _clear_violations(form)).all())
+    kept = max(KEPT, _TOLERATED * settings.tol_feas)
+    outcome.is_judged = is_kept or keeps_constraints(form.prog, outcome.x, None, kept)
     gap = abs(solution.obj_val - solution.obj_val_dual)
     is_close = status not in _ALMOST or gap <= max(_GAP, settings.tol_gap_rel) * max(1.0, abs(solution.obj_val))
     return outcome, outcome.is_judged and is_close and _is_optimal(form, program, x, z, settings.tol_gap_rel)
+
+
+def _clear_violations(form: ConicForm) -> Array:
+    """By how much rows may differ from slacks in the cones, so that they hold by judgement.py without a doubt."""
+    tolerances: Array = form.prog._remembered(
+        _clear_violations, [form.slopes], lambda: _CLEAR * KEPT * form.sizes_of_rows(_units(form))
+    )
+    return tolerances
 
 
 def _details(solution: Any, z: Array, s: Array, x: Array) -> ClarabelSolverDetails:
@@ -183,13 +195,9 @@ def with_inexact_equations(prog: MathematicalProgram, tolerance: float) -> Outco
     return Outcome(SolutionResult.kSolutionFound, form.point(x), details, form.duals(prices), is_judged=True)
 
 
-def _sizes(prog: MathematicalProgram, form: ConicForm, x: Array) -> Array | None:
-    """Sizes of variables for another attempt: those at its end, but not less than units."""
-    if not np.isfinite(x).all():
-        return None
-    unit = np.ones(x.size)
-    unit[: prog.num_vars()] = units(prog, box_of(prog))
-    return np.maximum(unit, np.abs(x))
+def _units(form: ConicForm) -> Array:
+    """Those of the variables of the program; of others 1."""
+    return np.append(units(form.prog, box_of(form.prog)), np.ones(form.num_columns - form.prog.num_vars()))
 
 
 def _falls_forever(clarabel: Any, form: ConicForm) -> bool:

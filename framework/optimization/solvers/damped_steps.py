@@ -111,46 +111,6 @@ def damped_step(
 
 
 @kernel
-def violation_of(
-    # In:
-    g_in: Array,      # values of rows, shape [m]
-    lower_in: Array,  # their bounds, shape [m]
-    upper_in: Array,
-) -> float:  # fmt: skip
-    """Returns the sum of the violations; NaN if a value is."""
-    total = 0.0
-    for i in range(g_in.shape[0]):
-        below, above = lower_in[i] - g_in[i], g_in[i] - upper_in[i]
-        if not below <= 0.0:
-            total += below
-        elif not above <= 0.0:
-            total += above
-    return total
-
-
-@kernel
-def set_symmetric(
-    # In:
-    entries_in: Array,  # those of one place add up
-    rows_in: Array,     # their places in the lower triangle
-    columns_in: Array,
-    # Out:
-    W_out: Array,       # the lower triangle, shape [n, n]
-) -> float:  # fmt: skip
-    """Returns the largest absolute value."""
-    largest = 0.0
-    for i in range(W_out.shape[0]):
-        for j in range(i + 1):
-            W_out[i, j] = 0.0
-    for k in range(entries_in.shape[0]):
-        W_out[rows_in[k], columns_in[k]] += entries_in[k]
-    for i in range(W_out.shape[0]):
-        for j in range(i + 1):
-            largest = max(largest, abs(W_out[i, j]))
-    return largest
-
-
-@kernel
 def set_quadratic_program(
     # In:
     W_in: Array,          # shape [n, n]
@@ -192,28 +152,46 @@ def set_quadratic_program(
 
 
 @kernel
-def make_convex(
+def set_convex(
     # In:
-    rows_in: Array,     # of active bounds and constraints, shape [k, n]
-    augmented: float,   # rho_i |J_i|^2
+    entries_in: Array,  # second derivatives; those of one place add up
+    rows_in: Array,     # their places in the lower triangle
+    columns_in: Array,
+    J_in: Array,        # derivatives of the rows, shape [m, n]
+    z_in: Array,        # prices, not 0 of active bounds and rows, shape [n + m]
+    augmented: float,   # rho_i |J_i|^2, a part of the largest entry
     damping: float,     # delta
-    least: float,       # curvature that there must be in all directions
-    # In and out:
-    W_io: Array,        # symmetric, in its lower triangle, shape [n, n]; out: W + sum rho_i J_i J_i' + delta I
+    least: float,       # curvature that there must be in all directions, a part of the largest entry
+    # Out:
+    W_out: Array,       # the second derivatives + delta I, and + sum rho_i J_i J_i' where needed, shape [n, n]
     # Work:
     factor_work: Array, # shape [n, n]
 ) -> bool:  # fmt: skip
-    """Adds to a symmetric matrix what makes it positive definite, and returns whether it is."""
-    n = W_io.shape[0]
-    for r in range(rows_in.shape[0]):
-        square = 0.0
-        for i in range(n):
-            square += rows_in[r, i] ** 2
-        for i in range(n):
-            for j in range(i + 1):
-                W_io[i, j] += augmented / square * rows_in[r, i] * rows_in[r, j] if square > 0.0 else 0.0
+    """Sets a symmetric matrix, adds what makes it positive definite, and returns whether it is."""
+    n, size = W_out.shape[0], 1e-300
     for i in range(n):
-        W_io[i, i] += damping
+        for j in range(n):
+            W_out[i, j] = damping if i == j else 0.0
+    for k in range(entries_in.shape[0]):
+        W_out[rows_in[k], columns_in[k]] += entries_in[k]
+        size = max(size, abs(entries_in[k]))
+    is_positive = _is_positive(W_out, least * size, factor_work)
+    for r in range(0 if is_positive else z_in.shape[0]):
+        square = 1.0 if r < n else 0.0
+        for i in range(n if r >= n else 0):
+            square += J_in[r - n, i] ** 2
+        if z_in[r] != 0.0 and square > 0.0:
+            for i in range(n):
+                for j in range(i + 1):
+                    product = J_in[r - n, i] * J_in[r - n, j] if r >= n else 1.0 if i == r and j == r else 0.0
+                    W_out[i, j] += augmented * size / square * product
+    return is_positive or _is_positive(W_out, least * size, factor_work)
+
+
+@device
+def _is_positive(W_io: Array, least: float, factor_work: Array) -> bool:
+    """Completes a symmetric matrix from its lower triangle; whether its eigenvalues are above the least."""
+    for i in range(W_io.shape[0]):
         for j in range(i + 1):
             W_io[j, i] = W_io[i, j]
             factor_work[i, j] = W_io[i, j] - (least if i == j else 0.0)

@@ -99,11 +99,8 @@ class ScsSolver(_FirstOrderSolver):
     NAME, TAKES, DETAILS = "SCS", CONVEX - {_A.kQuadraticConstraint}, ScsSolverDetails
     MODULE, DEFAULTS = "scs", {"eps_abs": _SCS_TOLERANCE, "eps_rel": _SCS_TOLERANCE}
     OPTIONS = {
-        "max_iters": "max_iter",
-        "time_limit_secs": "time_limit",
-        "eps_abs": "tol_gap_abs",
-        "eps_rel": "tol_gap_rel",
-    }
+        "max_iters": "max_iter", "time_limit_secs": "time_limit", "eps_abs": "tol_gap_abs", "eps_rel": "tol_gap_rel",
+    }  # fmt: skip
 
     def _by_itself(self, prog: MathematicalProgram, settings: dict[str, Any]) -> Outcome:
         import scs

@@ -373,6 +373,10 @@ class NonlinearForm:
         self._add_gaps(x, all_rows, J)
         return all_rows, J
 
+    def guarded_values(self, x: Array) -> Array:
+        """The values of `guarded` alone."""
+        return self.guarded(x)[0] if self._with_gaps else self.constraint_values(x)
+
     def _add_gaps(self, x: Array, rows_out: Array, J_out: Array) -> None:
         """Writes the gaps that evaluators know behind the rows, and their derivatives."""
         start = self.g_lower.size

@@ -20,8 +20,6 @@ from merganser.framework.optimization.solvers.nonlinear_form import NonlinearFor
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions, option_name
 
-_MOST_HALVINGS = 100
-
 
 class ProjectedGradientDescentSolver(SolverInterface, is_known=False):
     """Programs with costs that have gradients, over a set on which points are projected easily.
@@ -39,7 +37,7 @@ class ProjectedGradientDescentSolver(SolverInterface, is_known=False):
     kDefaultBacktrackingAlpha0 = 0.1
     kDefaultBacktrackingTau = 0.5
     kDefaultBacktrackingC = 0.5
-    kDefaultMaxLineSearchSteps = _MOST_HALVINGS
+    kDefaultMaxLineSearchSteps = 100
 
     def __init__(self) -> None:
         self._gradient: Callable[[Array], Any] | None = None
@@ -101,7 +99,7 @@ class ProjectedGradientDescentSolver(SolverInterface, is_known=False):
         alpha = float(given.get("BacktrackingAlpha0", self.kDefaultBacktrackingAlpha0))
         tau = float(given.get("BacktrackingTau", self.kDefaultBacktrackingTau))
         part = float(given.get("BacktrackingC", self.kDefaultBacktrackingC))
-        for _ in range(_MOST_HALVINGS):
+        for _ in range(self.kDefaultMaxLineSearchSteps):
             is_found, following = nearest(x - alpha * gradient)
             if not is_found:
                 return None

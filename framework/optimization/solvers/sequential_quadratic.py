@@ -28,11 +28,9 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.interior_point.filter import Filter
 from merganser.framework.optimization.solvers.damped_steps import (
     call,
-    make_convex,
     make_eigenvalues_positive,
+    set_convex,
     set_quadratic_program,
-    set_symmetric,
-    violation_of,
 )
 from merganser.framework.optimization.solvers.feasible_points import feasible_point
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
@@ -68,11 +66,12 @@ def _point(form: NonlinearForm, x: Array) -> _Point:
 
 
 def _violation(form: NonlinearForm, g: Array) -> float:
-    return float(call(violation_of, g, *form.guards))
+    with np.errstate(invalid="ignore"):
+        return float(np.maximum(np.maximum(form.guards[0] - g, g - form.guards[1]), 0.0).sum())
 
 
-def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) -> tuple[Array, int, int]:
-    """The last point, how the search ended, and its iterations.
+def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) -> tuple[Array, int, int, Array]:
+    """The last point, how the search ended, its iterations, and the prices z of the last step.
 
     Args:
         form: the program, with finite values at the start.
@@ -94,36 +93,30 @@ def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) 
             restored, _, _ = feasible_point(form, here.x)
             there = _point(form, restored)
             if not there.theta < 0.5 * here.theta:
-                return here.x, SINGULAR, iteration
+                return here.x, SINGULAR, iteration, z
             here, tried, B = there, Filter(there.theta), np.eye(start.size)
             continue
         d, z = step
         slope = float(here.gradient @ d)
-        change = max(abs(slope), float(d @ W @ d))
+        change = max(abs(slope), float(d @ W @ d)) / max(1.0, abs(here.f))
         is_tiny = bool((np.abs(d) < _LEAST_STEP * (1.0 + np.abs(here.x))).all())
-        if here.theta <= _FEASIBLE and (is_tiny or change <= _PART_OF_TOLERANCE * ftol * max(1.0, abs(here.f))):
-            return here.x, SOLVED, iteration
+        if here.theta <= _FEASIBLE and (is_tiny or change <= _PART_OF_TOLERANCE * ftol):
+            return here.x, SOLVED, iteration, z
         found, alpha = _search(form, here, d, slope, W, tried)
         if found is None:
-            return here.x, SOLVED if is_tiny else NO_DESCENT, iteration
+            return here.x, SOLVED if is_tiny else NO_DESCENT, iteration, z
         there = found
-        size = max(1.0, float(np.abs(W.ravel()[:: W.shape[0] + 1]).max()))
+        if exact and alpha == 1.0 and there.theta <= _FEASIBLE and change <= ftol:
+            form.show(there.x)
+            return there.x, SOLVED, iteration + 1, z  # what is left is of second order
+        size = max(1.0, float(np.abs(W.diagonal()).max()))
         B = B if exact else _updated(B, there.x - here.x, _slope(there, z) - _slope(here, z))
         moved, last = there.x - here.x, moved
         is_too_long = alpha < _SMALL_PART or moved @ last < -0.5 * max(moved @ moved, last @ last)  # or back again
         damping = max(8.0 * damping, _FIRST_DAMPING * size) if is_too_long else damping / 8.0
         damping = damping if damping > _LEAST_CURVATURE * size else 0.0
         here = there
-    return here.x, LIMIT, maxiter
-
-
-def _within(x: Array, lower: Array, upper: Array) -> Array:
-    """x, cut to bounds; np.clip takes five times as long."""
-    return np.minimum(np.maximum(x, lower), upper)
-
-
-def _values(form: NonlinearForm, x: Array) -> Array:
-    return form.guarded(x)[0] if form.guards[0].size > form.g_lower.size else form.constraint_values(x)
+    return here.x, LIMIT, maxiter, z
 
 
 def _slope(point: _Point, z: Array) -> Array:
@@ -134,14 +127,10 @@ def _curvature(form: NonlinearForm, here: _Point, z: Array, damping: float) -> A
     """W with (2)."""
     n = here.x.size
     W, work = np.empty((n, n)), np.empty((n, n))
-    size = max(call(set_symmetric, form.hessian(here.x, 1.0, z[n:]), *form.hessian_entries, W), 1e-300)
-    least = _LEAST_CURVATURE * size
-    convex = W.copy()
-    if call(make_convex, np.empty((0, n)), 0.0, damping, least, convex, work):
-        return convex
-    rows = np.concatenate((np.eye(n)[z[:n] != 0.0], here.J[z[n:] != 0.0]))
-    if not call(make_convex, rows, _AUGMENTED * size, damping, least, W, work):
-        call(make_eigenvalues_positive, max(least, _LEAST_CURVATURE), W, np.empty((n + 1, n)))
+    entries, parts = form.hessian(here.x, 1.0, z[n:]), (_AUGMENTED, damping, _LEAST_CURVATURE)
+    if not call(set_convex, entries, *form.hessian_entries, here.J, z, *parts, W, work):
+        least = _LEAST_CURVATURE * max(1.0, float(np.abs(entries).max(initial=0.0)))
+        call(make_eigenvalues_positive, least, W, np.empty((n + 1, n)))
     return W
 
 
@@ -170,9 +159,10 @@ def _search(
     current, alpha, least = (here.theta, here.f), 1.0, tried.least_step(here.theta, slope)
     step: Array | None = d
     while alpha >= max(least, _LEAST_STEP):
-        x = _within(here.x + alpha * (d if step is None else step), form.x_lower, form.x_upper)
+        x = here.x + alpha * (d if step is None else step)
+        x = np.minimum(np.maximum(x, form.x_lower), form.x_upper)  # np.clip takes five times as long
         there = _point(form, x) if form.has_hessian else None  # where slopes take no longer than values
-        f, g = (there.f, there.g) if there is not None else (form.cost_value(x), _values(form, x))
+        f, g = (there.f, there.g) if there is not None else (form.cost_value(x), form.guarded_values(x))
         theta = _violation(form, g)
         if tried.accepts(current, (theta, f), alpha, slope):
             return there or _point(form, x), alpha

@@ -26,6 +26,7 @@ _FARTHEST = 10.0  # of the size of a guess, how far from it other starts are
 _ALIKE = 0.3  # part by which violations may differ that are of one place; the next start is then twice as far
 _MANY_STARTS = 20  # none of which led to a point: then the interior-point method, 10 times as slow, finds none either
 _LAST_RESORT = 100  # iterations, from where least squares have found no point
+_NOTHING = 1e-6  # part of the gradient, less than which is rounding, and what is of second order in steps
 _STATIONARY = 1e-4  # what may be left of the gradient where a search ended otherwise
 _MOST_ITERATIONS = 500  # of the interior-point method, unless an option sets it
 _OPTIMAL = 1e-3  # what of the gradient may be left at an optimum; more of it is at kinks, too
@@ -69,9 +70,7 @@ class SlsqpSolver(SolverInterface):
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         form = NonlinearForm(prog)
         num_starts = 5 if form.has_cost else 20
-        given: dict[str, Any] = {
-            "maxiter": 1000, "ftol": 1e-9, "num_starts": num_starts, "begin_feasible": False,
-        }  # fmt: skip
+        given: dict[str, Any] = {"maxiter": 1000, "ftol": 1e-9, "num_starts": num_starts, "begin_feasible": False}
         given |= options.of(self.NAME)
         given["maxiter"] = int(given["maxiter"])
         num_starts, begin_feasible = int(given.pop("num_starts")), bool(given.pop("begin_feasible"))
@@ -201,16 +200,17 @@ class _Found(NamedTuple):
 def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> _Found:
     if (form.x_lower == form.x_upper).all():
         return _judged(form, start, form.cost_value(start), 0, "All variables are fixed.", 0)
-    x, status, iterations = local_optimum(form, start, options["maxiter"], options["ftol"])
+    x, status, iterations, z = local_optimum(form, start, options["maxiter"], options["ftol"])
     cost = form.cost_value(x)
     if cost < -_UNBOUNDED * max(1.0, form.cost_scale) and form.keeps_constraints(x):
         return _Found(x, SolutionResult.kUnbounded, 0.0, -1, "The cost falls without end.", iterations)
-    return _judged(form, x, cost, status, MESSAGES[status], iterations)
+    return _judged(form, x, cost, status, MESSAGES[status], iterations, z)
 
 
-def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: str, iterations: int) -> _Found:
+def _judged(
+    form: NonlinearForm, x: Array, cost: float, status: int, message: str, iterations: int, z: Array | None = None
+) -> _Found:
     kinds = SolutionResult
-    prices = None
     if not (np.isfinite(x).all() and np.isfinite(cost)):
         return _Found(x, kinds.kSolverSpecificError, np.inf, status, message, iterations)
     if not form.keeps_constraints(x):
@@ -220,7 +220,7 @@ def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: st
         result = kinds.kIterationLimit if status == LIMIT else kinds.kInfeasibleConstraints
         result = result if violation < np.inf else kinds.kSolverSpecificError
         return _Found(x, result, violation, status, message, iterations)
-    prices = _prices(form, x) if form.has_cost else None
+    prices = _prices(form, x, z if status == 0 else None) if form.has_cost else None
     if status == 0 or prices is None or prices[2] <= _STATIONARY:
         result = kinds.kSolutionFound
     else:
@@ -228,8 +228,10 @@ def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: st
     return _Found(x, result, 0.0, status, message, iterations, prices)
 
 
-def _prices(form: NonlinearForm, x: Array) -> tuple[Array, Array, float]:
+def _prices(form: NonlinearForm, x: Array, z: Array | None) -> tuple[Array, Array, float]:
     """Prices of the rows of g and of the box that make up the gradient of f best, and what part of it is left.
+
+    Those of the last step, -z of the box and of g, are taken where they leave nothing.
 
     Parts are compared by what they change f by as variables change by what they may. Where f has no slope, its size is
     that of slopes nearby.
@@ -240,6 +242,11 @@ def _prices(form: NonlinearForm, x: Array) -> tuple[Array, Array, float]:
         return np.zeros(g.size), np.zeros(x.size), np.inf
     weight = form.weight()
     slope, J = weight * gradient, form.dense(entries) * weight
+    size = float(np.abs(slope).max(initial=0.0))
+    if z is not None and z.size == g.size + x.size:
+        left = float(np.abs(slope + J.T @ z[x.size :] + weight * z[: x.size]).max(initial=0.0))
+        if left <= _NOTHING * size:
+            return -z[x.size :], -z[: x.size], left / size if size > 0.0 else 0.0
     margin = KEPT * np.maximum(np.abs(J).max(axis=1, initial=0.0), _ROUNDING)
     near = KEPT * weight
     at_low = np.concatenate((g <= form.g_lower + margin, x <= form.x_lower + near))
@@ -253,7 +260,6 @@ def _prices(form: NonlinearForm, x: Array) -> tuple[Array, Array, float]:
     everything = np.zeros(g.size + x.size)
     everything[chosen] = prices
     left = float(np.abs(slope - active.T @ prices).max(initial=0.0))
-    size = float(np.abs(slope).max(initial=0.0))
     if left > 0.0 and size < 1.0:
         size = max(size, form.slope_nearby(x))
     return everything[: g.size], everything[g.size :], left / size if size > 0.0 else 0.0

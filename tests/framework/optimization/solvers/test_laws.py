@@ -31,6 +31,8 @@ from merganser.framework.optimization import (
     SolveInParallel,
     SolverOptions,
 )
+from merganser.framework.optimization.forms.conic_form import ConicForm
+from merganser.framework.optimization.solvers.clarabel_solver import _clear_violations
 
 Array = Any
 CONVEX = ("LP", "QP", "SOCP", "rotated", "SDP", "exponential", "quadratic")
@@ -229,6 +231,19 @@ def test_a_program_that_is_solved_again_follows_its_numbers(kind: str) -> None:
     after = Solve(prog)
     assert after.get_optimal_cost() == pytest.approx(Solve(second.program()[0]).get_optimal_cost(), abs=1e-7)
     assert abs(after.get_optimal_cost() - before.get_optimal_cost()) > 1e-3
+
+
+@pytest.mark.parametrize("kind", CONVEX)
+def test_rows_of_cones_hold_in_the_units_of_their_variables(kind: str) -> None:
+    prog, _ = Problem.random(kind, 0).program()
+    found, form = ClarabelSolver().Solve(prog).get_solver_details(), ConicForm.of(prog)
+    A, tolerances = form.A.toarray(), _clear_violations(form)
+    np.testing.assert_allclose(form.violations(found.x, found.s), np.abs(A @ found.x + found.s - form.b), atol=1e-14)
+    np.testing.assert_allclose(tolerances, 1e-8 * np.abs(A).max(axis=1))
+    assert form.violations(found.x + 1e-3, found.s).max() > 1e3 * tolerances.max()
+    prog.SetVariableScaling(prog.decision_variable(0), 1e-2)
+    A[:, 0] *= 1e-2
+    np.testing.assert_allclose(_clear_violations(ConicForm.of(prog)), 1e-8 * np.abs(A).max(axis=1))
 
 
 def test_kept_factors_are_of_one_thread_and_of_no_pickle() -> None:

@@ -99,6 +99,31 @@ def test_second_derivatives_spare_iterations() -> None:
     assert counts[0].sum() < counts[1].sum()
 
 
+def test_prices_are_those_of_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("Prices were computed again.")
+
+    monkeypatch.setattr(np.linalg, "lstsq", refused)
+    for seed in range(6):
+        result = SlsqpSolver().Solve(convex_program(seed))
+        assert result.is_success()
+        assert result.get_solver_details().residual <= 1e-6
+
+
+def test_no_program_is_solved_for_the_end_of_a_last_small_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    daqp, solved, solve_more = pytest.importorskip("daqp"), [], 0
+    solve = daqp.solve
+    monkeypatch.setattr(daqp, "solve", lambda *given, **options: solved.append(1) or solve(*given, **options))
+    for seed in range(20):
+        prog, shown = convex_program(seed), []
+        prog.AddVisualizationCallback(lambda x, shown=shown: shown.append(x.copy()), prog.decision_variables())
+        solved.clear()
+        result = SlsqpSolver().Solve(prog)
+        solve_more += len(solved) - result.get_solver_details().iterations
+        np.testing.assert_array_equal(shown[-1], result.get_x_val())
+    assert solve_more < 15  # 20 without that, as then each search ends with a program for no step
+
+
 def evaluators(rng: np.random.Generator) -> list[Any]:
     x = MakeVectorContinuousVariable(3, "x")
     Q = rng.normal(size=(3, 3))
