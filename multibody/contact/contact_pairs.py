@@ -287,7 +287,7 @@ def _between(middle: Vector3, normal: Vector3, depth: float, k_A: float, k_B: fl
 
 
 # Poses in a scene a kilometre wide are rounded by less: so near, bodies touch, be there gravity or not [m].
-_NEAR = 1e-12
+NEAR = 1e-12
 
 
 @device
@@ -296,7 +296,7 @@ def margin_of_step(gravity: Floats, time_step: float) -> float:
     if time_step == 0.0:
         return 0.0
     g_x, g_y, g_z = gravity[0].real, gravity[1].real, gravity[2].real
-    return math.sqrt(g_x * g_x + g_y * g_y + g_z * g_z) * time_step * time_step + _NEAR
+    return math.sqrt(g_x * g_x + g_y * g_y + g_z * g_z) * time_step * time_step + NEAR
 
 
 @device
@@ -327,12 +327,12 @@ def drop_distant_pairs(
     for i in range(contact_pairs_io.shape[0]):
         pair = contact_pairs_io[i]
         gap = pair["phi"]
-        if gap > _NEAR:
+        if gap > NEAR:
             n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
             v_A = _velocity_along(topology, position_in, num_q, x_star_in, pair["mobod_A"], p_WC, n)
             v_B = _velocity_along(topology, position_in, num_q, x_star_in, pair["mobod_B"], p_WC, n)
             gap += time_step * (v_A - v_B)
-        if gap <= _NEAR:
+        if gap <= NEAR:
             if count < i:
                 contact_pairs_io[count] = contact_pairs_io[i]
             count += 1

@@ -114,6 +114,7 @@ _USED: dict[str, str] = {
     "equality/tendon": "name class active tendon1 tendon2 polycoef",
     **dict.fromkeys(ACTUATOR_TAGS, _ACTUATOR),
     "general": f"{_ACTUATOR} actearly",
+    "adhesion": f"{_ACTUATOR} gain",
     "orientation": f"{_ACTUATOR} input",
     "pid": f"{_ACTUATOR} input posrange ki imax slewmax",
     "dcmotor": f"{_ACTUATOR} input motorconst resistance nominal saturation inductance cogging lugre thermal "
