@@ -162,6 +162,40 @@ def controlled_arm() -> None:
     plant.get_net_actuation_output_port().Eval(context)
 
 
+def tendons_and_muscles() -> None:
+    """tendons and muscles"""
+    import numpy as np
+
+    from merganser.analysis import Simulator
+    from merganser.framework.math import RigidTransform
+    from merganser.multibody.plant import MultibodyPlant
+    from merganser.multibody.tree import (
+        ActuatorLaw,
+        MuscleCurves,
+        RevoluteJoint,
+        SpatialInertia,
+        SpatialTendon,
+        TendonSite,
+        TendonWrap,
+    )
+
+    for time_step in (TIME_STEP, 0.0):
+        plant = MultibodyPlant(time_step)
+        world = plant.world_body()
+        bone = plant.AddRigidBody("bone", SpatialInertia.SolidCubeWithMass(1.0, 0.1))
+        plant.AddJoint(RevoluteJoint("knee", plant.world_frame(), bone.body_frame(), (0.0, 1.0, 0.0)))
+        knee = TendonWrap(world, RigidTransform(), 0.05)
+        path = [TendonSite(world, [-0.2, 0.0, 0.1]), knee, TendonSite(bone, [0.2, 0.0, 0.1])]
+        tendon = plant.AddTransmission(SpatialTendon("tendon", path))
+        tendon.set_limits(0.0, 1.0)
+        curves = MuscleCurves(1.0, (0.1, 0.5))
+        plant.AddActuator("muscle", tendon).set_law(ActuatorLaw("muscle", (0.01, 0.04), muscle=curves))
+        plant.Finalize()
+        simulator = Simulator(plant)
+        plant.get_actuation_input_port().FixValue(simulator.get_mutable_context(), np.ones(1))
+        simulator.AdvanceTo(10 * TIME_STEP)
+
+
 def logged_ports() -> None:
     """logs of all that a robot gives out"""
     import numpy as np

@@ -72,8 +72,8 @@ def _shown(total: int) -> Iterator[Callable[[str], None]]:
 TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
     "blocks": (programs.operations_of_blocks, programs.loop),
     "robots": (
-        programs.discrete_arms, programs.controlled_arm, programs.continuous_arms, programs.logged_ports,
-        programs.kinematics_and_dynamics,
+        programs.discrete_arms, programs.controlled_arm, programs.continuous_arms, programs.tendons_and_muscles,
+        programs.logged_ports, programs.kinematics_and_dynamics,
     ),
     "gradients": (programs.gradients, programs.gradients_of_contact),
     "contact": (
