@@ -185,7 +185,7 @@ def tendons_and_muscles() -> None:
         bone = plant.AddRigidBody("bone", SpatialInertia.SolidCubeWithMass(1.0, 0.1))
         plant.AddJoint(RevoluteJoint("knee", plant.world_frame(), bone.body_frame(), (0.0, 1.0, 0.0)))
         knee = TendonWrap(world, RigidTransform(), 0.05)
-        path = [TendonSite(world, [-0.2, 0.0, 0.1]), knee, TendonSite(bone, [0.2, 0.0, 0.1])]
+        path: list[Any] = [TendonSite(world, [-0.2, 0.0, 0.1]), knee, TendonSite(bone, [0.2, 0.0, 0.1])]
         tendon = plant.AddTransmission(SpatialTendon("tendon", path))
         tendon.set_limits(0.0, 1.0)
         curves = MuscleCurves(1.0, (0.1, 0.5))

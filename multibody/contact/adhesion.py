@@ -1,17 +1,21 @@
 """Forces that pull bodies and what they touch together: suction cups, magnets that hold, sticky feet.
 
-A force F along an adhesion is spread evenly over the n contact points of its body that touch. At each of them
+At each contact point that touches
 
-    f_A = -F / n nhat_BA,   f_B = F / n nhat_BA                                           (1)
+    f_A = -F nhat_BA,   f_B = F nhat_BA                                                   (1)
 
-act on the bodies A and B, beside what the law of contact exerts: so the points press on each other by F / n more than
-they would otherwise, and can hold as much more by friction. Points count whose gap is a picometre at most: rounding
-does not decide whether a body sticks that is put exactly against another.
+act on the bodies A and B, beside what the law of contact exerts: so the points press on each other by F more than they
+would otherwise, can hold as much more by friction, and part when they are pulled apart by more. F is the sum of what
+the materials of both geometries say, and of F_k / n of the forces F_k along adhesions of body A or B, if that has n
+such points. Points count whose gap is a picometre at most: rounding does not decide whether a body sticks that is put
+exactly against another. Deformable bodies do not adhere.
 
-Source: MuJoCo's documentation of adhesion actuators, whose contacts are those of its own.
+Source: MuJoCo's documentation of adhesion actuators and of the adhesion of geoms.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
@@ -37,12 +41,18 @@ def adhesion_forces(
     # Out:
     F_Bo_W_out: FloatTable,  # the same with those of adhesion; may be the same array
 ) -> Count:
-    """Computes (1); returns 0, or less the number of a transmission whose body touches on a surface, less 1."""
+    """Computes (1); returns 0, or -1 less the number of a transmission, or of all of them, that a surface prevents."""
     first = forces_in.shape[0] - transmissions.shape[0]
     for i in range(F_Bo_W_in.shape[0]):
         for k in range(6):
             F_Bo_W_out[i, k] = F_Bo_W_in[i, k]
-    zero = (0.0, 0.0, 0.0)
+    for c in range(contact_pairs_in.shape[0]):
+        pair = contact_pairs_in[c]
+        if pair["adhesion"].real > 0.0:
+            if pair["origin"] == OF_FACE:
+                return -1 - transmissions.shape[0]
+            if real_part(pair["phi"]) <= NEAR:
+                _pull(pair, position_in, pair["adhesion"], F_Bo_W_out)
     for i in range(transmissions.shape[0]):
         node = nodes[transmissions[i]["first"]]
         if node["what"] != BODY:
@@ -54,12 +64,17 @@ def adhesion_forces(
                     return -1 - i
                 count += 1
         for c in range(contact_pairs_in.shape[0] if count > 0 else 0):
-            pair = contact_pairs_in[c]
-            if _touches(pair, node["mobod"]):
-                f, p_WC = scaled(forces_in[first + i] / count, vector(pair["nhat_BA_W"])), vector(pair["p_WC"])
-                push(position_in, F_Bo_W_out, pair["mobod_A"], p_WC, zero, scaled(-1.0, f))
-                push(position_in, F_Bo_W_out, pair["mobod_B"], p_WC, zero, f)
+            if _touches(contact_pairs_in[c], node["mobod"]):
+                _pull(contact_pairs_in[c], position_in, forces_in[first + i] / count, F_Bo_W_out)
     return 0
+
+
+@device
+def _pull(pair: ContactPair, position_in: Positions, F: Any, F_Bo_W_io: FloatTable) -> None:
+    """Adds (1) to the forces on the bodies."""
+    f, p_WC, zero = scaled(F, vector(pair["nhat_BA_W"])), vector(pair["p_WC"]), (0.0, 0.0, 0.0)
+    push(position_in, F_Bo_W_io, pair["mobod_A"], p_WC, zero, scaled(-1.0, f))
+    push(position_in, F_Bo_W_io, pair["mobod_B"], p_WC, zero, f)
 
 
 @device

@@ -93,6 +93,7 @@ material_dtype = np.dtype(
         ("dynamic_friction", np.float64),
         ("has_one_point", np.int64),  # whether its contacts have one point, equation (4)
         ("modulus", np.float64),  # hydroelastic modulus, infinite if it is rigid [Pa]
+        ("adhesion", np.float64),  # by which each of its contact points is pulled together [N]
         ("v_GS_G", np.float64, 3),  # velocity of its surface S, as that of a conveyor belt, in its frame G [m/s]
         ("belt_axis_G", np.float64, 3),  # about which its surface goes round; zero if it does not
         ("belt_speed", np.float64),  # [m/s]
@@ -114,6 +115,7 @@ contact_pair_dtype = np.dtype(
         ("relaxation_time", np.float64),  # tau of SAP [s]
         ("static_friction", np.float64),  # in continuous time; discrete steps know the dynamic one only
         ("dynamic_friction", np.float64),
+        ("adhesion", np.float64),  # by which A and B are pulled together there, beside the contact force [N]
         ("v_SbSa_W", np.float64, 3),  # by which the surface of A moves on A more than that of B on B [m/s]
     ]
 )
@@ -166,8 +168,9 @@ make_contact_pairs = kernel(calc_make_contact_pairs)
 
 @device
 def combine_materials(A: Material, B: Material, pair: ContactPair) -> None:
-    """Bodies, relaxation time and friction, equation (1)."""
+    """Bodies, relaxation time, adhesion and friction, equation (1)."""
     pair["mobod_A"], pair["mobod_B"] = A["mobod"], B["mobod"]
+    pair["adhesion"] = A["adhesion"] + B["adhesion"]
     pair["relaxation_time"] = A["relaxation_time"] + B["relaxation_time"]
     pair["static_friction"] = _combine_friction(A["static_friction"], B["static_friction"])
     pair["dynamic_friction"] = _combine_friction(A["dynamic_friction"], B["dynamic_friction"])

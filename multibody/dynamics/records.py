@@ -71,7 +71,7 @@ NOT_FINITE = -9  # the next state, or the derivatives
 NO_SURFACE = -10  # of geometries that overlap, where contact is to be surfaces alone
 BAD_PAIR = -11  # a contact of a kind is not valid, see contact_kinds.py
 NO_FREE_MOTION = -12  # of a deformable body; `found` says of which one, and why
-ADHESIVE_SURFACE = -13  # a body with adhesion touches on a surface; `found` says which transmission
+ADHESIVE_SURFACE = -13  # what adheres touches on a surface; `found` says which transmission, or how many
 NO_FORCE = -14  # less the number of a force element: it has no force
 
 
@@ -145,7 +145,7 @@ class ConstraintModel(NamedTuple):
         near_rigid_threshold: beta of contacts.
         constraint_rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
         holds_transmissions: whether tendons or controllers along transmissions constrain every step.
-        adheres: whether there are actuators of adhesion, see contact/adhesion.py.
+        adheres: whether there is adhesion, of actuators or of materials, see contact/adhesion.py.
         looks_ahead: whether steps see what the fastest body may meet within them, see contact/contact_pairs.py.
         drives: room for records of drive_dtype, one for each PD controller.
         room: of the solver, see layout.py.

@@ -79,6 +79,8 @@ def _are_known(given: Gradient, pairs: Any) -> bool:
     """Whether derivatives are known of all that has touched."""
     if given.settings[0]["approximation"] > LAGGED or given.out.statistics["num_fallbacks"] != 0:
         return False
+    if given.model.contact.adheres != 0:
+        return False
     for c in range(pairs.shape[0]):
         if pairs[c]["origin"] != OF_POINT:
             return False

@@ -110,11 +110,13 @@ def describe_bad_pair(model: PlantModel, context: Context, out: StepResults) -> 
 
 def describe_adhesive_surface(model: PlantModel, context: Context, out: StepResults) -> str:
     """Which adhesion would have to act on a contact surface."""
-    transmission = model.tree.transmissions.get(TransmissionIndex(int(out.found["outcome"])))
+    index, transmissions, what = int(out.found["outcome"]), model.tree.transmissions, "A geometry with adhesion"
+    if index < len(transmissions):
+        what = f"The body of adhesion '{transmissions.get(TransmissionIndex(index)).name()}'"
     return (
-        f"The body of adhesion '{transmission.name()}' of plant '{model.path()}' touches on a hydroelastic surface at "
-        f"time {time_of(context)} s, but adhesion acts at points of contact. Leave out the compliance or rigidity of "
-        "its geometries, or call plant.set_contact_model(ContactModel.kPoint)."
+        f"{what} of plant '{model.path()}' touches on a hydroelastic surface at time {time_of(context)} s, but "
+        "adhesion acts at points of contact. Leave out the compliance or rigidity of its geometries, or call "
+        "plant.set_contact_model(ContactModel.kPoint)."
     )
 
 

@@ -527,7 +527,7 @@ class StepBuffers:
             near_rigid_threshold=float(choices.near_rigid_threshold),
             constraint_rows=self._constraint_rows.rows,
             holds_transmissions=int(arrays.has_tendons or bool((controllers.velocities >= len(self._w.v)).any())),
-            adheres=int(self._may_constrain() and arrays.has_adhesion),
+            adheres=int(self._may_constrain() and (arrays.has_adhesion or bool(known.materials["adhesion"].any()))),
             looks_ahead=int(self._looks_ahead),
             drives=controllers.records()[: None if self._may_constrain() else 0],
             room=SolverWork(self._laws, self._solver_work, self._integer_work),

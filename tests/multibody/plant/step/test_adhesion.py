@@ -196,6 +196,43 @@ def test_contact_surfaces_are_refused_by_name():
     np.testing.assert_array_equal(plant.GetPositionsAndVelocities(context), before)
 
 
+def sticky_material(force: float) -> ProximityProperties:
+    properties = ProximityProperties()
+    properties.AddProperty("material", "coulomb_friction", CoulombFriction(0.5, 0.5))
+    properties.AddProperty("material", "adhesion", force)
+    return properties
+
+
+@pytest.mark.parametrize(("force", "sticks"), [(0.3 * WEIGHT, True), (0.2 * WEIGHT, False)])
+@pytest.mark.parametrize("time_step", [0.0, 0.002])
+def test_a_material_adheres_at_each_of_its_contact_points(time_step, force, sticks):
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step)
+    add_wall(plant, *CEILING)
+    box = plant.AddRigidBody("box", SpatialInertia(1.0, [0, 0, 0], UnitInertia.SolidCube(SIZE)))
+    plant.RegisterCollisionGeometry(box, RigidTransform(), Box(*[SIZE] * 3), "side", sticky_material(force))
+    plant.Finalize()
+    simulator = Simulator(builder.Build())
+    context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    plant.SetFreeBodyPose(context, box, RigidTransform([0, 0, 4e-6]))  # where the forces balance
+    simulator.AdvanceTo(0.3)
+    assert (abs(plant.GetPositions(context)[6]) < 1e-4) == sticks
+    if sticks:  # the normal force is what the adhesion does not need to carry
+        np.testing.assert_allclose(np.abs(contact_forces(plant, context)[:, 2]), force - WEIGHT / 4, rtol=1e-2)
+
+
+def test_adhesion_of_a_material_is_a_force_that_is_not_negative():
+    for force in (-1.0, np.inf, np.nan, "much"):
+        builder = DiagramBuilder()
+        plant, _ = AddMultibodyPlantSceneGraph(builder, 0.002)
+        box = plant.AddRigidBody("box", SpatialInertia.SolidCubeWithMass(1.0, SIZE))
+        plant.RegisterCollisionGeometry(box, RigidTransform(), HalfSpace(), "sole", sticky_material(force))
+        add_wall(plant, *WALL)
+        plant.Finalize()
+        with pytest.raises(RuntimeError, match=r"'adhesion'\) of geometry 'sole'.* finite and not negative"):
+            Simulator(builder.Build()).AdvanceTo(0.002)
+
+
 def test_bodies_are_of_adhesion_alone():
     builder = DiagramBuilder()
     plant, _ = AddMultibodyPlantSceneGraph(builder, 0.002)
