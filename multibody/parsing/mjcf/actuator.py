@@ -280,6 +280,8 @@ def _unsupported(law: MjcfLaw, drive: MjcfJoint | MjcfTransmission) -> str:
     is_known = is_muscle or (law.gain_type in ("fixed", "affine") and law.bias_type in ("none", "affine"))
     if law.integral is not None and not law.is_servo and not law.damping_ratio:
         return "is left out: it has no gain kp or kv"
+    if is_muscle and not isinstance(drive, MjcfJoint) and drive.kind == "adhesion":
+        return "of a body is left out: adhesion has no length"
     if not is_known or law.dynamics not in _OF_LAWS:
         return f"with gaintype {law.gain_type}, biastype {law.bias_type}, dyntype {law.dynamics} is left out"
     return ""

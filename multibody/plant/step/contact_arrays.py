@@ -245,14 +245,19 @@ def _trees_of(
 
 def _complete_muscles(tree: MultibodyTree) -> None:
     """Writes lengths and peak forces of muscles that say how to find them, see MuscleCurves."""
-    of_laws = [law for law in (actuator.law() for actuator in tree.actuators) if law is not None]
-    for record, law in zip(tree.law_records, of_laws):
+    of_laws = [(actuator.name(), law) for actuator in tree.actuators if (law := actuator.law()) is not None]
+    for record, (name, law) in zip(tree.law_records, of_laws):
         if law.muscle is None:
             continue
         place, c = int(record["positions"][0]), record["constants"]
         i = place - tree.num_positions()
         if np.isnan(c[muscle.LENGTHS]):
-            c[muscle.LENGTHS : muscle.LENGTHS + 2] = np.sort(record["gear"] * _range_of(tree, i, place))
+            c[muscle.LENGTHS : muscle.LENGTHS + 2] = found = np.sort(record["gear"] * _range_of(tree, i, place))
+            if found[0] == found[1]:
+                raise RuntimeError(
+                    f"Finalize(): the length of muscle '{name}' is {found[0]:g} m wherever joints of one velocity "
+                    "are, so that it has no range. Give its MuscleCurves a length_range."
+                )
         if c[muscle.PEAK_FORCE] < 0.0:
             arms = np.zeros(tree.num_velocities())
             if i < 0:
@@ -272,8 +277,10 @@ def _range_of(tree: MultibodyTree, i: int, place: int) -> Array:
     if i < 0:
         return np.array([lower[place], upper[place]])
     joints = [joint for joint in tree.joints if joint.num_velocities() == 1]
-    q_of, v_of = np.array([(j.position_start(), j.velocity_start()) for j in joints]).T
+    q_of, v_of = np.array([(j.position_start(), j.velocity_start()) for j in joints], np.int64).reshape(-1, 2).T
     along = _Length(tree, i)
+    if not joints:
+        return np.full(2, along.at(q_0)[0])
 
     def signed_length(moved: Array, sign: float) -> tuple[float, Array]:
         q = q_0.copy()
