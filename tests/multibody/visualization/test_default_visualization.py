@@ -151,7 +151,7 @@ def test_tendons_are_drawn_as_tubes_that_move_with_their_bodies(meshcat: Meshcat
 
 
 @pytest.mark.parametrize("num_points", [1, 2, 5])
-def test_tubes_have_their_radius_and_turn_with_no_twist_where_points_coincide_or_lines_turn_back(num_points):
+def test_tubes_keep_their_radius_where_points_coincide_and_lines_turn_back(num_points):
     points = np.array([[0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 1, 0], [1, 0.5, 0]], float)[:num_points]
     vertices, triangles = tube(points, 0.1)
     rings = vertices.reshape(num_points, 8, 3)
