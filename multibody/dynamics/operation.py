@@ -20,8 +20,8 @@ from merganser.framework.native.memory.hinted_types import (
     Integers,
     hinted_address,
 )
-from merganser.framework.native.memory.records_of_arrays import Code, RecordOf, record_at, record_of_lanes_at
-from merganser.framework.native.memory.simd import forget_leave, has_left
+from merganser.framework.native.memory.records_of_arrays import COMPLEX, Code, RecordOf, record_at
+from merganser.framework.native.memory.simd import forget_leave, has_left, lanes_dtype
 from merganser.framework.native.memory.tape import FAILED, integers_at
 from merganser.framework.native.operations.operations import CompiledOperation
 from merganser.multibody.contact.layout import CONVERGED, NO_CAPACITY
@@ -37,7 +37,7 @@ from merganser.multibody.dynamics.records import (
     Work,
 )
 from merganser.multibody.dynamics.step import calc_derivatives, take_step
-from merganser.multibody.dynamics.step_kernels import KERNELS_IN_LANES
+from merganser.multibody.dynamics.step_kernels import COMPLEX_KERNELS, KERNELS_IN_LANES
 from merganser.multibody.linear.records import Trees
 
 sample_counts_dtype = np.dtype(
@@ -161,7 +161,8 @@ class ContactForcesRecord(NamedTuple):
 
 
 _step_at, _derivatives_at = record_at(StepRecord), record_at(DerivativesRecord)
-_steps_in_lanes_at = record_of_lanes_at(StepsInLanes)
+_steps_in_lanes_at = record_at(StepsInLanes, lanes_dtype)
+_complex_derivatives_at = record_at(DerivativesRecord, lambda: COMPLEX)
 _slopes_at, _inputs_at = record_at(SlopesRecord), record_at(InputsRecord)
 _contact_forces_at = record_at(ContactForcesRecord)
 
@@ -249,6 +250,13 @@ def plant_derivatives(values: Any, numbers: Any, integers: Any) -> None:
         _give_up(given.out.x_next, integers)
 
 
+def complex_plant_derivatives(values: Any, numbers: Any, integers: Any) -> None:
+    """The same of a plant on complex numbers, whose imaginary parts are derivatives along one direction."""
+    given = _complex_derivatives_at(values, integers_at(place_at(integers, 1)))
+    if calc_derivatives(given.model, given.state, given.inputs, given.work, given.out) != 0:
+        _give_up(given.out.x_next, integers)
+
+
 def plant_slopes(values: Any, numbers: Any, integers: Any) -> None:
     """(S_h(x) - x) / h of a continuous plant, NaN without a solution (plant/step/variable_steps.py).
 
@@ -304,19 +312,21 @@ def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
         given.tau_out[k] = tau[k]
 
 
-class _StepsInLanes(CompiledOperation):
-    """The operation of steps in lanes, which comes with all kernels that it may call."""
+class _OfOtherNumbers(CompiledOperation):
+    """An operation on lanes or complex numbers, which comes with all kernels that it may call."""
 
     def address(self) -> int:
-        for kernel in KERNELS_IN_LANES:
-            hinted_address(kernel, has_lanes=True)
+        kernels, number = (COMPLEX_KERNELS, COMPLEX) if self.has_complex_form else (KERNELS_IN_LANES, lanes_dtype())
+        for kernel in kernels:
+            hinted_address(kernel, number)
         return super().address()
 
 
 STEP = CompiledOperation(plant_step)
-STEPS_IN_LANES = _StepsInLanes(plant_steps_in_lanes)
+STEPS_IN_LANES = _OfOtherNumbers(plant_steps_in_lanes)
 STEP_WITH_DEFORMABLES = CompiledOperation(plant_step_with_deformables)
-DERIVATIVES = CompiledOperation(plant_derivatives)
+DERIVATIVES = CompiledOperation(plant_derivatives, has_complex_form=True)
+COMPLEX_DERIVATIVES = _OfOtherNumbers(complex_plant_derivatives, is_complex=True)
 SLOPES = CompiledOperation(plant_slopes)
 INPUTS = CompiledOperation(plant_inputs)
 CONTACT_FORCES = CompiledOperation(contact_forces)

@@ -69,6 +69,7 @@ from merganser.multibody.dynamics.records import (
 )
 from merganser.multibody.dynamics.step_kernels import StepCode
 from merganser.multibody.kernels.actuators import IS_LOCKED
+from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.kernels.velocity_products import num_passes
 
 SMALLEST_COSINE = 1e-3  # of a pitch angle
@@ -85,7 +86,7 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
     """
     code, actuators = model.code, model.actuators
     for n in range(model.pitches.shape[0]):
-        if abs(math.cos(state.q[model.pitches[n]])) < SMALLEST_COSINE:
+        if abs(math.cos(real_part(state.q[model.pitches[n]]))) < SMALLEST_COSINE:
             return SINGULAR_PITCH
     q, v, tau = state.q, state.v, work.tau
     if model.transmissions.shape[0] > 0:

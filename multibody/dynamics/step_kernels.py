@@ -10,10 +10,12 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from merganser.framework.native import compile_ahead
 from merganser.framework.native.compiler.when_to_compile import must_compile_here
 from merganser.framework.native.memory.hinted_types import hinted_address, hinted_job
-from merganser.framework.native.memory.records_of_arrays import Code
+from merganser.framework.native.memory.records_of_arrays import FLOAT, Code
 from merganser.framework.native.memory.shared_code import feature_of, job_of, shared_names
 from merganser.geometry.deformable.moving_meshes import put_meshes
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
@@ -203,15 +205,19 @@ class StepCode(NamedTuple):
 
 _USES = StepCode()
 
-# Those of plants of which worlds are stepped side by side, see plant/step/native_code.py.
-KERNELS_IN_LANES = (
+# What computes with other numbers than floats, see plant/step/native_code.py.
+_OF_OTHER_NUMBERS = (
     *(use.kernel for use in _USES if use.is_small),
     checked_arrays.is_finite,
     actuators.calc_efforts,
-    find_limits,
-    are_resolved,
     kernels.kinematics,
     kernels.force_elements,
+)
+COMPLEX_KERNELS = *_OF_OTHER_NUMBERS, limit_forces, friction_forces, kernels.state_derivatives
+KERNELS_IN_LANES = (
+    *_OF_OTHER_NUMBERS,
+    find_limits,
+    are_resolved,
     kernels.step_from_kinematics,
     kernels.discrete_step,
     kernels.next_pass,
@@ -245,7 +251,7 @@ def functions_of_other_scalars(model: Model, call: Callable[..., Any], decide: C
     return functions._replace(is_finite=lambda _values: True)
 
 
-def addresses_of(plant: Plant, has_lanes: bool = False) -> StepCode:
+def addresses_of(plant: Plant, number: np.dtype[Any] = FLOAT) -> StepCode:
     """The addresses of the kernels that steps of a plant may call, compiled where they are not; 0 for the others.
 
     Those of contact take a minute: other processes begin with the last of them. If all code has to be there, they go on
@@ -253,11 +259,11 @@ def addresses_of(plant: Plant, has_lanes: bool = False) -> StepCode:
 
     Args:
         plant: the plant.
-        has_lanes: whether they compute several worlds side by side, see framework/native/memory/simd.py.
+        number: what they compute with: floats, lanes (framework/native/memory/simd.py) or complex numbers.
     """
     needed = [kernel if use.is_needed(plant) else None for kernel, use in zip(kernels_of(plant.model), _USES)]
-    if plant.is_complete and plant.has_geometry and not has_lanes:
+    if plant.is_complete and plant.has_geometry and number == FLOAT:
         searches = [name for name in shared_names() if not feature_of(name)] if must_compile_here() else []
         jobs = [hinted_job(kernel) for kernel in reversed(needed) if kernel is not None]
         compile_ahead([*jobs, *map(job_of, searches)])
-    return StepCode(*(0 if kernel is None else hinted_address(kernel, has_lanes) for kernel in needed))
+    return StepCode(*(0 if kernel is None else hinted_address(kernel, number) for kernel in needed))

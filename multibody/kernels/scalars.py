@@ -125,10 +125,10 @@ def _compile_clamped(value: Any, limit: float) -> Callable[[Any, float], Any]:
         return where(value > limit, limit, where(value < -limit, -limit, value))
 
     def clamped_complex(value: Any, limit: float) -> Any:
-        if value.real > limit:
-            value = limit
-        elif value.real < -limit:
-            value = -limit
+        if value.real > limit.real:
+            value = limit.real + 0.0j
+        elif value.real < -limit.real:
+            value = -limit.real + 0.0j
         return value
 
     return clamped_complex if isinstance(value, types.Complex) else clamped_real

@@ -27,7 +27,7 @@ from merganser.framework.native.memory.records_of_arrays import (
     hints_of,
     is_record_class,
 )
-from merganser.framework.native.memory.simd import in_lanes
+from merganser.framework.native.memory.simd import with_numbers
 
 Floats = Annotated[NDArray[Any], ArrayOf(FLOAT)]  # a vector of the scalar type that a kernel is compiled for
 FloatTable = Annotated[NDArray[Any], ArrayOf(FLOAT, 2)]
@@ -40,12 +40,12 @@ FloatsInContext = Annotated[Any, ArrayOf(FLOAT, 1, True)]  # an array in Python,
 _PLAIN = {int: 0, float: 0.0, bool: False}
 
 
-def example_of_hint(hint: Any, has_lanes: bool = False) -> Any:
+def example_of_hint(hint: Any, number: np.dtype[Any] = FLOAT) -> Any:
     """A value of the type that compiled code has for a hint.
 
     Args:
         hint: of a parameter.
-        has_lanes: whether arrays of floats are of lanes (simd.py).
+        number: what arrays of floats are of: floats, lanes (simd.py) or complex numbers.
 
     Raises:
         TypeError: a hint is none of those in records_of_arrays.py.
@@ -53,21 +53,21 @@ def example_of_hint(hint: Any, has_lanes: bool = False) -> Any:
     if get_origin(hint) is Annotated:
         kind, mark = get_args(hint)
         if not isinstance(mark, ArrayOf | RecordOf):
-            return example_of_hint(kind, has_lanes)
-        dtype = in_lanes(mark.dtype) if has_lanes else mark.dtype
+            return example_of_hint(kind, number)
+        dtype = with_numbers(mark.dtype, number)
         return np.zeros((0,) * mark.num_dimensions, dtype) if isinstance(mark, ArrayOf) else np.zeros(1, dtype)[0]
     if is_record_class(hint):
-        return hint(*(example_of_hint(hints_of(hint)[name], has_lanes) for name in hint._fields))
+        return hint(*(example_of_hint(hints_of(hint)[name], number) for name in hint._fields))
     if get_origin(hint) is tuple:
-        return tuple(example_of_hint(part, has_lanes) for part in get_args(hint))
+        return tuple(example_of_hint(part, number) for part in get_args(hint))
     if hint in _PLAIN:
         return _PLAIN[hint]
     raise TypeError(f"There is no type for {hint}; see records_of_arrays.py.")
 
 
 @functools.cache
-def hinted_arguments(kernel: Any, has_lanes: bool = False) -> tuple[Any, ...]:
-    """Values of the types that a kernel takes, or with lanes in place of floats.
+def hinted_arguments(kernel: Any, number: np.dtype[Any] = FLOAT) -> tuple[Any, ...]:
+    """Values of the types that a kernel takes, or with other numbers in place of floats.
 
     Raises:
         TypeError: the hint of a parameter does not say it; names the kernel and the parameter.
@@ -76,7 +76,7 @@ def hinted_arguments(kernel: Any, has_lanes: bool = False) -> tuple[Any, ...]:
     hints, examples = hints_of(function), []
     for name in function.__code__.co_varnames[: function.__code__.co_argcount]:
         try:
-            examples.append(example_of_hint(hints[name], has_lanes))
+            examples.append(example_of_hint(hints[name], number))
         except (KeyError, TypeError) as error:
             raise TypeError(f"{function.__module__}.{function.__name__}(): parameter '{name}': {error}") from None
     return tuple(examples)
@@ -87,6 +87,6 @@ def hinted_job(kernel: Any) -> Job:
     return kernel, hinted_arguments(kernel)
 
 
-def hinted_address(kernel: Any, has_lanes: bool = False) -> int:
+def hinted_address(kernel: Any, number: np.dtype[Any] = FLOAT) -> int:
     """Where the code of a kernel stands; compiled, or taken from the disk, when first asked for."""
-    return kernel_address(kernel, *hinted_arguments(kernel, has_lanes))
+    return kernel_address(kernel, *hinted_arguments(kernel, number))

@@ -9,6 +9,7 @@ import operator
 from typing import Any
 
 import numba
+import numpy as np
 from numba import types
 from numba.extending import (
     lower_builtin,
@@ -30,6 +31,8 @@ from merganser.framework.native.compiler.numba_inside import (
     signature,
 )
 from merganser.framework.native.memory.records_of_arrays import (
+    COMPLEX,
+    FLOAT,
     ArrayOf,
     Field,
     RecordOf,
@@ -37,10 +40,10 @@ from merganser.framework.native.memory.records_of_arrays import (
     is_record_class,
     size_of,
 )
-from merganser.framework.native.memory.simd import in_lanes
+from merganser.framework.native.memory.simd import with_numbers
 from merganser.framework.native.memory.simd_code import with_lanes
 
-_VALUES, _INTEGERS = types.CPointer(types.float64), types.CPointer(types.int64)
+_INTEGERS = types.CPointer(types.int64)
 
 
 class _RecordType(types.Type):
@@ -48,44 +51,55 @@ class _RecordType(types.Type):
 
     Args:
         record: the class.
-        width: of the lanes in the place of each number of its arrays; 0 for numbers.
+        number: what its arrays of floats are of: floats, lanes or complex numbers.
     """
 
-    def __init__(self, record: type, width: int = 0) -> None:
-        self.record, self.width = record, width
-        super().__init__(name=f"record {record.__module__}.{record.__qualname__} {width}")
+    def __init__(self, record: type, number: np.dtype[Any] = FLOAT) -> None:
+        self.record, self.number = record, number
+        super().__init__(name=f"record {record.__module__}.{record.__qualname__} {number}")
 
 
 class _ListType(types.Type):
     """Several records of one class: the same for the first of them, and their number."""
 
-    def __init__(self, record: type, width: int = 0) -> None:
-        self.record, self.width = record, width
-        super().__init__(name=f"records {record.__module__}.{record.__qualname__} {width}")
+    def __init__(self, record: type, number: np.dtype[Any] = FLOAT) -> None:
+        self.record, self.number = record, number
+        super().__init__(name=f"records {record.__module__}.{record.__qualname__} {number}")
+
+
+def _in_context(number: np.dtype[Any]) -> np.dtype[Any]:
+    """What the numbers of a Context are: of lanes, each is as many floats there."""
+    return COMPLEX if number == COMPLEX else FLOAT
+
+
+def _values_of(number: np.dtype[Any]) -> Any:
+    """The type of a pointer to these."""
+    return types.CPointer(numba.from_dtype(_in_context(number)))
 
 
 @register_model(_RecordType)
 class _RecordModel(models.StructModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, [("values", _VALUES), ("integers", _INTEGERS)])
+        super().__init__(dmm, fe_type, [("values", _values_of(fe_type.number)), ("integers", _INTEGERS)])
 
 
 @register_model(_ListType)
 class _ListModel(models.StructModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, [("values", _VALUES), ("integers", _INTEGERS), ("size", types.int64)])
+        members = [("values", _values_of(fe_type.number)), ("integers", _INTEGERS), ("size", types.int64)]
+        super().__init__(dmm, fe_type, members)
 
 
 make_attribute_wrapper(_ListType, "size", "size")
 
 
-def describe_record(record: type, values: Any, integers: Any, width: int = 0) -> Any:
-    """Numba's description of `record_at`, or with a width of `record_of_lanes_at`."""
+def describe_record(record: type, values: Any, integers: Any, number: np.dtype[Any] = FLOAT) -> Any:
+    """Numba's description of `record_at`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _pointers(context, builder, signature.return_type, *arguments)
 
-    return _RecordType(record, width)(values, integers), generate
+    return _RecordType(record, number)(values, integers), generate
 
 
 def describe_record_at_address(record: type, address: Any) -> Any:
@@ -120,7 +134,7 @@ def describe_record_behind(holder: type, name: str, record: type, address: Any) 
 
 def _at(context: Any, builder: Any, address: Any) -> list[Any]:
     """The pointers of a record at an address, which is no part of a Context."""
-    return [builder.inttoptr(address, context.get_value_type(kind)) for kind in (_VALUES, _INTEGERS)]
+    return [builder.inttoptr(address, context.get_value_type(kind)) for kind in (_values_of(FLOAT), _INTEGERS)]
 
 
 def _pointers(context: Any, builder: Any, kind: Any, values: Any, integers: Any) -> Any:
@@ -132,17 +146,17 @@ def _pointers(context: Any, builder: Any, kind: Any, values: Any, integers: Any)
 # ------------------------------------------------------------------ fields
 
 
-def _type_of(field: Field, width: int = 0) -> Any:
+def _type_of(field: Field, number: np.dtype[Any] = FLOAT) -> Any:
     kind = field.kind
     if field.is_list:
-        return _ListType(kind, width)
+        return _ListType(kind, number)
     if isinstance(kind, ArrayOf | RecordOf):
-        element = numba.from_dtype(in_lanes(kind.dtype) if width else kind.dtype)
+        element = numba.from_dtype(with_numbers(kind.dtype, number))
         return with_lanes(element if isinstance(kind, RecordOf) else types.Array(element, kind.num_dimensions, "C"))
     if is_record_class(kind):
         if not field.is_one_value:
-            return _RecordType(kind, width)
-        return types.NamedTuple(tuple(_type_of(part, width) for part in fields_of(kind).values()), kind)
+            return _RecordType(kind, number)
+        return types.NamedTuple(tuple(_type_of(part, number) for part in fields_of(kind).values()), kind)
     return types.float64 if kind is float else types.int64
 
 
@@ -154,13 +168,13 @@ class _Fields(AttributeTemplate):
 
     def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
         field = fields_of(kind.record).get(name)
-        return None if field is None else _type_of(field, kind.width)
+        return None if field is None else _type_of(field, kind.number)
 
 
 @lower_getattr_generic(_RecordType)
 def _read_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
     record = cgutils.create_struct_proxy(kind)(context, builder, value)
-    return _read(context, builder, fields_of(kind.record)[name], record.values, record.integers, kind.width)
+    return _read(context, builder, fields_of(kind.record)[name], record.values, record.integers, kind.number)
 
 
 @lower_setattr_generic(_RecordType)
@@ -177,34 +191,37 @@ def _write_field(context: Any, builder: Any, signature: Any, arguments: Any, nam
         builder.store(integer, builder.gep(record.integers, [_integer(start + n)]))
 
 
-def _read(context: Any, builder: Any, field: Field, values: Any, integers: Any, width: int = 0) -> Any:
-    kind, result = field.kind, _type_of(field, width)
+def _read(context: Any, builder: Any, field: Field, values: Any, integers: Any, number: np.dtype[Any] = FLOAT) -> Any:
+    kind, result = field.kind, _type_of(field, number)
     if field.is_list:
         size, distance = _load(builder, integers, field.start, 2)
         made = cgutils.create_struct_proxy(result)(context, builder)
         made.values, made.integers, made.size = values, builder.gep(integers, [distance]), size
         return made._getvalue()
     if isinstance(kind, ArrayOf):
-        return _read_array(context, builder, field, result, values, integers, width)
+        return _read_array(context, builder, field, result, values, integers, number)
     if is_record_class(kind):
         start = builder.gep(integers, [_integer(field.start)])
         if not field.is_one_value:
             return _pointers(context, builder, result, values, start)
-        parts = [_read(context, builder, part, values, start, width) for part in fields_of(kind).values()]
+        parts = [_read(context, builder, part, values, start, number) for part in fields_of(kind).values()]
         return context.make_tuple(builder, result, parts)
-    (number,) = _load(builder, integers, field.start, 1)
+    (word,) = _load(builder, integers, field.start, 1)
     if isinstance(kind, RecordOf):
-        return builder.inttoptr(number, context.get_value_type(result))
-    return builder.bitcast(number, context.get_value_type(result)) if kind is float else number
+        return builder.inttoptr(word, context.get_value_type(result))
+    return builder.bitcast(word, context.get_value_type(result)) if kind is float else word
 
 
-def _read_array(context: Any, builder: Any, field: Field, result: Any, values: Any, integers: Any, width: int) -> Any:
+def _read_array(
+    context: Any, builder: Any, field: Field, result: Any, values: Any, integers: Any, number: np.dtype[Any]
+) -> Any:
     numbers = _load(builder, integers, field.start, field.size())
     shape = numbers[field.size() - field.kind.num_dimensions :]
     pointer = context.get_data_type(result.dtype).as_pointer()
     size = _integer(context.get_abi_sizeof(context.get_data_type(result.dtype)))
     if field.kind.is_in_context:
-        place = builder.mul(builder.add(numbers[0], numbers[1]), _integer(max(width, 1)))
+        per_number = _integer(number.itemsize // _in_context(number).itemsize)
+        place = builder.mul(builder.add(numbers[0], numbers[1]), per_number)
         data = builder.bitcast(builder.gep(values, [place]), pointer)
     else:
         data = builder.inttoptr(numbers[0], pointer)
@@ -233,7 +250,7 @@ class _Item(AbstractTemplate):
 
     def generic(self, args: Any, kws: Any) -> Any:
         if isinstance(args[0], _ListType) and isinstance(args[1], types.Integer):
-            return signature(_RecordType(args[0].record, args[0].width), args[0], types.int64)
+            return signature(_RecordType(args[0].record, args[0].number), args[0], types.int64)
         return None
 
 

@@ -39,7 +39,7 @@ import numpy as np
 from merganser.framework.core.context.native_code import Argument
 from merganser.framework.native.compiler.extending import Later, import_whole, intrinsic, register_module
 from merganser.framework.native.memory.addresses import address_of_array
-from merganser.framework.native.memory.simd import in_lanes, num_lanes, repeated
+from merganser.framework.native.memory.simd import repeated, with_numbers
 
 FLOAT, INTEGER, COMPLEX = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.complex128)
 ONE_VALUE = "one value"
@@ -188,23 +188,34 @@ def integers_of(record: Any) -> tuple[Argument, ...]:
     return tuple(integers)
 
 
-def integers_in_lanes(record: Any) -> tuple[tuple[Argument, ...], list[Any]]:
-    """The same for `record_of_lanes_at`, with arrays of lanes that have the same numbers; and these, to be kept.
+def integers_with(record: Any, number: np.dtype[Any]) -> tuple[tuple[Argument, ...], list[Any]]:
+    """The same for `record_at` of other numbers than floats, with arrays of such that have the same values.
 
-    What is in a Context stays as it says: its place among numbers each of which is as many.
+    Arrays of the record that have such numbers already are given as they are. What is in a Context stays as it says.
+
+    Args:
+        record: the record.
+        number: `lanes_dtype()` or COMPLEX.
+
+    Returns:
+        The integers, and arrays to be kept.
     """
     record_class: Any = type(record)
     integers: list[Argument] = [0] * size_of(record_class)
     made: dict[Any, Any] = {}
 
     def write_field(name: str, kind: Any, value: Any) -> tuple[Argument, ...]:
-        written = _integers(name, kind, value)
         is_array = isinstance(kind, ArrayOf | RecordOf) and not isinstance(value, Placed)
-        if not is_array or in_lanes(kind.dtype) == kind.dtype or not value.size:
+        dtype = with_numbers(kind.dtype, number) if is_array else None
+        if is_array and value.dtype == dtype:
+            return _integers(name, kind._replace(dtype=dtype), value)
+        written = _integers(name, kind, value)
+        if not is_array or dtype == kind.dtype or not value.size:
             return written
         key = address_of_array(value), value.nbytes
         if key not in made:
-            made[key] = value, repeated(value)
+            floats = np.atleast_1d(value).reshape(-1).view(FLOAT)
+            made[key] = value, floats.astype(COMPLEX) if number == COMPLEX else repeated(floats)
         return (address_of_array(made[key][1]), *written[1:])
 
     _write(integers, 0, record, write_field)
@@ -317,25 +328,19 @@ def numbers_of(record: Any) -> np.ndarray[Any, Any]:
 
 
 @functools.cache
-def record_at(record: Any) -> Any:
-    """What compiled code calls with the pointers of an operation to values and integers; it gives the record."""
+def record_at(record: Any, number_of: Callable[[], np.dtype[Any]] = lambda: FLOAT) -> Any:
+    """What compiled code calls with the pointers of an operation to values and integers; it gives the record.
+
+    Args:
+        record: the class.
+        number_of: gives what its arrays of floats are of, if `integers_with` has written the list.
+    """
 
     def describe(typingctx: Any, values: Any, integers: Any) -> Any:
         record_types = import_whole("merganser.framework.native.memory.record_types")
-        return record_types.describe_record(record, values, integers)
+        return record_types.describe_record(record, values, integers, number_of())
 
-    return intrinsic(describe, fingerprint_rest=lambda: _description(record))
-
-
-@functools.cache
-def record_of_lanes_at(record: Any) -> Any:
-    """The same for a record whose arrays of floats are of lanes (simd.py), `integers_in_lanes` has written the list."""
-
-    def describe(typingctx: Any, values: Any, integers: Any) -> Any:
-        record_types = import_whole("merganser.framework.native.memory.record_types")
-        return record_types.describe_record(record, values, integers, num_lanes())
-
-    return intrinsic(describe, fingerprint_rest=lambda: f"{num_lanes()} {_description(record)}")
+    return intrinsic(describe, fingerprint_rest=lambda: f"{number_of()} {_description(record)}")
 
 
 @functools.cache

@@ -110,18 +110,29 @@ def has_left() -> bool:
 
 
 @functools.cache
-def in_lanes(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype that has lanes in place of each float.
+def lanes_dtype() -> np.dtype[Any]:
+    """The dtype of lanes."""
+    return np.dtype([(LANES, np.float64, (num_lanes(),))])
 
-    Records that have integers, too, are shared by all lanes, and stay as they are.
+
+def in_lanes(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that has lanes in place of each float, see `with_numbers`."""
+    return with_numbers(dtype, lanes_dtype())
+
+
+@functools.cache
+def with_numbers(dtype: np.dtype[Any], number: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that has another kind of number in place of each float: lanes, or complex numbers.
+
+    Records that have integers, too, are the same for all of these, and stay as they are.
     """
-    if not _has_floats_only(dtype):
+    if number == np.float64 or not _has_floats_only(dtype):
         return dtype
     if dtype.subdtype is not None:
-        return np.dtype((in_lanes(dtype.base), dtype.shape))
+        return np.dtype((with_numbers(dtype.base, number), dtype.shape))
     if dtype.names is not None:
-        return np.dtype([(name, in_lanes(dtype[name])) for name in dtype.names])
-    return np.dtype([(LANES, np.float64, (num_lanes(),))])
+        return np.dtype([(name, with_numbers(dtype[name], number)) for name in dtype.names])
+    return number
 
 
 def _has_floats_only(dtype: np.dtype[Any]) -> bool:

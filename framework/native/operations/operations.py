@@ -49,8 +49,7 @@ def address_of(operation: str | NativeOperation | Operation, is_complex: bool = 
     """
     if isinstance(operation, str):
         return _address_of(operation, is_complex)
-    if is_complex:
-        assert isinstance(operation, NativeOperation)
+    if is_complex and isinstance(operation, NativeOperation):
         return operation.complex_address()
     return operation.address()
 
@@ -78,6 +77,8 @@ def has_complex_form(operation: str | NativeOperation | Operation) -> bool:
 
     Functions of users may: those that cannot be compiled so raise a TypeError when their address is asked for.
     """
+    if isinstance(operation, CompiledOperation):
+        return operation.has_complex_form
     return isinstance(operation, NativeOperation) or operation in _OF_COMPLEX
 
 
@@ -97,10 +98,19 @@ def caller_of(operation: Operation, values: Any, integers: Any) -> Callable[[], 
 
 
 class CompiledOperation:
-    """A function of the three pointers as an operation, compiled when it is first used."""
+    """A function of the three pointers as an operation, compiled when it is first used.
 
-    def __init__(self, function: Callable[..., None], is_complex: bool = False) -> None:
+    Args:
+        function: the function.
+        is_complex: whether it works on complex numbers.
+        has_complex_form: whether what it does on floats another one may do on complex numbers.
+    """
+
+    def __init__(
+        self, function: Callable[..., None], is_complex: bool = False, has_complex_form: bool = False
+    ) -> None:
         self._function, self._is_complex = function, is_complex
+        self.has_complex_form = is_complex or has_complex_form
         self._code: Code | None = None
 
     def is_kept(self) -> bool:

@@ -29,15 +29,16 @@ from merganser.framework.native import is_at_hand
 from merganser.framework.native.compiler.when_to_compile import OptionalCode, must_compile_here, want
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import (
+    COMPLEX,
     ArrayOf,
     Placed,
     fields_of,
-    integers_in_lanes,
     integers_of,
+    integers_with,
     is_record_class,
     placed_beside,
 )
-from merganser.framework.native.memory.simd import num_lanes, repeated
+from merganser.framework.native.memory.simd import lanes_dtype, num_lanes, repeated
 from merganser.framework.native.operations.operations import caller_of
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
 from merganser.geometry.proximity.broad_phase import find_candidates
@@ -63,6 +64,9 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 _DERIVATIVES = OptionalCode("merganser.multibody.dynamics.operation", "DERIVATIVES", "plant_derivatives")
+_COMPLEX_DERIVATIVES = OptionalCode(
+    "merganser.multibody.dynamics.operation", "COMPLEX_DERIVATIVES", "complex_plant_derivatives"
+)
 _STEP = OptionalCode("merganser.multibody.dynamics.operation", "STEP", "plant_step")
 _STEPS_IN_LANES = OptionalCode("merganser.multibody.dynamics.operation", "STEPS_IN_LANES", "plant_steps_in_lanes")
 _SLOPES = OptionalCode("merganser.multibody.dynamics.operation", "SLOPES", "plant_slopes")
@@ -117,6 +121,8 @@ class NativeDynamics:
 
     def resolve(self, context: Context) -> NativeCode | None:
         """The operation in a Context; None if Python takes the steps, or if it is not compiled."""
+        if self._workspace(context).dtype == COMPLEX:
+            return self._resolve_complex(context)
         code = self._prepare(context)
         if code is None:
             return None
@@ -308,22 +314,44 @@ class NativeDynamics:
         record = self._record(context, buffers)
         assert isinstance(record, StepRecord)
         model = record.model
-        others = len(model.transmissions), len(model.laws), len(model.contact.geometry.mobods)
-        has_others = any(others) or model.topology["code"].any() or model.elements["code"].any()
-        if has_others or not num_lanes() or not _STEPS_IN_LANES.is_usable():
+        if _has_others(model) or not num_lanes() or not _STEPS_IN_LANES.is_usable():
             return None
         operation = _STEPS_IN_LANES.load()
         operation.address()
         model = model._replace(
-            code=addresses_of(Plant(buffers.model, is_complete=False), has_lanes=True),
+            code=addresses_of(Plant(buffers.model, is_complete=False), lanes_dtype()),
             contact=model.contact._replace(is_complete=0),
         )
         x_next = repeated(np.zeros(record.state.x.shape))
         place = (address_of_array(x_next) - address_of_array(lanes)) // lanes.strides[0]
         out = record.results[0]._replace(x_next=Placed(place, record.state.x.shape), activations=_NO_PLACE)
         given = StepsInLanes(model, record.state, record.time_step, record.inputs, record.work, out)
-        integers, kept = integers_in_lanes(given)
+        integers, kept = integers_with(given, lanes_dtype())
         return CodeInLanes(operation, (0, *integers), (kept, x_next, given))
+
+    # ------------------------------------------------------------------ derivatives along one direction
+
+    def _resolve_complex(self, context: Context) -> NativeCode | None:
+        """The operation of the derivatives of a continuous plant on complex numbers; None without one.
+
+        Nothing touches or is held, and no function of a user has a part in them.
+        """
+        dynamics, w = self._dynamics, self._workspace(context)
+        is_free = not (self._is_discrete() or dynamics.may_touch or dynamics.has_multipliers)
+        if not is_free or dynamics.inputs.has_objects(context):
+            return None
+        buffers = self.buffers_of(context)
+        buffers.prepare(self._controllers(context, w))
+        if _has_others(buffers.model) or not _COMPLEX_DERIVATIVES.is_usable():
+            return None
+        record = self._record(context, buffers)
+        code = addresses_of(Plant(buffers.model, is_complete=False), COMPLEX)
+        integers, kept = integers_with(record._replace(model=record.model._replace(code=code)), COMPLEX)
+        is_current = self._check_of(context, buffers)
+        native = NativeCode(
+            _COMPLEX_DERIVATIVES.load(), (FAILURE, *integers), is_current=lambda _kept=(kept, record): is_current()
+        )
+        return _of_vectors(context, native)
 
     # ------------------------------------------------------------------ derivatives where Python asks for them
 
@@ -436,6 +464,12 @@ class NativeDynamics:
     def _place(self, context: Context, port: Any) -> Any:
         index = port.get_index()
         return Placed(InputOf(index), (port.size(),)) if context.has_input(index) else _NO_PLACE
+
+
+def _has_others(model: Model) -> bool:
+    """Whether a plant has geometries, or kinds whose kernels are compiled for floats alone."""
+    others = len(model.transmissions), len(model.laws), len(model.contact.geometry.mobods)
+    return any(others) or bool(model.topology["code"].any() or model.elements["code"].any())
 
 
 class ResolvedBy(NamedTuple):

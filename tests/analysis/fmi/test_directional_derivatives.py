@@ -14,10 +14,13 @@ from merganser.analysis.fmi import ExportFmu, FmuSystem
 from merganser.analysis.fmi.slopes import Slopes
 from merganser.framework import BasicVector, ContinuousStateIndex, DiagramBuilder, LeafSystem
 from merganser.framework.core.context.native_code import may_compile
+from merganser.framework.math import RigidTransform
 from merganser.framework.native import native
 from merganser.framework.primitives import FirstOrderTaylorApproximation, Multiplexer, Saturation
+from merganser.geometry import HalfSpace, Sphere
 from merganser.multibody.parsing import Parser
-from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
+from merganser.multibody.tree import SpatialInertia
 
 pytest.importorskip("ziglang", reason="ziglang, which links FMUs, is not installed (extra `fmi`)")
 fmpy = pytest.importorskip("fmpy", reason="FMPy, which simulates FMUs, is not installed")
@@ -167,13 +170,39 @@ def test_adjoint_derivatives_are_the_transposed_product(tmp_path):
     assert instance.GetAdjointDerivative(unknowns, m, knowns, n, weights, n, product, n) == ERROR
 
 
-def test_plants_have_no_derivatives_and_the_page_names_them(tmp_path):
-    plant = MultibodyPlant(0.0)
-    Parser(plant).AddModels(str(MODELS / "cart_pole.sdf"))
+def test_derivatives_of_an_arm_are_those_of_linearize(tmp_path):
+    arm = MultibodyPlant(0.0)
+    Parser(arm).AddModels(str(MODELS / "arm7.urdf"))
+    arm.Finalize()
+    context, rng = arm.CreateDefaultContext(), np.random.default_rng(3)
+    x, u = rng.uniform(-1.0, 1.0, 14), rng.uniform(-5.0, 5.0, 7)
+    context.SetContinuousState(x)
+    arm.get_actuation_input_port().FixValue(context, u)
+    ports = arm.get_actuation_input_port(), arm.get_state_output_port()
+    ExportFmu(arm, tmp_path / "arm.fmu", kinds=("me",), inputs=["actuation"], outputs=["state"], context=context)
+    instance = FmuFile(tmp_path / "arm.fmu").model_exchange().start()
+    names = [name for name in instance.file.numbers if name.startswith("der(")]
+    unknowns = np.array([instance.file.numbers[name] for name in names], np.uint32)
+    knowns = np.array([instance.file.numbers[name[4:-1]] for name in names], np.uint32)
+    found = np.zeros((14, 14))
+    for k in range(14):
+        given = unknowns, 14, knowns[k:], 1, np.ones(1), 1
+        assert instance.GetDirectionalDerivative(*given, found[k], 14) == OK
+    model = FirstOrderTaylorApproximation(arm, context, ports[0].get_index(), ports[1].get_index())
+    assert np.abs(found.T - model.A()).max() < 1e-12 * np.abs(model.A()).max()
+
+
+def test_plants_that_may_touch_have_no_derivatives_and_are_named():
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, 0.0)
+    ball = plant.AddRigidBody("ball", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+    for body, shape in ((ball, Sphere(0.1)), (plant.world_body(), HalfSpace())):
+        plant.RegisterCollisionGeometry(body, RigidTransform(), shape, "shape", CoulombFriction(1.0, 1.0))
     plant.Finalize()
     plant.set_name("plant")
-    system, context = plant, plant.CreateDefaultContext()
-    slopes = Slopes(system, context, [plant.get_state_output_port()])
+    builder.ExportOutput(plant.get_state_output_port(), "x")
+    diagram = builder.Build()
+    slopes = Slopes(diagram, diagram.CreateDefaultContext(), [diagram.get_output_port()])
     assert slopes.operations is None and "::plant" in slopes.missing
 
 
