@@ -170,8 +170,7 @@ def adhere(model: Model, inputs: Inputs, work: Work, out: StepResults, num_pairs
     number = call_kernel(model.code.adhesion_forces, (*given, others, work.F_applied))
     if number < 0:
         out.found["outcome"] = -1 - number
-        return ADHESIVE_SURFACE
-    return num_pairs
+    return num_pairs if number == 0 else ADHESIVE_SURFACE
 
 
 # ---------------------------------------------------------------------- continuous time
