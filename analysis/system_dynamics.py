@@ -6,6 +6,7 @@ A Context of one system alone, for analyses that try out times, states and input
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import Any
 
 import numpy as np
@@ -117,16 +118,12 @@ class SystemDynamics:
         self.num_states = (
             mine.get_discrete_state(0).size() if self.is_discrete else mine.get_continuous_state_vector().size()
         )
-        self._system = system.ToAutoDiffXd()
-        self._context: Any = self._system.CreateDefaultContext()
-        self._context.SetTimeStateAndParametersFrom(mine)
-        self._system.FixInputPortsFrom(system, mine, self._context)
-        self._port = None if port is None else self._system.get_input_port(port.get_index())
-        self._closed_form = (
-            None if self.is_discrete else self._system._sys_linearized_dynamics(self._context, self._port)
-        )
+        self._given, self._port = mine, port
+        self._closed_form = None if self.is_discrete else system._sys_linearized_dynamics(mine, port)
+        if self._closed_form is None:
+            self._differentiable  # noqa: B018  which is refused now, rather than by a solver
         self._known: dict[tuple[float, bytes], tuple[Array, Array]] = {}
-        self._given, self._time = mine, float(mine.get_time())
+        self._time = float(mine.get_time())
         self._tape: Any = None  # False if not available
         self._recent: dict[Any, tuple[Array, Array]] = {}  # what was found, by time and points
         self._num_points = 0
@@ -203,8 +200,7 @@ class SystemDynamics:
         context: Any = new_context(self.system, np.complex128)
         context.SetTimeStateAndParametersFrom(self._given)
         self.system.FixInputPortsFrom(self.system, self._given, context)
-        port = None if self._port is None else self.system.get_input_port(self._port.get_index())
-        fixed = None if port is None else port.FixValue(context, np.zeros(port.size()))
+        fixed = None if self._port is None else self._port.FixValue(context, np.zeros(self.num_inputs))
         with contextlib.suppress(LookupError, TypeError):  # a function of a user's may not be compiled so
             tape = ModelTape(context, fixed, self.is_discrete)
             found = tape.slopes(time, np.ascontiguousarray(points), self.num_states)
@@ -215,7 +211,7 @@ class SystemDynamics:
 
     def _in_python(self, points: Array, time: float) -> tuple[Array, Array]:
         found = []
-        self._context.SetTime(time)
+        self._differentiable[1].SetTime(time)
         for point in points:
             key = time, point.tobytes()
             if key not in self._known:
@@ -225,16 +221,26 @@ class SystemDynamics:
             found.append(self._known[key])
         return np.array([value for value, _ in found]), np.array([slopes for _, slopes in found])
 
+    @functools.cached_property
+    def _differentiable(self) -> tuple[System, Any, InputPort | None]:
+        """The system of AutoDiffXd, its Context and its port; made only where no closed form serves."""
+        system = self.system.ToAutoDiffXd()
+        context = system.CreateDefaultContext()
+        context.SetTimeStateAndParametersFrom(self._given)
+        system.FixInputPortsFrom(self.system, self._given, context)
+        return system, context, None if self._port is None else system.get_input_port(self._port.get_index())
+
     def _by_autodiff(self, point: Array) -> tuple[Array, Array]:
         n, seeded = self.num_states, InitializeAutoDiff(point).ravel()
-        if self._port is not None:
-            self._port.FixValue(self._context, seeded[n:])
+        system, context, port = self._differentiable
+        if port is not None:
+            port.FixValue(context, seeded[n:])
         if self.is_discrete:
-            self._context.SetDiscreteState(seeded[:n])
-            f = self._system.EvalUniquePeriodicDiscreteUpdate(self._context).get_vector(0).CopyToVector()
+            context.SetDiscreteState(seeded[:n])
+            f = system.EvalUniquePeriodicDiscreteUpdate(context).get_vector(0).CopyToVector()
         else:
-            self._context.SetContinuousState(seeded[:n])
-            f = self._system.EvalTimeDerivatives(self._context).CopyToVector()
+            context.SetContinuousState(seeded[:n])
+            f = system.EvalTimeDerivatives(context).CopyToVector()
         value, slopes = ExtractValue(f).ravel(), ExtractGradient(f)
         if not slopes.size:  # nothing depends on anything
             slopes = np.zeros((n, len(point)))

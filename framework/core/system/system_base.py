@@ -396,7 +396,7 @@ class SystemBase(GraphvizMethods, TicketMethods, abc.ABC):
         Overridden where there is a closed form; None without one, as is what the method returns.
 
         Args:
-            context: of this system, of AutoDiffXd, of which only the state and the input are going to change.
+            context: of this system, of floats, of which only the state and the input are going to change.
             port: the input port through which u comes; None if nothing does.
         """
         return None

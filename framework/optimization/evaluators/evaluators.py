@@ -93,8 +93,8 @@ class EvaluatorBase:
         values, jacobians = zip(*map(self._value_and_jacobian, x))
         return np.array(values), np.array(jacobians)
 
-    def _is_fast_without_slopes(self) -> bool:
-        """Whether `_values` takes far less than `_value_and_jacobian`, as with derivatives by AutoDiffXd."""
+    def _is_fast_without_slopes(self, count: int) -> bool:
+        """Whether `_values` at many points takes far less than `_stacked`, as with derivatives by AutoDiffXd."""
         return type(self)._value_and_jacobian is EvaluatorBase._value_and_jacobian
 
     def _has_curvature(self) -> bool:

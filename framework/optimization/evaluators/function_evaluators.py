@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from merganser.framework.autodiff.blocks import chained
+from merganser.framework.autodiff.many_points import ManyPoints
 from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.optimization.arrays import Array, Objects, objects
 from merganser.framework.optimization.evaluators.evaluators import (
@@ -202,8 +203,22 @@ class _OfFunction(EvaluatorBase):
 
     _function: Callable[[Any], Any]
 
+    @functools.cached_property
+    def _at_many(self) -> ManyPoints:
+        return ManyPoints(self._function)
+
     def _eval(self, x: Objects) -> Any:
         return self._function(x)
+
+    def _stack_key(self) -> Any:
+        is_same = type(self._function) in (FunctionType, MethodType)
+        return (self._function, self._num_outputs) if is_same else None
+
+    def _is_fast_without_slopes(self, count: int) -> bool:
+        return count == 1 or self._at_many.is_refused
+
+    def _stacked(self, x: Array) -> tuple[Array, Array]:
+        return self._at_many.at(x, self._value_and_jacobian) or super()._stacked(x)
 
     def _values(self, x: Array) -> Array:
         try:

@@ -20,7 +20,7 @@ from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.program_bindings import CONSTRAINTS, COSTS
 from merganser.framework.optimization.solvers.damped_steps import call, set_gaps
-from merganser.framework.optimization.solvers.judgement import box_of, sizes_of, units
+from merganser.framework.optimization.solvers.judgement import KEPT, box_of, keeps_constraints, sizes_of, units
 
 NARROW = 1e-2  # bounds that are nearer than this are as good as an equation, for a search
 _SMALL = 1e-3  # sizes of variables and rows below this, or above its inverse, are brought to 1
@@ -49,7 +49,6 @@ class _Function:
     def __init__(self, evaluators: list[Any], places: _Index, rows: _Index) -> None:
         self._evaluators, self.places, self.rows = evaluators, places, rows
         self.evaluator = evaluator = evaluators[0]
-        self._is_fast_without_slopes = evaluator._is_fast_without_slopes()
         self._is_unique = len(set(places[0].tolist())) == places.shape[1]
         self._last: tuple[bytes, Array, Array]  # point, values and derivatives
         self.forget()
@@ -75,8 +74,9 @@ class _Function:
 
     def values(self, x: Array, is_known: bool) -> Array:
         """Of all, shape [N, m]; NaN where expressions are not defined, which is an error unless they are known."""
-        if self._is_fast_without_slopes:
-            return np.array([self.evaluator._values(x[places]) for places in self.places])
+        if self.evaluator._is_fast_without_slopes(len(self.places)):
+            each = [self.evaluator._values(x[places]) for places in self.places]
+            return each[0][np.newaxis] if len(each) == 1 else np.array(each)
         return self.slopes(x, is_known)[0]
 
     def slopes(self, x: Array, is_known: bool) -> tuple[Array, Array]:
@@ -292,6 +292,19 @@ class NonlinearForm:
             parts.append(self._linear.at(values))
             slopes.append(self._linear.values)
         return self.row_scale * joined(parts), self._entry_scale * joined(slopes)
+
+    def keeps_constraints(self, x: Array) -> bool:
+        """Whether g and the box hold by (1) of judgement.py, from values and derivatives that a search has mostly had.
+
+        Where the derivatives do not say so, other rules there may.
+        """
+        g, entries = self.constraints(x)
+        outside, most = np.maximum(self.g_lower - g, g - self.g_upper), np.zeros(g.size)
+        sizes = sizes_of(x * self.scale, self._least_sizes) / self.scale
+        with np.errstate(invalid="ignore"):  # where a value is NaN
+            np.maximum.at(most, self.entries[0], np.abs(entries) * sizes[self.entries[1]])
+        is_kept = (outside <= KEPT * most).all() and (self.x_lower <= x).all() and (x <= self.x_upper).all()
+        return bool(is_kept) or keeps_constraints(self.prog, x * self.scale, self.box)
 
     def dense(self, entries: Array) -> Array:
         """The Jacobian of g as an array, shape [m, num_vars]."""

@@ -9,8 +9,9 @@ positive definite in directions that active rows leave free, where that is neede
 
     W + sum of rho_i J_i' J_i over active rows i + delta I                                                        (2)
 
-the first of which changes no step along these rows. A filter of violations and costs says how far to go; where the
-whole step is refused, rows are once linearized with what they were found to be at its end (second-order correction).
+the first of which changes no step along these rows; where that is not enough, negative eigenvalues change their signs.
+A filter of violations and costs says how far to go; where the whole step is refused, rows are once linearized with what
+they were found to be at its end (second-order correction).
 Where there is no step, least squares find a point with less violation.
 
 Sources: J. Nocedal and S. Wright, Numerical Optimization (2006), chapter 18; R. Fletcher and S. Leyffer, Nonlinear
@@ -28,6 +29,7 @@ from merganser.framework.optimization.interior_point.filter import Filter
 from merganser.framework.optimization.solvers.damped_steps import (
     call,
     make_convex,
+    make_eigenvalues_positive,
     set_quadratic_program,
     set_symmetric,
     violation_of,
@@ -138,10 +140,9 @@ def _curvature(form: NonlinearForm, here: _Point, z: Array, damping: float) -> A
     if call(make_convex, np.empty((0, n)), 0.0, damping, least, convex, work):
         return convex
     rows = np.concatenate((np.eye(n)[z[:n] != 0.0], here.J[z[n:] != 0.0]))
-    if call(make_convex, rows, _AUGMENTED * size, damping, least, W, work):
-        return W
-    values, vectors = np.linalg.eigh(W)
-    return np.asarray((vectors * np.maximum(np.abs(values), max(least, _LEAST_CURVATURE))) @ vectors.T)
+    if not call(make_convex, rows, _AUGMENTED * size, damping, least, W, work):
+        call(make_eigenvalues_positive, max(least, _LEAST_CURVATURE), W, np.empty((n + 1, n)))
+    return W
 
 
 def _step(form: NonlinearForm, here: _Point, W: Array, g: Array, x: Array) -> tuple[Array, Array] | None:
@@ -172,14 +173,17 @@ def _search(
         x = _within(here.x + alpha * (d if step is None else step), form.x_lower, form.x_upper)
         there = _point(form, x) if form.has_hessian else None  # where slopes take no longer than values
         f, g = (there.f, there.g) if there is not None else (form.cost_value(x), _values(form, x))
-        if tried.accepts(current, (_violation(form, g), f), alpha, slope):
+        theta = _violation(form, g)
+        if tried.accepts(current, (theta, f), alpha, slope):
             return there or _point(form, x), alpha
-        if step is d and np.isfinite(g).all():  # once from rows as they are at the end of the step
+        if step is d and here.theta <= theta < np.inf:  # once from rows as they are at the end of the step
             corrected = _step(form, here, W, g - here.J @ d, here.x)
             step = None if corrected is None else corrected[0]
             if step is not None:
                 continue
-        step, alpha = None, 0.5 * alpha
+        bend = f - here.f - alpha * slope  # of a parabola through the costs, which the next part is the least of
+        part = -0.5 * alpha * slope / bend if here.theta <= _FEASIBLE and 0.0 < bend < np.inf else 0.5
+        step, alpha = None, min(max(part, 0.1), 0.5) * alpha
     return None, alpha
 
 

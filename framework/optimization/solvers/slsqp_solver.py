@@ -13,7 +13,7 @@ from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.feasible_points import MOST_STEPS, feasible_point
 from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
-from merganser.framework.optimization.solvers.judgement import KEPT, cost_at, keeps_constraints
+from merganser.framework.optimization.solvers.judgement import KEPT, cost_at
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
 from merganser.framework.optimization.solvers.sequential_quadratic import LIMIT, MESSAGES, SINGULAR, local_optimum
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
@@ -160,7 +160,7 @@ def _search(
         part = min(1.0, max(part + 1.0 / num_starts, 2.0 * part if is_known else 0.0))
         if violation < least:
             least, nearest = violation, x
-        if violation <= _BEGINNING and (violation == 0.0 or _holds(form, x)):
+        if violation <= _BEGINNING and (violation == 0.0 or form.keeps_constraints(x)):
             all_hold = SolutionResult.kSolutionFound, 0.0, 0, "All constraints hold, and there is no cost.", steps
             tried.append(_run(form, x, given) if form.has_cost else _Found(x, *all_hold))
     if not tried or not tried[-1].is_end():
@@ -198,16 +198,12 @@ class _Found(NamedTuple):
         return self.result in (SolutionResult.kSolutionFound, SolutionResult.kUnbounded)
 
 
-def _holds(form: NonlinearForm, x: Array) -> bool:
-    return keeps_constraints(form.prog, x * form.scale, form.box)
-
-
 def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> _Found:
     if (form.x_lower == form.x_upper).all():
         return _judged(form, start, form.cost_value(start), 0, "All variables are fixed.", 0)
     x, status, iterations = local_optimum(form, start, options["maxiter"], options["ftol"])
     cost = form.cost_value(x)
-    if cost < -_UNBOUNDED * max(1.0, form.cost_scale) and _holds(form, x):
+    if cost < -_UNBOUNDED * max(1.0, form.cost_scale) and form.keeps_constraints(x):
         return _Found(x, SolutionResult.kUnbounded, 0.0, -1, "The cost falls without end.", iterations)
     return _judged(form, x, cost, status, MESSAGES[status], iterations)
 
@@ -217,7 +213,7 @@ def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: st
     prices = None
     if not (np.isfinite(x).all() and np.isfinite(cost)):
         return _Found(x, kinds.kSolverSpecificError, np.inf, status, message, iterations)
-    if not _holds(form, x):
+    if not form.keeps_constraints(x):
         g = form.constraints(x)[0]
         outside = np.maximum(form.g_lower - g, g - form.g_upper)
         violation = float(outside.max(initial=0.0)) if np.isfinite(g).all() else np.inf

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.autodiff import ExtractValue
 from merganser.multibody.dynamics.step import SMALLEST_COSINE
+from merganser.multibody.kernels.mobilizers import kinds_in
+from merganser.multibody.plant.scalars.chain_rules import ChainRules, FloatModel
 
 if TYPE_CHECKING:
     from merganser.framework import Context, InputPort
-    from merganser.multibody.plant.scalars.chain_rules import ChainRules
     from merganser.multibody.plant.step.dynamics import PlantDynamics
 
 Array = NDArray[Any]
@@ -28,10 +28,10 @@ def linearized_motion(dynamics: PlantDynamics, context: Context, port: InputPort
     """What computes equation (1) as long as nothing but state and input changes in a Context; None if nothing does.
 
     There is nothing where more acts than gravity, damping and what comes through vector ports: contacts, springs,
-    dry friction, PD controllers, constraints; nor where parameters have derivatives.
+    dry friction, PD controllers, constraints; nor where a mobilizer has no closed form.
 
     Args:
-        dynamics: of a plant of AutoDiffXd.
+        dynamics: of a plant of floats.
         context: of it.
         port: through which u comes.
     """
@@ -45,9 +45,11 @@ def linearized_motion(dynamics: PlantDynamics, context: Context, port: InputPort
     places = _actuators_of(dynamics, port)
     if places is None or (len(limits) and limits["num_v"].max() > 1):
         return None
-    w: Any = dynamics.views.workspace(context)  # that of AutoDiffXd, see workspaces.py
-    rules = w.dynamics_on_floats()
-    return None if rules is None else LinearizedMotion(rules, dynamics, context, port, places)
+    w = dynamics.views.workspace(context)
+    if not w.is_float or any(kind.carries is None for kind in kinds_in(w.topology)):
+        return None
+    rules = ChainRules(FloatModel(w.topology, w.parameters.copy()), w.gravity.copy())
+    return LinearizedMotion(rules, dynamics, context, port, places)
 
 
 def _actuators_of(dynamics: PlantDynamics, port: InputPort | None) -> Array | None:
@@ -85,7 +87,7 @@ class LinearizedMotion:
         def add(of: InputPort, target: Array, to: Any) -> None:
             value: Any = None if of is port else context.read_input(of.get_index())
             if value is not None:
-                target[to] += ExtractValue(value.value()).ravel()
+                target[to] += value.value()
 
         add(inputs.actuation, self._u, slice(None))
         add(inputs.generalized_force, self._tau, slice(None))

@@ -292,12 +292,6 @@ class AutoDiffWorkspace(Workspace):
                 self.position.pending = self.velocity.pending = pending
         return status
 
-    def dynamics_on_floats(self) -> ChainRules | None:
-        """Dynamics by the chain rule; None if parameters have derivatives, or a mobilizer has no closed form."""
-        self._look_at_parameters()
-        rules = self._find_rules()
-        return None if rules is None else rules.dynamics
-
     def _find_rules(self) -> _Rules | None:
         """How to compute on floats; None if parameters have derivatives, or a mobilizer has no closed form."""
         if self._rules is None:

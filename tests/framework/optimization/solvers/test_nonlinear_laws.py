@@ -160,3 +160,34 @@ def test_an_undefined_expression_at_the_guess_is_named_by_its_own_variables() ->
     prog.SetInitialGuess(x, np.where(np.arange(12) == 7, 0.0, 1.0))
     with pytest.raises((ArithmeticError, RuntimeError, ValueError), match=r"x\(7\)"):
         SlsqpSolver().Solve(prog)
+
+
+@pytest.mark.parametrize("branches", [False, True])
+def test_a_function_of_many_constraints_is_called_for_all_at_once_unless_it_branches(branches: bool) -> None:
+    """A swing-up, each step a constraint by the same function; or by a function of its own, for comparison."""
+    calls = []
+
+    def step(z: Any) -> list[Any]:
+        calls.append(z[0])
+        angle, speed, next_angle, next_speed, effort = z
+        drag = 0.1 * speed if not branches or speed > 0.0 else 0.2 * speed
+        rate = effort - drag - 9.81 * np.sin(angle)
+        return [next_angle - angle - 0.1 * next_speed, next_speed - speed - 0.1 * rate]
+
+    def solved(is_shared: bool) -> tuple[Any, int]:
+        prog = MathematicalProgram()
+        x, u = prog.NewContinuousVariables(16, 2, "x"), prog.NewContinuousVariables(15, "u")
+        for k in range(15):
+            function = step if is_shared else lambda z: step(z)
+            prog.AddConstraint(function, lb=[0.0, 0.0], ub=[0.0, 0.0], vars=[*x[k], *x[k + 1], u[k]])
+        prog.AddQuadraticCost(np.eye(15), np.zeros(15), u)
+        prog.AddBoundingBoxConstraint(np.zeros(2), np.zeros(2), x[0])
+        prog.AddBoundingBoxConstraint([1.0, 0.0], [1.0, 0.0], x[-1])
+        calls.clear()
+        result = SlsqpSolver().Solve(prog, np.full(prog.num_vars(), 0.1))
+        assert result.is_success()
+        return result.get_x_val(), len(calls)
+
+    (shared, num_shared), (alone, num_alone) = solved(True), solved(False)
+    np.testing.assert_allclose(shared, alone, rtol=0.0, atol=1e-6)
+    assert num_shared < 0.2 * num_alone or branches

@@ -80,6 +80,8 @@ def test_slopes_beyond_a_limit_are_those_of_its_springs() -> None:
     plant = cart_pole()
     dynamics = dynamics_of(plant, plant.get_actuation_input_port())
     beyond, within = np.array([3.5, 0.1, 0.2, 0.3, 1.0]), np.array([3.0, 0.1, 0.2, 0.3, 5.0])
+    dynamics.at(np.array([within]))
+    assert "_differentiable" not in vars(dynamics)  # a plant of AutoDiffXd is made where it is needed
     assert dynamics._closed_form.at(np.array([within, beyond])) is None
     both = dynamics.at(np.array([within, beyond]))  # of which AutoDiffXd finds the second
     np.testing.assert_array_equal(both[0][1], dynamics.at(beyond[np.newaxis])[0][0])
