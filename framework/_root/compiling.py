@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from merganser import compiled_programs as programs
+from merganser import compiled_studies as studies
 
 
 def compile_topics(topics: Sequence[str]) -> int:
@@ -72,8 +73,8 @@ def _shown(total: int) -> Iterator[Callable[[str], None]]:
 TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
     "blocks": (programs.operations_of_blocks, programs.loop),
     "robots": (
-        programs.discrete_arms, programs.controlled_arm, programs.continuous_arms, programs.logged_ports,
-        programs.kinematics_and_dynamics,
+        programs.discrete_arms, programs.controlled_arm, programs.continuous_arms, programs.tendons_and_muscles,
+        programs.logged_ports, programs.kinematics_and_dynamics,
     ),
     "gradients": (programs.gradients, programs.gradients_of_contact),
     "contact": (
@@ -81,10 +82,10 @@ TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
         programs.other_solvers, programs.contact_under_error_control,
     ),
     "deformables": (programs.soft_ball, programs.soft_material),
-    "estimators": (programs.filters,),
-    "studies": (programs.worlds,),
+    "estimators": (studies.filters,),
+    "studies": (studies.worlds,),
     "planning": (programs.collision_checks,),
-    "optimization": (programs.nonlinear_program, programs.slopes),
+    "optimization": (studies.nonlinear_program, studies.slopes),
 }  # fmt: skip
 
 

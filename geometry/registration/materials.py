@@ -7,6 +7,7 @@
 | `material`   | `coulomb_friction`          | static and dynamic coefficient of friction |      |
 | `material`   | `relaxation_time`           | dissipation of the SAP contact model       | s    |
 | `material`   | `single_contact_point`      | True: touches others at one point, not several |  |
+| `material`   | `adhesion`                  | by which each point of contact is pulled together | N |
 | `material`   | `surface_velocity`          | of a belt, vector in the geometry's frame  | m/s  |
 | `hydroelastic` | `compliance_type`         | HydroelasticType                           |      |
 | `hydroelastic` | `hydroelastic_modulus`    | pressure per relative penetration          | Pa   |

@@ -42,6 +42,7 @@ class ContactKind:
         dissipation         d of Hunt and Crossley [s/m]; 0 if it is not written, as are the next ones
         relaxation_time     tau of SAP [s]
         static_friction, dynamic_friction
+        adhesion            by which A and B are pulled together where they touch, beside the contact force [N]
         v_SbSa_W            velocity of the surface of A on A less that of B on B [m/s]
 
     and what is not written is not there. A force f_0 that grows by k with the depth is one with phi = -f_0 / k.
@@ -143,6 +144,6 @@ def _clear(source: ContactSource, k: int, pair: ContactPair) -> None:
     pair["mobod_A"], pair["mobod_B"] = source["mobod_A"], source["mobod_B"]
     pair["phi"] = np.inf
     pair["stiffness"], pair["dissipation"], pair["relaxation_time"] = 0.0, 0.0, 0.0
-    pair["static_friction"], pair["dynamic_friction"] = 0.0, 0.0
+    pair["static_friction"], pair["dynamic_friction"], pair["adhesion"] = 0.0, 0.0, 0.0
     for c in range(3):
         pair["p_WC"][c], pair["nhat_BA_W"][c], pair["v_SbSa_W"][c] = 0.0, 0.0, 0.0

@@ -93,6 +93,7 @@ material_dtype = np.dtype(
         ("dynamic_friction", np.float64),
         ("has_one_point", np.int64),  # whether its contacts have one point, equation (4)
         ("modulus", np.float64),  # hydroelastic modulus, infinite if it is rigid [Pa]
+        ("adhesion", np.float64),  # by which each of its contact points is pulled together [N]
         ("v_GS_G", np.float64, 3),  # velocity of its surface S, as that of a conveyor belt, in its frame G [m/s]
         ("belt_axis_G", np.float64, 3),  # about which its surface goes round; zero if it does not
         ("belt_speed", np.float64),  # [m/s]
@@ -114,6 +115,7 @@ contact_pair_dtype = np.dtype(
         ("relaxation_time", np.float64),  # tau of SAP [s]
         ("static_friction", np.float64),  # in continuous time; discrete steps know the dynamic one only
         ("dynamic_friction", np.float64),
+        ("adhesion", np.float64),  # by which A and B are pulled together there, beside the contact force [N]
         ("v_SbSa_W", np.float64, 3),  # by which the surface of A moves on A more than that of B on B [m/s]
     ]
 )
@@ -166,8 +168,9 @@ make_contact_pairs = kernel(calc_make_contact_pairs)
 
 @device
 def combine_materials(A: Material, B: Material, pair: ContactPair) -> None:
-    """Bodies, relaxation time and friction, equation (1)."""
+    """Bodies, relaxation time, adhesion and friction, equation (1)."""
     pair["mobod_A"], pair["mobod_B"] = A["mobod"], B["mobod"]
+    pair["adhesion"] = A["adhesion"] + B["adhesion"]
     pair["relaxation_time"] = A["relaxation_time"] + B["relaxation_time"]
     pair["static_friction"] = _combine_friction(A["static_friction"], B["static_friction"])
     pair["dynamic_friction"] = _combine_friction(A["dynamic_friction"], B["dynamic_friction"])
@@ -287,7 +290,7 @@ def _between(middle: Vector3, normal: Vector3, depth: float, k_A: float, k_B: fl
 
 
 # Poses in a scene a kilometre wide are rounded by less: so near, bodies touch, be there gravity or not [m].
-_NEAR = 1e-12
+NEAR = 1e-12
 
 
 @device
@@ -296,7 +299,7 @@ def margin_of_step(gravity: Floats, time_step: float) -> float:
     if time_step == 0.0:
         return 0.0
     g_x, g_y, g_z = gravity[0].real, gravity[1].real, gravity[2].real
-    return math.sqrt(g_x * g_x + g_y * g_y + g_z * g_z) * time_step * time_step + _NEAR
+    return math.sqrt(g_x * g_x + g_y * g_y + g_z * g_z) * time_step * time_step + NEAR
 
 
 @device
@@ -327,12 +330,12 @@ def drop_distant_pairs(
     for i in range(contact_pairs_io.shape[0]):
         pair = contact_pairs_io[i]
         gap = pair["phi"]
-        if gap > _NEAR:
+        if gap > NEAR:
             n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
             v_A = _velocity_along(topology, position_in, num_q, x_star_in, pair["mobod_A"], p_WC, n)
             v_B = _velocity_along(topology, position_in, num_q, x_star_in, pair["mobod_B"], p_WC, n)
             gap += time_step * (v_A - v_B)
-        if gap <= _NEAR:
+        if gap <= NEAR:
             if count < i:
                 contact_pairs_io[count] = contact_pairs_io[i]
             count += 1

@@ -205,7 +205,7 @@ def _take_sample(step: Any, x_next: Any) -> None:
         sample.u[k] = u[k]
     for k in range(mean.shape[0]):
         sample.mean[k] = mean[k]
-    if step.model.elements.shape[0] > 0:
+    if step.model.elements.shape[0] > 0 or step.model.contact.adheres > 0:
         for i in range(F_applied.shape[0]):
             for k in range(6):
                 sample.F_applied[i, k] = F_applied[i, k]

@@ -71,7 +71,8 @@ NOT_FINITE = -9  # the next state, or the derivatives
 NO_SURFACE = -10  # of geometries that overlap, where contact is to be surfaces alone
 BAD_PAIR = -11  # a contact of a kind is not valid, see contact_kinds.py
 NO_FREE_MOTION = -12  # of a deformable body; `found` says of which one, and why
-NO_FORCE = -13  # less the number of a force element: it has no force
+ADHESIVE_SURFACE = -13  # what adheres touches on a surface; `found` says which transmission, or how many
+NO_FORCE = -14  # less the number of a force element: it has no force
 
 
 class Actuators(NamedTuple):
@@ -144,6 +145,7 @@ class ConstraintModel(NamedTuple):
         near_rigid_threshold: beta of contacts.
         constraint_rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
         holds_transmissions: whether tendons or controllers along transmissions constrain every step.
+        adheres: whether there is adhesion, of actuators or of materials, see contact/adhesion.py.
         looks_ahead: whether steps see what the fastest body may meet within them, see contact/contact_pairs.py.
         drives: room for records of drive_dtype, one for each PD controller.
         room: of the solver, see layout.py.
@@ -158,6 +160,7 @@ class ConstraintModel(NamedTuple):
     near_rigid_threshold: float
     constraint_rows: ConstraintRecords
     holds_transmissions: int
+    adheres: int
     looks_ahead: int
     drives: Drives
     room: Annotated[SolverWork, ONE_VALUE]
@@ -268,7 +271,7 @@ class Work(NamedTuple):
         velocity, scratch: records, see kernels/layout.py.
         mean, mean_velocity: u, of which a step takes products, shape [num_v]; and records of its kinematics.
         tau: generalized forces, shape [num_v].
-        F_applied: forces on the bodies, where there are force elements, shape [num_mobods, 6].
+        F_applied: forces on the bodies, where there are force elements or adhesion, shape [num_mobods, 6].
         F_contact, F_total: those of contacts, and all together, in continuous time.
         feedforward: u_ff, shape [num_u].
         desired: q_d and v_d, and what is made of them, see ../kernels/actuators.py, shape [NUM_DESIRED_ROWS, num_u].

@@ -6,6 +6,7 @@
     contacts      candidates, points, contact pairs            geometry/proximity, contact/contact_pairs.py
                   and contact surfaces, where there are such   geometry/hydroelastic, contact/hydroelastic_pairs.py
                   and contacts of a program's own kinds        contact/contact_kinds.py
+    adhesion      F_applied of actuators that pull at contacts                       contact/adhesion.py
     free motion   (M + h D) (v* - v) = h (tau - C(u) u - D v + tau_g + J^T F_applied)    kernels/step.py
                   or with controllers alone, whose efforts follow v+
                   without what it does not bring together in this step                   contact/contact_pairs.py
@@ -47,6 +48,7 @@ from merganser.multibody.dynamics.deformable_step import (
     trees_in_problem,
 )
 from merganser.multibody.dynamics.records import (
+    ADHESIVE_SURFACE,
     BAD_INPUT,
     BAD_PAIR,
     BAD_POSE,
@@ -153,9 +155,22 @@ def add_up_inputs(model: Model, inputs: Inputs, work: Work) -> Any:
 
 
 @device
-def _forces_on_bodies(model: Model, inputs: Inputs, work: Work) -> Any:
+def forces_on_bodies(model: Model, inputs: Inputs, work: Work) -> Any:
     """F_applied: all forces on the bodies but those of gravity and contact, shape [num_mobods, 6]."""
-    return work.F_applied if model.elements.shape[0] > 0 else inputs.F_Bo_W
+    return work.F_applied if model.elements.shape[0] > 0 or model.contact.adheres > 0 else inputs.F_Bo_W
+
+
+@device
+def adhere(model: Model, inputs: Inputs, work: Work, out: StepResults, num_pairs: int) -> int:
+    """Adds the forces of adhesion at so many contact pairs to work.F_applied; returns that number, or a status."""
+    if num_pairs < 0 or model.contact.adheres == 0:
+        return num_pairs
+    others = work.F_applied if model.elements.shape[0] > 0 else inputs.F_Bo_W
+    given = model.transmissions, model.nodes, out.position, out.contact_pairs[:num_pairs], work.forces
+    number = call_kernel(model.code.adhesion_forces, (*given, others, work.F_applied))
+    if number < 0:
+        out.found["outcome"] = -1 - number
+    return num_pairs if number == 0 else ADHESIVE_SURFACE
 
 
 # ---------------------------------------------------------------------- continuous time
@@ -167,10 +182,10 @@ def calc_derivatives(model: Model, state: State, inputs: Inputs, work: Work, out
     status = find_forces(model, state, 0.0, inputs, work, out.position)
     if status != 0:
         return status
-    num_pairs = find_penalty_forces(model, state, work, out)
+    num_pairs = adhere(model, inputs, work, out, find_penalty_forces(model, state, work, out))
     if num_pairs < 0:
         return num_pairs
-    F_Bo_W = _forces_on_bodies(model, inputs, work)
+    F_Bo_W = forces_on_bodies(model, inputs, work)
     if num_pairs > 0:
         np.add(F_Bo_W, work.F_contact, work.F_total)
         F_Bo_W = work.F_total
@@ -240,14 +255,9 @@ def take_step(
 
 @device
 def _advance(
-    model: Model,
-    state: State,
-    h: float,
-    inputs: Inputs,
-    work: Work,
-    out: StepResults,
+    model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults,
     deformables: Deformables | None,
-) -> int:
+) -> int:  # fmt: skip
     """From forces to the next state, but for that of deformable bodies."""
     if deformables is not None:
         find_kinematics(model, state, work, out)
@@ -257,7 +267,7 @@ def _advance(
     if not model.can_constrain:
         return move(model, state, h, inputs, work, out)
     find_kinematics(model, state, work, out)
-    is_moved, num_pairs = False, find_pairs_of_step(model, h, work, out)
+    is_moved, num_pairs = False, adhere(model, inputs, work, out, find_pairs_of_step(model, h, work, out))
     if num_pairs < 0:
         return num_pairs
     always_holds = model.contact.constraint_rows.shape[0] + model.frictions.shape[0] > 0
@@ -326,7 +336,7 @@ def _move(
     """The same with so many passes, and some drives."""
     status: int = call_kernel(model.code.dynamics, (
         model.topology, model.parameters, model.gravity, h, passes, state.x, work.tau,
-        _forces_on_bodies(model, inputs, work), *drives, out.position, work.velocity, work.scratch, work.drive_work,
+        forces_on_bodies(model, inputs, work), *drives, out.position, work.velocity, work.scratch, work.drive_work,
         work.efforts, work.mean, work.mean_velocity, out.x_next,
     ))  # fmt: skip
     return status
@@ -338,7 +348,7 @@ def find_next_pass(
 ) -> None:
     """The free motion of the next pass, after one that has come to the velocities v_next."""
     call_quiet_kernel(model.code.next_pass, (
-        model.topology, model.parameters, model.gravity, h, state.x, work.tau, _forces_on_bodies(model, inputs, work),
+        model.topology, model.parameters, model.gravity, h, state.x, work.tau, forces_on_bodies(model, inputs, work),
         out.position, work.velocity, v_next, work.scratch, work.mean, work.mean_velocity, out.x_next,
     ))  # fmt: skip
 
@@ -390,10 +400,7 @@ def margin_of(model: Model, h: float, work: Work) -> float:
 def find_contact_pairs(model: Model, margin: float, out: StepResults) -> int:
     """How many contact pairs there may be, of bodies where out.position says; negative if there is no answer.
 
-    Args:
-        model: the plant.
-        margin: up to which distance points of geometries count [m]; see contact_pairs.py.
-        out: receives them.
+    Points of geometries count up to a margin [m], see contact_pairs.py; `out` receives the pairs.
     """
     found = out.found
     found["candidates"] = found["contacts"] = found["contact_pairs"] = 0
@@ -522,15 +529,9 @@ def drop_distant(model: Model, state: State, h: float, out: StepResults, num_pai
 
 @device
 def constrain(
-    model: Model,
-    state: State,
-    h: float,
-    inputs: Inputs,
-    work: Work,
-    out: StepResults,
-    num_pairs: int,
+    model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults, num_pairs: int,
     deformables: Deformables | None,
-) -> int:
+) -> int:  # fmt: skip
     """The step with contacts, joint limits, constraints and controllers; v* of the first pass is in out.x_next."""
     if not model.contact.is_complete:
         return NOT_COMPILED

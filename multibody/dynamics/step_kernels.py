@@ -22,6 +22,7 @@ from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_can
 from merganser.geometry.proximity.broad_phase import find_candidates
 from merganser.geometry.proximity.manifolds import contact_manifolds
 from merganser.multibody import kernels
+from merganser.multibody.contact.adhesion import adhesion_forces
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
 from merganser.multibody.contact.contact_pairs import POINTS_ALONE, drop_distant_pairs, make_contact_pairs
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
@@ -159,15 +160,11 @@ class StepCode(NamedTuple):
     # Motion, without constraints:
     dynamics: Code = Use(is_needed=lambda p: not p.model.has_multipliers, chosen=_dynamics_of)
     next_pass: Code = Use(kernels.next_pass, lambda p: p.constrains_steps)
-    are_resolved: Code = Use(
-        are_resolved, lambda p: p.has_controllers and not p.model.is_continuous, decides=True
-    )
+    are_resolved: Code = Use(are_resolved, lambda p: p.has_controllers and not p.model.is_continuous, decides=True)
     # In continuous time:
     joint_friction: Code = Use(friction_forces, lambda p: p.model.is_continuous and len(p.model.frictions) > 0)
     constrained_dynamics: Code = Use(kernels.constrained_state_derivatives, lambda p: bool(p.model.has_multipliers))
-    penalty_forces: Code = Use(
-        penalty_forces, lambda p: p.model.is_continuous and (p.has_geometry or p.has_kinds)
-    )
+    penalty_forces: Code = Use(penalty_forces, lambda p: p.model.is_continuous and (p.has_geometry or p.has_kinds))
     # Contact pairs:
     geometry_poses: Code = Use(geometry_poses, lambda p: p.has_geometry, decides=True)
     find_candidates: Code = Use(find_candidates, lambda p: p.has_geometry, decides=True)
@@ -178,14 +175,13 @@ class StepCode(NamedTuple):
     )
     contact_manifolds: Code = Use(contact_manifolds, lambda p: p.has_geometry, decides=True)
     make_contact_pairs: Code = Use(make_contact_pairs, lambda p: p.has_geometry, decides=True)
-    contact_surfaces: Code = Use(
-        contact_surfaces, lambda p: p.has_surfaces or p.couples_deformables, decides=True
-    )
+    contact_surfaces: Code = Use(contact_surfaces, lambda p: p.has_surfaces or p.couples_deformables, decides=True)
     make_hydroelastic_pairs: Code = Use(make_hydroelastic_pairs, lambda p: p.has_surfaces, decides=True)
     make_pairs_of_kinds: Code = Use(make_pairs_of_kinds, lambda p: p.has_kinds, decides=True)
     drop_distant_pairs: Code = Use(
         drop_distant_pairs, lambda p: p.constrains_steps and (p.has_geometry or p.has_kinds), decides=True
     )
+    adhesion_forces: Code = Use(adhesion_forces, lambda p: p.model.contact.adheres)
     # Problem, solution, next state:
     start_step: Code = Use(start_step, lambda p: p.constrains_steps and p.is_complete, decides=True)
     solve: Code = Use(

@@ -23,7 +23,7 @@ from merganser.framework.native.operations.operations import CompiledOperation
 from merganser.multibody.contact.contact_pairs import OF_POINT, calc_make_contact_pairs
 from merganser.multibody.contact.layout import LAGGED
 from merganser.multibody.contact.plant_layout import ConstraintSources, ProblemArrays
-from merganser.multibody.dynamics.step import add_up_inputs, keep_pass, margin_of, take_step
+from merganser.multibody.dynamics.step import add_up_inputs, forces_on_bodies, keep_pass, margin_of, take_step
 from merganser.multibody.gradients.constraints import set_motion
 from merganser.multibody.gradients.records import JUMPS, NUM_MOTIONS, STEP, UNKNOWN, Gradient, MovingContacts, Step
 
@@ -62,7 +62,7 @@ def differentiate(given: Gradient) -> int:
         problem.constraints[: counts["constraints"]], problem.rows[: counts["rows"]],
         problem.jacobian[: counts["jacobian"]], problem.counts, problem.values,
     )  # fmt: skip
-    F_applied = work.F_applied if model.elements.shape[0] > 0 else given.inputs.F_Bo_W
+    F_applied = forces_on_bodies(model, given.inputs, work)
     matrix = out.trees.matrix[: out.trees.counts[0]["matrix"]]
     step = Step(
         model.contact.trees, model.parameters, model.gravity, given.settings, h, state.x, work.tau, F_applied,
@@ -78,6 +78,8 @@ def differentiate(given: Gradient) -> int:
 def _are_known(given: Gradient, pairs: Any) -> bool:
     """Whether derivatives are known of all that has touched."""
     if given.settings[0]["approximation"] > LAGGED or given.out.statistics["num_fallbacks"] != 0:
+        return False
+    if given.model.contact.adheres != 0:
         return False
     for c in range(pairs.shape[0]):
         if pairs[c]["origin"] != OF_POINT:

@@ -38,6 +38,7 @@ from merganser.multibody.parsing.errors import Diagnostics, ParsingError, locate
 from merganser.multibody.parsing.urdf_and_sdf.extensions import add_deformable
 from merganser.multibody.plant import DiscreteContactSolver
 from merganser.multibody.tree import (
+    AdhesionTransmission,
     BallQuaternionJoint,
     BallRpyJoint,
     BallSpring,
@@ -362,9 +363,7 @@ class _DocumentBuilder:
             ends = [self._joint_frame(joint, *side) for side in sides]
         self._plant.AddLoopJoint(_make_joint(joint, *ends))
 
-    def _joint_frame(
-        self, joint: JointDescription, side: str, body: BodyReference, X_BJ: RigidTransform | None
-    ) -> Any:
+    def _joint_frame(self, joint: JointDescription, side: str, body: BodyReference, X_BJ: RigidTransform | None) -> Any:
         """The joint's frame on a body: `<joint>_parent` or `<joint>_child`, or the body frame itself."""
         body_frame = self._bodies[body].body_frame()
         if X_BJ is None:
@@ -390,6 +389,8 @@ class _DocumentBuilder:
             made = BallTransmission(name, joints[0], c[1:], bool(c[0]))
         elif kind == "site":
             made = SiteTransmission(name, path[0], c[:6], path[1] if len(path) > 1 else None, bool(sum(c[6:])))
+        elif kind == "adhesion":
+            made = AdhesionTransmission(name, path[0])
         else:
             made = SliderCrankTransmission(name, *path, *c)
         springs = dict(description.springs)
@@ -409,6 +410,8 @@ class _DocumentBuilder:
                 return TendonSite(self._bodies[body], X_BS)
             case PulleyDescription(divisor):
                 return TendonPulley(divisor)
+            case BodyReference():
+                return self._bodies[element]
             case SurfaceDescription(body, X_BG, radius, is_cylinder, side):
                 on_side = None if side is None else TendonSite(self._bodies[side.body], side.X_BS)
                 return TendonWrap(self._bodies[body], X_BG, radius, is_cylinder, on_side)

@@ -437,7 +437,7 @@ class SurfaceDescription:
     side: SiteDescription | None
 
 
-PathElementDescription = JointTermDescription | SiteDescription | PulleyDescription | SurfaceDescription
+PathElementDescription = JointTermDescription | SiteDescription | PulleyDescription | SurfaceDescription | BodyReference
 
 
 @dataclass(frozen=True)
@@ -446,7 +446,7 @@ class TransmissionDescription:
 
     Attributes:
         model: scoped name of the model of its joints, in which its name is unique.
-        kind: "fixed", "spatial", "ball", "site" or "slider-crank".
+        kind: "fixed", "spatial", "ball", "site", "slider-crank" or "adhesion", whose path is a body.
         path: what it goes through.
         constants: of a ball whether its axis is on the parent, and the axis; of a site a moment and a force; of a
             slider-crank the length of the rod [m] and a scale.

@@ -201,6 +201,13 @@ class ContactGeometry:
                 f"'{self._model.path()}' must be True or False, but is {has_one_point!r}."
             )
         record["has_one_point"] = has_one_point
+        adhesion = read("material", "adhesion", 0.0)
+        if not (isinstance(adhesion, (int, float, np.number)) and 0.0 <= adhesion < math.inf):
+            raise RuntimeError(
+                f"The property ('material', 'adhesion') of geometry '{name}' of plant '{self._model.path()}' must be a "
+                f"force that is finite and not negative [N], but is {adhesion!r}."
+            )
+        record["adhesion"] = adhesion
         record["v_GS_G"] = self._surface_velocity(name, read("material", "surface_velocity", None))
 
     def _surface_velocity(self, name: str, given: Any) -> Any:

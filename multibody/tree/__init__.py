@@ -87,6 +87,7 @@ from merganser.multibody.tree.mobilizers import (
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 from merganser.multibody.tree.rigid_body import Body, RigidBody
 from merganser.multibody.tree.transmission import (
+    AdhesionTransmission,
     BallTransmission,
     FixedTendon,
     JointTerm,
@@ -144,6 +145,7 @@ __all__ = [
     "AccelerationKinematicsCache",
     "Actuator",
     "ActuatorLaw",
+    "AdhesionTransmission",
     "BallQuaternionJoint",
     "BallQuaternionJoint_",
     "BallQuaternionMobilizer",

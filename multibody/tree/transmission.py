@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels.transmissions import (
+    ADHESION,
     BALL,
     FIXED,
     SITE_FORCE,
@@ -23,7 +24,7 @@ from merganser.multibody.kernels.transmissions import (
     transmission_dtype,
     transmission_number_of,
 )
-from merganser.multibody.kernels.transmissions.records import COORDINATE, CYLINDER, PULLEY, SITE, SPHERE
+from merganser.multibody.kernels.transmissions.records import BODY, COORDINATE, CYLINDER, PULLEY, SITE, SPHERE
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import (
@@ -110,10 +111,12 @@ def _parts_of(element: PathElement) -> list[Joint | RigidBody]:
         return [element.joint]
     if isinstance(element, TendonWrap) and element.side is not None:
         return [element.body, element.side.body]
+    if isinstance(element, RigidBody):
+        return [element]
     return [element.body] if isinstance(element, TendonSite | TendonWrap) else []
 
 
-PathElement = JointTerm | TendonSite | TendonPulley | TendonWrap
+PathElement = JointTerm | TendonSite | TendonPulley | TendonWrap | RigidBody
 
 
 @dataclass(frozen=True)
@@ -178,6 +181,8 @@ class Transmission(NamedElement):
             return _Node(COORDINATE, joint=element.joint.index(), number=coefficient)
         if isinstance(element, TendonSite):
             return _Node(SITE, body=element.body.index(), X_BN=element.pose())
+        if isinstance(element, RigidBody) and self._kind is ADHESION:
+            return _Node(BODY, body=element.index())
         if isinstance(element, TendonPulley):
             return _Node(PULLEY, number=self._positive("divisor of a pulley", element.divisor))
         if not isinstance(element, TendonWrap):
@@ -423,11 +428,25 @@ class SliderCrankTransmission(Transmission):
         scale: of the length.
     """
 
-    def __init__(
-        self, name: str, crank: TendonSite, slider: TendonSite, rod_length: float, scale: float = 1.0
-    ) -> None:
+    def __init__(self, name: str, crank: TendonSite, slider: TendonSite, rod_length: float, scale: float = 1.0) -> None:
         super().__init__(name, SLIDER_CRANK, [crank, slider], [rod_length, scale])
         self._positive("length of the rod", rod_length)
+
+
+class AdhesionTransmission(Transmission):
+    """A pull between a body and all that it touches: a suction cup, or the foot of a gecko.
+
+    A force f [N] along it is spread evenly over the contact points of the body, where it presses both sides together;
+    without contact it does nothing. Its length is 0. Contact results do not include the pull, but what balances it.
+    Steps with a hydroelastic contact surface of the body are refused.
+
+    Args:
+        name: unique among the transmissions of its model instance.
+        body: on which the geometries are that adhere.
+    """
+
+    def __init__(self, name: str, body: RigidBody) -> None:
+        super().__init__(name, ADHESION, [body])
 
 
 def make_transmissions(transmissions: Sequence[Transmission], tree: MultibodyTree) -> tuple[Any, Any]:

@@ -1,6 +1,12 @@
-"""TendonVisualizer: draws the spatial tendons of a plant in a Meshcat, as lines that wrap around surfaces."""
+"""TendonVisualizer: draws the spatial tendons of a plant in a Meshcat, as tubes that wrap around surfaces."""
 
 from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework import BasicVector, Context, DiagramBuilder, InputPort, LeafSystem
 from merganser.framework.core.values.arguments import require_types
@@ -11,13 +17,13 @@ from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Actuator, SpatialTendon, TransmissionIndex
 
 _NAME = "meshcat_tendon_visualizer"
-_WIDTH = 4.0  # of lines [pixels]
+_NUM_SIDES = 8  # of a tube
 _TENDON = Rgba(0.9, 0.85, 0.7, 1.0)
 _AT_REST, _ACTIVE = (0.2, 0.3, 0.8), (0.85, 0.1, 0.1)  # colors of muscles
 
 
 class TendonVisualizer(LeafSystem):
-    """Draws the spatial tendons of a plant as lines, periodically; those of muscles blue at rest, red when active.
+    """Draws the spatial tendons of a plant as tubes, periodically; those of muscles blue at rest, red when active.
 
     A branch is drawn at `<prefix>/<the tendon's name>/<number of the branch>`. Copies of this system draw in the same
     Meshcat. (pydrake has no such thing.)
@@ -32,20 +38,25 @@ class TendonVisualizer(LeafSystem):
         meshcat: where it draws.
         publish_period: simulated time between two pictures [s]; 0 for one after each step.
         prefix: the path below which all is.
+        radius: of the tubes, positive [m].
 
     Raises:
         TypeError: an argument has another type.
         RuntimeError: the plant is not finalized.
+        ValueError: the radius is not positive and finite.
     """
 
     def __init__(
-        self, plant: MultibodyPlant, meshcat: Meshcat, publish_period: float = 1 / 64.0, prefix: str = "tendons"
-    ) -> None:
+        self, plant: MultibodyPlant, meshcat: Meshcat, publish_period: float = 1 / 64.0, prefix: str = "tendons",
+        radius: float = 0.003,
+    ) -> None:  # fmt: skip
         super().__init__()
         require_types("TendonVisualizer", plant=(plant, MultibodyPlant), meshcat=(meshcat, Meshcat))
         if not plant.is_finalized():
             raise RuntimeError(f"TendonVisualizer: call Finalize() of plant '{plant.get_name()}' first.")
-        self._plant, self._meshcat, self._prefix = plant, meshcat, prefix
+        if not 0.0 < radius < math.inf:
+            raise ValueError(f"TendonVisualizer: the radius must be positive and finite, but is {radius}.")
+        self._plant, self._meshcat, self._prefix, self._radius = plant, meshcat, prefix, radius
         self._tendons = spatial_tendons(plant)
         self._muscles = [_muscle_of(plant, tendon) for tendon in self._tendons]
         self._scratch = plant.CreateDefaultContext()
@@ -87,8 +98,38 @@ class TendonVisualizer(LeafSystem):
             color = _TENDON if muscle is None else _color_of(1.0 if activations is None else activations[muscle])
             for number, points in enumerate(tendon.CalcPath(self._scratch)):
                 path = f"{self._prefix}/{tendon.name()}/{number}"
-                self._meshcat.SetLine(path, points.T, _WIDTH, color, context.get_time())
+                vertices, triangles = tube(points, self._radius)
+                self._meshcat.SetTriangleMesh(
+                    path, vertices.T, triangles.T, color, time_in_recording=context.get_time()
+                )
         self._demand.note_met()
+
+
+def tube(points: NDArray[np.float64], radius: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Vertices, shape [n, 3], and triangles, shape [m, 3], of a tube along the lines between points, shape [k, 3].
+
+    Each point has a ring at a right angle to the mean of both directions, turned as little as possible from the last.
+    """
+    lines = np.diff(points, axis=0, append=points[-1:])
+    lengths = np.linalg.norm(lines, axis=1, keepdims=True)
+    units = np.divide(lines, lengths, out=np.zeros_like(lines), where=lengths > 0.0)
+    directions, normal, rings = units + np.roll(units, 1, axis=0), np.zeros(3), []
+    angles = 2.0 * np.pi / _NUM_SIDES * np.arange(_NUM_SIDES)[:, None]
+    for point, direction, unit in zip(points, directions, units):
+        along = direction if direction.any() else unit if unit.any() else np.array([0.0, 0.0, 1.0])
+        along = along / np.linalg.norm(along)
+        normal = normal - (normal @ along) * along
+        if np.linalg.norm(normal) < 0.1:
+            normal = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
+        normal = normal / np.linalg.norm(normal)
+        rings.append(point + radius * (np.cos(angles) * normal + np.sin(angles) * np.cross(along, normal)))
+    first = np.arange(_NUM_SIDES)
+    after = (first + 1) % _NUM_SIDES
+    band: Any = np.concatenate([
+        np.stack([first, after, first + _NUM_SIDES], 1), np.stack([after, after + _NUM_SIDES, first + _NUM_SIDES], 1)
+    ])  # fmt: skip
+    starts = _NUM_SIDES * np.arange(len(points) - 1)[:, None, None]
+    return np.concatenate(rings), (starts + band).reshape(-1, 3)
 
 
 def spatial_tendons(plant: MultibodyPlant) -> list[SpatialTendon]:

@@ -1,5 +1,6 @@
 """Transmissions: lengths that follow from positions, along which actuators, springs and limits act."""
 
+from merganser.multibody.kernels.transmissions.adhesion import ADHESION
 from merganser.multibody.kernels.transmissions.fixed import BALL, FIXED
 from merganser.multibody.kernels.transmissions.kind import TransmissionKind
 from merganser.multibody.kernels.transmissions.motion import transmission_forces, transmission_motion
@@ -10,6 +11,7 @@ from merganser.multibody.kernels.transmissions.spatial import SPATIAL
 from merganser.multibody.kernels.transmissions.table import set_transmission_kind, transmission_number_of
 
 __all__ = [
+    "ADHESION",
     "BALL",
     "FIXED",
     "SITE_FORCE",

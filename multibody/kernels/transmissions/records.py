@@ -15,6 +15,7 @@ SITE = 1  # a frame that is fixed to a body
 PULLEY = 2  # divides the lengths that follow; what comes next begins a new branch
 SPHERE = 3  # a surface around which the line between the sites before and after it may wrap
 CYLINDER = 4  # the same; its axis is z of its frame
+BODY = 5  # a body, for whatever touches it
 
 node_dtype = np.dtype(
     [

@@ -9,12 +9,12 @@ import numpy as np
 from merganser.framework.native import device
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.kind_table import KindTable, Role
-from merganser.multibody.kernels.transmissions import fixed, site, slider_crank, spatial
+from merganser.multibody.kernels.transmissions import adhesion, fixed, site, slider_crank, spatial
 from merganser.multibody.kernels.transmissions.kind import TransmissionKind
 from merganser.multibody.kernels.transmissions.records import node_dtype, transmission_dtype
 
 TRANSMISSIONS: tuple[TransmissionKind, ...] = (
-    fixed.FIXED, spatial.SPATIAL, fixed.BALL, site.SITE_FORCE, slider_crank.SLIDER_CRANK
+    fixed.FIXED, spatial.SPATIAL, fixed.BALL, site.SITE_FORCE, slider_crank.SLIDER_CRANK, adhesion.ADHESION
 )  # fmt: skip
 
 _ARGUMENTS = "transmission", "nodes", "topology", "q_in", "position_in", "length_out", "arms_out"

@@ -59,7 +59,7 @@ def _force_range(actuator: MjcfActuator) -> tuple[float, float] | None:
 
 _SUPPORTED = ("motor", "dcmotor", *LAW_READERS)
 _INPUTS = {"pid": ("pos", "vel", "ff"), "dcmotor": ("none", "voltage", "pos", "vel", "ff")}
-_TRANSMISSIONS = ("joint", "jointinparent", "tendon", "cranksite", "site")
+_TRANSMISSIONS = ("joint", "jointinparent", "tendon", "cranksite", "site", "body")
 _OF_LAWS = ("none", "integrator", "filter", "filterexact", "muscle")  # dynamics that have a counterpart
 
 
@@ -178,12 +178,9 @@ def _read(element: XmlNode, placement: Placement, model: MjcfModel, report: Mjcf
         return []
     found = [name for name in _TRANSMISSIONS if name in node.attributes]
     if not found:
-        if "body" in node.attributes:
-            report.add(element.location, f"{what} of a body is left out: there is no adhesion")
-            return []
-        raise element.error(f"{element.describe()} names no joint, tendon, site or slider-crank that it drives.")
+        raise element.error(f"{element.describe()} names no joint, tendon, site, slider-crank or body that it drives.")
     of_sites = {"site": ("refsite",), "cranksite": ("slidersite", "cranklength")}.get(found[0], ())
-    others = [name for name in ("body", "refsite", "slidersite", *found[1:]) if name not in of_sites]
+    others = [name for name in ("refsite", "slidersite", *found[1:]) if name not in of_sites]
     others = [name for name in others if name in node.attributes]
     if others:
         report.add(element.location, f"{what} {', '.join(others)}: no effect, as it acts on a {found[0]}")
@@ -240,6 +237,7 @@ def _orientation_axes(
     return actuators
 
 
+_PATHS = {"site": "site", "cranksite": "slider-crank", "body": "adhesion"}
 _GEARED = ("fixed", "spatial")  # transmissions that actuators share; the others have the gear of theirs
 
 
@@ -247,8 +245,8 @@ def _drives(
     node: XmlNode, attribute: str, placement: Placement, model: MjcfModel, gear: np.ndarray
 ) -> list[tuple[Copies, MjcfJoint | MjcfTransmission]]:
     """What an actuator acts on, for each of its replicas."""
-    if attribute in ("site", "cranksite"):
-        return [*make_transmission(node, "site" if attribute == "site" else "slider-crank", placement, gear)]
+    if attribute in _PATHS:
+        return [*make_transmission(node, _PATHS[attribute], placement, gear)]
     kind = "tendon" if attribute == "tendon" else "joint"
     found: list[tuple[Copies, MjcfJoint | MjcfTransmission]] = []
     for copies, [thing] in placement.names.combinations(node, [(kind, node.attributes[attribute])]):
@@ -282,6 +280,8 @@ def _unsupported(law: MjcfLaw, drive: MjcfJoint | MjcfTransmission) -> str:
     is_known = is_muscle or (law.gain_type in ("fixed", "affine") and law.bias_type in ("none", "affine"))
     if law.integral is not None and not law.is_servo and not law.damping_ratio:
         return "is left out: it has no gain kp or kv"
+    if is_muscle and not isinstance(drive, MjcfJoint) and drive.kind == "adhesion":
+        return "of a body is left out: adhesion has no length"
     if not is_known or law.dynamics not in _OF_LAWS:
         return f"with gaintype {law.gain_type}, biastype {law.bias_type}, dyntype {law.dynamics} is left out"
     return ""

@@ -189,11 +189,19 @@ def _muscle(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
     return MjcfLaw("muscle", "muscle", "muscle", gain, gain, dynamics)
 
 
+def _adhesion(node: XmlNode, law: MjcfLaw) -> MjcfLaw:
+    """A pull of a gain times the control."""
+    gain = node.float_attribute("gain", law.gain[0])
+    _check_positive(node, gain=gain)
+    return MjcfLaw(gain=_padded(gain))
+
+
 _OF_MUSCLE = ("force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax")
 _MUSCLE = (0.75, 1.05, -1.0, 200.0, 0.5, 1.6, 1.5, 1.3, 1.2)
 LAW_READERS: dict[str, Callable[[XmlNode, MjcfLaw], MjcfLaw]] = {
     "general": _general, "position": _position, "intvelocity": _integrated_velocity, "velocity": _velocity,
     "damper": _damper, "cylinder": _cylinder, "muscle": _muscle, "pid": _pid, "orientation": _orientation,
+    "adhesion": _adhesion,
 }  # fmt: skip
 
 

@@ -125,7 +125,7 @@ class MjcfGeometryReader:
             drawn = finite_plane(node, rgba)
         description = GeometryDescription(
             name, X_BG, shape, node.location, rgba=rgba, friction=FrictionDescription(friction, friction),
-            diffuse_map=picture, contact=self._belt(part, kind),
+            diffuse_map=picture, contact=self._belt(part, kind) | self._adhesion(node),
         )  # fmt: skip
         contype, conaffinity = (_bits(node, what) for what in ("contype", "conaffinity"))
         group = node.float_attribute("group", 0.0)
@@ -140,6 +140,13 @@ class MjcfGeometryReader:
             self.report.add(part.node.location, f"{what} has no effect")
             return {}
         return {("material", "surface_velocity"): velocity[:3]} if velocity.any() else {}
+
+    def _adhesion(self, node: XmlNode) -> dict[tuple[str, str], float | np.ndarray]:
+        """By what its contact points are pulled together."""
+        force = node.float_attribute("adhesion", 0.0)
+        if force < 0.0:
+            self.report.add(node.location, "<geom> adhesion below 0 has no effect")
+        return {("material", "adhesion"): force} if force > 0.0 else {}
 
     # -- shape and mass --------------------------------------------------------------------------------------
 

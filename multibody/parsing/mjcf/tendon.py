@@ -98,7 +98,7 @@ class FixedTendon(MjcfTransmission):
 
 @dataclass(eq=False)
 class PathTendon(MjcfTransmission):
-    """A length along sites, pulleys and surfaces.
+    """A length along sites, pulleys and surfaces, or a body that adheres.
 
     Attributes:
         elements: a pulley's divisor; or a site or surface with its body and that of the side site, if there is one.
@@ -115,6 +115,8 @@ class PathTendon(MjcfTransmission):
             return PulleyDescription(thing)
         if tag == "site":
             return _site(model, thing)
+        if tag == "body":
+            return model.reference(model.link_of[thing])
         body, part = thing
         geometry = model.geometry_of[part].description
         reference = model.reference(model.link_of[body])
@@ -268,11 +270,11 @@ def _read_springs(tendon: MjcfTransmission, placement: Placement, model: MjcfMod
 
 
 def make_transmission(node: XmlNode, kind: str, placement: Placement, gear: Any) -> list[tuple[Any, MjcfTransmission]]:
-    """What an actuator on a site or slider-crank acts along, for each of its replicas; its gear is in it.
+    """What an actuator on a site, slider-crank or body acts along, for each of its replicas; its gear is in it.
 
     Args:
         node: the actuator.
-        kind: "site" or "slider-crank".
+        kind: "site", "slider-crank" or "adhesion".
         placement: of its file.
         gear: six numbers.
 
@@ -282,6 +284,8 @@ def make_transmission(node: XmlNode, kind: str, placement: Placement, gear: Any)
     if kind == "site":
         names = [node.attributes[name] for name in ("site", "refsite") if name in node.attributes]
         constants = tuple(map(float, [*gear[3:], *gear[:3]]))  # [moment; force]
+    elif kind == "adhesion":
+        names, constants = [node.attributes["body"]], ()
     else:
         names = [node.require_attribute(name) for name in ("cranksite", "slidersite")]
         rod = node.float_attribute("cranklength")
@@ -289,8 +293,9 @@ def make_transmission(node: XmlNode, kind: str, placement: Placement, gear: Any)
             raise node.error(f"attribute 'cranklength' of {node.describe()} is {rod:g}; it must be positive.")
         constants = rod, float(gear[0])
     made: list[tuple[Any, MjcfTransmission]] = []
-    for copies, things in placement.names.combinations(node, [("site", name) for name in names]):
-        made.append((copies, PathTendon(node, "", kind, constants, elements=[("site", thing) for thing in things])))
+    tag = "body" if kind == "adhesion" else "site"
+    for copies, things in placement.names.combinations(node, [(tag, name) for name in names]):
+        made.append((copies, PathTendon(node, "", kind, constants, elements=[(tag, thing) for thing in things])))
     return made
 
 

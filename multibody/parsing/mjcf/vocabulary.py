@@ -92,7 +92,7 @@ _USED: dict[str, str] = {
     "damping armature frictionloss ref springref user",
     "freejoint": "name group",
     "geom": f"name class type contype conaffinity group size material friction mass density shellinertia fromto "
-    f"surfacevel hfield mesh fitscale rgba castshadow fluidshape fluidcoef user {_POSE}",
+    f"adhesion surfacevel hfield mesh fitscale rgba castshadow fluidshape fluidcoef user {_POSE}",
     "site": f"name class type group size fromto material mesh rgba user {_POSE}",
     "camera": f"name class mode target fovy ipd resolution sensorsize focal focalpixel principal principalpixel "
     f"orthographic projection output user {_POSE}",
@@ -114,6 +114,7 @@ _USED: dict[str, str] = {
     "equality/tendon": "name class active tendon1 tendon2 polycoef",
     **dict.fromkeys(ACTUATOR_TAGS, _ACTUATOR),
     "general": f"{_ACTUATOR} actearly",
+    "adhesion": f"{_ACTUATOR} gain",
     "orientation": f"{_ACTUATOR} input",
     "pid": f"{_ACTUATOR} input posrange ki imax slewmax",
     "dcmotor": f"{_ACTUATOR} input motorconst resistance nominal saturation inductance cogging lugre thermal "

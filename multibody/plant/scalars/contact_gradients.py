@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from merganser.framework.autodiff.blocks import refuse_counts
 from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.proximity.manifold_derivatives import contact_lanes_dtype, differentiate_manifolds
+from merganser.multibody.contact.adhesion import adhesion_forces
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
 from merganser.multibody.contact.contact_pairs import (
     OF_FACE,
@@ -88,7 +89,10 @@ class ContactGradients:
         self._step: LaneStep
         self._work: LaneWork
         self.found: StepResults
-        self.kernels = {"solve": self._solve, "end_step": self._end_step, "penalty_forces": self._penalty_forces}
+        self.kernels = {
+            "solve": self._solve, "end_step": self._end_step, "penalty_forces": self._penalty_forces,
+            "adhesion_forces": self._adhesion_forces,
+        }  # fmt: skip
 
     # ------------------------------------------------------------------ the discrete step
 
@@ -165,6 +169,15 @@ class ContactGradients:
         )
         statistics = self._buffers.out.statistics.item()
         return sample_of_contacts(self._buffers, self.found, forces, tau, tau_joints, row_forces, statistics), F_Bo_W
+
+    def _adhesion_forces(
+        self, transmissions: Array, nodes: Array, position: LaneRecords, _pairs: Array, *forces: Any
+    ) -> int:
+        """The kernel of that name, with contact pairs that have derivatives."""
+        _, pairs, _ = self._find_in_lanes(self._buffers.out)
+        pairs = _NO_PAIRS if pairs is None else pairs
+        status: int = self._w.call(adhesion_forces, transmissions, nodes, position, pairs, *forces)
+        return status
 
     # ------------------------------------------------------------------ continuous time
 

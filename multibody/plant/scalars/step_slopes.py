@@ -234,6 +234,8 @@ def what_acts(dynamics: PlantDynamics, w: Workspace) -> str:
 
 def _what_has_touched(buffers: StepBuffers, out: StepResults) -> str:
     """The same of what a step has found."""
+    if buffers.model.contact.adheres:
+        return "adhesion"
     if not out.found["is_constrained"]:
         return ""
     if buffers.model.contact.settings["approximation"] > LAGGED:

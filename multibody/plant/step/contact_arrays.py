@@ -17,7 +17,7 @@ from merganser.multibody.contact.plant_layout import PlantTrees, friction_dtype,
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.laws import muscle
 from merganser.multibody.kernels.transmissions import transmission_motion
-from merganser.multibody.kernels.transmissions.records import COORDINATE
+from merganser.multibody.kernels.transmissions.records import BODY, COORDINATE
 from merganser.multibody.tree import MultibodyTree, Transmission
 
 Array = NDArray[Any]
@@ -58,6 +58,7 @@ class ContactModelArrays:
         limits: finite ones of positions whose rates are velocities, and of rotations of balls; records of limit_dtype.
         frictions: velocities of joints that may have dry friction, records of friction_dtype.
         transmissions: records of the tree, with the trees that each moves.
+        has_adhesion: whether any of them pulls at what its body touches.
         has_tendons: whether any of them has a spring, limits or friction.
         contacts_of_kinds: those of which a body can move.
         sources, source_numbers: the same as records, see ../../contact/contact_kinds.py.
@@ -95,6 +96,7 @@ class ContactModelArrays:
         ]
         self.frictions = np.array(rows, friction_dtype)
         self.transmissions = tree.transmission_records
+        self.has_adhesion = bool((tree.transmission_nodes["what"] == BODY).any())
         self.has_tendons = complete_transmissions(tree, self.tree_of_mobod, self.tree_of_velocity)
         self.contacts_of_kinds = [
             contact
@@ -210,12 +212,12 @@ def complete_transmissions(tree: MultibodyTree, tree_of_mobod: Array, tree_of_ve
             q = tree.default_positions()
             for joint, position in transmission._rest_positions.items():
                 q[tree.joints.get(joint).position_start()] = position
-            rest = float(_length_at(tree, i, q)[0])
+            rest = float(_Length(tree, i).at(q)[0])
             records["rest_lower"][i] = records["rest_upper"][i] = rest
             transmission._springs = transmission._springs | {"rest_lower": rest, "rest_upper": rest}
     is_bounded = np.isfinite(records["lower"]) | np.isfinite(records["upper"])
     for i in np.flatnonzero(is_bounded).tolist():
-        arms = _length_at(tree, i, tree.default_positions())[1]
+        arms = _Length(tree, i).at(tree.default_positions())[1]
         mobility, omega = arms @ _accelerations(tree, arms), 2.0 * np.pi / LIMIT_PERIOD
         records["limit_stiffness"][i] = omega**2 / mobility if mobility > 0.0 else omega**2
         records["limit_dissipation"][i] = 1.0 / (omega * LIMIT_LENGTH)
@@ -243,20 +245,25 @@ def _trees_of(
 
 def _complete_muscles(tree: MultibodyTree) -> None:
     """Writes lengths and peak forces of muscles that say how to find them, see MuscleCurves."""
-    of_laws = [law for law in (actuator.law() for actuator in tree.actuators) if law is not None]
-    for record, law in zip(tree.law_records, of_laws):
+    of_laws = [(actuator.name(), law) for actuator in tree.actuators if (law := actuator.law()) is not None]
+    for record, (name, law) in zip(tree.law_records, of_laws):
         if law.muscle is None:
             continue
         place, c = int(record["positions"][0]), record["constants"]
         i = place - tree.num_positions()
         if np.isnan(c[muscle.LENGTHS]):
-            c[muscle.LENGTHS : muscle.LENGTHS + 2] = np.sort(record["gear"] * _range_of(tree, i, place))
+            c[muscle.LENGTHS : muscle.LENGTHS + 2] = found = np.sort(record["gear"] * _range_of(tree, i, place))
+            if found[0] == found[1]:
+                raise RuntimeError(
+                    f"Finalize(): the length of muscle '{name}' is {found[0]:g} m wherever joints of one velocity "
+                    "are, so that it has no range. Give its MuscleCurves a length_range."
+                )
         if c[muscle.PEAK_FORCE] < 0.0:
             arms = np.zeros(tree.num_velocities())
             if i < 0:
                 arms[record["velocities"][0]] = 1.0
             else:
-                arms = _length_at(tree, i, tree.default_positions())[1]
+                arms = _Length(tree, i).at(tree.default_positions())[1]
             acceleration = abs(record["gear"]) * np.linalg.norm(_accelerations(tree, arms))
             c[muscle.PEAK_FORCE] = -c[muscle.PEAK_FORCE] / acceleration if acceleration > 0.0 else 0.0
 
@@ -270,12 +277,15 @@ def _range_of(tree: MultibodyTree, i: int, place: int) -> Array:
     if i < 0:
         return np.array([lower[place], upper[place]])
     joints = [joint for joint in tree.joints if joint.num_velocities() == 1]
-    q_of, v_of = np.array([(j.position_start(), j.velocity_start()) for j in joints]).T
+    q_of, v_of = np.array([(j.position_start(), j.velocity_start()) for j in joints], np.int64).reshape(-1, 2).T
+    along = _Length(tree, i)
+    if not joints:
+        return np.full(2, along.at(q_0)[0])
 
     def signed_length(moved: Array, sign: float) -> tuple[float, Array]:
         q = q_0.copy()
         q[q_of] = moved
-        length, arms = _length_at(tree, i, q)
+        length, arms = along.at(q)
         return sign * length, sign * arms[v_of]
 
     def least(sign: float) -> float:
@@ -309,12 +319,30 @@ def _accelerations(tree: MultibodyTree, arms: Array) -> Array:
     return accelerations
 
 
-def _length_at(tree: MultibodyTree, i: int, q: Array) -> tuple[float, Array]:
-    """Length and moment arms of transmission i at positions q."""
-    num_q, num_v = len(q), tree.num_velocities()
-    position = np.zeros(len(tree.topology), layout.position_dtype())
-    lengths, rates, arms = np.zeros(num_q + 1), np.zeros(num_v + 1), np.zeros((1, num_v))
-    kernels.position_kinematics.interpreted(tree.topology, tree.make_default_parameters(), q, position)
-    given = tree.topology, tree.transmission_records[i : i + 1], tree.transmission_nodes, q, np.zeros(num_v), position
-    transmission_motion.interpreted(*given, lengths, rates, arms)
-    return float(lengths[num_q]), arms[0]
+class _Length:
+    """The length of transmission i, by the bodies alone that its path is on, and those inboard of them."""
+
+    def __init__(self, tree: MultibodyTree, i: int) -> None:
+        self._record, self._num_v = tree.transmission_records[i : i + 1].copy(), tree.num_velocities()
+        self._nodes = tree.transmission_nodes[self._record["first"][0] : self._record["end"][0]].copy()
+        self._record["first"], self._record["end"] = 0, len(self._nodes)
+        needed, parents = {0}, tree.topology["parent"]
+        for mobod in {*self._nodes["mobod"].tolist(), *self._nodes["side_mobod"].tolist()} - {-1}:
+            while mobod not in needed:
+                needed.add(mobod)
+                mobod = int(parents[mobod])
+        rows = np.array(sorted(needed))
+        self._topology, self._parameters = tree.topology[rows].copy(), tree.make_default_parameters()[rows]
+        self._topology["parent"] = np.searchsorted(rows, np.maximum(self._topology["parent"], 0))
+        for name in ("mobod", "side_mobod"):
+            self._nodes[name] = np.where(self._nodes[name] < 0, -1, np.searchsorted(rows, self._nodes[name]))
+        self._position = np.zeros(len(rows), layout.position_dtype())
+
+    def at(self, q: Array) -> tuple[float, Array]:
+        """The length, and the moment arms, at positions q of the plant."""
+        num_q, num_v = len(q), self._num_v
+        lengths, rates, arms = np.zeros(num_q + 1), np.zeros(num_v + 1), np.zeros((1, num_v))
+        kernels.position_kinematics.interpreted(self._topology, self._parameters, q, self._position)
+        given = self._topology, self._record, self._nodes, q, np.zeros(num_v), self._position
+        transmission_motion.interpreted(*given, lengths, rates, arms)
+        return float(lengths[num_q]), arms[0]

@@ -28,7 +28,14 @@ from merganser.multibody.contact.plant_forces import end_step
 from merganser.multibody.contact.plant_problem import start_step
 from merganser.multibody.dynamics import records
 from merganser.multibody.dynamics.records import NOT_SOLVED, Inputs
-from merganser.multibody.dynamics.step import calc_derivatives, find_forces, find_penalty_forces, take_step
+from merganser.multibody.dynamics.step import (
+    adhere,
+    calc_derivatives,
+    find_forces,
+    find_penalty_forces,
+    forces_on_bodies,
+    take_step,
+)
 from merganser.multibody.dynamics.step_kernels import solver_of
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.arguments import check_pitches, checked
@@ -251,6 +258,8 @@ class PlantDynamics:
             self.deformables.raise_failure(context, buffers)
         if status == records.BAD_PAIR:
             raise RuntimeError(failures.describe_bad_pair(self.model, context, buffers.out))
+        if status == records.ADHESIVE_SURFACE:
+            raise RuntimeError(failures.describe_adhesive_surface(self.model, context, buffers.out))
         if status == records.NO_SURFACE:
             self.contact_geometry.refuse_points(context, buffers, buffers.out)
         if status <= records.NO_FORCE:
@@ -440,10 +449,11 @@ class PlantDynamics:
         while self.must_run(context, buffers, controllers, status):
             given, work, out = (buffers.model, buffers.state), buffers.work, buffers.out
             status = find_forces(*given, 0.0, inputs, work, out.position)
-            status = status or min(find_penalty_forces(*given, work, out), 0)
+            pull = buffers.model, inputs, work, out
+            status = status or min(adhere(*pull, find_penalty_forces(*given, work, out)), 0)
         if status:
             self.raise_failure(context, w, status)
-        F_Bo_W: Array = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
+        F_Bo_W: Array = forces_on_bodies(buffers.model, inputs, buffers.work)
         has_contacts = buffers.model.can_constrain and out.found["contact_pairs"]
         return F_Bo_W + buffers.work.F_contact if has_contacts else F_Bo_W
 

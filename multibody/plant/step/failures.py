@@ -12,7 +12,7 @@ from merganser.multibody.dynamics.records import StepResults
 from merganser.multibody.kernels.step import NOT_CONVERGED as NO_STEP
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import BodyIndex
+from merganser.multibody.tree import BodyIndex, TransmissionIndex
 from merganser.multibody.tree.coordinates import position_names, velocity_names
 
 if TYPE_CHECKING:
@@ -105,6 +105,18 @@ def describe_bad_pair(model: PlantModel, context: Context, out: StepResults) -> 
         f"The {contact.kind.name} contact of bodies {' and '.join(names)} of plant '{model.path()}' has at time "
         f"{time_of(context)} s a gap phi that is no number, a normal nhat_BA_W whose length is not 1, or a negative "
         "stiffness; or an exception ended its function, such as an index out of range."
+    )
+
+
+def describe_adhesive_surface(model: PlantModel, context: Context, out: StepResults) -> str:
+    """Which adhesion would have to act on a contact surface."""
+    index, transmissions, what = int(out.found["outcome"]), model.tree.transmissions, "A geometry with adhesion"
+    if index < len(transmissions):
+        what = f"The body of adhesion '{transmissions.get(TransmissionIndex(index)).name()}'"
+    return (
+        f"{what} of plant '{model.path()}' touches on a hydroelastic surface at time {time_of(context)} s, but "
+        "adhesion acts at points of contact. Leave out the compliance or rigidity of its geometries, or call "
+        "plant.set_contact_model(ContactModel.kPoint)."
     )
 
 

@@ -35,6 +35,7 @@ from merganser.multibody.deformable.kernels.records import Deformables
 from merganser.multibody.dynamics import records
 from merganser.multibody.dynamics.operation import Sample, sample_counts_dtype
 from merganser.multibody.dynamics.records import Inputs, Model, State, StepResults, Work
+from merganser.multibody.dynamics.step import forces_on_bodies
 from merganser.multibody.dynamics.step_kernels import StepCode, functions_of, functions_of_other_scalars
 from merganser.multibody.kernels import actuators
 from merganser.multibody.kernels.constraints import constraint_value_dtype
@@ -132,9 +133,7 @@ class StepBuffers:
 
     model: Model
 
-    def __init__(
-        self, dynamics: PlantDynamics, context: Context, w: Workspace, time_step: float | None = None
-    ) -> None:
+    def __init__(self, dynamics: PlantDynamics, context: Context, w: Workspace, time_step: float | None = None) -> None:
         self.time_step = dynamics.model.time_step if time_step is None else time_step
         self.takes_steps = self.time_step > 0.0
         self._has_multipliers = dynamics.has_multipliers and not self.takes_steps
@@ -300,7 +299,7 @@ class StepBuffers:
         elif model.is_continuous and model.can_constrain and self.out.found["contact_pairs"]:
             self.F_applied = self.work.F_total
         else:
-            self.F_applied = self.work.F_applied if len(model.elements) else inputs.F_Bo_W
+            self.F_applied = forces_on_bodies(model, inputs, self.work)
 
     # ------------------------------------------------------------------ results, and the last step
 
@@ -528,6 +527,7 @@ class StepBuffers:
             near_rigid_threshold=float(choices.near_rigid_threshold),
             constraint_rows=self._constraint_rows.rows,
             holds_transmissions=int(arrays.has_tendons or bool((controllers.velocities >= len(self._w.v)).any())),
+            adheres=int(self._may_constrain() and (arrays.has_adhesion or bool(known.materials["adhesion"].any()))),
             looks_ahead=int(self._looks_ahead),
             drives=controllers.records()[: None if self._may_constrain() else 0],
             room=SolverWork(self._laws, self._solver_work, self._integer_work),

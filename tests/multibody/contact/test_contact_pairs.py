@@ -14,7 +14,7 @@ N = np.array([0.36, -0.48, 0.8])
 
 def materials(*records):
     """Mobod, stiffness, dissipation, relaxation time, frictions, and whether there is to be one point."""
-    return np.array([(*record, math.inf, *UNMOVED) for record in records], material_dtype)
+    return np.array([(*record, math.inf, 0.0, *UNMOVED) for record in records], material_dtype)
 
 
 SOFT, HARD = (1, 1e4, 2.0, 0.1, 0.6, 0.5, 0), (2, 3e4, 1.0, 0.2, 1.0, 0.8, 0)

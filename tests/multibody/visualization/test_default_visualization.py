@@ -40,7 +40,7 @@ from merganser.multibody.visualization import (
     InertiaVisualizer,
     VisualizationConfig,
 )
-from merganser.multibody.visualization.tendon_visualizer import spatial_tendons
+from merganser.multibody.visualization.tendon_visualizer import TendonVisualizer, spatial_tendons, tube
 
 ARM = Path(__file__).resolve().parents[3] / "examples" / "models" / "arm7.urdf"
 VIEWERS = [
@@ -128,7 +128,7 @@ def test_bodies_are_dragged_where_a_stiffness_is_given_and_the_port_is_free(mesh
         assert [spring._frequency for spring in springs] == [7.0] * drags
 
 
-def test_tendons_are_drawn_as_lines_that_move_with_their_bodies(meshcat: Meshcat) -> None:
+def test_tendons_are_drawn_as_tubes_that_move_with_their_bodies(meshcat: Meshcat) -> None:
     builder = DiagramBuilder()
     plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.01)
     body = plant.AddRigidBody("b", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
@@ -146,6 +146,21 @@ def test_tendons_are_drawn_as_lines_that_move_with_their_bodies(meshcat: Meshcat
     simulator.AdvanceTo(0.1)
     fallen = plant.GetPositions(context)[0]
     np.testing.assert_allclose(tendon.CalcPath(context)[0], [[0, 0, 0.3], [0, 0, fallen]], atol=1e-15)
+    with pytest.raises(ValueError, match=r"the radius must be positive and finite, but is 0\.0"):
+        TendonVisualizer(plant, meshcat, radius=0.0)
+
+
+@pytest.mark.parametrize("num_points", [1, 2, 5])
+def test_tubes_keep_their_radius_where_points_coincide_and_lines_turn_back(num_points):
+    points = np.array([[0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 1, 0], [1, 0.5, 0]], float)[:num_points]
+    vertices, triangles = tube(points, 0.1)
+    rings = vertices.reshape(num_points, 8, 3)
+    np.testing.assert_allclose(np.linalg.norm(rings - points[:, None], axis=2), 0.1, rtol=1e-12)
+    assert len(triangles) == 16 * (num_points - 1)
+    np.testing.assert_array_equal(np.unique(triangles), np.arange(len(vertices) if num_points > 1 else 0))
+    if num_points > 1:
+        np.testing.assert_allclose(rings[:2, :, 0], [[0.0] * 8, [1.0] * 8], atol=1e-12)  # across the first line
+        np.testing.assert_allclose(rings[1] - rings[0], np.broadcast_to([1.0, 0.0, 0.0], (8, 3)), atol=1e-12)
 
 
 @pytest.mark.parametrize("time_step", [0.0, 0.001])

@@ -27,13 +27,14 @@ from merganser.geometry import (
 )
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, ContactModel, CoulombFriction
-from merganser.multibody.tree import SpatialInertia
+from merganser.multibody.tree import ActuatorLaw, MuscleCurves, SpatialInertia, SpatialTendon, TendonSite
 from merganser.multibody.visualization import (
     ApplyVisualizationConfig,
     ContactVisualizer,
     ContactVisualizerParams,
     JointSliders,
     ModelVisualizer,
+    TendonVisualizer,
     VisualizationConfig,
 )
 
@@ -80,6 +81,27 @@ def test_a_slider_moved_in_the_page_moves_a_joint_until_escape_is_pressed(page: 
         thread.join(10.0)
     assert results[0][1] == pytest.approx(np.pi / 2, abs=0.03)
     assert meshcat.GetButtonNames() == []
+
+
+# ------------------------------------------------------------------ tendons
+
+
+def test_a_muscle_is_as_thick_as_its_radius(page: Page, meshcat: Meshcat) -> None:
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
+    sites = [TendonSite(plant.world_body(), p) for p in ([-0.3, 0, 0], [0, 0, 0.3], [0.3, 0, 0])]
+    muscle = plant.AddActuator("m", plant.AddTransmission(SpatialTendon("t", sites)))
+    muscle.set_law(ActuatorLaw("muscle", (0.01, 0.04), muscle=MuscleCurves(50.0, (0.1, 0.5))))
+    plant.Finalize()
+    visualizer = builder.AddSystem(TendonVisualizer(plant, meshcat, radius=0.02))
+    context = builder.Build().CreateDefaultContext()
+    mine = visualizer.GetMyMutableContextFromRoot(context)
+    visualizer.plant_state_input_port().FixValue(mine, [])
+    visualizer.ForcedPublish(mine)
+    look_from_the_front(meshcat, 0.5)
+    page.open(meshcat.web_url(), mark(meshcat))
+    across = [(-0.15 - d, 0.15 + d) for d in (-0.018, -0.01, 0.0, 0.01, 0.018)]
+    assert eventually(lambda: colors_at(page.image(), across, 0.5) == ["nothing", "red", "red", "red", "nothing"])
 
 
 MODEL = """

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
-from merganser.framework.math import Quaternion, RotationMatrix
+from merganser.framework import DiagramBuilder
+from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.parsing import Parser
-from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -198,3 +201,56 @@ def test_controls_act_as_late_as_in_mujoco(delay, interpolation):
         mujoco.mj_step(model, data)
         waiting = plant.EvalUniquePeriodicDiscreteUpdate(context).get_vector(1).CopyToVector()
         context.get_mutable_discrete_state(1).SetFromVector(waiting)
+
+
+ADHESION = """<mujoco><worldbody><geom type="plane" size="2 2 1" adhesion="1"/>
+<geom type="plane" size="2 2 1" pos=".4 0 0" zaxis="-1 0 0"/>
+<body name="arm" pos="0 0 .2"><joint name="shoulder" axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" contype="0"
+conaffinity="0"/>
+<body name="hand" pos=".3 0 0"><joint name="elbow" axis="0 1 0"/><geom size=".05" pos=".06 0 0" adhesion="2"/>
+<body name="pad" pos="0 0 -.05"><geom size=".04"/><geom size=".03" pos="0 0 -.05"/></body></body></body>
+<body name="box"><freejoint/><geom type="box" size=".1 .1 .1" adhesion=".5"/></body></worldbody>
+<actuator><adhesion name="h" body="hand" ctrlrange="0 9"/><adhesion name="p" body="pad" ctrlrange="0 9"/>
+<general name="b" body="box" gear="2" biastype="affine" biasprm="1 0 0"/></actuator></mujoco>"""
+
+
+def plant_of(text):
+    """A continuous plant with its SceneGraph, and a Context of it."""
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, 0.0)
+    Parser(plant).AddModelsFromString(text, "xml")
+    plant.Finalize()
+    return plant, plant.GetMyMutableContextFromRoot(builder.Build().CreateDefaultContext())
+
+
+def test_adhesion_pulls_as_in_mujoco():
+    model = mujoco.MjModel.from_xml_string(ADHESION)
+    data, rng, num_pulls = mujoco.MjData(model), np.random.default_rng(4), np.zeros(3, int)
+    sticky, smooth = plant_of(ADHESION), plant_of(re.sub('adhesion="[^"]*"', "", ADHESION))
+    order = [sticky[0].GetJointActuatorByName(model.actuator(i).name).input_start() for i in range(3)]
+    for _ in range(60):
+        # The hand and the pad press on the wall and the ground, and the box on the ground, with a side or an edge.
+        tilt, (q_arm, q_hand) = rng.choice([0.0, 0.05, -0.2]), rng.uniform(-0.6, 0.6, 2)
+        height = 0.1 * (np.cos(tilt) + abs(np.sin(tilt))) - 1e-4
+        data.qpos[:] = [q_arm, q_hand, rng.uniform(-0.3, 0.1), 1.0, height, np.cos(tilt / 2), 0, np.sin(tilt / 2), 0]
+        data.qvel[:], data.ctrl[:] = 0.0, rng.uniform(0.0, 5.0, 3)
+        mujoco.mj_forward(model, data)
+        accelerations, pulls = [], np.zeros(3)
+        for (plant, context), share in ((sticky, 1.0), (smooth, 0.0)):
+            joints = [plant.GetJointByName(name) for name in ("shoulder", "elbow")]
+            box = plant.GetBodyByName("box")
+            plant.SetFreeBodyPose(context, box, RigidTransform(Quaternion(data.qpos[5:]), data.qpos[2:5]))
+            for joint, q in zip(joints, data.qpos):
+                joint.set_angle(context, q)
+            pulls[order] = share * data.actuator_force
+            plant.get_actuation_input_port().FixValue(context, pulls)
+            accelerations.append(plant.EvalTimeDerivatives(context).CopyToVector()[plant.num_positions() :])
+        pull = plant.CalcMassMatrix(context) @ (accelerations[0] - accelerations[1])
+        w = box.floating_velocities_start_in_v()
+        found = [*(pull[joint.velocity_start()] for joint in joints), *pull[w + 3 : w + 6], *pull[w : w + 3]]
+        R_WB, forces = RotationMatrix(Quaternion(data.qpos[5:])).matrix(), data.qfrc_actuator + data.qfrc_adhesion
+        np.testing.assert_allclose(found, [*forces[:5], *(R_WB @ forces[5:])], rtol=1e-8, atol=1e-8)
+        touching = model.geom_bodyid[data.contact.geom]
+        num_pulls += [model.body(name).id in touching for name in ("hand", "pad", "box")]
+    assert num_pulls.min() > 5

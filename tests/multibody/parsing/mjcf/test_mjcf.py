@@ -288,7 +288,8 @@ def test_a_model_without_a_name_has_that_of_its_file(tmp_path):
 def test_actuators_are_motors_and_pd_controllers_in_terms_of_the_joint():
     plant = read(DOCUMENTS["actuators"])
     by_name = {actuator.name(): actuator for actuator in actuators(plant)}
-    assert list(by_name) == [*"mwtpvgoud", "motor9", "motor10", "q_x", "q_y", "q_z", "motor14", "motor15", "motor16"]
+    numbered = ["motor9", "motor10", "q_x", "q_y", "q_z", *(f"motor{n}" for n in range(14, 18))]
+    assert list(by_name) == [*"mwtpvgoud", *numbered]
     m, p, v, g = (by_name[name] for name in "mpvg")
     assert m.effort_limit() == 3.0 and not m.has_controller()  # gear 3, control 1
     assert m.default_reflected_inertia() == pytest.approx(0.2) and m.default_gear_ratio() == 3.0
@@ -411,12 +412,18 @@ def test_one_warning_lists_all_that_has_no_counterpart_with_lines(caplog):
     lines = DOCUMENTS["actuators"].splitlines()
     for word, what in (
         ("<velocity", "<velocity> ctrlrange: the desired speed"),
-        ("<adhesion", "<adhesion> is left out: it has no counterpart"),
         ("<spatial", "<spatial> tendon armature has no effect"),
         ('dyntype="user"', "dyntype user is left out"),
     ):
         number = next(i for i, line in enumerate(lines, 1) if word in line)
         assert re.search(rf"line {number}: .*{re.escape(what)}|lines .*\b{number}\b.*{re.escape(what)}", text), what
+
+
+def test_muscles_that_adhere_are_left_out_by_name(caplog):
+    body = '<worldbody><body name="b"><freejoint/><geom size="1"/></body></worldbody>'
+    with caplog.at_level(logging.WARNING, "merganser.multibody.parsing"):
+        plant = read(f'<mujoco>{body}<actuator><muscle body="b"/></actuator></mujoco>')
+    assert "<muscle> of a body is left out: adhesion has no length" in caplog.text and not plant.num_actuators()
 
 
 @pytest.mark.parametrize(
@@ -501,7 +508,7 @@ def test_errors_name_line_element_and_what_was_expected(inside):
 
 SECTIONS = {
     "<actuator><motor joint='k'/></actuator>": "<motor> names the unknown joint 'k'. There are: 'j'.",
-    "<actuator><motor/></actuator>": "names no joint, tendon, site or slider-crank",
+    "<actuator><motor/></actuator>": "names no joint, tendon, site, slider-crank or body",
     "<actuator><position joint='j' kp='-1'/></actuator>": "attribute 'kp' of <position> is -1",
     "<actuator><position joint='j' kv='1' dampratio='1'/></actuator>": "has both 'kv' and 'dampratio'",
     "<actuator><general joint='j' gaintype='odd'/></actuator>": "Unknown value of attribute 'gaintype' 'odd'",

@@ -27,6 +27,8 @@ from merganser.multibody.tree import (
     PrismaticJoint,
     ServoIntegral,
     SpatialInertia,
+    SpatialTendon,
+    TendonSite,
 )
 
 STEPS = [0.0, 0.001]
@@ -362,3 +364,17 @@ def test_what_is_no_law_is_refused():
         actuator.SetActivation(plant.CreateDefaultContext(), [1.0, 2.0])
     with pytest.raises(ValueError, match="must be finite"):
         actuator.SetActivation(plant.CreateDefaultContext(), math.nan)
+
+
+def test_a_muscle_whose_length_no_joint_changes_needs_a_range():
+    for length_range in (None, (0.1, 0.5)):
+        plant = MultibodyPlant(0.001)
+        loose = [plant.AddRigidBody(name, SpatialInertia.SolidCubeWithMass(1.0, 0.1)) for name in "ab"]
+        sites = [TendonSite(loose[0], [0, 0, 0.1]), TendonSite(loose[1], [0, 0, -0.1])]
+        muscle = plant.AddActuator("m", plant.AddTransmission(SpatialTendon("t", sites)))
+        muscle.set_law(ActuatorLaw("muscle", (0.01, 0.04), muscle=MuscleCurves(50.0, length_range)))
+        if length_range is None:
+            with pytest.raises(RuntimeError, match=r"muscle 'm' is 0\.2 m wherever joints .* a length_range"):
+                plant.Finalize()
+        else:
+            plant.Finalize()
