@@ -348,10 +348,12 @@ class NativeDynamics:
         record = self._record(context, buffers)
         code = addresses_of(Plant(buffers.model, is_complete=False), COMPLEX)
         integers, kept = integers_with(record._replace(model=record.model._replace(code=code)), COMPLEX)
-        is_current = self._check_of(context, buffers)
-        native = NativeCode(
-            _COMPLEX_DERIVATIVES.load(), (FAILURE, *integers), is_current=lambda _kept=(kept, record): is_current()
-        )
+        check = self._check_of(context, buffers)
+
+        def is_current(_kept: Any = (kept, record)) -> bool:
+            return check()
+
+        native = NativeCode(_COMPLEX_DERIVATIVES.load(), (FAILURE, *integers), is_current=is_current)
         return _of_vectors(context, native)
 
     # ------------------------------------------------------------------ derivatives where Python asks for them
