@@ -33,6 +33,7 @@ from merganser.multibody.plant import (
     MultibodyPlant,
 )
 from merganser.multibody.tree import (
+    BodyIndex,
     FixedOffsetFrame,
     JointActuatorIndex,
     PdControllerGains,
@@ -464,6 +465,9 @@ def test_statistics_say_why_python_takes_the_steps_of_a_plant(
     scene.simulator.AdvanceTo(0.06)
     assert re.match("::Diagram::plant: 20 steps in Python: spatial forces or speeds", said(scene.simulator))
     gradients = Simulator_[AutoDiffXd](scene.simulator.get_system().ToAutoDiffXd())
+    plant = gradients.get_system().GetSubsystemByName("plant")
+    mine = plant.GetMyMutableContextFromRoot(gradients.get_mutable_context())
+    plant.get_body(BodyIndex(1)).SetMass(mine, AutoDiffXd(1.0, [1.0]))  # of which the compiled step has no derivatives
     gradients.AdvanceTo(0.002)
     assert said(gradients).endswith(": compiled code takes floats only.")
 
