@@ -141,7 +141,10 @@ class StateAndParameters(CacheControl):
     @overload
     def SetDiscreteState(self, group_index: int, xd: ArrayLike) -> None: ...
     def SetDiscreteState(self, *args: Any, **kwargs: Any) -> None:
-        """`SetDiscreteState(xd)` for the only group or, given DiscreteValues, for all; `(group_index, xd)` for one."""
+        """`SetDiscreteState(xd)` for the only group or, given DiscreteValues, for all; `(group_index, xd)` for one.
+
+        A calculation that sets numbers which are there already changes nothing: what was computed remains.
+        """
         if kwargs:
             names = ("xd",) if len(args) + len(kwargs) == 1 else ("group_index", "xd")
             args = tuple(bind_overload("SetDiscreteState", names, {}, args, kwargs).values())
@@ -153,6 +156,9 @@ class StateAndParameters(CacheControl):
         index, values = args if len(args) == 2 else (None, args[0])
         group = self._only_group() if index is None else self._item(self._discrete, index, "discrete state group")
         checked = self._checked(values, group.size(), "discrete state")
+        before = group._values
+        if self.store.stack and before.dtype != object and checked.astype(before.dtype).tobytes() == before.tobytes():
+            return
         self.get_mutable_discrete_state(index or 0)._values[:] = checked
 
     # ------------------------------------------------------------------ abstract state

@@ -217,3 +217,18 @@ def test_an_evaluation_in_which_contexts_change_ends_in_a_chain_of_diamonds():
     root = builder.Build().CreateDefaultContext()
     assert value(before, root) == 1.0 and value(before, root) == 1.0
     assert source.count == 2
+
+
+def test_a_calculation_that_sets_the_state_as_it_is_changes_nothing(caplog):
+    """State machines write their mode in every output, whether or not it has changed."""
+
+    def calc(context):
+        mode = context.get_discrete_state(0)[0]
+        context.SetDiscreteState(0, [mode])
+        return mode
+
+    machine = Counted("machine", calc)
+    root, (own,) = diagram_of(machine)
+    assert [value(machine, root) for _ in range(3)] == [0.0, 0.0, 0.0] and machine.count == 1
+    own.SetDiscreteState([2.0])
+    assert value(machine, root) == 2.0 and machine.count == 2 and not caplog.records
