@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.common.errors import UnconnectedInputError
-from merganser.framework.core.context.context_file import save_context
-from merganser.framework.core.context.context_state import ACCEPTED, XC_NODES, StateAndParameters
-from merganser.framework.core.context.context_text import text_of_context
-from merganser.framework.core.context.context_values import put_values, reduce_context, take_values
+from merganser.framework.core.context.context_state import ACCEPTED, XC_NODES, StateAndParameters, text_of_context
+from merganser.framework.core.context.context_values import put_values, reduce_context, save_context, take_values
 from merganser.framework.core.context.dependencies import ACCURACY, ELSEWHERE, TIME
 from merganser.framework.core.context.derivatives import Evaluator
 from merganser.framework.core.context.layout import SystemLayout

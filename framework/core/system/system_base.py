@@ -39,8 +39,7 @@ class SystemBase(GraphvizMethods, TicketMethods, abc.ABC):
     """Something with a name, ports, tickets, and Contexts that have its values.
 
     Abstract, and the base of the classes that `System` is put together from, each of which says what a System can do
-    in one respect: outputs.py, dynamics.py, difference_equations.py, constraints.py, random_values.py,
-    scalar_conversion.py.
+    in one respect: dynamics.py, constraints.py, random_values.py, scalar_conversion.py.
     """
 
     _belongs_to_system: ClassVar[bool] = True  # see copying.py
