@@ -60,7 +60,7 @@ if _TYPE_CHECKING:
         ResetIntegratorFromFlags,
         SimulatorConfig,
     )
-    from merganser.analysis.simulation.simulator_statistics import PrintSimulatorStatistics
+    from merganser.analysis.simulation.simulator_status import PrintSimulatorStatistics
     from merganser.analysis.state_machine_plots import plot_state_machine, plot_state_trace
     from merganser.framework.core.scalars.scalars import numeric_scalars as _numeric_scalars
     from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate

@@ -16,8 +16,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from merganser.drake.addresses import ADDRESSES, ALONG_WITH_ALL, ROOT, inner, is_module, modules_with, names_of
-from merganser.drake.pydrake_names import MODULES_OF
+from merganser.drake.addresses import (
+    ADDRESSES,
+    ALONG_WITH_ALL,
+    MODULES_OF,
+    ROOT,
+    inner,
+    is_module,
+    modules_with,
+    names_of,
+)
 
 _ROOT = "drake"
 _PREFIX = "lcmt_"

@@ -306,3 +306,10 @@ def _parts_of_array(value: Any) -> tuple[Array, Array]:
                 f"RigidTransform: the last row of the 4x4 matrix is {array[3].tolist()}, expected [0, 0, 0, 1]."
             )
     return rotation_array(array[:3, :3]), _position(array[:3, 3])
+
+
+# Poses and orientations around arrays that are right, without a check and without a copy: for the packages of this
+# project, where a kernel has made the arrays and they are not written later. Users have the constructors, which check.
+rigid_transform = RigidTransform._from_parts  # of R_AB, shape [3, 3], and p_AoBo_A [m], shape [3]
+rotation_matrix = RotationMatrix._from_array  # of R_AB, shape [3, 3]
+quaternion = Quaternion._from_array  # of [w, x, y, z]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
-from merganser.framework.math.rotations.unchecked import rigid_transform
+from merganser.framework.math.rotations.rigid_transform import rigid_transform
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, set_kind
 
