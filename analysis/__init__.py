@@ -20,7 +20,12 @@ if _TYPE_CHECKING:
     )
     from merganser.analysis.batches.worlds import Worlds
     from merganser.analysis.discrete_time_approximation import DiscreteTimeApproximation
-    from merganser.analysis.fixed_point import FindFixedPoint, FixedPoint
+    from merganser.analysis.fixed_points import (
+        FindFixedPoint,
+        FixedPoint,
+        RegionOfAttraction,
+        RegionOfAttractionOptions,
+    )
     from merganser.analysis.integrators import (
         BogackiShampine3Integrator,
         ButcherTableau,
@@ -52,7 +57,6 @@ if _TYPE_CHECKING:
         plot_trajectory,
         save_logs,
     )
-    from merganser.analysis.region_of_attraction import RegionOfAttraction, RegionOfAttractionOptions
     from merganser.analysis.simulation.simulator_config import (
         ApplySimulatorConfig,
         ExtractSimulatorConfig,

@@ -211,7 +211,7 @@ def _add_viewers(model: _Model) -> Meshcat:
     """Adds viewers to the diagram; returns where they draw."""
     from merganser.geometry.visualizers import StartMeshcat
     from merganser.multibody.visualization import ApplyVisualizationConfig, VisualizationConfig
-    from merganser.multibody.visualization.sky import show_sky
+    from merganser.multibody.visualization.apply_visualization_config import show_sky
 
     meshcat = StartMeshcat()
     show_sky(model.parser, meshcat)

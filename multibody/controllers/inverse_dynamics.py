@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from merganser.analysis.controllers import PidController
 from merganser.framework import Context, Diagram, DiagramBuilder, InputPort, LeafOutputPort, LeafSystem, OutputPort
 from merganser.framework.primitives import Adder, ConstantVectorSource, SparseMatrixGain
-from merganser.multibody.controllers.arguments import checked_gains, require_fully_actuated
-from merganser.multibody.controllers.native_code import ControllerCode
+from merganser.multibody.controllers.controlled_plant import ControllerCode, checked_gains, require_fully_actuated
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import ScratchPlant, require_plant
 

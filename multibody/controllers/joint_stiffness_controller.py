@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 
 from merganser.framework import Context, InputPort, LeafOutputPort, LeafSystem
 from merganser.framework.core.scalars.element_functions import left_to_right_product
-from merganser.multibody.controllers.arguments import checked_gains, require_fully_actuated
-from merganser.multibody.controllers.native_code import ControllerCode
+from merganser.multibody.controllers.controlled_plant import ControllerCode, checked_gains, require_fully_actuated
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import ScratchPlant, require_plant
 

@@ -21,7 +21,7 @@ from merganser.framework.lcm import DrakeLcmInterface, LcmInterfaceSystem, LcmPu
 from merganser.framework.lcm.messages.manipulators import lcmt_schunk_wsg_command, lcmt_schunk_wsg_status
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.native import are_ordered
-from merganser.multibody.controllers.arguments import checked_gains
+from merganser.multibody.controllers.controlled_plant import checked_gains
 from merganser.multibody.manipulation.schunk_wsg_messages import (
     MakeMultibodyForceToWsgForceSystem,
     MakeMultibodyStateToWsgStateSystem,

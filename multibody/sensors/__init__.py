@@ -7,8 +7,7 @@ from merganser.multibody.sensors.camera_config import CameraConfig
 from merganser.multibody.sensors.inertial import Accelerometer, Accelerometer_, Gyroscope, Gyroscope_
 from merganser.multibody.sensors.mjcf_cameras import AddMjcfCameras, GetMjcfCameraConfigs
 from merganser.multibody.sensors.mjcf_sensors import AddMjcfSensors, MjcfSensors
-from merganser.multibody.sensors.plant_sensors import AddSensor, PlantSensors
-from merganser.multibody.sensors.sensor_kind import SensorKind
+from merganser.multibody.sensors.plant_sensors import AddSensor, PlantSensors, SensorKind
 
 __all__ = [
     "Accelerometer",
