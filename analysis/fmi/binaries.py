@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from merganser.analysis.fmi.closed_plan import ClosedImage
-from merganser.analysis.fmi.description import Model
-from merganser.analysis.fmi.variables import STATE, Variables
+from merganser.analysis.fmi.description import STATE, Model, Variables
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.native import compile_ahead
 from merganser.framework.native.compiler.machine_code import MachineCode

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from merganser.analysis.fmi.binaries import PLATFORMS, require_tools, shared_library
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
-from merganser.analysis.fmi.description import PICTURES, Model, model_description, page_of, picture_of
-from merganser.analysis.fmi.variables import Variables
+from merganser.analysis.fmi.description import PICTURES, Model, Variables, model_description, page_of, picture_of
 from merganser.analysis.simulation.simulator import Simulator
 from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, SimulatorConfig
 from merganser.framework.common.saving import save_bytes

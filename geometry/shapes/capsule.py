@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry.shapes.cylinder import Round, inside_cylinder
-from merganser.geometry.shapes.filled_meshes import filled_capsule
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import Interval, quadric
-from merganser.geometry.shapes.medial_meshes import capsule_mesh
 from merganser.geometry.shapes.surfaces import STEPS_UP, DrawnSurface, ThreeShape, around, ball, ends, grid, turned
+from merganser.geometry.shapes.tetrahedra import capsule_mesh, filled_capsule
 
 Array = NDArray[np.float64]
 

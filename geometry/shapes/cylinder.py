@@ -7,10 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.geometry.shapes.filled_meshes import filled_cylinder
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import Interval, both, quadric, slab
-from merganser.geometry.shapes.medial_meshes import MedialMesh, cylinder_mesh
 from merganser.geometry.shapes.shape import Primitive
 from merganser.geometry.shapes.surfaces import (
     DrawnSurface,
@@ -24,6 +22,7 @@ from merganser.geometry.shapes.surfaces import (
     tube_geometry,
     turned,
 )
+from merganser.geometry.shapes.tetrahedra import MedialMesh, cylinder_mesh, filled_cylinder
 
 Array = NDArray[np.float64]
 

@@ -7,12 +7,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.geometry.shapes.filled_meshes import filled_ellipsoid
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import quadric
-from merganser.geometry.shapes.medial_meshes import MedialMesh, ellipsoid_mesh
 from merganser.geometry.shapes.shape import Primitive
 from merganser.geometry.shapes.surfaces import ThreeShape, ball, ball_geometry, ellipsoid_surface
+from merganser.geometry.shapes.tetrahedra import MedialMesh, ellipsoid_mesh, filled_ellipsoid
 
 RAY_CODE = """
 vec2 shape_interval(vec3 o, vec3 d)

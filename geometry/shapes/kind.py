@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from merganser.geometry.meshes import PolygonSurfaceMesh, VolumeMesh
 from merganser.geometry.shapes.lines import Interval
-from merganser.geometry.shapes.medial_meshes import MedialMesh
 from merganser.geometry.shapes.surfaces import DrawnSurface, ThreeShape
+from merganser.geometry.shapes.tetrahedra import MedialMesh
 
 Array = NDArray[np.float64]
 _ORIGIN = (0.0, 0.0, 0.0)

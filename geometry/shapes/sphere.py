@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from merganser.geometry.shapes.ellipsoid import RAY_CODE
-from merganser.geometry.shapes.filled_meshes import filled_ball
 from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import quadric
-from merganser.geometry.shapes.medial_meshes import MedialMesh, sphere_mesh
 from merganser.geometry.shapes.shape import Shape, length_of
 from merganser.geometry.shapes.surfaces import ThreeShape, ball, ball_geometry, ellipsoid_surface
+from merganser.geometry.shapes.tetrahedra import MedialMesh, filled_ball, sphere_mesh
 
 
 def _medial(shape: Sphere, hint: float, margin: float) -> tuple[MedialMesh, float]:
