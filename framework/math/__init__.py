@@ -66,7 +66,6 @@ if _TYPE_CHECKING:
         NumericalGradientOption,
     )
     from merganser.framework.math.rotations.angle_axis import AngleAxis
-    from merganser.framework.math.rotations.isometry3 import Isometry3
     from merganser.framework.math.rotations.quaternion import Quaternion
     from merganser.framework.math.rotations.quaternion_functions import (
         AreQuaternionsEqualForOrientation,
@@ -83,6 +82,7 @@ if _TYPE_CHECKING:
         UniformlyRandomRPY,
         is_quaternion_in_canonical_form,
     )
+    from merganser.framework.math.rotations.rigid_transform import Isometry3
 
     AngleAxis_ = _ValueTemplate(AngleAxis)
     BsplineBasis_ = _ValueTemplate(BsplineBasis)

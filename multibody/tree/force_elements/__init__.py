@@ -1,10 +1,11 @@
 """Force elements, one type a file."""
 
-from merganser.multibody.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
 from merganser.multibody.tree.force_elements.fluid import FluidForceOnBox, FluidForceOnEllipsoid
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.force_elements.joint_spring import (
     BallSpring,
+    DoorHinge,
+    DoorHingeConfig,
     PolynomialSpring,
     PrismaticSpring,
     RevoluteSpring,
