@@ -6,8 +6,7 @@ from merganser.geometry.shapes.cylinder import Capsule, Cylinder
 from merganser.geometry.shapes.from_file import Convex, Mesh
 from merganser.geometry.shapes.half_space import HalfSpace
 from merganser.geometry.shapes.height_field import HeightField, TerrainMesh
-from merganser.geometry.shapes.kind import Core, ShapeKind
-from merganser.geometry.shapes.shape import Shape
+from merganser.geometry.shapes.shape import Core, Shape, ShapeKind
 from merganser.geometry.shapes.sphere import Ellipsoid, Sphere
 
 SHAPES: tuple[type[Shape], ...] = (

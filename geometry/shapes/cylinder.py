@@ -7,9 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import Interval, both, quadric, slab
-from merganser.geometry.shapes.shape import Primitive
+from merganser.geometry.shapes.shape import Core, Primitive, ShapeKind
 from merganser.geometry.shapes.surfaces import (
     STEPS_UP,
     DrawnSurface,

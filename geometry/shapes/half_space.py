@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import NOWHERE
-from merganser.geometry.shapes.shape import Shape
+from merganser.geometry.shapes.shape import Core, Shape, ShapeKind
 from merganser.geometry.shapes.surfaces import DrawnSurface, ThreeShape, corners, grid
 
 _MIN_NORMAL_LENGTH = 1e-10

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.geometry.meshes.mesh_source import InMemoryMesh
 from merganser.geometry.shapes.from_file import Mesh
-from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import NOWHERE, Interval
-from merganser.geometry.shapes.shape import Shape, length_of
+from merganser.geometry.shapes.shape import Core, Shape, ShapeKind, length_of
 from merganser.geometry.shapes.surfaces import DrawnSurface
 
 Array = NDArray[np.float64]

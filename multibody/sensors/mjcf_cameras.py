@@ -33,8 +33,7 @@ from merganser.multibody.parsing import Parser
 from merganser.multibody.parsing.description import ModelDescription
 from merganser.multibody.parsing.instrument_description import CameraDescription, CameraMotion, LightDescription
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.sensors.apply_camera_config import ApplyCameraConfig, add_camera, find_system
-from merganser.multibody.sensors.camera_config import CameraConfig
+from merganser.multibody.sensors.camera_config import ApplyCameraConfig, CameraConfig, add_camera, find_system
 from merganser.multibody.sensors.mjcf_sensors import PlantFinder, described_model
 from merganser.multibody.tree import ModelInstanceIndex
 

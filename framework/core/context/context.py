@@ -22,7 +22,7 @@ from merganser.framework.core.values.state import ContinuousState, _window
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 
 if TYPE_CHECKING:
-    from merganser.framework.core.context.diagram_context import DiagramContext
+    from merganser.framework.core.context.leaf_context import DiagramContext
     from merganser.framework.core.system.system_base import SystemBase
 
 Array = NDArray[Any]
@@ -169,7 +169,7 @@ class Context(StateAndParameters):
 
     def _clone(self, flat: Any = None) -> Context:
         """Such a copy, whose numbers are in an array of zeros that is given."""
-        from merganser.framework.core.context.diagram_context import make_context
+        from merganser.framework.core.context.leaf_context import make_context
 
         self.require_root("Clone")
         store = self.store

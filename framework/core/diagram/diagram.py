@@ -9,8 +9,7 @@ from typing import Any
 
 from merganser.framework.common.errors import AlgebraicLoopError, nearest_names
 from merganser.framework.core.context.context import Context
-from merganser.framework.core.context.diagram_context import DiagramContext
-from merganser.framework.core.context.leaf_context import LeafContext
+from merganser.framework.core.context.leaf_context import DiagramContext, LeafContext
 from merganser.framework.core.declarations.events import DeclaredEvent
 from merganser.framework.core.declarations.ports import InputPort, OutputPort
 from merganser.framework.core.declarations.witness import ActiveWitness
