@@ -324,7 +324,7 @@ def _send_images(config: CameraConfig, builder: DiagramBuilder, sensor: Any, bus
         sensor: gives the images.
         bus: sends them.
     """
-    from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem  # most programs send none
+    from merganser.framework.lcm.lcm_systems import LcmPublisherSystem  # most programs send none
     from merganser.framework.lcm.messages.signals import lcmt_image_array
     from merganser.geometry.images import PixelType
     from merganser.geometry.sensors.lcm_images import ImageToLcmImageArrayT

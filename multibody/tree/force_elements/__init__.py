@@ -10,8 +10,7 @@ from merganser.multibody.tree.force_elements.joint_spring import (
     PrismaticSpring,
     RevoluteSpring,
 )
-from merganser.multibody.tree.force_elements.linear_bushing import LinearBushingRollPitchYaw
-from merganser.multibody.tree.force_elements.linear_spring_damper import LinearSpringDamper
+from merganser.multibody.tree.force_elements.linear_bushing import LinearBushingRollPitchYaw, LinearSpringDamper
 from merganser.multibody.tree.force_elements.uniform_gravity import GravityCompensation, UniformGravityFieldElement
 
 __all__ = [
