@@ -176,7 +176,10 @@ class ClosedPlan:
         with compiled_at_once(), models_apart():
             simulator.Initialize()
             simulator.set_use_native_plan(True, at_once=True)
-            self._learn_dependencies(outputs)
+            # Everything is computed once, as some operations wait until it is known what they depend on.
+            self._system.EvalTimeDerivatives(self._context)
+            for slot in outputs:
+                compute_for(slot, {})
             self._changing = self._systems_with_changing_witnesses()
             if not self._changing and simulator._watch is not None:
                 simulator._watch.has_fixed_witnesses = True
@@ -186,12 +189,6 @@ class ClosedPlan:
             self.outputs = Tape(self._context, outputs)
             self._make_current(outputs)
         self._refuse_python()
-
-    def _learn_dependencies(self, outputs: Sequence[CacheSlot]) -> None:
-        """Computes everything once, as some operations wait until it is known what they depend on."""
-        self._system.EvalTimeDerivatives(self._context)
-        for slot in outputs:
-            compute_for(slot, {})
 
     def _make_plan(self) -> Plan:
         simulator = self.simulator

@@ -82,7 +82,9 @@ class Variables:
         self.listed = [Variable("time", TIME, 0, unit="s")]
         in_ports = [*_ports(system, "input")]
         chosen = _chosen(system, in_ports, inputs, "input")
-        self._fix(in_ports)
+        for port in in_ports:  # abstract ones stay without a value, as that of a plant without contact
+            if port._size is not None and not port.HasValue(context):
+                port.FixValue(context, [0.0] * port.size())
         feeding = {port.get_index(): list(self._add_inputs(port)) for port in chosen}
         self._add_parameters(parameters)
         for port in self.output_ports:
@@ -139,12 +141,6 @@ class Variables:
             part = part.parent
         return ".".join(names) + "." if names else ""
 
-    def _fix(self, ports: Sequence[Any]) -> None:
-        """Gives values to inputs that have none; abstract ones stay without, as that of a plant without contact."""
-        for port in ports:
-            if port._size is not None and not port.HasValue(self._context):
-                port.FixValue(self._context, [0.0] * port.size())
-
     def _add_inputs(self, port: Any) -> Iterable[int]:
         place = offset_of_input(self._context.sources[port.get_index()])
         if place is None:
@@ -159,13 +155,11 @@ class Variables:
         place = slot.context.layout.entry_offsets[slot.number]
         assert place is not None
         self.computed.append(slot)
-        inputs = [n for i, numbers in feeding.items() for n in numbers if self._feeds(i, port.get_index())]
+        feeds, index = self._system.HasDirectFeedthrough, port.get_index()
+        inputs = [n for i, numbers in feeding.items() for n in numbers if feeds(i, index)]
         for n in range(port.size()):
             name = _indexed(port.get_name(), n, port.size())
             self.listed.append(Variable(name, OUTPUT, place + n, unit=port.get_units(), of=inputs))
-
-    def _feeds(self, input_port: int, output_port: int) -> bool:
-        return bool(self._system.HasDirectFeedthrough(input_port, output_port))
 
     def _add_parameters(self, wanted: Sequence[str] | None) -> None:
         found = {}

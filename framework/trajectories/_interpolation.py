@@ -268,13 +268,10 @@ def _solve(M: Array, right: Array) -> Array:
     flat = right.reshape(len(right), -1)
     if M.dtype == object:
         with contextlib.suppress(RuntimeError):  # expressions of variables
-            M = np.array([[plain(x) for x in row] for row in M]) if _are_constants(M) else M
+            if not any(np.any(x.derivatives()) for x in M.ravel() if hasattr(x, "derivatives")):
+                M = np.array([[plain(x) for x in row] for row in M])
     solution = np.linalg.solve(M, flat) if object not in (M.dtype, flat.dtype) else inv(M).dot(flat)
     return solution.reshape(right.shape)
-
-
-def _are_constants(M: Array) -> bool:
-    return not any(np.any(x.derivatives()) for x in M.ravel() if hasattr(x, "derivatives"))
 
 
 def _each(function: Callable[[Any, Any], Any], a: Array, b: Array) -> Array:
