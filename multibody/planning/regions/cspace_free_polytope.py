@@ -362,7 +362,7 @@ class CspaceFreePolytope(CspaceFreePolytopeBase):
         results: list[searches.SearchResult] = []
         size = -np.inf
         for num_iter in range(options.max_iter):
-            found = self._certified(region, ignored, options.find_lagrangian_options)
+            found: dict[Pair, Any] = self._certified(region, ignored, options.find_lagrangian_options)
             if None in found.values():
                 break
             results.append(searches.SearchResult())
