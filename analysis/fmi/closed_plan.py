@@ -138,6 +138,8 @@ def _check_alone(array: Any, blocks: Blocks) -> None:
         raise RuntimeError("ExportFmu: an array that grows with contacts shares its memory with others.")
 
 
+# ---------------------------------------------------------------------- the plan
+
 _MOST_COMBINATIONS = 4096  # of clocks that strike and witness functions that trigger together
 _MOST_ATTEMPTS = 8  # to get code that belongs together: what is compiled on the way may change a block's arrays
 # Why compiled code calls Python, in the order of Plan._callbacks; then whatever cannot happen.

@@ -194,6 +194,8 @@ def make_transport(url: str) -> MemoryTransport | NetworkTransport:
     return NetworkTransport(url)
 
 
+# ---------------------------------------------------------------------- messages on channels
+
 _DEFAULT_URL = "udpm://239.255.76.67:7667?ttl=0"
 _ALL_CHANNELS = ".*"
 

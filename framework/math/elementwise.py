@@ -83,6 +83,9 @@ min = _binary("min", builtins.min)
 pow = _binary("pow", power)
 
 
+# ---------------------------------------------------------------------- smooth bounds
+
+
 def SoftOverMax(x: Sequence[Any], alpha: float = 1.0) -> Any:
     """A smooth function that is nowhere less than max(x): (1).
 

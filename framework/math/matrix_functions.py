@@ -113,6 +113,8 @@ def _finite_matrix(value: Any, what: str) -> Array:
     return M
 
 
+# ---------------------------------------------------------------------- quadratic forms, parts of matrices
+
 _TOLERANCE = 1e-8
 
 

@@ -119,6 +119,8 @@ class Cylinder(Round):
     )
 
 
+# ---------------------------------------------------------------------- capsule
+
 # Half of its length is that of the cylinder and the radius.
 _CAPSULE_RAY_CODE = """
 vec2 shape_interval(vec3 o, vec3 d)
@@ -201,6 +203,8 @@ class Capsule(Round):
         ray_code=_CAPSULE_RAY_CODE,
     )
 
+
+# ---------------------------------------------------------------------- cone
 
 # In these coordinates the cone is x^2 + y^2 <= z^2, 0 <= z <= 1, with its tip at the origin. The box has its center
 # half-way up.

@@ -17,6 +17,7 @@ from merganser.geometry.shapes.lines import NOWHERE, Interval
 from merganser.geometry.shapes.shape import Core, Shape, ShapeKind, length_of
 from merganser.geometry.shapes.surfaces import DrawnSurface, ThreeShape, corners, grid
 
+Array = NDArray[np.float64]
 _MIN_NORMAL_LENGTH = 1e-10
 _SIZE = 100.0  # of the square that images show for it [m]
 _DRAWN = 50.0  # of the one that browsers show [m]
@@ -74,7 +75,7 @@ class HalfSpace(Shape):
         return {}
 
 
-Array = NDArray[np.float64]
+# ---------------------------------------------------------------------- heights on a grid
 
 
 class HeightField(Shape):
@@ -246,6 +247,9 @@ def _top(index: NDArray[np.int64]) -> NDArray[np.int64]:
     """The triangles of the cells, two after each other, counter-clockwise from above."""
     a, b, c, d = index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]
     return np.stack([np.stack([a, b, c], axis=-1), np.stack([a, c, d], axis=-1)], axis=2).reshape(-1, 3)
+
+
+# ---------------------------------------------------------------------- triangles of a mesh
 
 
 class TerrainMesh(Shape):

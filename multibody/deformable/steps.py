@@ -163,6 +163,9 @@ class DeformableGeometry:
                 )
 
 
+# ---------------------------------------------------------------------- steps
+
+
 class DeformableSteps:
     """Steps of a plant with deformable bodies.
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from merganser.framework.symbolic import Monomial, RationalFunction
 
 Array = NDArray[np.float64]
+Objects = npt.NDArray[np.object_]
 Factors = tuple[tuple[int, str], ...]
 MultilinearPose = dict[Factors, Array]
 Powers = tuple[tuple[int, int], ...]  # (place in s, power), places in order
@@ -149,7 +150,7 @@ def numerator(pose: MultilinearPose, turning: list[int]) -> dict[Powers, Array]:
     return result
 
 
-Objects = npt.NDArray[np.object_]
+# ---------------------------------------------------------------------- poses of bodies
 
 
 class RationalForwardKinematics:

@@ -191,6 +191,8 @@ def find_system(systems: Sequence[System], name: str, where: str) -> System:
     )
 
 
+# ---------------------------------------------------------------------- direct feedthrough
+
 Graph = dict[Any, list[Any]]  # for each node those that lead to it
 Wires = Mapping[tuple["System", int], tuple["System", int]]
 

@@ -268,6 +268,9 @@ def _calc_scalar(compute: Callable[[Any], Any], context: Context, output: BasicV
     output._values[0] = compute(context)
 
 
+# ---------------------------------------------------------------------- difference equations
+
+
 class DifferenceEquationMethods(SystemBase):
     """What every System can say about its periodic discrete updates."""
 

@@ -188,6 +188,8 @@ def read_controller_gains(node: XmlNode, joint_name: str) -> tuple[float, float]
     return p, d
 
 
+# ---------------------------------------------------------------------- joints that close loops
+
 _ABOUT_A_POINT = ("ball", "ball_rpy", "universal")
 _TYPES = ("fixed", "revolute", "prismatic", "ball", "ball_rpy", "universal", "planar")  # that may be loop joints
 

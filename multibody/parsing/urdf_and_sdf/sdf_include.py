@@ -197,6 +197,8 @@ def read_merged_robot(
             own[:0] = getattr(robot, of_kind.name)
 
 
+# ---------------------------------------------------------------------- models that are included
+
 _NAMED = ("link", "joint", "frame", "model", "gripper")
 _SCOPED = (*_REFERENCES, "canonical_link", "placement_frame")
 _TEXTS = ("parent", "child", "drake:parent", "drake:child", "gripper_link", "palm_link")  # that are names

@@ -193,6 +193,9 @@ class LinearBushingRollPitchYaw(ForceElement):
         )
 
 
+# ---------------------------------------------------------------------- spring between two points
+
+
 class LinearSpringDamper(ForceElement):
     """A massless spring and damper between a point P of body A and a point Q of body B.
 
