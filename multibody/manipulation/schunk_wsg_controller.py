@@ -40,7 +40,7 @@ from merganser.framework.lcm.messages.manipulators import lcmt_schunk_wsg_comman
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.native import are_ordered, device
 from merganser.framework.primitives.native_parts import if_at_most, magnitude
-from merganser.multibody.controllers.controlled_plant import checked_gains
+from merganser.multibody.controllers.inverse_dynamics import checked_gains
 from merganser.multibody.manipulation.schunk_wsg_messages import (
     MakeMultibodyForceToWsgForceSystem,
     MakeMultibodyStateToWsgStateSystem,
