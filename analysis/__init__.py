@@ -20,7 +20,12 @@ if _TYPE_CHECKING:
     )
     from merganser.analysis.batches.worlds import Worlds
     from merganser.analysis.discrete_time_approximation import DiscreteTimeApproximation
-    from merganser.analysis.fixed_point import FindFixedPoint, FixedPoint
+    from merganser.analysis.fixed_points import (
+        FindFixedPoint,
+        FixedPoint,
+        RegionOfAttraction,
+        RegionOfAttractionOptions,
+    )
     from merganser.analysis.integrators import (
         BogackiShampine3Integrator,
         ButcherTableau,
@@ -52,7 +57,6 @@ if _TYPE_CHECKING:
         plot_trajectory,
         save_logs,
     )
-    from merganser.analysis.region_of_attraction import RegionOfAttraction, RegionOfAttractionOptions
     from merganser.analysis.simulation.simulator_config import (
         ApplySimulatorConfig,
         ExtractSimulatorConfig,
@@ -60,7 +64,7 @@ if _TYPE_CHECKING:
         ResetIntegratorFromFlags,
         SimulatorConfig,
     )
-    from merganser.analysis.simulation.simulator_statistics import PrintSimulatorStatistics
+    from merganser.analysis.simulation.simulator_status import PrintSimulatorStatistics
     from merganser.analysis.state_machine_plots import plot_state_machine, plot_state_trace
     from merganser.framework.core.scalars.scalars import numeric_scalars as _numeric_scalars
     from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate

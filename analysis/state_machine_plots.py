@@ -145,7 +145,8 @@ def _arranged(chart: Chart, state: State | None, boxes: dict[str, _Box]) -> _Box
     columns = [children] if state is not None and state.is_parallel else _columns(chart, state, children)
     inner = dict(zip((child.name for child in children), box.inside))
     tallest = max(sum(inner[c.name].height + _ROW_GAP for c in column) - _ROW_GAP for column in columns)
-    x, bend = _MARGIN, _bend_height(columns)
+    bend = 0.35 + 0.18 * max(0, len(columns) - 1) if len(columns) > 1 else 0.3  # for arrows above and below the boxes
+    x = _MARGIN
     for number, column in enumerate(columns):
         total = sum(inner[c.name].height + _ROW_GAP for c in column) - _ROW_GAP
         y = -top - bend - 0.5 * (tallest - total)
@@ -191,11 +192,6 @@ def _gap(chart: Chart, left: set[State], right: set[State]) -> float:
         if None not in ends and (ends[0] in left) != (ends[1] in left):
             labels.append(_label(transition))
     return 0.5 + _CHARACTER * max((len(line) for label in labels for line in label.split("\n")), default=8)
-
-
-def _bend_height(columns: list[list[State]]) -> float:
-    """What arrows need above and below the boxes."""
-    return 0.35 + 0.18 * max(0, len(columns) - 1) if len(columns) > 1 else 0.3
 
 
 # ---------------------------------------------------------------------- drawing

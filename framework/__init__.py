@@ -28,11 +28,9 @@ from merganser.framework.common.parallelism import Parallelism
 from merganser.framework.compilation import NativeCompilation as _NativeCompilation
 from merganser.framework.core.context.compiler_hook import hand_in as _hand_in
 from merganser.framework.core.context.context import Context
-from merganser.framework.core.context.context_file import LoadContext
-from merganser.framework.core.context.diagram_context import DiagramContext
-from merganser.framework.core.context.leaf_context import LeafContext
+from merganser.framework.core.context.context_values import LoadContext
+from merganser.framework.core.context.leaf_context import DiagramContext, LeafContext
 from merganser.framework.core.context.store import FixedInputPortValue
-from merganser.framework.core.conversion.template_system import TemplateSystem
 from merganser.framework.core.declarations.cache import CacheEntry, CacheEntryValue, ValueProducer
 from merganser.framework.core.declarations.events import (
     DiscreteUpdateEvent,
@@ -53,11 +51,11 @@ from merganser.framework.core.scalars.copying import PickleSystem
 from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
 from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate
 from merganser.framework.core.system.constraints import SystemConstraint, SystemConstraintBounds
+from merganser.framework.core.system.converting import TemplateSystem
 from merganser.framework.core.system.leaf_system import LeafSystem
-from merganser.framework.core.system.outputs import SystemOutput
 from merganser.framework.core.system.random_values import CalcProbabilityDensity, RandomDistribution, RandomGenerator
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
-from merganser.framework.core.system.system import System, SystemVisitor
+from merganser.framework.core.system.system import System, SystemOutput, SystemVisitor
 from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.system.vector_system import VectorSystem
 from merganser.framework.core.values.bus_value import BusValue

@@ -1,7 +1,7 @@
 """State estimators: the names of pydrake.systems.estimators, and two nonlinear Kalman filters of ours."""
 
 from merganser.analysis.estimators.kalman_filter import ExtendedKalmanFilter, UnscentedKalmanFilter
-from merganser.analysis.estimators.luenberger_observer import (
+from merganser.analysis.estimators.observer import (
     DiscreteTimeSteadyStateKalmanFilter,
     LuenbergerObserver,
     SteadyStateKalmanFilter,

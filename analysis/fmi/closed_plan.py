@@ -1,21 +1,30 @@
-"""A plan in which Python has no part: what an FMU consists of (../plan/README.md)."""
+"""A plan in which Python has no part: what an FMU consists of (../plan/README.md).
+
+What grows in its memory are arrays whose places are for what a plant finds, such as contacts. An operation that finds
+more than there are places for fails, and has noted how many it needs (`Capacity`). Then the FMU takes larger memory,
+and calls it again, as the Simulator does (binary/memory.c). With capacities c, an array has
+
+    length = (length in the image) + sum over capacities of per_place * (c - c in the image)
+"""
 
 from __future__ import annotations
 
+import bisect
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from merganser.analysis.fmi import entry, pieces
-from merganser.analysis.fmi.capacities import Capacities
 from merganser.analysis.fmi.slopes import Slopes
 from merganser.analysis.plan.callbacks import Handler, SlotComputation
 from merganser.analysis.plan.loop import LOOP, evaluate
 from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.framework.core.context.derivatives import compute_for
+from merganser.framework.core.context.native_code import Capacity, Growth
 from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.inside import copy_into
 from merganser.framework.native import kernel_address
@@ -39,12 +48,103 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.simulator import Simulator
     from merganser.framework import Context, OutputPort
 
+
+_WORD = 8  # bytes
+_MOST_DIMENSIONS = 3  # of arrays that grow
+
+
+@dataclass
+class GrowingArray:
+    """An array in an image.
+
+    Attributes:
+        growth: of it.
+        place: where it is in the image.
+        per_place: by numbers of capacities, how much longer it becomes for one more place.
+        words: where words are that are its address.
+    """
+
+    growth: Growth
+    place: int
+    per_place: dict[int, int] = field(default_factory=dict)
+    words: list[int] = field(default_factory=list)
+
+    @property
+    def length(self) -> int:
+        """Along the axis that grows."""
+        return int(self.growth.array.shape[self.growth.axis])
+
+    @property
+    def item_size(self) -> int:
+        """How many bytes it takes for each of its length."""
+        array, axis = self.growth.array, self.growth.axis
+        return int(array.itemsize * np.prod(array.shape[:axis] + array.shape[axis + 1 :], dtype=np.int64))
+
+
+class Capacities:
+    """All that grows in an image.
+
+    Args:
+        image: the image.
+        blocks: from which it has been made.
+        given: capacities of operations, each with the path of the system that has it.
+
+    Attributes:
+        num_places: of each capacity.
+        owners: paths of the systems.
+        found: where code leaves how many places it needs, each with the number of the capacity.
+        arrays: that grow.
+
+    Raises:
+        RuntimeError: an array shares its memory with others, or something is known of it but its address and shape.
+    """
+
+    def __init__(self, image: Image, blocks: Blocks, given: Iterable[tuple[str, Sequence[Capacity]]]) -> None:
+        self.num_places: list[int] = []
+        self.owners: list[str] = []
+        self.found: list[tuple[int, int]] = []
+        arrays: dict[int, GrowingArray] = {}
+        for owner, capacities in given:
+            for capacity in capacities:
+                number = len(self.num_places)
+                self.num_places.append(capacity.num_places)
+                self.owners.append(owner)
+                self.found += [(image.place_of(each), number) for each in capacity.found if image.has(each)]
+                for growth in capacity.growths:
+                    address = address_of_array(growth.array)
+                    if image.has(address):
+                        known = arrays.setdefault(address, GrowingArray(growth, image.place_of(address)))
+                        known.per_place[number] = growth.per_place
+                        _check_alone(growth.array, blocks)
+        self.arrays = sorted(arrays.values(), key=lambda array: array.place)
+        self._find_words(image)
+
+    def _find_words(self, image: Image) -> None:
+        starts, content = [array.place for array in self.arrays], image.content + bytes(_MOST_DIMENSIONS * _WORD)
+        for place in image.addresses:
+            value, *shape = np.frombuffer(content, np.int64, 1 + _MOST_DIMENSIONS, place).tolist()
+            number = bisect.bisect_right(starts, value) - 1
+            array = self.arrays[max(number, 0)] if starts else None
+            if number < 0 or array is None or value >= array.place + max(array.growth.array.nbytes, 1):
+                continue
+            if value != array.place or shape[array.growth.axis] != array.length:
+                raise RuntimeError("ExportFmu: an array that grows with contacts is known by a part of it only.")
+            array.words.append(place)
+
+
+def _check_alone(array: Any, blocks: Blocks) -> None:
+    block = blocks.find(address_of_array(array))
+    if block is None or (block.start, block.end - block.start) != (address_of_array(array), array.nbytes):
+        raise RuntimeError("ExportFmu: an array that grows with contacts shares its memory with others.")
+
+
+# ---------------------------------------------------------------------- the plan
+
 _MOST_COMBINATIONS = 4096  # of clocks that strike and witness functions that trigger together
 _MOST_ATTEMPTS = 8  # to get code that belongs together: what is compiled on the way may change a block's arrays
 # Why compiled code calls Python, in the order of Plan._callbacks; then whatever cannot happen.
 LOOK, ADD_GROUP, MAKE_ROOM, UPDATE, DETERMINE_WITNESSES, NOTE_TRIGGERS, OTHERS = range(7)
 
-_WORD = 8  # bytes
 _REMEDY = "Declare it with functions decorated with @native, or leave it out of the diagram"
 
 
@@ -78,7 +178,10 @@ class ClosedPlan:
         with compiled_at_once(), models_apart():
             simulator.Initialize()
             simulator.set_use_native_plan(True, at_once=True)
-            self._learn_dependencies(outputs)
+            # Everything is computed once, as some operations wait until it is known what they depend on.
+            self._system.EvalTimeDerivatives(self._context)
+            for slot in outputs:
+                compute_for(slot, {})
             self._changing = self._systems_with_changing_witnesses()
             if not self._changing and simulator._watch is not None:
                 simulator._watch.has_fixed_witnesses = True
@@ -88,12 +191,6 @@ class ClosedPlan:
             self.outputs = Tape(self._context, outputs)
             self._make_current(outputs)
         self._refuse_python()
-
-    def _learn_dependencies(self, outputs: Sequence[CacheSlot]) -> None:
-        """Computes everything once, as some operations wait until it is known what they depend on."""
-        self._system.EvalTimeDerivatives(self._context)
-        for slot in outputs:
-            compute_for(slot, {})
 
     def _make_plan(self) -> Plan:
         simulator = self.simulator

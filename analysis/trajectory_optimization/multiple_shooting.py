@@ -53,7 +53,9 @@ class MultipleShooting:
         time_steps: tuple[float, float] | float,
         prog: MathematicalProgram | None = None,
     ) -> None:
-        self._num_samples = _checked_samples(type(self).__name__, num_time_samples)
+        if num_time_samples < 2:
+            raise ValueError(f"{type(self).__name__}: num_time_samples must be 2 or more, not {num_time_samples}.")
+        self._num_samples = int(num_time_samples)
         self._prog = MathematicalProgram() if prog is None else prog
         self._are_steps_free = isinstance(time_steps, tuple)
         self._fixed_step, bounds = _checked_steps(type(self).__name__, time_steps)
@@ -345,12 +347,6 @@ class MultipleShooting:
     def _require_free_steps(self, caller: str) -> None:
         if not self._are_steps_free:
             raise RuntimeError(f"{caller}(): the time steps are no variables, all are {self._fixed_step} s.")
-
-
-def _checked_samples(name: str, number: int) -> int:
-    if number < 2:
-        raise ValueError(f"{name}: num_time_samples must be 2 or more, not {number}.")
-    return int(number)
 
 
 def _checked_steps(name: str, given: tuple[float, float] | float) -> tuple[float, tuple[float, float]]:

@@ -277,7 +277,8 @@ def _make_plan(model: _Model, zmp: PiecewisePolynomial, x0: Array) -> _Plan:
         """rows w, and a polynomial that is added to it."""
         first = 8 - rows.shape[1]
         polynomials = [each[:, first:] @ rows.T + (0.0 if more is None else more[j]) for j, each in enumerate(b)]
-        return ExponentialPlusPiecewisePolynomial(rows, matrix, of, _piecewise(breaks, polynomials))
+        columns = [np.array([[Polynomial(row)] for row in each.T]) for each in polynomials]
+        return ExponentialPlusPiecewisePolynomial(rows, matrix, of, PiecewisePolynomial(columns, breaks.tolist()))
 
     of_x, of_u = np.eye(4, 8), np.hstack((model.K, model.k_s))
     shift = [np.vstack((end, np.zeros((len(c) - 1, 2)))) for c in ybar]
@@ -308,8 +309,3 @@ def _sum(b: Array, duration: float) -> Array:
     """The polynomial with the coefficients b after a duration."""
     total: Array = duration ** np.arange(len(b)) @ b
     return total
-
-
-def _piecewise(breaks: Array, coefficients: list[Array]) -> PiecewisePolynomial:
-    """A column of polynomials with coefficients of shape [powers, rows] for each segment."""
-    return PiecewisePolynomial([np.array([[Polynomial(row)] for row in c.T]) for c in coefficients], breaks.tolist())

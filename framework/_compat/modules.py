@@ -16,8 +16,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from merganser.drake.addresses import ADDRESSES, ALONG_WITH_ALL, ROOT, inner, is_module, modules_with, names_of
-from merganser.drake.pydrake_names import MODULES_OF
+from merganser.drake.addresses import (
+    ADDRESSES,
+    ALONG_WITH_ALL,
+    MODULES_OF,
+    ROOT,
+    inner,
+    is_module,
+    modules_with,
+    names_of,
+)
 
 _ROOT = "drake"
 _PREFIX = "lcmt_"
@@ -57,7 +65,9 @@ class MessageFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname == _ROOT:
             found = importlib.machinery.PathFinder.find_spec(_ROOT)
-            if found is not None and found.origin and not (self.shadows and _is_of_messages(found.origin)):
+            # The module that is installed is pydrake's, or another of this name.
+            origin = found.origin if found is not None else None
+            if origin and not (self.shadows and (Path(origin).parent / f"{_PREFIX}header.py").is_file()):
                 return None
         elif not (fullname.startswith(f"{_ROOT}.{_PREFIX}") and _is_below(fullname.removeprefix(f"{_ROOT}."))):
             return None
@@ -74,11 +84,6 @@ def _is_below(name: str) -> bool:
     """Whether there is a module of this name below `drake`."""
     is_ours = type(sys.modules.get(_ROOT)) is MessageModule
     return is_ours and name in importlib.import_module(_MESSAGES).__all__
-
-
-def _is_of_messages(origin: str) -> bool:
-    """Whether an installed module is the one of pydrake, not another of this name."""
-    return (Path(origin).parent / f"{_PREFIX}header.py").is_file()
 
 
 _logger = logging.getLogger("merganser.drake")

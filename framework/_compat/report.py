@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from merganser.drake.addresses import ALONG_WITH_ALL, ROOT, inner, is_module, names_of
+from merganser.drake.addresses import ALONG_WITH_ALL, MODULES_OF, ROOT, TAKEN_AWAY, inner, is_module, names_of
 from merganser.drake.modules import look_up
-from merganser.drake.pydrake_names import MODULES_OF, TAKEN_AWAY
 from merganser.drake.running import parts_of
 
 _METHOD = re.compile(r"[A-Z]|(get|set|num|has|is)_")  # names of Drake's methods begin so

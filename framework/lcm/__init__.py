@@ -2,8 +2,7 @@
 
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, DrakeLcmParams, LcmInterfaceSystem
 from merganser.framework.lcm.lcm_buses import ApplyLcmBusConfig, LcmBuses
-from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem, LcmScopeSystem
-from merganser.framework.lcm.lcm_subscriber_system import LcmSubscriberSystem, Subscriber
+from merganser.framework.lcm.lcm_systems import LcmPublisherSystem, LcmScopeSystem, LcmSubscriberSystem, Subscriber
 from merganser.framework.lcm.message import PySerializer, SerializerInterface
 
 __all__ = [

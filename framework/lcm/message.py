@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from merganser.framework.core.values.plain_values import declare_plain
 from merganser.framework.core.values.values import AbstractValue
-from merganser.framework.lcm.codec import Codec, Reader, StructCodec, primitive_codec
-from merganser.framework.lcm.definitions import FieldDefinition, StructDefinition, fingerprint, parse_structs
+from merganser.framework.lcm.definitions import (
+    Codec,
+    FieldDefinition,
+    Reader,
+    StructCodec,
+    StructDefinition,
+    fingerprint,
+    parse_structs,
+    primitive_codec,
+)
 
 _FINGERPRINT = struct.Struct(">Q")
 

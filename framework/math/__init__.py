@@ -13,6 +13,10 @@ if _TYPE_CHECKING:
     from merganser.framework.math.barycentric_mesh import BarycentricMesh
     from merganser.framework.math.bspline_basis import BsplineBasis, KnotVectorType
     from merganser.framework.math.elementwise import (
+        SoftOverMax,
+        SoftOverMin,
+        SoftUnderMax,
+        SoftUnderMin,
         abs,
         acos,
         arccos,
@@ -45,9 +49,14 @@ if _TYPE_CHECKING:
         RealDiscreteLyapunovEquation,
     )
     from merganser.framework.math.matrix_functions import (
+        BalanceQuadraticForms,
+        DecomposePositiveQuadraticForm,
         DecomposePSDmatrixIntoXtransposeTimesX,
+        ExtractPrincipalSubmatrix,
         IsPositiveDefinite,
         IsSymmetric,
+        ToLowerTriangularColumnsFromMatrix,
+        ToSymmetricMatrixFromLowerTriangularColumns,
         VectorToSkewSymmetric,
         wrap_to,
     )
@@ -56,15 +65,7 @@ if _TYPE_CHECKING:
         NumericalGradientMethod,
         NumericalGradientOption,
     )
-    from merganser.framework.math.quadratic_forms import (
-        BalanceQuadraticForms,
-        DecomposePositiveQuadraticForm,
-        ExtractPrincipalSubmatrix,
-        ToLowerTriangularColumnsFromMatrix,
-        ToSymmetricMatrixFromLowerTriangularColumns,
-    )
     from merganser.framework.math.rotations.angle_axis import AngleAxis
-    from merganser.framework.math.rotations.isometry3 import Isometry3
     from merganser.framework.math.rotations.quaternion import Quaternion
     from merganser.framework.math.rotations.quaternion_functions import (
         AreQuaternionsEqualForOrientation,
@@ -81,7 +82,7 @@ if _TYPE_CHECKING:
         UniformlyRandomRPY,
         is_quaternion_in_canonical_form,
     )
-    from merganser.framework.math.soft_min_max import SoftOverMax, SoftOverMin, SoftUnderMax, SoftUnderMin
+    from merganser.framework.math.rotations.rigid_transform import Isometry3
 
     AngleAxis_ = _ValueTemplate(AngleAxis)
     BsplineBasis_ = _ValueTemplate(BsplineBasis)

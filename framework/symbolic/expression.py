@@ -12,10 +12,10 @@ import numpy.typing as npt
 from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.symbolic import nodes as n
 from merganser.framework.symbolic import printing, trees
-from merganser.framework.symbolic.derivatives import differentiated
 from merganser.framework.symbolic.formula import Formula, Tree, values_of
 from merganser.framework.symbolic.kinds import ExpressionKind, expression_kind
 from merganser.framework.symbolic.nodes import Symbol, is_number, number
+from merganser.framework.symbolic.trees import differentiated
 
 
 def node_of(value: Any) -> Any:

@@ -11,14 +11,13 @@ import numpy.typing as npt
 
 from merganser.framework.common.keywords import also_named
 from merganser.framework.core.system.random_values import RandomGenerator
-from merganser.framework.symbolic.derivatives import differentiated
 from merganser.framework.symbolic.expression import Expression, Term, node_of, symbol_of
 from merganser.framework.symbolic.formula import Formula, replacements_of, values_of
 from merganser.framework.symbolic.nodes import added, factors_of, is_number, number, symbols_of, terms_of
 from merganser.framework.symbolic.polynomial import Polynomial, as_polynomial
 from merganser.framework.symbolic.printing import Latex
 from merganser.framework.symbolic.sin_cos import SinCos, substitute_sin_cos
-from merganser.framework.symbolic.trees import evaluated, expanded, substituted
+from merganser.framework.symbolic.trees import differentiated, evaluated, expanded, substituted
 from merganser.framework.symbolic.variables import Variables
 
 

@@ -15,12 +15,11 @@ import numpy.typing as npt
 
 from merganser.framework.common.keywords import also_named
 from merganser.framework.symbolic import nodes as n
-from merganser.framework.symbolic.derivatives import differentiated
 from merganser.framework.symbolic.expression import Expression, Term
 from merganser.framework.symbolic.formula import Formula, logical_and, logical_not, refuse_nan, values_of
 from merganser.framework.symbolic.monomial import Monomial, in_order
 from merganser.framework.symbolic.printing import printable, text
-from merganser.framework.symbolic.trees import evaluated, expanded, substituted
+from merganser.framework.symbolic.trees import differentiated, evaluated, expanded, substituted
 from merganser.framework.symbolic.variable import Variable
 from merganser.framework.symbolic.variables import Variables
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from merganser.framework.trajectories import _interpolation as interpolation
-from merganser.framework.trajectories._piecewise_constructors import PiecewiseConstructors
+from merganser.framework.trajectories._interpolation import PiecewiseConstructors
 from merganser.framework.trajectories._scalars import (
     Array,
     as_matrix,

@@ -12,7 +12,7 @@ import numpy as np
 from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.math import AngleAxis, Quaternion, RotationMatrix, elementwise
 from merganser.framework.math.rotations.quaternion import quaternion_product
-from merganser.framework.math.rotations.unchecked import quaternion
+from merganser.framework.math.rotations.rigid_transform import quaternion
 from merganser.framework.trajectories._scalars import Array, cast_entries, clamped, plain, scalar_of_array
 from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial
 from merganser.framework.trajectories.piecewise_trajectory import PiecewiseTrajectory

@@ -1,4 +1,4 @@
-"""YAML documents as objects of a schema.
+"""Reads YAML documents as objects of a schema; without one, as dictionaries, lists, texts and numbers.
 
 The document is read as a graph of nodes of PyYAML's safe loader, so that every error names its line, and the path that
 leads there.
@@ -14,7 +14,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import yaml
@@ -329,3 +329,60 @@ def _noun(node: Node) -> str:
     if isinstance(node, ScalarNode):
         return f"'{node.value if len(node.value) < 40 else node.value[:40] + '...'}'"
     return "a list" if isinstance(node, SequenceNode) else "a mapping"
+
+
+# ---------------------------------------------------------------------- without a schema
+
+
+class _Loader(yaml.SafeLoader):
+    """Keeps tags of mappings as the entry `_tag`."""
+
+
+def _tagged(loader: _Loader, suffix: str, node: Any) -> Any:
+    if not isinstance(node, yaml.MappingNode):
+        raise yaml.constructor.ConstructorError(None, None, f"the tag '!{suffix}' is not at a mapping", node.start_mark)
+    return {**loader.construct_mapping(node, deep=True), "_tag": f"!{suffix}"}
+
+
+_Loader.add_multi_constructor("!", _tagged)
+
+
+def yaml_load_data(data: str | bytes | IO[Any], *, private: bool = False) -> Any:
+    """Reads a text, or an open file, as dictionaries, lists, texts and numbers; a tag is the entry `_tag`.
+
+    Args:
+        data: the text.
+        private: whether entries of the outermost dictionary that begin with an underscore are kept.
+
+    Raises:
+        yaml.YAMLError: it is no YAML.
+    """
+    value = yaml.load(data, Loader=_Loader)
+    if private or not isinstance(value, dict):
+        return value
+    return {key: each for key, each in value.items() if not str(key).startswith("_")}
+
+
+def yaml_load_file(filename: str | os.PathLike[str], *, private: bool = False) -> Any:
+    """Reads a file as `yaml_load_data` reads a text.
+
+    Raises:
+        OSError: it cannot be read.
+        yaml.YAMLError: it is no YAML.
+    """
+    return yaml_load_data(decode(Path(filename).read_bytes()), private=private)
+
+
+def yaml_load(*, data: str | None = None, filename: str | os.PathLike[str] | None = None, private: bool = False) -> Any:
+    """Reads a text or a file, of which exactly one is given.
+
+    Raises:
+        RuntimeError: both or none are given.
+        OSError: the file cannot be read.
+        yaml.YAMLError: it is no YAML.
+    """
+    if data is not None and filename is None:
+        return yaml_load_data(data, private=private)
+    if data is None and filename is not None:
+        return yaml_load_file(filename, private=private)
+    raise RuntimeError("yaml_load() takes exactly one of `data` and `filename`.")

@@ -1,4 +1,4 @@
-"""Objects of a schema as YAML documents."""
+"""Writes objects of a schema, and dictionaries, lists, texts and numbers, as YAML documents."""
 
 from __future__ import annotations
 
@@ -12,9 +12,40 @@ import yaml
 
 from merganser.framework.common.saving import save_text
 from merganser.framework.yaml import schemas
-from merganser.framework.yaml.untyped import Dumper
 
 _TAG = "_tag"
+
+
+class _TagDumper(yaml.SafeDumper):
+    """Writes the entry `_tag` as a tag."""
+
+    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:
+        entries = dict(mapping)
+        tag = entries.pop("_tag", tag)
+        return super().represent_mapping(tag, entries if self.sort_keys else list(entries.items()), flow_style)
+
+    def _refuse(self, data: Any) -> Any:
+        raise yaml.representer.RepresenterError(
+            f"yaml_dump() writes dictionaries, lists, texts and numbers, not {type(data).__name__}; yaml_dump_typed() "
+            "writes dataclasses."
+        )
+
+
+_TagDumper.add_representer(None, _TagDumper._refuse)
+
+
+def yaml_dump(data: Any, *, filename: str | os.PathLike[str] | None = None) -> str | None:
+    """Writes what `yaml_load(..., private=True)` has read; returns the text unless a file is given.
+
+    Raises:
+        OSError: the file cannot be written.
+        yaml.YAMLError: something has no form in YAML.
+    """
+    text: str = yaml.dump(data, Dumper=_TagDumper, default_flow_style=None)
+    if filename is None:
+        return text
+    save_text(filename, text)
+    return None
 
 
 def yaml_dump_typed(
@@ -60,10 +91,10 @@ class _Explicit(NamedTuple):
     value: Any
 
 
-class _Dumper(Dumper):
+class _Dumper(_TagDumper):
     """Lists of scalars are written on one line, and nothing else but what is empty."""
 
-    DEFAULT_TAG_PREFIXES = {**Dumper.DEFAULT_TAG_PREFIXES, "explicit:": "!!"}
+    DEFAULT_TAG_PREFIXES = {**_TagDumper.DEFAULT_TAG_PREFIXES, "explicit:": "!!"}
 
     def serialize_node(self, node: Any, parent: Any, index: Any) -> None:
         if isinstance(node, yaml.MappingNode):

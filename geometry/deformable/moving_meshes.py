@@ -1,7 +1,7 @@
 """Meshes of deformable geometries: their tetrahedra at rest, and as they move among pressure fields, as arrays for
 kernels.
 
-Primitive shapes are filled as their kinds say (shapes/filled_meshes.py).
+Primitive shapes are filled as their kinds say (shapes/tetrahedra.py).
 
 What a closed surface holds, of a Mesh or a Convex, is filled by TetGen (H. Si, ACM Trans. Math. Software 41, 2015), if
 the package tetgen is installed, under its own license (AGPL). It keeps the surface, and divides its triangles.
@@ -47,8 +47,8 @@ from merganser.geometry.proximity.vectors import Vector3, cross, dot, scaled, su
 from merganser.geometry.registration.materials import HydroelasticType
 from merganser.geometry.registration.properties import ProximityProperties
 from merganser.geometry.shapes import SHAPES, Mesh, Shape
-from merganser.geometry.shapes.filled_meshes import check_count
 from merganser.geometry.shapes.measures import CalcVolume, is_surface_known, name_of
+from merganser.geometry.shapes.tetrahedra import check_count
 
 
 def make_reference_mesh(shape: Shape, resolution_hint: float) -> VolumeMesh:

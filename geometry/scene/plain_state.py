@@ -1,4 +1,4 @@
-"""A GeometryState as plain values, for files of contexts (framework/core/context/context_file.py).
+"""A GeometryState as plain values, for files of contexts (framework/core/context/context_values.py).
 
 What is kept are records of sources, frames and geometries, each known by its place in its list, and beside them the
 identifiers that these had. Another program has other identifiers for the same things, and other things of its own know

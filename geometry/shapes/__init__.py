@@ -1,17 +1,11 @@
 """Shapes: what a geometry looks like in its own frame G. All lengths in meters."""
 
 from merganser.geometry.shapes.box import Box
-from merganser.geometry.shapes.capsule import Capsule
-from merganser.geometry.shapes.cone import MeshcatCone
-from merganser.geometry.shapes.cylinder import Cylinder
-from merganser.geometry.shapes.ellipsoid import Ellipsoid
+from merganser.geometry.shapes.cylinder import Capsule, Cylinder, MeshcatCone
 from merganser.geometry.shapes.from_file import Convex, Mesh
-from merganser.geometry.shapes.half_space import HalfSpace
-from merganser.geometry.shapes.height_field import HeightField
-from merganser.geometry.shapes.kind import Core, ShapeKind
-from merganser.geometry.shapes.shape import Shape
-from merganser.geometry.shapes.sphere import Sphere
-from merganser.geometry.shapes.terrain_mesh import TerrainMesh
+from merganser.geometry.shapes.height_field import HalfSpace, HeightField, TerrainMesh
+from merganser.geometry.shapes.shape import Core, Shape, ShapeKind
+from merganser.geometry.shapes.sphere import Ellipsoid, Sphere
 
 SHAPES: tuple[type[Shape], ...] = (
     Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, HeightField, Mesh, MeshcatCone, Sphere,

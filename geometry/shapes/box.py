@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.geometry.shapes.filled_meshes import filled_box
-from merganser.geometry.shapes.kind import Core, ShapeKind
 from merganser.geometry.shapes.lines import both, slab
-from merganser.geometry.shapes.medial_meshes import box_mesh
-from merganser.geometry.shapes.shape import Primitive
+from merganser.geometry.shapes.shape import Core, Primitive, ShapeKind
 from merganser.geometry.shapes.surfaces import DrawnSurface, ThreeShape, corners, direction, grid, joined
+from merganser.geometry.shapes.tetrahedra import box_mesh, filled_box
 
 
 def _surface(shape: Box) -> DrawnSurface:

@@ -19,8 +19,7 @@ from merganser.geometry.meshes import (
     read_volume_mesh,
 )
 from merganser.geometry.meshes.mesh_source import InMemoryMesh, MemoryFile, MeshSource
-from merganser.geometry.shapes.kind import ShapeKind
-from merganser.geometry.shapes.shape import Shape
+from merganser.geometry.shapes.shape import Shape, ShapeKind
 
 _MIN_MESH_SCALE = 1e-8
 _MOST_HULLS = 256  # that are kept

@@ -1,20 +1,81 @@
-"""A height field: terrain given by its heights on a grid."""
+"""Ground: a half space, and terrain, which need not be convex, as heights on a grid and as triangles."""
 
 from __future__ import annotations
 
 import hashlib
 import math
+import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.geometry.shapes.kind import Core, ShapeKind
+from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.geometry.meshes.mesh_source import InMemoryMesh
+from merganser.geometry.shapes.from_file import Mesh
 from merganser.geometry.shapes.lines import NOWHERE, Interval
-from merganser.geometry.shapes.shape import Shape, length_of
-from merganser.geometry.shapes.surfaces import DrawnSurface
+from merganser.geometry.shapes.shape import Core, Shape, ShapeKind, length_of
+from merganser.geometry.shapes.surfaces import DrawnSurface, ThreeShape, corners, grid
 
 Array = NDArray[np.float64]
+_MIN_NORMAL_LENGTH = 1e-10
+_SIZE = 100.0  # of the square that images show for it [m]
+_DRAWN = 50.0  # of the one that browsers show [m]
+
+
+def _surface() -> DrawnSurface:
+    half = 0.5 * _SIZE
+    square = np.array([[[x, y, 0.0] for x in (-half, half)] for y in (-half, half)])
+    uvs = np.array([[[u, v] for v in (1.0, 0.0)] for u in (0.0, 1.0)])
+    return grid(square, np.broadcast_to([0.0, 0.0, 1.0], square.shape), uvs)
+
+
+def _three() -> ThreeShape:
+    behind = {"polygonOffset": True, "polygonOffsetFactor": 1, "polygonOffsetUnits": 1}  # the grid lies in it
+    return ThreeShape({"type": "PlaneGeometry", "width": _DRAWN, "height": _DRAWN}, None, behind)
+
+
+class HalfSpace(Shape):
+    """Everything below the plane z = 0 of G; the surface normal is Gz."""
+
+    __slots__ = ()
+    kind = ShapeKind(
+        core=lambda shape: Core("half space", bound=math.inf),
+        volume=lambda shape: math.inf,
+        interval=lambda shape, o, d: (-o[2] / d[2], math.inf) if d[2] < 0.0 else NOWHERE,
+        outline=lambda shape: corners(100.0, 100.0, 1.0) - [0.0, 0.0, 0.5],
+        surface=lambda shape: _surface(),
+        three=lambda shape: _three(),
+    )
+
+    @staticmethod
+    def MakePose(Hz_dir_F: ArrayLike, p_FB: ArrayLike) -> RigidTransform:
+        """Returns the pose X_FH of a half space H, given its surface normal and a point B on its surface.
+
+        Ho is the point of the surface that is nearest to Fo; Hx and Hy are any two directions in the plane.
+
+        Args:
+            Hz_dir_F: direction of the surface normal, in F, of any length; shape [3].
+            p_FB: position of any point of the surface, in F [m]; shape [3].
+
+        Raises:
+            RuntimeError: the normal is shorter than 1e-10.
+        """
+        normal = np.asarray(Hz_dir_F, dtype=np.float64).reshape(3)
+        length = float(np.linalg.norm(normal))
+        if not length >= _MIN_NORMAL_LENGTH:
+            message = f"a surface normal of length {_MIN_NORMAL_LENGTH} or more; given {normal.tolist()}"
+            raise RuntimeError(f"HalfSpace.MakePose() needs {message}.")
+        Hz_F = normal / length
+        p_FHo = (Hz_F @ np.asarray(p_FB, dtype=np.float64).reshape(3)) * Hz_F
+        half_turn = RotationMatrix(np.diag([-1.0, -1.0, 1.0]))  # Hx as Drake chooses it
+        return RigidTransform(RotationMatrix.MakeFromOneVector(Hz_F, 2) @ half_turn, p_FHo)
+
+    def _arguments(self) -> dict[str, Any]:
+        return {}
+
+
+# ---------------------------------------------------------------------- heights on a grid
 
 
 class HeightField(Shape):
@@ -186,3 +247,113 @@ def _top(index: NDArray[np.int64]) -> NDArray[np.int64]:
     """The triangles of the cells, two after each other, counter-clockwise from above."""
     a, b, c, d = index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]
     return np.stack([np.stack([a, b, c], axis=-1), np.stack([a, c, d], axis=-1)], axis=2).reshape(-1, 3)
+
+
+# ---------------------------------------------------------------------- triangles of a mesh
+
+
+class TerrainMesh(Shape):
+    """Terrain: the triangles of a mesh, such as stairs, rubble or a room, which need not be convex.
+
+    Bodies touch the true surface, its triangles, convex edges and peaks, where a `Mesh` is touched at its convex hull.
+    Edges between triangles in one plane are not felt. Of a closed mesh the inside is solid. One that is not closed is a
+    sheet, whose front is where its triangles are counter-clockwise; it pushes what crosses it to the front, and does
+    not hold bodies that have passed it as a whole between two steps.
+
+    Args:
+        vertices: positions in G [m], shape [num_vertices, 3]. Copied.
+        triangles: vertices of each triangle, counter-clockwise seen from outside, shape [num_triangles, 3]. Copied.
+
+    Raises:
+        ValueError: arrays have other shapes, a coordinate is not finite, a vertex is missing, or no triangle has an
+            area.
+    """
+
+    __slots__ = ("_triangles", "_vertices")
+    _vertices: Array
+    _triangles: NDArray[np.int64]
+
+    def __init__(self, vertices: ArrayLike, triangles: ArrayLike) -> None:
+        points, corners = np.array(vertices, np.float64), np.array(triangles, np.int64)
+        for name, table in (("vertices", points), ("triangles", corners)):
+            if table.ndim != 2 or table.shape[1] != 3:
+                found = list(table.shape)
+                raise ValueError(f"The {name} of a TerrainMesh must have shape [n, 3]; given shape {found}.")
+        if not np.isfinite(points).all():
+            row = int(np.argmin(np.isfinite(points).all(axis=1)))
+            raise ValueError(f"The vertices of a TerrainMesh must be finite; vertex {row} is {points[row].tolist()}.")
+        if corners.size and not 0 <= corners.min() <= corners.max() < len(points):
+            row = int(np.argmax(((corners < 0) | (corners >= len(points))).any(axis=1)))
+            raise ValueError(
+                f"Triangle {row} of a TerrainMesh has the vertices {corners[row].tolist()}, but there are "
+                f"{len(points)}."
+            )
+        a, b, c = (points[corners[:, k]] for k in range(3))
+        if not np.any(np.cross(b - a, c - a)):
+            raise ValueError(f"None of the {len(corners)} triangles of a TerrainMesh has an area.")
+        for table in (points, corners):
+            table.setflags(write=False)
+        self._vertices, self._triangles = points, corners
+
+    @classmethod
+    def FromFile(cls, filename: str | os.PathLike[str] | InMemoryMesh, scale: ArrayLike = 1.0) -> TerrainMesh:
+        """Returns the terrain of a mesh file.
+
+        Args:
+            filename: of a format that `Mesh` reads; or an InMemoryMesh.
+            scale: one number, or one along each axis. Factors below zero mirror the mesh; its outside stays outside.
+
+        Raises:
+            RuntimeError: the file cannot be read.
+            ValueError: as for the constructor.
+        """
+        factors = np.broadcast_to(np.asarray(scale, float), 3)
+        mesh = Mesh(filename, scale3=factors)
+        assert Mesh.kind.triangles is not None
+        vertices, triangles = Mesh.kind.triangles(mesh)
+        return cls(vertices, triangles[:, ::-1] if factors.prod() < 0.0 else triangles)
+
+    def vertices(self) -> Array:
+        """Positions of the vertices [m], shape [num_vertices, 3], for reading only."""
+        return self._vertices
+
+    def triangles(self) -> NDArray[np.int64]:
+        """Vertices of each triangle, shape [num_triangles, 3], for reading only."""
+        return self._triangles
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"vertices": self._vertices, "triangles": self._triangles}
+
+    def _digest(self) -> bytes:
+        def calc() -> bytes:
+            return hashlib.sha256(self._vertices.tobytes() + self._triangles.tobytes()).digest()
+
+        return self._remember("digest", calc)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._vertices.shape == other._vertices.shape and self._digest() == other._digest()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._vertices.shape, self._digest()))
+
+    def __repr__(self) -> str:
+        return f"TerrainMesh(<{len(self._vertices)} vertices>, <{len(self._triangles)} triangles>)"
+
+    def _core(self) -> Core:
+        low, high = self._vertices.min(axis=0), self._vertices.max(axis=0)
+        return Core("terrain mesh", 0.5 * (high - low), center=0.5 * (low + high), mesh=self._known_surface())
+
+    def _known_surface(self) -> tuple[Array, NDArray[np.int64]]:
+        return self._vertices, self._triangles
+
+    def _drawn(self) -> DrawnSurface:
+        """Flat triangles, as contact has them."""
+        return DrawnSurface(self._vertices.astype(np.float32), self._triangles)
+
+    kind = ShapeKind(
+        core=lambda shape: shape._core(),
+        triangles=lambda shape: shape._known_surface(),
+        surface=lambda shape: shape._drawn(),
+    )

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from merganser.geometry.meshes import PolygonSurfaceMesh, convex_hull
 from merganser.geometry.shapes.from_file import FromFile
-from merganser.geometry.shapes.kind import ShapeKind
-from merganser.geometry.shapes.shape import Shape
+from merganser.geometry.shapes.shape import Shape, ShapeKind
 from merganser.geometry.shapes.surfaces import DrawnSurface, unit_sphere
 
 Array = NDArray[np.float64]

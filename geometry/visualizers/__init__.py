@@ -18,11 +18,11 @@ from merganser.geometry.visualizers.params import (
     MeshcatVisualizerParams,
     MeshcatVisualizerSurfaceVelocityData,
 )
-from merganser.geometry.visualizers.planar_scenegraph_visualizer import (
+from merganser.geometry.visualizers.pyplot_visualizer import (
     ConnectPlanarSceneGraphVisualizer,
     PlanarSceneGraphVisualizer,
+    PyPlotVisualizer,
 )
-from merganser.geometry.visualizers.pyplot_visualizer import PyPlotVisualizer
 
 MeshcatPointCloudVisualizer_ = _SystemTemplate(MeshcatPointCloudVisualizer, _numeric_scalars)
 MeshcatPoseSliders_ = _SystemTemplate(MeshcatPoseSliders, _numeric_scalars)

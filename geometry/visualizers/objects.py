@@ -273,18 +273,15 @@ def cover(content: Json, contents: bytes, repeats: Array) -> Json:
     geometries = content["geometries"]
     if len(geometries) != 1 or geometries[0]["type"] == "BufferGeometry":
         return content
+    is_jpeg, is_webp = contents[:2] == b"\xff\xd8", contents[8:12] == b"WEBP"
+    media_type = "image/jpeg" if is_jpeg else "image/webp" if is_webp else "image/png"
     texture = {"uuid": "texture", "image": "image", "wrap": [REPEAT, REPEAT], "repeat": repeats.tolist()}
     return {
         **content,
-        "images": [{"uuid": "image", "url": Asset.of(picture(contents, _media_type(contents)))}],
+        "images": [{"uuid": "image", "url": Asset.of(picture(contents, media_type))}],
         "textures": [texture],
         "materials": [{**content["materials"][0], "map": "texture"}],
     }
-
-
-def _media_type(contents: bytes) -> str:
-    """Of a picture, from how its file begins."""
-    return "image/jpeg" if contents[:2] == b"\xff\xd8" else "image/webp" if contents[8:12] == b"WEBP" else "image/png"
 
 
 def _mesh(shape: Mesh, rgba: Rgba) -> Json:

@@ -12,8 +12,10 @@ from merganser.multibody.algorithms.dynamics import (
     SE3PDGains,
     default_constraint_stabilization_gains,
     dynamics,
+    dynamics_bias,
+    inverse_dynamics,
+    mass_matrix,
 )
-from merganser.multibody.algorithms.inverse_dynamics import dynamics_bias, inverse_dynamics, mass_matrix
 from merganser.multibody.algorithms.jacobians import (
     TreePath,
     center_of_mass,

@@ -1,18 +1,29 @@
-"""InverseDynamics: the generalized forces that a desired acceleration takes, and the controller that is made of it."""
+"""Controllers that know the dynamics of their plant.
+
+InverseDynamics has the generalized forces that a desired acceleration takes, InverseDynamicsController is made of it;
+with a JointStiffnessController joints behave like springs and dampers about a desired state. In the native plan their
+output is an operation (kernels/operations.py).
+"""
 
 from __future__ import annotations
 
 import enum
+import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.controllers import PidController
 from merganser.framework import Context, Diagram, DiagramBuilder, InputPort, LeafOutputPort, LeafSystem, OutputPort
+from merganser.framework.core.context.native_code import FAILURE, OUTPUT, InputOf, NativeCode
+from merganser.framework.core.scalars.element_functions import left_to_right_product
+from merganser.framework.native.compiler.when_to_compile import OptionalCode, want
+from merganser.framework.native.memory.hinted_types import hinted_address
+from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
 from merganser.framework.primitives import Adder, ConstantVectorSource, SparseMatrixGain
-from merganser.multibody.controllers.arguments import checked_gains, require_fully_actuated
-from merganser.multibody.controllers.native_code import ControllerCode
+from merganser.multibody import kernels
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.scratch_plant import ScratchPlant, require_plant
 
@@ -211,3 +222,179 @@ class InverseDynamicsController(Diagram):
     def get_multibody_plant_for_control(self) -> MultibodyPlant:
         """Returns the model of the robot."""
         return self._robot
+
+
+class JointStiffnessController(LeafSystem):
+    """Stiffness and damping at the joints, with gravity and force elements compensated for.
+
+        actuation = B^-1 [-tau_g(q) - tau_app(q, v) + kp (q_d - q) + kd (v_d - v)]                 (1)
+
+    so that the robot moves by M(q) vdot + C(q, v) v + kp (q - q_d) + kd (v - v_d) = tau_ext (Hogan 1985). tau_app
+    are the forces of force elements and damping. Input ports are 'estimated_state' and 'desired_state', the output port
+    is 'actuation'.
+
+    Args:
+        plant: finalized and fully actuated, with qdot = v; it is not copied.
+        kp: stiffness of the joints, shape [n].
+        kd: damping of the joints, shape [n].
+
+    Raises:
+        RuntimeError: the plant is not like that, or gains are not of its size.
+    """
+
+    def __init__(self, plant: MultibodyPlant, kp: ArrayLike, kd: ArrayLike) -> None:
+        super().__init__()
+        name = "JointStiffnessController"
+        require_plant(plant, name)
+        self._B_inverse = require_fully_actuated(plant, name)
+        if not plant.IsVelocityEqualToQDot():
+            raise RuntimeError(
+                f"{name}: velocities of plant '{plant.GetSystemPathname()}' must be the rates of its positions."
+            )
+        n = plant.num_positions()
+        self._kp, self._kd = checked_gains(kp, n, f"{name}: kp"), checked_gains(kd, n, f"{name}: kd")
+        self._model = ScratchPlant(self, plant, None)
+        self._state = self.DeclareVectorInputPort("estimated_state", 2 * n)
+        self._desired = self.DeclareVectorInputPort("desired_state", 2 * n)
+        needs = {self._state.ticket(), self._desired.ticket()}
+        self._actuation = self.DeclareVectorOutputPort("actuation", n, self._calc_actuation, needs)
+        gains = self._kp, self._kd, self._B_inverse
+        self._actuation.cache_entry().use_native(ControllerCode(self._model, "STIFFNESS", gains))
+
+    def get_input_port_estimated_state(self) -> InputPort:
+        """Returns the input port of the state (q, v)."""
+        return self._state
+
+    def get_input_port_desired_state(self) -> InputPort:
+        """Returns the input port of the desired state (q_d, v_d)."""
+        return self._desired
+
+    def get_output_port_actuation(self) -> LeafOutputPort:
+        """Returns the output port of the actuation, in the order of the plant's actuation port."""
+        return self._actuation
+
+    def get_multibody_plant(self) -> MultibodyPlant:
+        """Returns the plant."""
+        return self._model.plant
+
+    def _calc_actuation(self, context: Context, output: Any) -> None:
+        x, n = self._state.Eval(context), len(self._kp)
+        plant_context = self._model.at(context, x)
+        applied = self._model.plant.CalcGeneralizedForces(plant_context, self._model.force_elements(plant_context))
+        error = self._desired.Eval(context) - x
+        force = -applied + self._kp * error[:n] + self._kd * error[n:]
+        output.SetFromVector(left_to_right_product(self._B_inverse, force))  # (1)
+
+
+# ---------------------------------------------------------------------- checks, and compiled code
+
+Array = NDArray[Any]
+
+
+def require_fully_actuated(plant: MultibodyPlant, name: str) -> Array:
+    """Returns the inverse of the actuation matrix, shape [n, n], of a plant with n positions, velocities and actuators.
+
+    Raises:
+        RuntimeError: the numbers differ.
+    """
+    numbers = plant.num_positions(), plant.num_velocities(), plant.num_actuated_dofs()
+    if len(set(numbers)) > 1:
+        raise RuntimeError(
+            f"{name}: plant '{plant.GetSystemPathname()}' must have as many positions as velocities and actuated "
+            f"degrees of freedom; it has {numbers[0]}, {numbers[1]} and {numbers[2]}."
+        )
+    B = plant.MakeActuationMatrix()
+    if np.linalg.matrix_rank(B) < len(B):
+        raise RuntimeError(
+            f"{name}: some degree of freedom of plant '{plant.GetSystemPathname()}' has no actuator, and some has two."
+        )
+    return np.linalg.inv(B)
+
+
+def checked_gains(gains: ArrayLike, size: int, what: str) -> Array:
+    """Gains as a vector of `size` elements.
+
+    Raises:
+        RuntimeError: there are more or less of them, or one is not finite.
+    """
+    values = np.asarray(gains, dtype=float).reshape(-1)
+    if values.size != size or not np.isfinite(values).all():
+        raise RuntimeError(f"{what} must be {size} finite numbers, one for each position; got {values.tolist()}.")
+    return values
+
+
+_CONTROLLER = OptionalCode("merganser.multibody.kernels.operations", "CONTROLLER", "plant_controller")
+
+
+class _Buffers:
+    """What the operation works on, in one Context."""
+
+    def __init__(self, w: Any, gains: Sequence[Array]) -> None:
+        self.workspace, nothing = w, np.zeros(0)
+        kp, kd, B_inverse = gains or (nothing, nothing, np.zeros((0, 0)))
+        self.gains = kp, kd, np.ascontiguousarray(B_inverse)
+        self.position, self.velocity, self.scratch = w.position.copy(), w.velocity.copy(), w.scratch.copy()
+        self.F_applied, self.F_work = np.zeros_like(w.zeros_F), np.zeros_like(w.zeros_F)
+        self.tau_applied, self.tau, self.no_gravity = np.zeros_like(w.v), np.zeros_like(w.v), np.zeros(3)
+
+
+class ControllerCode:
+    """The output of a controller as an operation; not for plants with constraints in continuous time.
+
+    Args:
+        model: the plant, with a context in each Context of the controller.
+        mode: which controller, one of the names in kernels/operations.py.
+        gains: kp, kd and the inverse of the actuation matrix, for joint stiffness only.
+    """
+
+    operation = ""
+
+    def __init__(self, model: ScratchPlant, mode: str, gains: Sequence[Array] = ()) -> None:
+        self._model, self._mode, self._gains = model, mode, tuple(gains)
+        want(_CONTROLLER)
+        self._codes: weakref.WeakKeyDictionary[Any, tuple[NativeCode, _Buffers]] = weakref.WeakKeyDictionary()
+
+    def __reduce__(self) -> Any:
+        return ControllerCode, (self._model, self._mode, self._gains)  # a copy of a system has no contexts yet
+
+    def resolve(self, context: Context) -> NativeCode | None:
+        """The operation in a Context; None without one, or if it is not compiled."""
+        plant = self._model.plant
+        if plant._dynamics.has_multipliers or context.store.flat.dtype != np.float64:
+            return None
+        from merganser.multibody.kernels import operations as o
+
+        if not _CONTROLLER.is_usable():
+            return None
+        if context not in self._codes:
+            buffers = _Buffers(plant._views.workspace(self._model.context(context)), self._gains)
+            self._codes[context] = NativeCode(o.CONTROLLER, self._arguments(o, buffers)), buffers
+        return self._codes[context][0]
+
+    def _arguments(self, o: Any, buffers: _Buffers) -> tuple[Any, ...]:
+        """The integers of the operation."""
+        plant, w, mode = self._model.plant, buffers.workspace, getattr(o, self._mode)
+        elements, num_q, num_v = plant._tree.elements, len(w.q), len(w.v)
+        commands = {o.INVERSE_DYNAMICS: Placed(InputOf(1), (num_v,)), o.STIFFNESS: Placed(InputOf(1), (2 * num_v,))}
+        forces = {
+            o.INVERSE_DYNAMICS: kernels.inverse_dynamics,
+            o.GRAVITY_COMPENSATION: kernels.gravity_forces,
+            o.STIFFNESS: kernels.generalized_forces,
+        }
+        kp, kd, B_inverse = buffers.gains
+        record = o.ControllerRecord(
+            mode=mode,
+            kinematics=hinted_address(kernels.kinematics),
+            force_elements=hinted_address(kernels.force_elements) if len(elements) else 0,
+            forces=hinted_address(forces[mode]),
+            topology=w.topology, parameters=w.parameters, gravity=w.gravity, elements=elements, constants=w.constants,
+            quaternions=w.quaternion_starts,
+            q=Placed(InputOf(0), (num_q,)),
+            v=Placed(InputOf(0), (num_v,), num_q),
+            command=commands.get(mode, Placed(0, (0,))),
+            result=Placed(OUTPUT, (num_v,)),
+            position=buffers.position, velocity=buffers.velocity, scratch=buffers.scratch, F_applied=buffers.F_applied,
+            F_work=buffers.F_work, tau_applied=buffers.tau_applied, tau=buffers.tau, no_gravity=buffers.no_gravity,
+            kp=kp, kd=kd, B_inverse=B_inverse,
+        )  # fmt: skip
+        return FAILURE, *integers_of(record)

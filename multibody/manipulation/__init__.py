@@ -29,7 +29,11 @@ from merganser.multibody.manipulation.iiwa import (
     torque_enabled,
 )
 from merganser.multibody.manipulation.iiwa_control import BuildIiwaControl, SimIiwaDriver
-from merganser.multibody.manipulation.schunk_wsg_controller import BuildSchunkWsgControl, SchunkWsgController
+from merganser.multibody.manipulation.schunk_wsg_controller import (
+    BuildSchunkWsgControl,
+    SchunkWsgController,
+    SchunkWsgTrajectoryGenerator,
+)
 from merganser.multibody.manipulation.schunk_wsg_messages import (
     GetSchunkWsgOpenPosition,
     MakeMultibodyForceToWsgForceSystem,
@@ -44,7 +48,6 @@ from merganser.multibody.manipulation.schunk_wsg_position_controller import (
     SchunkWsgPdController,
     SchunkWsgPositionController,
 )
-from merganser.multibody.manipulation.schunk_wsg_trajectory_generator import SchunkWsgTrajectoryGenerator
 
 __all__ = [
     "ApplyDriverConfig",

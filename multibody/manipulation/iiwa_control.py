@@ -25,7 +25,7 @@ from merganser.framework.primitives import (
     StateInterpolatorWithDiscreteDerivative,
 )
 from merganser.multibody.controllers import InverseDynamics, InverseDynamicsController
-from merganser.multibody.controllers.arguments import require_fully_actuated
+from merganser.multibody.controllers.inverse_dynamics import require_fully_actuated
 from merganser.multibody.manipulation.arm_messages import IiwaCommandReceiver, IiwaStatusSender
 from merganser.multibody.manipulation.iiwa import (
     IiwaControlMode,

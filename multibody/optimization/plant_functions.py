@@ -101,14 +101,9 @@ def with_derivatives(caller: str, plant: MultibodyPlant, context: Context) -> tu
     copied_context.SetTimeStateAndParametersFrom(root)
     copy.FixInputPortsFrom(system, root, copied_context)
     here: Any = copy
-    for name in _path(plant, system):
+    for name in plant.GetSystemPathname().removeprefix(system.GetSystemPathname()).split("::")[1:]:
         here = here.GetSubsystemByName(name)
     return here, here.GetMyMutableContextFromRoot(copied_context)
-
-
-def _path(plant: MultibodyPlant, root: System) -> list[str]:
-    """The names of the systems from a root, left out, to a plant."""
-    return plant.GetSystemPathname().removeprefix(root.GetSystemPathname()).split("::")[1:]
 
 
 def _has_one_derivative_each(numbers: Objects, values: Array) -> bool:

@@ -40,7 +40,7 @@ from merganser.multibody.parsing.package_map import (
     near_files,
     resolve_uri,
 )
-from merganser.multibody.parsing.urdf_and_sdf.loops import open_loops
+from merganser.multibody.parsing.urdf_and_sdf.joints import open_loops
 from merganser.multibody.parsing.validate import check_document, group_members
 from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
 from merganser.multibody.plant.geometry_registration import all_or_nothing
@@ -219,7 +219,7 @@ class Parser:
         self._auto_renaming = False
         self._filter_groups = CollisionFilterGroups()
         self._instruments: dict[Any, ModelDescription] = {}  # cameras and sensors, see ../sensors
-        self._sky: Any = None  # of the last model that has one, see ModelDescription and ../visualization/sky.py
+        self._sky: Any = None  # of the last model that has one, see ModelDescription and show_sky()
         if scene_graph is not None and not plant.geometry_source_is_registered():
             plant.RegisterAsSourceForSceneGraph(scene_graph)
 

@@ -141,7 +141,9 @@ def _download(package_name: str, params: RemoteParams, target: Path) -> Path:
 
 def _unpack(package_name: str, params: RemoteParams, archive: Path, target: Path) -> Path:
     """Unpacks an archive; returns the folder in it that is the package."""
-    kind = params.archive_type or _kind_by_ending(params.urls[0])
+    path = re.split("[?#]", params.urls[0])[0]
+    by_ending = next((kind for ending, kind in _ENDINGS.items() if path.endswith(ending)), None)
+    kind = params.archive_type or by_ending
     if kind is None:
         raise RuntimeError(
             f"Package '{package_name}': the address '{params.urls[0]}' does not say what kind of archive it is; set "
@@ -168,8 +170,3 @@ def _unpack_zip(archive: Path, target: Path, folder: str) -> None:
     with ZipFile(archive) as file:
         names = [name for name in file.namelist() if not folder or name.startswith(f"{folder.rstrip('/')}/")]
         file.extractall(target, names)
-
-
-def _kind_by_ending(url: str) -> str | None:
-    path = re.split("[?#]", url)[0]
-    return next((kind for ending, kind in _ENDINGS.items() if path.endswith(ending)), None)

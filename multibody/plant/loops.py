@@ -20,7 +20,7 @@ from merganser.multibody.plant.step.dynamics import PlantDynamics
 from merganser.multibody.plant.step.sample import contacts_of_step
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint
-from merganser.multibody.tree.constraints.specs import DEFAULT_STABILIZATION_TIME
+from merganser.multibody.tree.constraints import DEFAULT_STABILIZATION_TIME
 from merganser.multibody.tree.loops import directions
 
 Array = NDArray[Any]

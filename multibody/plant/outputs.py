@@ -14,7 +14,7 @@ from merganser.framework.core.context.native_code import CONTINUOUS_STATE, OUTPU
 from merganser.framework.core.scalars.scalars import ScalarArray
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 from merganser.framework.math import RigidTransform
-from merganser.framework.math.rotations.unchecked import rigid_transform
+from merganser.framework.math.rotations.rigid_transform import rigid_transform
 from merganser.framework.native import bind
 from merganser.geometry import FramePoseVector, GeometryConfigurationVector
 from merganser.multibody.deformable.model import DeformableModel

@@ -2,13 +2,11 @@
 
 from merganser.framework.primitives import BeamModel, BeamModelParams, RotaryEncoders, RotaryEncoders_
 from merganser.multibody.parsing.instrument_description import SensorSampling
-from merganser.multibody.sensors.apply_camera_config import ApplyCameraConfig
-from merganser.multibody.sensors.camera_config import CameraConfig
+from merganser.multibody.sensors.camera_config import ApplyCameraConfig, CameraConfig
 from merganser.multibody.sensors.inertial import Accelerometer, Accelerometer_, Gyroscope, Gyroscope_
 from merganser.multibody.sensors.mjcf_cameras import AddMjcfCameras, GetMjcfCameraConfigs
 from merganser.multibody.sensors.mjcf_sensors import AddMjcfSensors, MjcfSensors
-from merganser.multibody.sensors.plant_sensors import AddSensor, PlantSensors
-from merganser.multibody.sensors.sensor_kind import SensorKind
+from merganser.multibody.sensors.plant_sensors import AddSensor, PlantSensors, SensorKind
 
 __all__ = [
     "Accelerometer",

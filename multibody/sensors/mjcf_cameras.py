@@ -31,10 +31,9 @@ from merganser.geometry.rendering import LightParameter, RenderEngineVtkParams
 from merganser.geometry.sensors import RgbdSensor
 from merganser.multibody.parsing import Parser
 from merganser.multibody.parsing.description import ModelDescription
-from merganser.multibody.parsing.instrument_description import CameraDescription, CameraMotion, LightDescription
+from merganser.multibody.parsing.instrument_description import CameraDescription, CameraMotion
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.sensors.apply_camera_config import ApplyCameraConfig, add_camera, find_system
-from merganser.multibody.sensors.camera_config import CameraConfig
+from merganser.multibody.sensors.camera_config import ApplyCameraConfig, CameraConfig, add_camera, find_system
 from merganser.multibody.sensors.mjcf_sensors import PlantFinder, described_model
 from merganser.multibody.tree import ModelInstanceIndex
 
@@ -81,17 +80,15 @@ def _config(model: ModelDescription, scope: str, camera: CameraDescription, X_PB
         config.center_x, config.center_y = camera.center
     if model.lights:
         config.renderer_name = f"{scope}_lights"
-        config.renderer_class = RenderEngineVtkParams(
-            default_clear_color=background.rgba[:3], lights=[_light(light) for light in model.lights]
-        )
+        lights = [
+            LightParameter(
+                type=light.kind, color=Rgba(*light.color), attenuation_values=light.attenuation,
+                position=light.position, frame=light.frame, direction=light.direction, cone_angle=light.cone_angle,
+            )
+            for light in model.lights
+        ]  # fmt: skip
+        config.renderer_class = RenderEngineVtkParams(default_clear_color=background.rgba[:3], lights=lights)
     return config
-
-
-def _light(light: LightDescription) -> LightParameter:
-    return LightParameter(
-        type=light.kind, color=Rgba(*light.color), attenuation_values=light.attenuation, position=light.position,
-        frame=light.frame, direction=light.direction, cone_angle=light.cone_angle,
-    )  # fmt: skip
 
 
 def AddMjcfCameras(

@@ -5,7 +5,7 @@ The frame F of a sensor is fixed to a body B, a frame R to which some are relati
     v of F in R = v_WF - v_WR - w_WR x (p_WF - p_WR)                                      (3)
     L = sum_B (I_BBcm w_WB + m_B (p_WBcm - c) x (v_WBcm - c')), about the mass centre c of all  (4)
 
-Equations (1) and (2) are in sensor_kind.py. As in MuJoCo, gravity is an acceleration: what rests accelerates upwards.
+Equations (1) and (2) are in plant_sensors.py. As in MuJoCo, gravity is an acceleration: what rests accelerates upwards.
 
 Source: the XML reference of MuJoCo, on sensors.
 """
@@ -24,8 +24,17 @@ from merganser.multibody.parsing import Parser
 from merganser.multibody.parsing.description import BodyReference, ModelDescription, ShapeDescription
 from merganser.multibody.parsing.instrument_description import SensorDescription, SensorSampling
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.sensors.plant_sensors import PlantSensors, add_sensors, find_measured
-from merganser.multibody.sensors.sensor_kind import Array, FrameOnBody, Measured, Ports, SensorKind, Weighed
+from merganser.multibody.sensors.plant_sensors import (
+    Array,
+    FrameOnBody,
+    Measured,
+    PlantSensors,
+    Ports,
+    SensorKind,
+    Weighed,
+    add_sensors,
+    find_measured,
+)
 from merganser.multibody.tree import ModelInstanceIndex, Transmission
 
 _LEAST_DEPTH = 1e-15  # by which a projection divides [m]

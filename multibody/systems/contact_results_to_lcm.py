@@ -12,7 +12,7 @@ from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, 
 from merganser.framework.core.scalars.scalars import cast_array
 from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.lcm.drake_lcm import DrakeLcmInterface
-from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem
+from merganser.framework.lcm.lcm_systems import LcmPublisherSystem
 from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.signals import lcmt_point
 from merganser.framework.lcm.messages.viewers import (

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.math import RigidTransform
-from merganser.framework.math.rotations.unchecked import rigid_transform
+from merganser.framework.math.rotations.rigid_transform import rigid_transform
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.framework.math.rotations.unchecked import rigid_transform
+from merganser.framework.math.rotations.rigid_transform import rigid_transform
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import FrameIndex, world_index

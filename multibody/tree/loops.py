@@ -27,7 +27,7 @@ from merganser.multibody.kernels.constraints import constraint_row_dtype
 from merganser.multibody.kernels.constraints.perpendicular import KIND as PERPENDICULAR
 from merganser.multibody.kernels.constraints.translation import KIND as TRANSLATION
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, Closing
-from merganser.multibody.tree.constraints.specs import make_rows, stabilize
+from merganser.multibody.tree.constraints import make_rows, stabilize
 from merganser.multibody.tree.joints import Joint
 
 Array = npt.NDArray[Any]

@@ -15,7 +15,7 @@ from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.forest import ForestEdge
 from merganser.multibody.tree.frame import FixedOffsetFrame
 from merganser.multibody.tree.joints.joint import Joint
-from merganser.multibody.tree.joints.records import write_motion, write_segments
+from merganser.multibody.tree.joints.joint_parts import write_motion, write_segments
 from merganser.multibody.tree.rigid_body import RigidBody
 
 

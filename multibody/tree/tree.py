@@ -17,7 +17,7 @@ from merganser.multibody.tree import parameters
 from merganser.multibody.tree.actuator import Actuator, JointActuator
 from merganser.multibody.tree.base_bodies import TreeBaseBodies
 from merganser.multibody.tree.computations import TreeComputations
-from merganser.multibody.tree.constraints.specs import DEFAULT_STABILIZATION_TIME
+from merganser.multibody.tree.constraints import DEFAULT_STABILIZATION_TIME
 from merganser.multibody.tree.coordinates import Coordinates, make_elements, make_laws, make_topology
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.element_collection import ElementCollection

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from merganser.multibody.tree.base_bodies import TreeRemoval
 from merganser.multibody.tree.indices import default_model_instance
 from merganser.multibody.tree.inertia import SpatialInertia
 from merganser.multibody.tree.joints import Joint
 from merganser.multibody.tree.mobilizers import Mobilizer, MobilizerTopology
 from merganser.multibody.tree.mobilizers.kinds import class_of
-from merganser.multibody.tree.removal import TreeRemoval
 from merganser.multibody.tree.rigid_body import RigidBody
 
 Array = npt.NDArray[Any]

@@ -4,7 +4,6 @@ from merganser.analysis import plot_sublevelset_expression, plot_sublevelset_qua
 from merganser.framework.core.scalars.scalars import numeric_scalars as _numeric_scalars
 from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
 from merganser.geometry.visualizers import MeshcatPoseSliders, MeshcatPoseSliders_
-from merganser.multibody.visualization.actuator_sliders import ActuatorSliders
 from merganser.multibody.visualization.apply_visualization_config import (
     AddDefaultVisualization,
     ApplyVisualizationConfig,
@@ -13,7 +12,6 @@ from merganser.multibody.visualization.contact_visualizer import ContactVisualiz
 from merganser.multibody.visualization.drag_spring import DragSpring
 from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustration
 from merganser.multibody.visualization.inertia_visualizer import InertiaVisualizer
-from merganser.multibody.visualization.joint_sliders import JointSliders
 from merganser.multibody.visualization.meldis import Meldis
 from merganser.multibody.visualization.model_visualizer import ModelVisualizer
 from merganser.multibody.visualization.params import (
@@ -22,6 +20,7 @@ from merganser.multibody.visualization.params import (
     VisualizationConfig,
 )
 from merganser.multibody.visualization.simulation_controls import SimulationControls
+from merganser.multibody.visualization.sliders import ActuatorSliders, JointSliders
 from merganser.multibody.visualization.stress_visualizer import StressVisualizer
 from merganser.multibody.visualization.tendon_visualizer import TendonVisualizer
 

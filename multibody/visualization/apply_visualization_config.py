@@ -15,6 +15,7 @@ from merganser.geometry import (
     SceneGraph,
 )
 from merganser.geometry.visualizers import Meshcat, StartMeshcat
+from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import BodyIndex
 from merganser.multibody.visualization.contact_visualizer import ContactVisualizer
@@ -94,9 +95,7 @@ def ApplyVisualizationConfig(
     if config.publish_inertia:
         InertiaVisualizer.AddToBuilder(builder, plant, scene_graph)
     if bus is not None:
-        from merganser.multibody.visualization.viewer_messages import send_to_viewers
-
-        send_to_viewers(config, builder, bus, plant, scene_graph)
+        _send_to_viewers(config, builder, bus, plant, scene_graph)
     if meshcat is None:
         return
     describe_bodies(plant, meshcat)
@@ -207,3 +206,48 @@ def _system(builder: DiagramBuilder, name: str, given: Any, kind: type[Any], is_
     if not isinstance(found, kind):
         raise TypeError(f"ApplyVisualizationConfig(): '{name}' must be a {kind.__name__}; given {found!r}.")
     return found
+
+
+def _send_to_viewers(
+    config: VisualizationConfig, builder: DiagramBuilder, bus: Any, plant: MultibodyPlant, scene_graph: SceneGraph
+) -> None:
+    """Adds to a diagram what sends messages about illustrations, proximity geometries and contacts.
+
+    Args:
+        config: what is sent, and how often.
+        builder: of the diagram.
+        bus: sends them.
+        plant: whose contacts they are.
+        scene_graph: has the geometries.
+    """
+    from merganser.geometry import DrakeVisualizer, DrakeVisualizerParams
+    from merganser.multibody.plant import ConnectContactResultsToDrakeVisualizer
+
+    if config.publish_illustration:
+        illustration = DrakeVisualizerParams(
+            publish_period=config.publish_period,
+            role=Role.kIllustration,
+            default_color=config.default_illustration_color,
+        )
+        DrakeVisualizer.AddToBuilder(builder, scene_graph, bus, illustration)
+    if config.publish_proximity:
+        proximity = DrakeVisualizerParams(
+            publish_period=config.publish_period,
+            role=Role.kProximity,
+            default_color=config.default_proximity_color,
+            show_hydroelastic=True,
+            use_role_channel_suffix=True,
+        )
+        DrakeVisualizer.AddToBuilder(builder, scene_graph, bus, proximity)
+    if config.publish_contacts:
+        ConnectContactResultsToDrakeVisualizer(builder, plant, scene_graph, bus, config.publish_period)
+
+
+def show_sky(parser: Parser, meshcat: Meshcat) -> None:
+    """Shows the sky of the last file with one that a parser has read, if there is any, behind the scene."""
+    if parser._sky is None:
+        return
+    above, horizon = parser._sky.tolist()
+    meshcat.SetProperty("/Background", "top_color", above)
+    meshcat.SetProperty("/Background", "bottom_color", horizon)
+    meshcat.SetProperty("/Background", "sky", True)

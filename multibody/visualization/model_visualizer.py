@@ -22,12 +22,11 @@ from merganser.multibody.parsing import PackageMap, Parser
 from merganser.multibody.planning import RobotDiagram, RobotDiagramBuilder
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import FrameIndex
-from merganser.multibody.visualization.apply_visualization_config import ApplyVisualizationConfig
+from merganser.multibody.visualization.apply_visualization_config import ApplyVisualizationConfig, show_sky
 from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustration
-from merganser.multibody.visualization.joint_sliders import JointSliders, move_plant
 from merganser.multibody.visualization.model_size import size_of_model
 from merganser.multibody.visualization.params import VisualizationConfig
-from merganser.multibody.visualization.sky import show_sky
+from merganser.multibody.visualization.sliders import JointSliders, move_plant
 
 if TYPE_CHECKING:
     from merganser.multibody.visualization.camera_preview import CameraPreview

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from merganser.drake import modules, uninstall
-from merganser.drake.addresses import modules_with, names_of
-from merganser.drake.pydrake_names import MODULES_OF, NAMES
+from merganser.drake.addresses import MODULES_OF, NAMES, modules_with, names_of
 
 pydrake_all: Any = pytest.importorskip("pydrake.all")
 pytestmark = pytest.mark.reference

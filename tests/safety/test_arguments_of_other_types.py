@@ -11,7 +11,7 @@ import pytest
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.lcm import ApplyLcmBusConfig, DrakeLcm, DrakeLcmParams, LcmBuses
-from merganser.framework.lcm.lcm_publisher_system import LcmScopeSystem
+from merganser.framework.lcm.lcm_systems import LcmScopeSystem
 from merganser.framework.math import RigidTransform
 from merganser.framework.primitives import ConstantVectorSource
 from merganser.multibody.inverse_kinematics import (

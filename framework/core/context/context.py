@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.common.errors import UnconnectedInputError
-from merganser.framework.core.context.context_file import save_context
-from merganser.framework.core.context.context_state import ACCEPTED, XC_NODES, StateAndParameters
-from merganser.framework.core.context.context_text import text_of_context
-from merganser.framework.core.context.context_values import put_values, reduce_context, take_values
+from merganser.framework.core.context.context_state import ACCEPTED, XC_NODES, StateAndParameters, text_of_context
+from merganser.framework.core.context.context_values import put_values, reduce_context, save_context, take_values
 from merganser.framework.core.context.dependencies import ACCURACY, ELSEWHERE, TIME
 from merganser.framework.core.context.derivatives import Evaluator
 from merganser.framework.core.context.layout import SystemLayout
@@ -24,7 +22,7 @@ from merganser.framework.core.values.state import ContinuousState, _window
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 
 if TYPE_CHECKING:
-    from merganser.framework.core.context.diagram_context import DiagramContext
+    from merganser.framework.core.context.leaf_context import DiagramContext
     from merganser.framework.core.system.system_base import SystemBase
 
 Array = NDArray[Any]
@@ -171,7 +169,7 @@ class Context(StateAndParameters):
 
     def _clone(self, flat: Any = None) -> Context:
         """Such a copy, whose numbers are in an array of zeros that is given."""
-        from merganser.framework.core.context.diagram_context import make_context
+        from merganser.framework.core.context.leaf_context import make_context
 
         self.require_root("Clone")
         store = self.store

@@ -9,8 +9,7 @@ from merganser.framework.common.errors import DiagramError
 from merganser.framework.common.indices import InputPortIndex, OutputPortIndex, UseDefaultName, kUseDefaultName
 from merganser.framework.common.keywords import also_named
 from merganser.framework.core.declarations.ports import InputPort, OutputPort
-from merganser.framework.core.diagram.diagram import Diagram, find_system, require_ports
-from merganser.framework.core.diagram.feedthrough import refuse_algebraic_loops
+from merganser.framework.core.diagram.diagram import Diagram, find_system, refuse_algebraic_loops, require_ports
 from merganser.framework.core.inside import in_scalar_of
 from merganser.framework.core.scalars.templates import generic_class, instantiate
 from merganser.framework.core.system.system import System

@@ -217,7 +217,8 @@ def plot_graphviz(dot_text: str) -> Any:
     Raises:
         RuntimeError: Graphviz is not installed, or does not understand the description.
     """
-    if _is_notebook():
+    ipython: Any = sys.modules.get("IPython")
+    if ipython is not None and hasattr(ipython.get_ipython(), "kernel"):  # in a notebook
         notebook: Any = importlib.import_module("IPython.display")
         return notebook.display(notebook.SVG(_laid_out(dot_text, "svg")))
     import matplotlib.pyplot as plt
@@ -259,10 +260,3 @@ def _laid_out(dot_text: str, kind: str) -> bytes:
         problem = done.stderr.decode(errors="replace").strip()
         raise RuntimeError(f"plot_graphviz(): Graphviz does not understand the description: {problem}")
     return done.stdout
-
-
-def _is_notebook() -> bool:
-    """Whether this runs in the kernel of a notebook."""
-    if "IPython" not in sys.modules:
-        return False
-    return hasattr(importlib.import_module("IPython").get_ipython(), "kernel")

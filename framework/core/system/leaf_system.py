@@ -34,9 +34,11 @@ from merganser.framework.core.declarations.witness import (
 )
 from merganser.framework.core.system.constraints import LeafConstraintMethods, SystemConstraint
 from merganser.framework.core.system.dynamics import LeafDynamics, declare_energy_entries
-from merganser.framework.core.system.event_declarations import EventDeclarations
-from merganser.framework.core.system.native_declarations import NativeDeclarations
-from merganser.framework.core.system.parameter_declarations import ParameterDeclarations
+from merganser.framework.core.system.leaf_declarations import (
+    EventDeclarations,
+    NativeDeclarations,
+    ParameterDeclarations,
+)
 from merganser.framework.core.system.random_values import LeafRandomMethods, RandomDistribution
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.system.system import System

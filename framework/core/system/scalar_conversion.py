@@ -138,7 +138,7 @@ class ScalarConversionMethods(SystemBase):
         """Returns the conversions that the system supports."""
         if self._sys_converter is not None:
             return self._sys_converter
-        from merganser.framework.core.conversion.converting import convert, is_written_for_one_scalar
+        from merganser.framework.core.system.converting import convert, is_written_for_one_scalar
 
         converter = SystemScalarConverter()
         if not is_written_for_one_scalar(self):
@@ -180,7 +180,7 @@ class ScalarConversionMethods(SystemBase):
         Raises:
             RuntimeError: the system, or one inside it, does not support that; the message says which, and why.
         """
-        from merganser.framework.core.conversion.converting import convert
+        from merganser.framework.core.system.converting import convert
 
         return convert(self, T)
 

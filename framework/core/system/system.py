@@ -1,7 +1,7 @@
 """System: the abstract base of everything that has ports and dynamics.
 
 What it is made of is in system_base.py. What it can do is put together from classes by what it is about; here are
-its inputs, its time derivatives and its events.
+its inputs and outputs, its time derivatives and its events.
 """
 
 from __future__ import annotations
@@ -12,19 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.events import PUBLISH_PHASE, TriggerType
-from merganser.framework.core.declarations.execution import (
-    execute,
-    in_phases,
-    raise_if_failed,
-)
+from merganser.framework.core.declarations.execution import execute, in_phases, raise_if_failed
 from merganser.framework.core.declarations.ports import InputPort
 from merganser.framework.core.scalars.copying import copy_system
 from merganser.framework.core.scalars.scalars import filled
 from merganser.framework.core.scalars.templates import Template, generic_class, instantiate
 from merganser.framework.core.system.constraints import ConstraintMethods
-from merganser.framework.core.system.difference_equations import DifferenceEquationMethods, compute_update
-from merganser.framework.core.system.dynamics import DynamicsMethods
-from merganser.framework.core.system.outputs import OutputMethods
+from merganser.framework.core.system.dynamics import DifferenceEquationMethods, DynamicsMethods, compute_update
 from merganser.framework.core.system.random_values import RandomContextMethods
 from merganser.framework.core.system.scalar_conversion import ScalarConversionMethods
 from merganser.framework.core.values.state import ContinuousState, DiscreteValues, State, _window
@@ -35,8 +29,57 @@ if TYPE_CHECKING:
     from merganser.framework.core.diagram.diagram import Diagram
 
 
+class SystemOutput:
+    """Room for the values of all output ports; made by `System.AllocateOutput`.
+
+    Args:
+        values: one box for each output port; that of a vector port holds a BasicVector.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: list[AbstractValue]) -> None:
+        self._values = values
+
+    def num_ports(self) -> int:
+        """Number of output ports."""
+        return len(self._values)
+
+    def get_data(self, index: int) -> AbstractValue:
+        """Returns the value of output port `index` in a box; that of a vector port holds a BasicVector."""
+        self._check(index)
+        return self._values[index]
+
+    def get_vector_data(self, index: int) -> BasicVector:
+        """Returns the value of vector output port `index`.
+
+        Raises:
+            TypeError: the port carries an abstract value.
+        """
+        self._check(index)
+        value = self._values[index].get_value()
+        if not isinstance(value, BasicVector):
+            raise TypeError(f"Output port {index} carries an abstract value, not a vector; use get_data({index}).")
+        return value
+
+    def GetMutableData(self, index: int) -> AbstractValue:
+        """Returns the value of output port `index`, for changing it."""
+        return self.get_data(index)
+
+    def GetMutableVectorData(self, index: int) -> BasicVector:
+        """Returns the value of vector output port `index`, for changing it."""
+        return self.get_vector_data(index)
+
+    def _check(self, index: int) -> None:
+        if not 0 <= index < len(self._values):
+            raise IndexError(f"There is no output port {index}: there are {len(self._values)}.")
+
+    def _scalar_type(self) -> Any:
+        vectors = (box.get_value() for box in self._values)
+        return next((vector._scalar_type() for vector in vectors if isinstance(vector, BasicVector)), None)
+
+
 class System(
-    OutputMethods,
     DynamicsMethods,
     DifferenceEquationMethods,
     ConstraintMethods,
@@ -110,6 +153,36 @@ class System(
             )
         if port._system is not self:
             raise ValueError(f"{port.GetFullDescription()} is not a port of system '{self.GetSystemPathname()}'.")
+
+    # ------------------------------------------------------------------ outputs
+
+    def AllocateOutput(self) -> SystemOutput:
+        """Returns room for the values of all output ports."""
+        return SystemOutput([port.Allocate() for port in self._sys_output_ports])
+
+    def CalcOutput(self, context: Context, outputs: SystemOutput) -> None:
+        """Copies the current values of all output ports into `outputs`, computing those that are out of date.
+
+        Raises:
+            ValueError: `outputs` was made by a system with another number of output ports.
+        """
+        self.ValidateContext(context)
+        if not isinstance(outputs, SystemOutput):
+            raise TypeError(
+                f"CalcOutput: system '{self.GetSystemPathname()}' needs a SystemOutput, made by AllocateOutput(); got "
+                f"{type(outputs).__name__}."
+            )
+        if outputs.num_ports() != len(self._sys_output_ports):
+            raise ValueError(
+                f"CalcOutput: system '{self.GetSystemPathname()}' has {len(self._sys_output_ports)} output ports, but "
+                f"`outputs` has room for {outputs.num_ports()}; make it with AllocateOutput of the same system."
+            )
+        for port, box in zip(self._sys_output_ports, outputs._values):
+            value = port._read(context)
+            if isinstance(value, BasicVector):
+                box.get_value().SetFrom(value)
+            else:
+                box.SetFrom(value)
 
     # ------------------------------------------------------------------ dynamics
 

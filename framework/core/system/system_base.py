@@ -16,9 +16,8 @@ from merganser.framework.common.garbage import garbage_waits
 from merganser.framework.common.indices import DependencyTicket, PortDataType, UseDefaultName, kUseDefaultName
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.context.dependencies import TicketMethods
-from merganser.framework.core.context.diagram_context import make_context
 from merganser.framework.core.context.layout import RootLayout
-from merganser.framework.core.context.leaf_context import LeafContext
+from merganser.framework.core.context.leaf_context import LeafContext, make_context
 from merganser.framework.core.declarations.cache import CacheEntry, ValueProducer
 from merganser.framework.core.declarations.events import DeclaredEvent, TriggerType
 from merganser.framework.core.declarations.ports import InputPort, OutputPort
@@ -39,8 +38,7 @@ class SystemBase(GraphvizMethods, TicketMethods, abc.ABC):
     """Something with a name, ports, tickets, and Contexts that have its values.
 
     Abstract, and the base of the classes that `System` is put together from, each of which says what a System can do
-    in one respect: outputs.py, dynamics.py, difference_equations.py, constraints.py, random_values.py,
-    scalar_conversion.py.
+    in one respect: dynamics.py, constraints.py, random_values.py, scalar_conversion.py.
     """
 
     _belongs_to_system: ClassVar[bool] = True  # see copying.py

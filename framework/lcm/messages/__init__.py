@@ -4,12 +4,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from merganser.framework.lcm.messages.examples import (
+    from merganser.framework.lcm.messages.manipulators import (
         lcmt_acrobot_u,
         lcmt_acrobot_x,
         lcmt_acrobot_y,
+        lcmt_allegro_command,
+        lcmt_allegro_status,
         lcmt_call_python,
         lcmt_call_python_data,
+        lcmt_iiwa_command,
+        lcmt_iiwa_status,
+        lcmt_iiwa_status_telemetry,
+        lcmt_jaco_command,
+        lcmt_jaco_status,
+        lcmt_panda_command,
+        lcmt_panda_status,
         lcmt_planar_gripper_command,
         lcmt_planar_gripper_finger_command,
         lcmt_planar_gripper_finger_face_assignment,
@@ -18,17 +27,6 @@ if TYPE_CHECKING:
         lcmt_planar_gripper_status,
         lcmt_planar_manipuland_status,
         lcmt_planar_plant_state,
-    )
-    from merganser.framework.lcm.messages.manipulators import (
-        lcmt_allegro_command,
-        lcmt_allegro_status,
-        lcmt_iiwa_command,
-        lcmt_iiwa_status,
-        lcmt_iiwa_status_telemetry,
-        lcmt_jaco_command,
-        lcmt_jaco_status,
-        lcmt_panda_command,
-        lcmt_panda_status,
         lcmt_schunk_wsg_command,
         lcmt_schunk_wsg_status,
     )

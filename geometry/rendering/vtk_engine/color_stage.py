@@ -210,7 +210,9 @@ def image_texture(pixels: np.ndarray, is_srgb: bool, repeats: bool) -> Any:
 def set_passes(renderer: Any, params: RenderEngineVtkParams) -> None:
     """Sets the render passes by the parameters."""
     ssao = params.ssao
-    if not (params.cast_shadows or params.exposure) and (ssao is None or _is_simple(ssao)):
+    # VTK's renderers know the simple kind of occlusion themselves; they spare transparent objects.
+    is_simple = ssao is None or (ssao.intensity_scale == 1.0 and ssao.intensity_shift == 0.0)
+    if not (params.cast_shadows or params.exposure) and is_simple:
         renderer.UseFXAAOn()
         if ssao is not None:
             renderer.UseSSAOOn()
@@ -284,11 +286,6 @@ def _shadows(size: int) -> Any:
     camera = vtkCameraPass()
     camera.SetDelegatePass(sequence)
     return camera
-
-
-def _is_simple(parameter: SsaoParameter) -> bool:
-    """Whether VTK's renderers know all of it themselves; they spare transparent objects."""
-    return parameter.intensity_scale == 1.0 and parameter.intensity_shift == 0.0
 
 
 def _ssao(main: Any, parameter: SsaoParameter) -> Any:

@@ -1,18 +1,24 @@
-"""Elements of joints common to URDF and SDF: admissible numbers, and Drake's extensions.
-
-Elements of actuators common to SDF and URDF.
-"""
+"""Joints and actuators of URDF and SDF: admissible numbers, Drake's extensions, joints that close loops of others."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from math import isfinite
+from dataclasses import replace
+from math import inf, isfinite
 
 import numpy as np
 
 from merganser.framework.math import RotationMatrix
 from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajectory
-from merganser.multibody.parsing.description import CollisionFilterGroupDescription
+from merganser.multibody.parsing.description import (
+    BodyReference,
+    CollisionFilterGroupDescription,
+    DocumentDescription,
+    JointDescription,
+    ModelDescription,
+)
+from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.urdf_and_sdf.geometry import drake_value
 from merganser.multibody.parsing.xml_reader import XmlNode
 
@@ -180,3 +186,92 @@ def read_controller_gains(node: XmlNode, joint_name: str) -> tuple[float, float]
     p, d = gains.float_attribute("p"), gains.float_attribute("d")
     check_nonnegative(gains, joint_name, {"proportional gain": p, "derivative gain": d})
     return p, d
+
+
+# ---------------------------------------------------------------------- joints that close loops
+
+_ABOUT_A_POINT = ("ball", "ball_rpy", "universal")
+_TYPES = ("fixed", "revolute", "prismatic", "ball", "ball_rpy", "universal", "planar")  # that may be loop joints
+
+
+def open_loops(document: DocumentDescription, diagnostics: Diagnostics) -> None:
+    """Makes loop joints of those joints that close loops.
+
+    Of each loop that is the last joint in the document, or the last one about a point, which has no actuator or limits
+    to lose. A loop joint has no coordinates: damping, springs, limits, actuators, couplers and tendons of it are left
+    out with a warning. Loops of welds alone, or of two joints, and those that a screw or curvilinear
+    joint closes, stay, to be refused.
+
+    Args:
+        document: is changed.
+        diagnostics: receives the warnings.
+    """
+    neighbours: dict[BodyReference, list[tuple[BodyReference, JointDescription]]] = {}
+    owners: list[ModelDescription | DocumentDescription] = [*document.all_models(), document]
+    joints = [(owner, joint) for owner in owners for joint in owner.joints]
+    for owner, joint in sorted(joints, key=lambda pair: pair[1].type in _ABOUT_A_POINT):
+        loop = _path(joint.child, joint.parent, neighbours)  # ends at once for a child that is new
+        may_close = joint.type in _TYPES and any(other.type != "fixed" for other in [joint, *(loop or ())])
+        if loop is None or len(loop) < 2 or not may_close:
+            neighbours.setdefault(joint.parent, []).append((joint.child, joint))
+            neighbours.setdefault(joint.child, []).append((joint.parent, joint))
+            continue
+        owner.joints[:] = [other for other in owner.joints if other is not joint]
+        owner.loop_joints.append(_without_coordinates(joint))
+        lost = _lost(joint, document)
+        others = f"; its {', '.join(lost)} {'have' if len(lost) > 1 else 'has'} no effect" if lost else ""
+        diagnostics.warn(joint.location, f"joint '{joint.name}' closes a loop: it is a loop joint{others}.")
+
+
+def _path(
+    start: BodyReference,
+    end: BodyReference,
+    neighbours: dict[BodyReference, list[tuple[BodyReference, JointDescription]]],
+) -> list[JointDescription] | None:
+    """The joints on the path from one body to another; None without a path."""
+    came_by: dict[BodyReference, tuple[BodyReference, JointDescription] | None] = {start: None}
+    waiting = deque([start])
+    while waiting and end not in came_by:
+        body = waiting.popleft()
+        for other, joint in neighbours.get(body, []):
+            if other not in came_by:
+                came_by[other] = (body, joint)
+                waiting.append(other)
+    if end not in came_by:
+        return None
+    joints = []
+    step = came_by[end]
+    while step is not None:
+        joints.append(step[1])
+        step = came_by[step[0]]
+    return joints
+
+
+def _without_coordinates(joint: JointDescription) -> JointDescription:
+    damping = np.zeros(3) if joint.type == "planar" else 0.0
+    return replace(
+        joint, damping=damping, friction=0.0, position_limits=(-inf, inf), velocity_limit=inf, acceleration_limit=inf,
+        spring_stiffness=0.0, armature=0.0, default_positions=None,
+    )  # fmt: skip
+
+
+def _lost(joint: JointDescription, document: DocumentDescription) -> list[str]:
+    """Removes from the document, and names, what a joint had and a loop joint cannot have."""
+    lost = ["damping"] if np.any(joint.damping) else []
+    lost += ["friction"] if np.any(joint.friction) else []
+    lost += ["spring"] if joint.spring_stiffness else []
+    lost += ["limits"] if np.isfinite(np.hstack(joint.position_limits)).any() else []
+    model, name = joint.child.model, joint.name
+    owners: list[ModelDescription | DocumentDescription] = [document, *document.all_models()]
+    for owner in owners:
+        driven = [a for a in owner.actuators if (a.joint_model, a.joint) == (model, name)]
+        lost += ["actuator"] if driven else []
+        owner.actuators[:] = [a for a in owner.actuators if a not in driven]
+    for owner_model in document.all_models():
+        couplers = [c for c in owner_model.couplers if c.model == model and name in (c.joint0, c.joint1)]
+        tendons = [t for t in owner_model.tendons if owner_model.name == model and name in t.joints]
+        lost += ["coupling"] if couplers else []
+        lost += ["tendon"] if tendons else []
+        owner_model.couplers[:] = [c for c in owner_model.couplers if c not in couplers]
+        owner_model.tendons[:] = [t for t in owner_model.tendons if t not in tendons]
+    return lost

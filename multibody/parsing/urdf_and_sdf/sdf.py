@@ -42,15 +42,16 @@ from merganser.multibody.parsing.urdf_and_sdf.extensions import (
 from merganser.multibody.parsing.urdf_and_sdf.geometry import MeshReader
 from merganser.multibody.parsing.urdf_and_sdf.joints import read_filter_groups
 from merganser.multibody.parsing.urdf_and_sdf.sdf_geometry import SdfGeometryReader, link_pose
-from merganser.multibody.parsing.urdf_and_sdf.sdf_include import expand_includes, root_element
-from merganser.multibody.parsing.urdf_and_sdf.sdf_joint import frame_reference, read_actuator, read_joint
-from merganser.multibody.parsing.urdf_and_sdf.sdf_merge import (
+from merganser.multibody.parsing.urdf_and_sdf.sdf_include import (
     MERGED_ROBOT,
     IncludedRobot,
     IncludedRobotPart,
+    expand_includes,
     read_included_robot,
     read_merged_robot,
+    root_element,
 )
+from merganser.multibody.parsing.urdf_and_sdf.sdf_joint import frame_reference, read_actuator, read_joint
 from merganser.multibody.parsing.urdf_and_sdf.sdf_scope import SdfScope, build_scope
 from merganser.multibody.parsing.urdf_and_sdf.vocabulary import report_unused
 from merganser.multibody.parsing.xml_reader import XmlNode

@@ -152,7 +152,9 @@ class KinematicTrajectoryOptimization(SplineProgram):
         lower = plant.GetEffortLowerLimits() if lb is None else lb
         upper = plant.GetEffortUpperLimits() if ub is None else ub
         efforts = checked_limits(caller, lower, upper, plant.num_actuators(), _BOUNDS)
-        low, high = (_actuated(plant.MakeActuationMatrix(), each) for each in efforts)
+        # B times efforts, where infinite ones do nothing to joints that they do not act on
+        B = plant.MakeActuationMatrix()
+        low, high = ((B * np.where(B == 0.0, 0.0, each)).sum(axis=1) for each in efforts)
         low, high = checked_limits(caller, low, high, plant.num_velocities(), ("B lb", "B ub"))
         bindings = []
         for each in [_place(caller, value) for value in np.ravel(np.asarray(s))]:
@@ -351,11 +353,6 @@ def _others_than_zero(weights: Array) -> NDArray[np.intp]:
     """Relevant control points, at least one; weights of shape [n] or [orders, n]."""
     places = np.flatnonzero(np.atleast_2d(weights).any(axis=0))
     return places if places.size else np.zeros(1, np.intp)
-
-
-def _actuated(B: Array, efforts: Array) -> Array:
-    """B times efforts, where infinite ones do nothing to joints that they do not act on."""
-    return np.where(B == 0.0, 0.0, np.where(B == 0.0, 0.0, B) * np.where(B == 0.0, 0.0, efforts)).sum(axis=1)
 
 
 def _weight(function: str, weight: Any) -> float:

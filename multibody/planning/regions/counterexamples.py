@@ -69,12 +69,11 @@ def nearest_counterexample(
         chosen.options[solver.NAME] = {"num_starts": 1, "maxiter": 50, "ftol": 1e-6, **chosen.of(solver.NAME)}
     result = solver.Solve(prog, guess, chosen)
     found = np.asarray(result.GetSolution(q))
-    return found if result.is_success() or _is_one(condition, region, found) else None
-
-
-def _is_one(condition: Condition, region: GrowingRegion, q: Array) -> bool:
-    """Whether q is a counterexample, even if not the nearest because a solver did not converge."""
-    return region.contains(q, 1e-6) and bool(condition.constraint.CheckSatisfied(q[condition.places], 1e-6))
+    if result.is_success():
+        return found
+    # Also a point where the solver did not converge may be a counterexample, if not the nearest.
+    is_one = region.contains(found, 1e-6) and condition.constraint.CheckSatisfied(found[condition.places], 1e-6)
+    return found if is_one else None
 
 
 def _row_of(constraint: Constraint, row: int) -> Callable[[Any], Any]:

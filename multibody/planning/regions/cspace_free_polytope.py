@@ -362,7 +362,7 @@ class CspaceFreePolytope(CspaceFreePolytopeBase):
         results: list[searches.SearchResult] = []
         size = -np.inf
         for num_iter in range(options.max_iter):
-            found = self._certified(region, ignored, options.find_lagrangian_options)
+            found: dict[Pair, Any] = self._certified(region, ignored, options.find_lagrangian_options)
             if None in found.values():
                 break
             results.append(searches.SearchResult())
@@ -374,18 +374,17 @@ class CspaceFreePolytope(CspaceFreePolytopeBase):
             size = new_size
             scaled = Hyperellipsoid(ellipsoid.A() / options.ellipsoid_scaling, ellipsoid.center())
             bounds = (self._s_lower, self._s_upper)
-            planes = list(self._to_keep(found))
+            planes = []
+            for pair, certificate in found.items():
+                index = self._places[pair]
+                plane, sides = self._planes[index].decision_variables, self._sides[index]
+                planes.append(searches.PlaneToKeep(plane, sides, certificate))
             larger = searches.find_polytope(planes, region, scaled, options.find_polytope_options, bounds)
             if larger is None:
                 break
             region, result = larger
             results[-1].update(region, self._planes_of(found, result), num_iter)
         return results
-
-    def _to_keep(self, found: dict[Pair, Any]) -> Iterator[searches.PlaneToKeep]:
-        for pair, certificate in found.items():
-            index = self._places[pair]
-            yield searches.PlaneToKeep(self._planes[index].decision_variables, self._sides[index], certificate)
 
 
 def _in_order(pair: Iterable[GeometryId]) -> Pair:

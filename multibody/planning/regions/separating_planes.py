@@ -3,7 +3,7 @@
 Geometries on one side of a plane, as polynomials in s that are to be nonnegative.
 
 The plane {x: a'x + b = 0} is expressed in a body A; a and b are affine in s. With the homogeneous matrix N(s) / D(s) of
-X_AB (see multibody/rational/multilinear_pose.py), a point p_B of the body is on the side with sign +1 or -1 if
+X_AB (see rational/rational_forward_kinematics.py), a point p_B of the body is on the side with sign +1 or -1 if
 
     q = sign (a'; b) N (p_B; 1) - m D >= 0                        with a margin m = 1, or 0             (1)
 
@@ -38,7 +38,7 @@ from merganser.geometry.shapes.measures import has_hull, hull_of
 from merganser.multibody.planning.regions.sums_of_squares import Codes, Numbers, code_of, monomials_up_to_one
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.rational import RationalForwardKinematics
-from merganser.multibody.rational.multilinear_pose import Powers, numerator
+from merganser.multibody.rational.rational_forward_kinematics import Powers, numerator
 from merganser.multibody.tree import BodyIndex
 
 Array = NDArray[np.float64]

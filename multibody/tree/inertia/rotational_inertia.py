@@ -228,7 +228,8 @@ class RotationalInertia:
         """
         expect_instance(R_AE, RotationMatrix, f"{type(self).__name__}.ReExpress: R_AE")
         R = R_AE.matrix()
-        return type(self)._from_matrix(_symmetric(R @ self._I @ R.T))
+        rotated = R @ self._I @ R.T
+        return type(self)._from_matrix(0.5 * (rotated + rotated.T))  # symmetric up to rounding before
 
     def ShiftFromCenterOfMass(self, mass: Any, p_BcmQ_E: npt.ArrayLike) -> RotationalInertia:
         """Returns I_BQ_E, if this is the inertia about the centre of mass Bcm (parallel axes).
@@ -346,7 +347,3 @@ def _particle_inertia(where: str, mass: Any, p: npt.ArrayLike, name: str) -> Arr
     mass = as_scalar(mass, f"{where}: mass")
     check_not_negative(where, "mass", mass)
     return mass * point_inertia(as_vector(p, 3, f"{where}: {name}"))
-
-
-def _symmetric(matrix: Array) -> Array:
-    return 0.5 * (matrix + matrix.T)

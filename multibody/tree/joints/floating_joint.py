@@ -13,8 +13,8 @@ from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.kernels.mobilizers import quaternion_floating, rpy_floating
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
+from merganser.multibody.tree.joints.ball_joint import NO_TURN, QuaternionJoint
 from merganser.multibody.tree.joints.joint import Joint
-from merganser.multibody.tree.joints.quaternion_joint import NO_TURN, QuaternionJoint
 
 if TYPE_CHECKING:
     from merganser.framework import Context

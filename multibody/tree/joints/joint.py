@@ -17,9 +17,7 @@ from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import JointIndex
-from merganser.multibody.tree.joints.friction import JointFriction, check_coefficients
-from merganser.multibody.tree.joints.random_expressions import draw_expressions
-from merganser.multibody.tree.joints.records import calc_X_FM
+from merganser.multibody.tree.joints.joint_parts import JointFriction, calc_X_FM, check_coefficients, draw_expressions
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 
 if TYPE_CHECKING:

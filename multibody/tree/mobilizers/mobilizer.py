@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
-from merganser.framework.math.rotations.unchecked import rigid_transform
+from merganser.framework.math.rotations.rigid_transform import rigid_transform
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.mobilizers import MobilizerKind
@@ -22,7 +22,7 @@ from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import BodyIndex, FrameIndex, MobilizerIndex
 from merganser.multibody.tree.joints import Joint
-from merganser.multibody.tree.joints.records import make_records
+from merganser.multibody.tree.joints.joint_parts import make_records
 
 if TYPE_CHECKING:
     from merganser.framework import Context

@@ -15,7 +15,7 @@ from fmu_host import ERROR, OK, FmuFile
 from merganser.analysis import Simulator, SimulatorConfig
 from merganser.analysis.fmi import ExportFmu, closed_plan
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
-from merganser.analysis.fmi.variables import Variables
+from merganser.analysis.fmi.description import Variables
 from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig
 from merganser.framework import DiagramBuilder
 from merganser.framework.core.context.native_code import may_compile

@@ -16,7 +16,7 @@ from merganser.analysis import Simulator, SimulatorConfig
 from merganser.analysis.estimators import ExtendedKalmanFilter, UnscentedKalmanFilter
 from merganser.analysis.fmi import ExportFmu
 from merganser.analysis.fmi.closed_plan import ClosedPlan, context_apart
-from merganser.analysis.fmi.variables import Variables
+from merganser.analysis.fmi.description import Variables
 from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig
 from merganser.cli import main
 from merganser.framework import BasicVector, ContinuousStateIndex, DiagramBuilder, LeafSystem

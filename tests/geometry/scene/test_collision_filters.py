@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merganser.framework.core.context.context_file import LoadContext
+from merganser.framework.core.context.context_values import LoadContext
 from merganser.framework.math import RigidTransform
 from merganser.geometry import (
     Box,

@@ -10,7 +10,7 @@ from shapes_of_users import Lens, RoundedBox
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
-from merganser.framework.core.context.context_file import LoadContext
+from merganser.framework.core.context.context_values import LoadContext
 from merganser.framework.core.values.plain_values import Loading, from_plain, to_plain
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import (

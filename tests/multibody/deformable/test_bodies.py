@@ -11,7 +11,7 @@ from soft_bodies import config
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import AutoDiffXd
-from merganser.framework.core.context.context_file import LoadContext, save_context
+from merganser.framework.core.context.context_values import LoadContext, save_context
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import Box, GeometryInstance, HalfSpace, SceneGraph, Sphere
 from merganser.multibody.fem import ForceDensityType, MaterialModel

@@ -11,7 +11,7 @@ import pytest
 from soft_bodies import config, mass_matrix, stiffness_matrix
 from soft_scenes import SoftScene
 
-from merganser.framework.core.context.context_file import LoadContext, save_context
+from merganser.framework.core.context.context_values import LoadContext, save_context
 from merganser.framework.math import RigidTransform
 from merganser.geometry import (
     Box,

@@ -20,7 +20,7 @@ from merganser.multibody.rational import (
     RationalForwardKinematicsPose,
     RationalForwardKinematicsPose_,
 )
-from merganser.multibody.rational.multilinear_pose import numerator
+from merganser.multibody.rational.rational_forward_kinematics import numerator
 from merganser.multibody.tree import BodyIndex, PlanarJoint, PrismaticJoint, RevoluteJoint, SpatialInertia
 from tests.support.sliding_and_turning import ROBOT
 

@@ -10,7 +10,7 @@ import pytest
 
 import merganser.framework.optimization as our_programs
 import merganser.geometry.optimization as ours
-from merganser.drake.pydrake_names import NAMES
+from merganser.drake.addresses import NAMES
 
 drake: Any = pytest.importorskip("pydrake.geometry.optimization")
 drake_programs: Any = pytest.importorskip("pydrake.solvers")

@@ -10,7 +10,7 @@ import pytest
 
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
 from merganser.framework.autodiff import AutoDiffXd
-from merganser.framework.core.conversion import converting
+from merganser.framework.core.system import converting
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HydroelasticContactRepresentation, Sphere
 from merganser.multibody.plant import (
