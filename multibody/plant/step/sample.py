@@ -1,7 +1,7 @@
 """Samples: what a step started from and found, for output ports; and the boxes that keep them in a Context.
 
 A step leaves StepResults (../../dynamics/records.py) in arrays that the next one overwrites. A sample is a copy of
-what they hold, and of the parameters. In files of contexts (context/context_file.py) it is a list of plain values.
+what they hold, and of the parameters. In files of contexts (context/context_values.py) it is a list of plain values.
 """
 
 from __future__ import annotations
