@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import TypeAlias
 
 from merganser.framework.native import inlined, kernel
-from merganser.framework.native.memory.hinted_types import FloatTable, Integers, IntegerTable, Poses
+from merganser.framework.native.memory.hinted_types import Poses
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
 from merganser.geometry.proximity.layout import (
     BOX,
@@ -196,47 +195,24 @@ def _is_box_farther(a: Shape, q: Vector3, threshold: float) -> bool:
 
 
 @kernel
-def is_any_nearer(
+def is_nearer(
     # Model:
     geometries: Geometries,  # geometry_dtype, shape [num_geometries]
     hulls: Hulls,
-    bodies: Integers,  # of the geometries, shape [num_geometries]
-    least: FloatTable,  # signed distances that count as near, by bodies; -infinity if none does [m]
     # In:
-    X_WG: Poses,  # shape [num_geometries, 4, 4]
-    pairs: IntegerTable,  # rows of geometries, shape [>= num_pairs, 2]
-    num_pairs: int,
-    # Work:
-    work: SearchWork,  # work_dtype, shape [1]
+    i: int,
+    j: int,
+    limit: float,  # signed distance [m]
+    # In and work:
+    work: SearchWork,  # work_dtype, shape [1]; in: X_AB of geometries A (i) and B (j)
 ) -> bool:
-    """Whether the geometries of a pair are as near as they may be, or nearer; looks no further than the first such."""
-    w = work[0]
-    for k in range(num_pairs):
-        i, j = pairs[k, 0], pairs[k, 1]
-        limit = least[bodies[i], bodies[j]]
-        a, b = geometries[i], geometries[j]
-        if limit == -math.inf or _are_balls_apart(a, b, X_WG, i, j, limit):
-            continue
-        set_relative_pose(X_WG, i, j, w.X_AB)
-        status, is_rough = UNSOLVED, True
-        while status == UNSOLVED:
-            status = solve_pair(a, b, hulls, w, is_rough)
-            distance = -w.value - a.radius - b.radius
-            if distance > limit or not is_rough:
-                break  # a rough distance is too small at most
-            is_rough = False
-        if distance <= limit:
-            return True
-    return False
-
-
-@inlined
-def _are_balls_apart(a: Shape, b: Shape, X_WG: Poses, i: int, j: int, limit: float) -> bool:
-    """Whether the balls around two geometries are farther apart than a limit; never of half spaces."""
-    square = 0.0
-    for r in range(3):
-        u = X_WG[i, r, 0] * a.center_0 + X_WG[i, r, 1] * a.center_1 + X_WG[i, r, 2] * a.center_2 + X_WG[i, r, 3]
-        v = X_WG[j, r, 0] * b.center_0 + X_WG[j, r, 1] * b.center_1 + X_WG[j, r, 2] * b.center_2 + X_WG[j, r, 3]
-        square += (v - u) * (v - u)
-    reach = (a.bound + a.radius + b.bound + b.radius + limit) * (1.0 + 1e-12)
-    return square > reach * reach and reach > 0.0
+    """Whether two geometries are as near as a limit, or nearer."""
+    a, b, w = geometries[i], geometries[j], work[0]
+    status, is_rough, distance = UNSOLVED, True, 0.0
+    while status == UNSOLVED:
+        status = solve_pair(a, b, hulls, w, is_rough)
+        distance = -w.value - a.radius - b.radius
+        if distance > limit or not is_rough:
+            break  # a rough distance is too small at most
+        is_rough = False
+    return distance <= limit

@@ -49,6 +49,11 @@ def where(mask: Mask, x: Lanes, y: Lanes) -> Lanes:
     return np.where(mask, x, y)
 
 
+def any_of(mask: Mask) -> bool:
+    """Whether the mask is true anywhere; lanes do not part here."""
+    return bool(np.any(mask))
+
+
 def element(x: Lanes, k: int) -> float:
     """Number k of a row."""
     return x[k]
@@ -86,17 +91,26 @@ def total_of_six(x: Lanes) -> float:
 _ALIGNMENT = 64  # of arrays of lanes [bytes]
 
 
+def _word_of_thread() -> Any:
+    """The function of the C library that says where a thread has its last error; None where there is none."""
+    try:
+        library: Any = ctypes.CDLL(None)
+    except (OSError, TypeError):
+        return None
+    names = "__errno_location", "__error", "_errno"
+    return next((getattr(library, name) for name in names if hasattr(library, name)), None)
+
+
+_word, _other_word = _word_of_thread(), ctypes.c_int32()
+# Code for single numbers names it, too.
+_function = _word or ctypes.CFUNCTYPE(ctypes.c_void_p)(lambda: ctypes.addressof(_other_word))
+name_address(LEAVE, ctypes.cast(_function, ctypes.c_void_p).value or 0)
+
+
 @functools.cache
 def num_lanes() -> int:
     """How many numbers fit into a vector of the processor; 0 where compiled code does not notice when lanes part."""
-    names = "__errno_location", "__error", "_errno"  # of the C library: where a thread has its last error
-    try:
-        library: Any = ctypes.CDLL(None)
-        function = next(getattr(library, name) for name in names if hasattr(library, name))
-    except (OSError, StopIteration, TypeError):
-        return 0
-    name_address(LEAVE, ctypes.cast(function, ctypes.c_void_p).value or 0)
-    return vector_width()
+    return 0 if _word is None else vector_width()
 
 
 def forget_leave() -> None:
@@ -150,6 +164,12 @@ def repeated(array: NDArray[Any]) -> NDArray[np.float64]:
     lanes = memory[start : start + numbers.size * width].reshape(-1, width)
     lanes[:] = numbers[:, None]
     return lanes
+
+
+def in_all_lanes(array: NDArray[Any]) -> NDArray[Any]:
+    """An array of lanes that have the same numbers; integers, and records with such, stay as they are."""
+    dtype = in_lanes(array.dtype)
+    return array if dtype == array.dtype else repeated(array).reshape(-1).view(dtype)
 
 
 register_module("merganser.framework.native.memory.simd_code")

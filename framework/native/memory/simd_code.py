@@ -26,6 +26,7 @@ from merganser.framework.native.compiler.numba_inside import (
 from merganser.framework.native.memory.simd import (
     LANES,
     LEAVE,
+    any_of,
     element,
     forget_leave,
     fused,
@@ -203,6 +204,11 @@ def _chosen(order: str) -> Callable[..., Any]:
     return lambda builder, x, y: builder.select(builder.fcmp_ordered(order, y, x), y, x)
 
 
+def _any(builder: Any, mask: Any) -> Any:
+    bits = builder.bitcast(mask, ir.IntType(getattr(mask.type, "count", 1)))
+    return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+
+
 def _is_finite(builder: Any, x: Any) -> Any:
     return builder.fcmp_ordered("==", builder.fsub(x, x), ir.Constant(x.type, [0.0] * x.type.count))
 
@@ -241,6 +247,7 @@ _define(
     (_LANES, _MASK, _LANES, _LANES),
     (_PLAIN, types.boolean, _PLAIN, _PLAIN),
 )
+_define(any_of, _any, (types.boolean, _MASK), (types.boolean, types.boolean))
 _define(fused, _call("llvm.fma"), (_LANES, _LANES, _LANES, _LANES), (_PLAIN, _PLAIN, _PLAIN, _PLAIN))
 _define(element, lambda builder, x, k: builder.extract_element(x, k), (_PLAIN, _LANES, types.int64))
 _define(with_element, lambda builder, x, k, v: builder.insert_element(x, v, k), (_LANES, _LANES, types.int64, _PLAIN))
