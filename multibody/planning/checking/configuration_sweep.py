@@ -266,8 +266,10 @@ class ConfigurationSweep:
         if self._together is None and num_lanes() and not self._w.topology["code"].any():
             self._parameters = in_all_lanes(self._w.parameters)
             model, room = self._model._replace(parameters=self._parameters), self._make_room(num_lanes())
-            calls = _calls(model, room)
-            if all([hasattr(call[0], "code") and may_use_compiled(call[0], 1, *call[1:]) for call in calls]):
+            sweep = sweep_configurations, Codes(0, 0, 0, 0), model, self._configuration, False, room, self._is_free
+            calls = *_calls(model, room), sweep
+            are_compiled = [hasattr(call[0], "code") and may_use_compiled(call[0], 1, *call[1:]) for call in calls]
+            if all(are_compiled):
                 self._together = _bound_for_many(_codes(model, room), model, room)
         if self._together is not None:  # they may have changed
             self._parameters.view(float).reshape(-1, num_lanes())[:] = self._w.parameters.view(float)[:, np.newaxis]
