@@ -187,7 +187,9 @@ def calc_derivatives(model: Model, state: State, inputs: Inputs, work: Work, out
         return num_pairs
     F_Bo_W = forces_on_bodies(model, inputs, work)
     if num_pairs > 0:
-        np.add(F_Bo_W, work.F_contact, work.F_total)
+        for i in range(F_Bo_W.shape[0]):
+            for k in range(6):
+                work.F_total[i, k] = F_Bo_W[i, k] + work.F_contact[i, k]
         F_Bo_W = work.F_total
     status = accelerate(model, state, work, F_Bo_W, out)
     if status != 0:

@@ -69,6 +69,9 @@ _COMPLEX_DERIVATIVES = OptionalCode(
 )
 _STEP = OptionalCode("merganser.multibody.dynamics.operation", "STEP", "plant_step")
 _STEPS_IN_LANES = OptionalCode("merganser.multibody.dynamics.operation", "STEPS_IN_LANES", "plant_steps_in_lanes")
+_DERIVATIVES_IN_LANES = OptionalCode(
+    "merganser.multibody.dynamics.operation", "DERIVATIVES_IN_LANES", "plant_derivatives_in_lanes"
+)
 _SLOPES = OptionalCode("merganser.multibody.dynamics.operation", "SLOPES", "plant_slopes")
 _INPUTS = OptionalCode("merganser.multibody.dynamics.operation", "INPUTS", "plant_inputs")
 _STEP_WITH_DEFORMABLES = OptionalCode(
@@ -133,7 +136,7 @@ class NativeDynamics:
             code.load(), arguments, keep, self._check_of(context, buffers), capacities=buffers.capacities,
             features=buffers.features(),
         )  # fmt: skip
-        if code is _STEP and not self._constrains_at_once() and not self._dynamics.views.num_activations:
+        if code in (_STEP, _DERIVATIVES) and not self._constrains_at_once() and not self._dynamics.views.num_activations:
             native = dataclasses.replace(native, in_lanes=functools.partial(self._in_lanes, context, buffers))
         return native if self._is_discrete() else _of_vectors(context, native)
 
@@ -308,25 +311,27 @@ class NativeDynamics:
     # ------------------------------------------------------------------ several worlds side by side
 
     def _in_lanes(self, context: Context, buffers: StepBuffers, lanes: Array) -> CodeInLanes | None:
-        """The same steps for several worlds, whose numbers are in an array of lanes; None if they are not compiled.
+        """The same steps or derivatives for several worlds, whose numbers are in an array of lanes.
 
-        Nothing constrains these steps but joint limits, and no function of a user has a part in them.
+        Nothing constrains them but joint limits, and no function of a user has a part in them. None if they are not
+        compiled.
         """
         record = self._record(context, buffers)
-        assert isinstance(record, StepRecord)
-        model = record.model
-        if _has_others(model) or not num_lanes() or not _STEPS_IN_LANES.is_usable():
+        code = _STEPS_IN_LANES if isinstance(record, StepRecord) else _DERIVATIVES_IN_LANES
+        if _has_others(record.model) or not num_lanes() or not code.is_usable():
             return None
-        operation = _STEPS_IN_LANES.load()
+        operation = code.load()
         operation.address()
-        model = model._replace(
+        model = record.model._replace(
             code=addresses_of(Plant(buffers.model, is_complete=False), lanes_dtype()),
-            contact=model.contact._replace(is_complete=0),
+            contact=record.model.contact._replace(is_complete=0),
         )
-        x_next = repeated(np.zeros(record.state.x.shape))
-        place = (address_of_array(x_next) - address_of_array(lanes)) // lanes.strides[0]
-        out = record.results[0]._replace(x_next=Placed(place, record.state.x.shape), activations=_NO_PLACE)
-        given = StepsInLanes(model, record.state, record.time_step, record.inputs, record.work, out)
+        given, x_next = record._replace(model=model), None
+        if isinstance(record, StepRecord):
+            x_next = repeated(np.zeros(record.state.x.shape))
+            place = (address_of_array(x_next) - address_of_array(lanes)) // lanes.strides[0]
+            out = record.results[0]._replace(x_next=Placed(place, record.state.x.shape), activations=_NO_PLACE)
+            given = StepsInLanes(model, record.state, record.time_step, record.inputs, record.work, out)
         integers, kept = integers_with(given, lanes_dtype())
         return CodeInLanes(operation, (0, *integers), (kept, x_next, given))
 

@@ -11,7 +11,7 @@ from random_plants import RandomPlant
 
 from merganser.analysis import BatchEvalUniquePeriodicDiscreteUpdate, BatchSimulator, Simulator
 from merganser.analysis.batches import batch, batch_simulation
-from merganser.analysis.batches.rows_in_lanes import LanesOfUpdate
+from merganser.analysis.batches.rows_in_lanes import LanesOfModel
 from merganser.framework import Context
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import JointActuatorIndex, PdControllerGains, RevoluteJoint, SpatialInertia
@@ -196,14 +196,14 @@ def test_worlds_follow_gains_that_change_between_batches(ahead: list[Any]) -> No
 def left(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows of a batch of updates have been left to be computed alone, for each batch that went in lanes."""
     found: list[int] = []
-    run = LanesOfUpdate.run
+    run = LanesOfModel.run
 
     def noted(*arguments: Any) -> Any:
         rows = run(*arguments)
         found.append(len(rows))
         return rows
 
-    monkeypatch.setattr(LanesOfUpdate, "run", noted)
+    monkeypatch.setattr(LanesOfModel, "run", noted)
     return found
 
 
