@@ -253,7 +253,7 @@ def plant_derivatives(values: Any, numbers: Any, integers: Any) -> None:
 
 
 def plant_derivatives_in_lanes(values: Any, numbers: Any, integers: Any) -> None:
-    """The same for several states side by side; integers: 1, which becomes 0 where each has to be alone, and a record."""
+    """The same for states side by side; integers: 1, which becomes 0 where each has to be alone, and a record."""
     given = _derivatives_in_lanes_at(values, integers_at(place_at(integers, 1)))
     forget_leave()
     if calc_derivatives(given.model, given.state, given.inputs, given.work, given.out) != 0 or has_left():

@@ -31,8 +31,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from merganser.framework.native import device
 from merganser.framework.native.memory.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.geometry.hydroelastic.buffers import lacks_memory

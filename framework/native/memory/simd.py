@@ -19,6 +19,9 @@ only, they part: what is computed from there on holds in none. So who calls such
     if has_left(): ...    # drop the results, and compute each lane by itself
 
 which is noted for each thread. Arrays of lanes are those of numbers, each number as many times, see `repeated`.
+
+A variable that begins as a plain number and becomes lanes in a loop is lanes; but what it is compared with there is one
+truth value. So begin with 0.0 * x, of lanes x, what is compared.
 """
 
 from __future__ import annotations

@@ -136,7 +136,8 @@ class NativeDynamics:
             code.load(), arguments, keep, self._check_of(context, buffers), capacities=buffers.capacities,
             features=buffers.features(),
         )  # fmt: skip
-        if code in (_STEP, _DERIVATIVES) and not self._constrains_at_once() and not self._dynamics.views.num_activations:
+        is_free = not (self._constrains_at_once() or self._dynamics.views.num_activations)
+        if code in (_STEP, _DERIVATIVES) and is_free:
             native = dataclasses.replace(native, in_lanes=functools.partial(self._in_lanes, context, buffers))
         return native if self._is_discrete() else _of_vectors(context, native)
 
