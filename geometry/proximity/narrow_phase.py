@@ -7,6 +7,7 @@ from typing import TypeAlias
 from merganser.framework.native import inlined, kernel
 from merganser.framework.native.memory.hinted_types import Poses
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
+from merganser.geometry.proximity.gjk import are_near
 from merganser.geometry.proximity.layout import (
     BOX,
     ELLIPSOID,
@@ -25,9 +26,9 @@ from merganser.geometry.proximity.layout import (
 )
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.refine import set_solution
-from merganser.geometry.proximity.search import search
+from merganser.geometry.proximity.search import between_centers, search
 from merganser.geometry.proximity.terrain.pairs import solve_terrain
-from merganser.geometry.proximity.vectors import Array, Vector3, dot
+from merganser.geometry.proximity.vectors import Array, Vector3, dot, unit
 
 Vector4: TypeAlias = tuple[float, float, float, float]
 
@@ -208,6 +209,11 @@ def is_nearer(
 ) -> bool:
     """Whether two geometries are as near as a limit, or nearer."""
     a, b, w = geometries[i], geometries[j], work[0]
+    reach = limit + a.radius + b.radius
+    if reach >= 0.0 and min(a.kind, b.kind) >= BOX and BOX < max(a.kind, b.kind) < HALF_SPACE:
+        decided = are_near(a, b, hulls, w, unit(between_centers(a, b, w.X_AB)), reach)
+        if decided != UNSOLVED:
+            return decided == 1
     status, is_rough, distance = UNSOLVED, True, 0.0
     while status == UNSOLVED:
         status = solve_pair(a, b, hulls, w, is_rough)
