@@ -95,7 +95,7 @@ _ALIGNMENT = 64  # of arrays of lanes [bytes]
 
 
 def _word_of_thread() -> Any:
-    """The function of the C library that says where a thread has its last error; None where there is none."""
+    """The function of the C library that says where a thread has its last error; None without such a function."""
     try:
         library: Any = ctypes.CDLL(None)
     except (OSError, TypeError):

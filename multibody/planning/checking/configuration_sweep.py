@@ -262,7 +262,7 @@ class ConfigurationSweep:
         self._least = least
 
     def _bound_in_lanes(self) -> Any:
-        """The function for configurations side by side; None if there is none, for now at least."""
+        """The function for configurations side by side; None as long as it is not compiled, or without lanes."""
         if self._together is None and num_lanes() and not self._w.topology["code"].any():
             self._parameters = in_all_lanes(self._w.parameters)
             model, room = self._model._replace(parameters=self._parameters), self._make_room(num_lanes())
