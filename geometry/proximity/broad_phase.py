@@ -14,6 +14,7 @@ import math
 
 from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.memory.hinted_types import FloatTable, Integers, IntegerTable, Poses
+from merganser.framework.native.memory.simd import any_of
 from merganser.geometry.proximity.layout import HALF_SPACE, Geometries, Pose, Shape
 from merganser.geometry.proximity.vectors import Array, Vector3, rotated, rotated_back
 
@@ -49,18 +50,6 @@ def _is_finite(X_WG: Poses, i: int) -> bool:
 
 
 @device
-def _overlap(boxes: FloatTable, i: int, j: int) -> bool:
-    return (
-        boxes[i, 0] <= boxes[j, 3]
-        and boxes[j, 0] <= boxes[i, 3]
-        and boxes[i, 1] <= boxes[j, 4]
-        and boxes[j, 1] <= boxes[i, 4]
-        and boxes[i, 2] <= boxes[j, 5]
-        and boxes[j, 2] <= boxes[i, 5]
-    )
-
-
-@device
 def height_above_plane(X_WG: Poses, i: int, boxes: FloatTable, j: int) -> float:
     """How far box j is above the plane of half space i [m]; negative if it reaches below."""
     height = 0.0
@@ -72,10 +61,10 @@ def height_above_plane(X_WG: Poses, i: int, boxes: FloatTable, j: int) -> float:
 
 
 @device
-def _below_plane(X_WG: Poses, i: int, boxes: FloatTable, j: int, margin: float) -> bool:
+def _reaches_below(X_WG: Poses, i: int, boxes: FloatTable, j: int, margin: float) -> bool:
     """Whether box j, which has half of the margin, comes within the margin of the plane of half space i."""
     # The box has grown along three axes, so this keeps a little more.
-    return not height_above_plane(X_WG, i, boxes, j) > margin
+    return any_of(height_above_plane(X_WG, i, boxes, j) <= margin)
 
 
 @inlined
@@ -140,14 +129,14 @@ def _test_pair(
     pairs_out: Array,
 ) -> int:
     """Writes the pair, if these may meet; returns how many there are now."""
-    if frames[i] == frames[j] or not _overlap(boxes, i, j):
+    if frames[i] == frames[j] or not any_of(box_gap(boxes, i, j) <= 0.0):
         return count
     if filtered.shape[0] > 0 and _is_excluded(filtered, i, j):
         return count
     a, b = geometries[i], geometries[j]
-    if a.kind == HALF_SPACE and b.kind != HALF_SPACE and not _below_plane(X_WG, i, boxes, j, 0.5 * margin):
+    if a.kind == HALF_SPACE and b.kind != HALF_SPACE and not _reaches_below(X_WG, i, boxes, j, 0.5 * margin):
         return count
-    if b.kind == HALF_SPACE and a.kind != HALF_SPACE and not _below_plane(X_WG, j, boxes, i, 0.5 * margin):
+    if b.kind == HALF_SPACE and a.kind != HALF_SPACE and not _reaches_below(X_WG, j, boxes, i, 0.5 * margin):
         return count
     if count < pairs_out.shape[0]:
         pairs_out[count, 0], pairs_out[count, 1] = min(i, j), max(i, j)
@@ -209,6 +198,27 @@ def find_candidates(
     return count
 
 
+@kernel
+def find_candidates_of_few(
+    # Model: as above
+    geometries: Geometries,
+    frames: Integers,
+    filtered: Integers,
+    # In:
+    X_WG: Poses,
+    margin: float,
+    # Work:
+    boxes_work: FloatTable,
+    grid_work: Integers,  # not used
+    # Out:
+    pairs_out: IntegerTable,
+) -> int:
+    """Does the same where there are few; in lanes, of which some are moved so that a pair meets."""
+    for i in range(geometries.shape[0]):
+        set_box(geometries[i], X_WG, i, margin, boxes_work)
+    return _test_all(geometries, frames, filtered, X_WG, boxes_work, margin, pairs_out)
+
+
 @inlined
 def _test_all(
     geometries: Geometries, frames: Array, filtered: Array, X_WG: Poses, boxes: FloatTable, margin: float,
@@ -217,14 +227,8 @@ def _test_all(
     """Tests each geometry with each."""
     count = 0
     for i in range(geometries.shape[0]):
-        low_x, low_y, low_z = boxes[i, 0], boxes[i, 1], boxes[i, 2]
-        high_x, high_y, high_z = boxes[i, 3], boxes[i, 4], boxes[i, 5]
         for j in range(i + 1, geometries.shape[0]):
-            # All at once: a branch that is mispredicted takes longer than six comparisons.
-            meets = (low_x <= boxes[j, 3]) & (boxes[j, 0] <= high_x)
-            meets &= (low_y <= boxes[j, 4]) & (boxes[j, 1] <= high_y)
-            meets &= (low_z <= boxes[j, 5]) & (boxes[j, 2] <= high_z)
-            if meets:
+            if any_of(box_gap(boxes, i, j) <= 0.0):
                 count = _test_pair(geometries, frames, filtered, X_WG, boxes, i, j, margin, count, pairs_out)
     return count
 

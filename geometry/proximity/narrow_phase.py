@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import math
+from typing import Annotated, TypeAlias
 
-from merganser.framework.native import inlined, kernel
-from merganser.framework.native.memory.hinted_types import Poses
+from merganser.framework.native import device, inlined, kernel
+from merganser.framework.native.memory.hinted_types import IntegerTable, Poses
+from merganser.framework.native.memory.records_of_arrays import ONE_VALUE
+from merganser.framework.native.memory.simd import any_of, element, width_of
+from merganser.geometry.proximity.broad_phase import turned_box_gap
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
 from merganser.geometry.proximity.gjk import are_near
 from merganser.geometry.proximity.layout import (
@@ -17,6 +21,7 @@ from merganser.geometry.proximity.layout import (
     SOLVED,
     UNBOUNDED,
     UNSOLVED,
+    Contacts,
     Geometries,
     Hulls,
     Pose,
@@ -31,24 +36,30 @@ from merganser.geometry.proximity.terrain.pairs import solve_terrain
 from merganser.geometry.proximity.vectors import Array, Vector3, dot, unit
 
 Vector4: TypeAlias = tuple[float, float, float, float]
+_SLACK = 1e-6  # [m], or of a margin: of what may touch in one lane, that lane decides alone
 
 
 @inlined
 def set_relative_pose(X_WG: Poses, i: int, j: int, X_AB: Pose) -> None:
-    """X_AB = X_WA^-1 X_WB of geometries A (i) and B (j).
+    """X_AB = X_WA^-1 X_WB of geometries A (i) and B (j)."""
+    a, b, c = _relative_rows(X_WG, i, j)
+    X_AB[0], X_AB[1], X_AB[2], X_AB[9] = a
+    X_AB[3], X_AB[4], X_AB[5], X_AB[10] = b
+    X_AB[6], X_AB[7], X_AB[8], X_AB[11] = c
 
-    The difference of the origins comes first, so that offsets do not matter.
-    """
+
+@inlined
+def _relative_rows(X_WG: Poses, i: int, j: int) -> tuple[Vector4, Vector4, Vector4]:
+    """The rows of X_AB: the difference of the origins comes first, so that offsets do not matter."""
     # All is read before something is written: otherwise compiled code reads it again after each number that it writes.
     x, y, z = _row(X_WG, j, 0), _row(X_WG, j, 1), _row(X_WG, j, 2)
     u, v, w = _row(X_WG, i, 0), _row(X_WG, i, 1), _row(X_WG, i, 2)
     p = x[3] - u[3], y[3] - v[3], z[3] - w[3]
-    a = _combined(u[0], v[0], w[0], x, y, z, p)
-    b = _combined(u[1], v[1], w[1], x, y, z, p)
-    c = _combined(u[2], v[2], w[2], x, y, z, p)
-    X_AB[0], X_AB[1], X_AB[2], X_AB[9] = a
-    X_AB[3], X_AB[4], X_AB[5], X_AB[10] = b
-    X_AB[6], X_AB[7], X_AB[8], X_AB[11] = c
+    return (
+        _combined(u[0], v[0], w[0], x, y, z, p),
+        _combined(u[1], v[1], w[1], x, y, z, p),
+        _combined(u[2], v[2], w[2], x, y, z, p),
+    )
 
 
 @inlined
@@ -195,8 +206,8 @@ def _is_box_farther(a: Shape, q: Vector3, threshold: float) -> bool:
     return square > 0.0 and (reach < 0.0 or square > reach * reach)
 
 
-@kernel
-def is_nearer(
+@device
+def calc_is_nearer(
     # Model:
     geometries: Geometries,  # geometry_dtype, shape [num_geometries]
     hulls: Hulls,
@@ -222,3 +233,41 @@ def is_nearer(
             break  # a rough distance is too small at most
         is_rough = False
     return distance <= limit
+
+
+is_nearer = kernel(calc_is_nearer)
+
+
+@kernel
+def count_near_pairs_in_lanes(
+    # Model:
+    geometries: Geometries,  # geometry_dtype, shape [num_geometries]
+    hulls: Annotated[Hulls, ONE_VALUE],
+    # In: as contact_manifolds() has it
+    X_WG: Poses,
+    pairs: IntegerTable,
+    num_pairs: int,
+    margin: float,
+    # Work:
+    work: SearchWork,  # work_dtype, shape [1]
+    # Out:
+    contacts_out: Contacts,  # not written
+) -> int:
+    """0 if no pair is as near as the margin in any lane; otherwise more than what fits, so that lanes part."""
+    limit = (1.0 + _SLACK) * margin + _SLACK
+    for k in range(num_pairs):
+        i, j = pairs[k, 0], pairs[k, 1]
+        a, b, (u, v, w) = geometries[i], geometries[j], _relative_rows(X_WG, i, j)
+        X_AB = u[0], u[1], u[2], v[0], v[1], v[2], w[0], w[1], w[2], u[3], v[3], w[3]
+        gap = 0.0 * X_AB[0] - math.inf
+        if a.kind != HALF_SPACE and b.kind != HALF_SPACE:
+            gap = turned_box_gap(a, b, X_AB)
+        if not any_of(gap <= limit):
+            continue
+        for lane in range(width_of(gap)):
+            if element(gap, lane) <= limit:
+                for n in range(12):
+                    work[0].X_AB[n] = element(X_AB[n], lane)
+                if calc_is_nearer(geometries, hulls, i, j, limit, work):
+                    return contacts_out.shape[0] + 1
+    return 0

@@ -32,6 +32,7 @@ import math
 from typing import Any
 
 from merganser.framework.native import device
+from merganser.framework.native.memory.simd import greatest
 from merganser.framework.native.memory.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.geometry.hydroelastic.buffers import lacks_memory
 from merganser.multibody.contact.contact_pairs import POINTS_ALONE, SURFACES_ALONE, largest_speed, margin_of_step
@@ -393,7 +394,7 @@ def margin_of(model: Model, h: float, work: Work) -> float:
     margin = margin_of_step(model.gravity, h)
     if model.contact.looks_ahead:
         margin += h * largest_speed(work.velocity)
-    return margin
+    return greatest(margin)
 
 
 @device

@@ -57,6 +57,16 @@ def any_of(mask: Mask) -> bool:
     return bool(np.any(mask))
 
 
+def greatest(x: Lanes) -> float:
+    """The greatest of several numbers."""
+    return float(np.max(x))
+
+
+def width_of(x: Lanes) -> int:
+    """How many numbers there are."""
+    return len(x)
+
+
 def element(x: Lanes, k: int) -> float:
     """Number k of a row."""
     return x[k]

@@ -17,8 +17,9 @@ from merganser.analysis import (
 )
 from merganser.analysis.batches import batch, batch_simulation
 from merganser.analysis.batches.rows_in_lanes import LanesOfModel
-from merganser.framework import Context
-from merganser.multibody.plant import MultibodyPlant
+from merganser.framework import Context, DiagramBuilder
+from merganser.geometry import Box, Capsule, Cylinder, Ellipsoid, HalfSpace
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
 from merganser.multibody.tree import JointActuatorIndex, PdControllerGains, RevoluteJoint, SpatialInertia
 
 pytest_plugins = ["compile_policy"]
@@ -128,6 +129,55 @@ def test_worlds_whose_motors_saturate_stay_side_by_side(effort: float, is_explic
     plant = arm(effort=effort, is_explicit=is_explicit)
     assert_as_alone(plant, lambda context, n: set_up(plant, context, n, 3.0), end=0.3)
     assert min(steps.min() for steps in ahead) > 70  # of 75 until the middle, and 75 to the end
+
+
+def arm_with_shapes(seed: int) -> Any:
+    """Four links with random shapes above a floor, with PD controllers, in a diagram with a SceneGraph; its plant."""
+    rng, builder = np.random.default_rng(seed), DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, STEP)
+    plant.SetUseSampledOutputPorts(False)
+    last: Any = plant.world_body()
+    friction = CoulombFriction(0.5, 0.5)
+    plant.RegisterCollisionGeometry(last, OURS.RigidTransform(), HalfSpace(), "floor", friction)
+    for n in range(4):
+        link = plant.AddRigidBody(f"link{n}", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.3))
+        offset = np.array([0.0, 0.0, 0.4 if n == 0 else 0.3])
+        frame = plant.AddFrame(OURS.FixedOffsetFrame(f"base{n}", last.body_frame(), OURS.RigidTransform(offset)))
+        plant.AddJointActuator(
+            f"motor{n}", plant.AddJoint(RevoluteJoint(f"joint{n}", frame, link.body_frame(), np.eye(3)[n % 2])), 30.0
+        )
+        x, y, z = rng.uniform(0.03, 0.12, 3)
+        shape = (Box(x, y, 0.2), Capsule(x, 0.15), Cylinder(x, 0.2), Ellipsoid(x, y, z))[rng.integers(4)]
+        X_BG = OURS.RigidTransform(rng.uniform(-0.05, 0.05, 3) + [0.0, 0.0, 0.15])
+        plant.RegisterCollisionGeometry(link, X_BG, shape, f"shape{n}", friction)
+        last = link
+    for n in range(4):
+        plant.get_joint_actuator(JointActuatorIndex(n)).set_controller_gains(PdControllerGains(p=60.0, d=2.0))
+    plant.Finalize()
+    return builder.Build(), plant
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_worlds_whose_shapes_do_not_touch_go_side_by_side(seed: int, ahead: list[Any]) -> None:
+    diagram, plant = arm_with_shapes(seed)
+    batch, end, touches = BatchSimulator(diagram), 0.3, []
+
+    def begin(context: Context, n: int) -> None:
+        set_up(plant, plant.GetMyContextFromRoot(context), n)
+        if n == 9:  # falls onto the floor
+            plant.SetPositions(plant.GetMyContextFromRoot(context), [1.5, 1.0, 0.5, 0.3])
+
+    worlds = batch.make_worlds(NUM, begin)
+    batch.advance(worlds, end)
+    for n in range(NUM):
+        context = diagram.CreateDefaultContext()
+        begin(context, n)
+        Simulator(diagram, context).AdvanceTo(end)
+        mine, alone = (plant.GetMyContextFromRoot(each) for each in (worlds.make_context(n), context))
+        np.testing.assert_array_equal(plant.GetPositionsAndVelocities(mine), plant.GetPositionsAndVelocities(alone))
+        touches.append(plant.get_contact_results_output_port().Eval(alone).num_point_pair_contacts())
+    assert 0 < sum(touches) < NUM
+    assert max(steps.min() for steps in ahead) > 100 > min(steps.min() for steps in ahead)
 
 
 def test_worlds_that_part_at_limits_meet_again(ahead: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
