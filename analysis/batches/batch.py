@@ -22,7 +22,7 @@ from merganser.framework.core.context.store import FixedInputPortValue
 from merganser.framework.core.inside import scalar_of
 
 if TYPE_CHECKING:
-    from merganser.analysis.batches.rows_in_lanes import LanesOfUpdate
+    from merganser.analysis.batches.rows_in_lanes import LanesOfModel
     from merganser.analysis.plan.model_tape import ModelTape
 
 Array = NDArray[Any]
@@ -199,7 +199,7 @@ class _ScratchContext:
         # A clone takes a quarter of the time, 0.2 ms for a plant.
         self.context: Any = context.Clone() if is_root else detached_context(system, context)
         self.tape: ModelTape | None = None
-        self._lanes: LanesOfUpdate | None = None
+        self._lanes: LanesOfModel | None = None
         self._fixed: Any = None  # the input that changes
         self._num_rows, self._num_rows_to_wait = 0, _ROWS_WORTH_LANES  # before lanes are looked for
         self._routing = context.store.routing
@@ -229,12 +229,12 @@ class _ScratchContext:
         """Computes rows by compiled code, side by side where that is possible; as ModelTape.run()."""
         t, x, u = rows
         self._num_rows += len(t)
-        if rule.is_discrete and self._lanes is None and self._num_rows >= self._num_rows_to_wait:
-            from merganser.analysis.batches.rows_in_lanes import LanesOfUpdate  # loads numba
+        if self._lanes is None and self._num_rows >= self._num_rows_to_wait:
+            from merganser.analysis.batches.rows_in_lanes import LanesOfModel  # loads numba
 
             self._num_rows_to_wait = 2 * self._num_rows
             with contextlib.suppress(LookupError):
-                self._lanes = LanesOfUpdate(self.context, self._fixed)
+                self._lanes = LanesOfModel(self.context, self._fixed, rule.is_discrete)
         if self._lanes is None:
             return tape.run(t, x, u, rule.period, rule.num_steps, results)
         left = self._lanes.run(x, u, rule.num_steps, results)

@@ -469,12 +469,14 @@ def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array
     if lanes is None:
         return rows, ahead
     rows, mine, num_alone = rows.copy(), np.arange(len(rows)), _FIRST_ALONE
+    num_wanted, num_together = float((ends - rows[:, 0]).sum()) / lanes.period, 0
     while len(mine) > 1:
         part, counts = rows[mine], np.zeros(len(mine), dtype=np.int64)
         lanes.begin(part, ends[mine], counts)
         while not work.is_stopped and lanes.run(work.num_steps):
             pass
         rows[mine], ahead[mine] = part, ahead[mine] + counts
+        num_together += int(counts.sum())
         alone = num_alone * lanes.period
         until = rows[:, 0] + alone
         mine = mine[(until + alone < ends)[mine]]
@@ -487,6 +489,7 @@ def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array
         mine, num_alone = mine[done], 2 * num_alone
         rows[mine[:, None], np.searchsorted(worker.offsets, worker.results_at)] = results[done]
         ahead[mine] += counts[done, 0]
+    worker.note_share(num_together / max(num_wanted, 1.0))
     return rows, ahead
 
 

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.simulator import Simulator
 
 Array = NDArray[Any]
+_WORTHWHILE_SHARE = 0.3  # of steps that are taken side by side
+_LONGEST_PAUSE = 63  # blocks of rows
 
 
 class Rows(NamedTuple):
@@ -211,6 +213,7 @@ class BatchWorker:
         self.may_read_abstract_values = may_read_abstract_values(context)
         self._num_mended = 0
         self._lanes: LanesOfWorker | None = None
+        self._pause = self._last_pause = 0  # how many blocks of rows go without lanes
         self._logs: list[tuple[Any, int]] = []  # that are in use, and how many samples they had before
         self._abstract_state: Sequence[Any] = ()  # from which the simulation in progress has started
 
@@ -241,10 +244,18 @@ class BatchWorker:
 
     def lanes(self) -> LanesOfWorker | None:
         """What advances its rows side by side; None if nothing does, for now at least."""
+        if self._pause > 0:
+            self._pause -= 1
+            return None
         if self._lanes is None:
             with contextlib.suppress(LookupError):
                 self._lanes = LanesOfWorker(self)
         return self._lanes
+
+    def note_share(self, share: float) -> None:
+        """Notes which share of the steps of some rows have been taken side by side: after few, others go without."""
+        self._last_pause = min(2 * self._last_pause + 1, _LONGEST_PAUSE) if share < _WORTHWHILE_SHARE else 0
+        self._pause = self._last_pause
 
     def begin(self) -> None:
         """Begins with the first row."""

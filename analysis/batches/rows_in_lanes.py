@@ -20,7 +20,7 @@ from merganser.analysis.plan.loop_state import problem_at
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes, strike_after
 from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.framework import TriggerType
-from merganser.framework.core.context.native_code import ParameterOf
+from merganser.framework.core.context.native_code import CONTINUOUS_STATE, OUTPUT, ParameterOf
 from merganser.framework.core.declarations import events as phases
 from merganser.framework.core.declarations.execution import periodic_discrete_updates
 from merganser.framework.native import device, kernel, specialize
@@ -127,12 +127,12 @@ def advance_in_lanes(
 
 
 class Update(NamedTuple):
-    """An update in lanes.
+    """An update, or time derivatives, in lanes.
 
     Attributes:
         operation: its address.
         values_at, operands_at: addresses of what it is given.
-        state_at, input_at: offsets of state and input in the flat array.
+        state_at, input_at, results_at: offsets of state, input and results in the flat array.
         operands, values: as in LaneRows.
     """
 
@@ -141,6 +141,7 @@ class Update(NamedTuple):
     operands_at: int
     state_at: int
     input_at: int
+    results_at: int
     operands: Array
     values: Array
 
@@ -154,7 +155,7 @@ def update_in_lanes(
     states_in: Array,  # shape [n, num_states]
     inputs_in: Array,  # shape [n, size of the input]
     # Out:
-    results_out: Array,  # states after the updates, shape [n, num_states]
+    results_out: Array,  # states after the updates, or derivatives, shape [n, num_states]
     is_done_out: Array,  # 1 for each row with results, shape [n]
 ) -> None:
     """Makes so many updates from each row, block by block; not where worlds part, nor in rows that fill no block."""
@@ -171,7 +172,7 @@ def update_in_lanes(
             for lane in range(num_lanes):
                 is_done_out[first + lane] = 1
                 for k in range(states_in.shape[1]):
-                    results_out[first + lane, k] = values[given.state_at + k, lane]
+                    results_out[first + lane, k] = values[given.results_at + k, lane]
 
 
 @device
@@ -233,7 +234,7 @@ class LanesOfWorker:
         if event.trigger is not TriggerType.kPeriodic or event.phase != phases.DISCRETE_PHASE:
             raise LookupError
         self.period = event.period
-        code, self._operands = _update_in_lanes(leaf, event, values, worker.offsets)
+        code, self._operands = _code_in_lanes(leaf, event.native, values, worker.offsets)
         self._kept = code, values, np.zeros(_MOST_STEPS + 1)
         self._state_at = np.searchsorted(worker.offsets, worker.results_at[1:])
         self._rows = rows = new_record(LaneRows)
@@ -261,27 +262,38 @@ class LanesOfWorker:
         return bool(advance_in_lanes(self._address))
 
 
-class LanesOfUpdate:
-    """The discrete update of a system from several states and inputs side by side, a number of times.
+class LanesOfModel:
+    """The time derivatives of a system, or its discrete update a number of times, from several states side by side.
 
     Args:
         context: root Context of the system, whose values hold where nothing else is said.
         fixed_input: value of the input port that changes; None without such a port.
+        is_discrete: whether it is the update.
 
     Raises:
-        LookupError: there is more than one update, or it is not made in lanes, for now at least.
+        LookupError: there is more than one update or derivative, or it is not made in lanes, for now at least.
     """
 
-    def __init__(self, context: Any, fixed_input: Any) -> None:
-        events, flat = periodic_discrete_updates(context.system, context), context.store.flat
-        if len(events) != 1 or not num_lanes():
+    def __init__(self, context: Any, fixed_input: Any, is_discrete: bool) -> None:
+        state, flat, slots = context.peek_state(), context.store.flat, []
+        if is_discrete:
+            computed = [(leaf, event.native) for leaf, event in periodic_discrete_updates(context.system, context)]
+            x = state.get_discrete_state(0).value()
+        else:
+            slots = [slot for slot in context.derivative_slots if slot.entry.vector_size]
+            computed = [(slot.context, slot.entry.native) for slot in slots]
+            x = state.get_continuous_state().get_vector().value()
+        if len(computed) != 1 or not num_lanes():
             raise LookupError
+        x_at = offset_in(flat, x)
+        output = slots[0].context.layout.entry_offsets[slots[0].number] if slots else x_at
         self._flat, self._values = flat, repeated(flat)
-        self._code, self._operands = _update_in_lanes(*events[0], self._values, independent_offsets(context))
-        x, has_input = context.peek_state().get_discrete_state(0).value(), fixed_input is not None
-        u_at = offset_in(flat, fixed_input.value.value()) if has_input and fixed_input.value.size() else 0
+        places = {CONTINUOUS_STATE: x_at, OUTPUT: output}
+        self._code, self._operands = _code_in_lanes(*computed[0], self._values, independent_offsets(context), places)
+        has_input = fixed_input is not None and fixed_input.value.size()
+        u_at = offset_in(flat, fixed_input.value.value()) if has_input else 0
         addresses = self._code.operation.address(), address_of_array(self._values), address_of_array(self._operands)
-        self._given = Update(*addresses, offset_in(flat, x), u_at, self._operands, self._values)
+        self._given = Update(*addresses, x_at, u_at, output, self._operands, self._values)
         row = np.zeros((1, 1))
         arguments = self._given, 1, row, row, row, np.zeros(1, np.int64)
         if not may_use_compiled(update_in_lanes, 1, *arguments):
@@ -293,8 +305,8 @@ class LanesOfUpdate:
 
         Args:
             states, inputs: shapes [n, num_states] and [n, size of the input], contiguous.
-            num_updates: how many to make.
-            results: gets the states after them, shape as states.
+            num_updates: how many to make; 1 for derivatives.
+            results: gets the states after them, or the derivatives, shape as states.
 
         Returns:
             Numbers of the rows that are left, as those of a block part, or too few remain for a block.
@@ -305,23 +317,28 @@ class LanesOfUpdate:
         return np.flatnonzero(is_done == 0)
 
 
-def _update_in_lanes(leaf: Any, event: Any, values: Array, offsets: Array) -> tuple[CodeInLanes, Array]:
-    """An update in lanes, with the integers that it is given.
+def _code_in_lanes(
+    leaf: Any, computed_by: Any, values: Array, offsets: Array, places: dict[Any, Any] | None = None
+) -> tuple[CodeInLanes, Array]:
+    """An update or derivatives in lanes, with the integers that they are given.
 
     Args:
-        leaf: Context of the system that declares it.
-        event: the update.
+        leaf: Context of the system that declares them.
+        computed_by: has their operation.
         values: what lanes work on, from repeated().
         offsets: of independent values in the flat array.
+        places: offsets of other arguments.
 
     Raises:
-        LookupError: it is not made in lanes, for now at least.
+        LookupError: they are not made in lanes, for now at least.
     """
-    native = None if event.native is None else event.native.resolve(leaf)
+    native = None if computed_by is None else computed_by.resolve(leaf)
     code = None if native is None or native.in_lanes is None else native.in_lanes(values)
     if code is None:
         raise LookupError
-    return code, np.array([_offset_in(offsets, argument, leaf) for argument in code.arguments], np.int64)
+    others = places or {}
+    found = [others[each] if each in others else _offset_in(offsets, each, leaf) for each in code.arguments]
+    return code, np.array(found, np.int64)
 
 
 def _offset_in(offsets: Array, argument: Any, leaf: Any) -> int:

@@ -469,7 +469,10 @@ def contact_under_error_control() -> None:
 
 def collision_checks() -> None:
     """checks of collisions for planning"""
+    import numpy as np
+
     from merganser.framework.math import RigidTransform
+    from merganser.framework.native.compiler.when_to_compile import compiled_at_once
     from merganser.geometry import Box
     from merganser.multibody.planning import RobotDiagramBuilder, SceneGraphCollisionChecker
     from merganser.multibody.plant import CoulombFriction
@@ -486,6 +489,8 @@ def collision_checks() -> None:
     checker.CheckConfigCollisionFree([0.0, 0.0])
     checker.CheckEdgeCollisionFree([0.0, 0.0], [0.1, 0.1])
     checker.CalcRobotClearance([0.0, 0.0], 1.0)
+    with compiled_at_once():
+        checker.CheckConfigsCollisionFree(np.zeros((100, 2)))  # side by side
 
 
 # ---------------------------------------------------------------------- soft bodies

@@ -28,7 +28,10 @@ _FLAT = 1e-10  # squared area of a triangle, of the size, below which its normal
 _TINY = 1e-300
 _NEAR = 1e-7  # of the size: below this distance the direction of v is uncertain
 
+_CLOSE = 1e-9  # of the size and the distance: what is as close as that to a limit takes the exact distance
+
 Pieces: TypeAlias = tuple[int, int]  # of A and of B
+Simplex: TypeAlias = tuple[int, Vector3, Vector3, Vector3, Pieces, Pieces, Pieces]
 
 
 @shared(int)
@@ -74,38 +77,14 @@ def _solve_apart(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, start: Vecto
         if is_known or gap <= 0.0 or gap * gap <= least_gap * square:
             is_solved = True
             break
-        if count == 1:
-            v, keeps = _nearest_of_segment(x, w)
-            if keeps:
-                y, of_y, count = w, of_w, 2
-            else:
-                x, of_x = w, of_w
-        else:
-            sides = 4 if count == 2 else _sides_before_origin(x, y, z, w)
-            if sides == 0:
-                _put_vertex(work, 0, x, of_x)
-                _put_vertex(work, 1, y, of_y)
-                _put_vertex(work, 2, z, of_z)
-                _put_vertex(work, 3, w, of_w)
-                return UNSOLVED, 4
-            square, left_out, keeps_x, keeps_y = math.inf, 2, False, False
-            for k in range(3):
-                if sides >> k & 1:
-                    u, keeps_first, keeps_second = _nearest_of_triangle(y if k == 0 else x, y if k == 2 else z, w)
-                    if dot(u, u) < square:
-                        v, square, left_out, keeps_x, keeps_y = u, dot(u, u), k, keeps_first, keeps_second
-            if left_out == 0:
-                x, of_x = y, of_y
-            if left_out <= 1:
-                y, of_y = z, of_z
-            if keeps_x and keeps_y:
-                z, of_z, count = w, of_w, 3
-            elif keeps_x or keeps_y:
-                if keeps_y:
-                    x, of_x = y, of_y
-                y, of_y, count = w, of_w, 2
-            else:
-                x, of_x, count = w, of_w, 1
+        is_around, v, simplex = _next_simplex(v, (count, x, y, z, of_x, of_y, of_z), w, of_w)
+        count, x, y, z, of_x, of_y, of_z = simplex
+        if is_around:
+            _put_vertex(work, 0, x, of_x)
+            _put_vertex(work, 1, y, of_y)
+            _put_vertex(work, 2, z, of_z)
+            _put_vertex(work, 3, w, of_w)
+            return UNSOLVED, 4
         square = dot(v, v)
         if square <= least_square:
             return UNSOLVED, 0
@@ -124,6 +103,72 @@ def _solve_apart(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, start: Vecto
     distance = math.sqrt(square)
     set_solution(work, scaled(v, -1.0 / distance), -distance, p_A, subtract(p_A, v))
     return SOLVED, 0
+
+
+@device
+def are_near(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, start: Vector3, reach: float) -> int:
+    """Whether two cores of any kind are at most `reach` >= 0 apart: 1, 0, or UNSOLVED if that is too close to call.
+
+    Each point v of A - B says that the distance is at most |v|, and the point w of A - B that is the farthest against v
+    that it is at least v . w / |v|. X_AB is given, and a direction `start` in A, about from A to B.
+    """
+    size = a.bound + b.bound
+    near, far = (1.0 - _CLOSE) * reach - _CLOSE * size, (1.0 + _CLOSE) * reach + _CLOSE * size
+    v, count, x, y, z, of_x, of_y, of_z = _first_simplex(a, b, hulls, work, start, _FLAT * size**4)
+    for _ in range(_MAX_STEPS):
+        distance = math.sqrt(dot(v, v))
+        if distance < near:
+            return 1
+        w, of_w = _vertex_along(a, b, hulls, work, negated(v))
+        least = dot(v, w)
+        if least > far * distance:
+            return 0
+        if distance <= far or distance * distance - least <= _CLOSE * distance * distance:
+            break
+        is_around, v, simplex = _next_simplex(v, (count, x, y, z, of_x, of_y, of_z), w, of_w)
+        count, x, y, z, of_x, of_y, of_z = simplex
+        if is_around:
+            return 1
+    return UNSOLVED
+
+
+@inlined
+def _next_simplex(v: Vector3, simplex: Simplex, w: Vector3, of_w: Pieces) -> tuple[bool, Vector3, Simplex]:
+    """What is left of a simplex with one more vertex w, and its point that is nearest to the origin.
+
+    Returns:
+        Whether it is a tetrahedron around the origin; then the rest is as it was.
+    """
+    count, x, y, z, of_x, of_y, of_z = simplex
+    if count == 1:
+        v, keeps = _nearest_of_segment(x, w)
+        if keeps:
+            y, of_y, count = w, of_w, 2
+        else:
+            x, of_x = w, of_w
+        return False, v, (count, x, y, z, of_x, of_y, of_z)
+    sides = 4 if count == 2 else _sides_before_origin(x, y, z, w)
+    if sides == 0:
+        return True, v, simplex
+    square, left_out, keeps_x, keeps_y = math.inf, 2, False, False
+    for k in range(3):
+        if sides >> k & 1:
+            u, keeps_first, keeps_second = _nearest_of_triangle(y if k == 0 else x, y if k == 2 else z, w)
+            if dot(u, u) < square:
+                v, square, left_out, keeps_x, keeps_y = u, dot(u, u), k, keeps_first, keeps_second
+    if left_out == 0:
+        x, of_x = y, of_y
+    if left_out <= 1:
+        y, of_y = z, of_z
+    if keeps_x and keeps_y:
+        z, of_z, count = w, of_w, 3
+    elif keeps_x or keeps_y:
+        if keeps_y:
+            x, of_x = y, of_y
+        y, of_y, count = w, of_w, 2
+    else:
+        x, of_x, count = w, of_w, 1
+    return False, v, (count, x, y, z, of_x, of_y, of_z)
 
 
 @inlined

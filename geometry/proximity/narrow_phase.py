@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
-from merganser.framework.native import inlined, kernel
-from merganser.framework.native.memory.hinted_types import FloatTable, Integers, IntegerTable, Poses
+from merganser.framework.native import device, inlined, kernel
+from merganser.framework.native.memory.hinted_types import IntegerTable, Poses
+from merganser.framework.native.memory.records_of_arrays import ONE_VALUE
+from merganser.framework.native.memory.simd import any_of, element, width_of
+from merganser.geometry.proximity.broad_phase import turned_box_gap
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
+from merganser.geometry.proximity.gjk import are_near
 from merganser.geometry.proximity.layout import (
     BOX,
     ELLIPSOID,
@@ -17,6 +21,7 @@ from merganser.geometry.proximity.layout import (
     SOLVED,
     UNBOUNDED,
     UNSOLVED,
+    Contacts,
     Geometries,
     Hulls,
     Pose,
@@ -26,29 +31,35 @@ from merganser.geometry.proximity.layout import (
 )
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.refine import set_solution
-from merganser.geometry.proximity.search import search
+from merganser.geometry.proximity.search import between_centers, search
 from merganser.geometry.proximity.terrain.pairs import solve_terrain
-from merganser.geometry.proximity.vectors import Array, Vector3, dot
+from merganser.geometry.proximity.vectors import Array, Vector3, dot, unit
 
 Vector4: TypeAlias = tuple[float, float, float, float]
+_SLACK = 1e-6  # [m], or of a margin: of what may touch in one lane, that lane decides alone
 
 
 @inlined
 def set_relative_pose(X_WG: Poses, i: int, j: int, X_AB: Pose) -> None:
-    """X_AB = X_WA^-1 X_WB of geometries A (i) and B (j).
+    """X_AB = X_WA^-1 X_WB of geometries A (i) and B (j)."""
+    a, b, c = _relative_rows(X_WG, i, j)
+    X_AB[0], X_AB[1], X_AB[2], X_AB[9] = a
+    X_AB[3], X_AB[4], X_AB[5], X_AB[10] = b
+    X_AB[6], X_AB[7], X_AB[8], X_AB[11] = c
 
-    The difference of the origins comes first, so that offsets do not matter.
-    """
+
+@inlined
+def _relative_rows(X_WG: Poses, i: int, j: int) -> tuple[Vector4, Vector4, Vector4]:
+    """The rows of X_AB: the difference of the origins comes first, so that offsets do not matter."""
     # All is read before something is written: otherwise compiled code reads it again after each number that it writes.
     x, y, z = _row(X_WG, j, 0), _row(X_WG, j, 1), _row(X_WG, j, 2)
     u, v, w = _row(X_WG, i, 0), _row(X_WG, i, 1), _row(X_WG, i, 2)
     p = x[3] - u[3], y[3] - v[3], z[3] - w[3]
-    a = _combined(u[0], v[0], w[0], x, y, z, p)
-    b = _combined(u[1], v[1], w[1], x, y, z, p)
-    c = _combined(u[2], v[2], w[2], x, y, z, p)
-    X_AB[0], X_AB[1], X_AB[2], X_AB[9] = a
-    X_AB[3], X_AB[4], X_AB[5], X_AB[10] = b
-    X_AB[6], X_AB[7], X_AB[8], X_AB[11] = c
+    return (
+        _combined(u[0], v[0], w[0], x, y, z, p),
+        _combined(u[1], v[1], w[1], x, y, z, p),
+        _combined(u[2], v[2], w[2], x, y, z, p),
+    )
 
 
 @inlined
@@ -195,48 +206,68 @@ def _is_box_farther(a: Shape, q: Vector3, threshold: float) -> bool:
     return square > 0.0 and (reach < 0.0 or square > reach * reach)
 
 
-@kernel
-def is_any_nearer(
+@device
+def calc_is_nearer(
     # Model:
     geometries: Geometries,  # geometry_dtype, shape [num_geometries]
     hulls: Hulls,
-    bodies: Integers,  # of the geometries, shape [num_geometries]
-    least: FloatTable,  # signed distances that count as near, by bodies; -infinity if none does [m]
     # In:
-    X_WG: Poses,  # shape [num_geometries, 4, 4]
-    pairs: IntegerTable,  # rows of geometries, shape [>= num_pairs, 2]
+    i: int,
+    j: int,
+    limit: float,  # signed distance [m]
+    # In and work:
+    work: SearchWork,  # work_dtype, shape [1]; in: X_AB of geometries A (i) and B (j)
+) -> bool:
+    """Whether two geometries are as near as a limit, or nearer."""
+    a, b, w = geometries[i], geometries[j], work[0]
+    reach = limit + a.radius + b.radius
+    if reach >= 0.0 and min(a.kind, b.kind) >= BOX and BOX < max(a.kind, b.kind) < HALF_SPACE:
+        decided = are_near(a, b, hulls, w, unit(between_centers(a, b, w.X_AB)), reach)
+        if decided != UNSOLVED:
+            return decided == 1
+    status, is_rough, distance = UNSOLVED, True, 0.0
+    while status == UNSOLVED:
+        status = solve_pair(a, b, hulls, w, is_rough)
+        distance = -w.value - a.radius - b.radius
+        if distance > limit or not is_rough:
+            break  # a rough distance is too small at most
+        is_rough = False
+    return distance <= limit
+
+
+is_nearer = kernel(calc_is_nearer)
+
+
+@kernel
+def count_near_pairs_in_lanes(
+    # Model:
+    geometries: Geometries,  # geometry_dtype, shape [num_geometries]
+    hulls: Annotated[Hulls, ONE_VALUE],
+    # In: as contact_manifolds() has it
+    X_WG: Poses,
+    pairs: IntegerTable,
     num_pairs: int,
+    margin: float,
     # Work:
     work: SearchWork,  # work_dtype, shape [1]
-) -> bool:
-    """Whether the geometries of a pair are as near as they may be, or nearer; looks no further than the first such."""
-    w = work[0]
+    # Out:
+    contacts_out: Contacts,  # not written
+) -> int:
+    """0 if no pair is as near as the margin in any lane; otherwise more than what fits, so that lanes part."""
+    limit = (1.0 + _SLACK) * margin + _SLACK
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]
-        limit = least[bodies[i], bodies[j]]
-        a, b = geometries[i], geometries[j]
-        if limit == -math.inf or _are_balls_apart(a, b, X_WG, i, j, limit):
+        a, b, (u, v, w) = geometries[i], geometries[j], _relative_rows(X_WG, i, j)
+        X_AB = u[0], u[1], u[2], v[0], v[1], v[2], w[0], w[1], w[2], u[3], v[3], w[3]
+        gap = 0.0 * X_AB[0] - math.inf
+        if a.kind != HALF_SPACE and b.kind != HALF_SPACE:
+            gap = turned_box_gap(a, b, X_AB)
+        if not any_of(gap <= limit):
             continue
-        set_relative_pose(X_WG, i, j, w.X_AB)
-        status, is_rough = UNSOLVED, True
-        while status == UNSOLVED:
-            status = solve_pair(a, b, hulls, w, is_rough)
-            distance = -w.value - a.radius - b.radius
-            if distance > limit or not is_rough:
-                break  # a rough distance is too small at most
-            is_rough = False
-        if distance <= limit:
-            return True
-    return False
-
-
-@inlined
-def _are_balls_apart(a: Shape, b: Shape, X_WG: Poses, i: int, j: int, limit: float) -> bool:
-    """Whether the balls around two geometries are farther apart than a limit; never of half spaces."""
-    square = 0.0
-    for r in range(3):
-        u = X_WG[i, r, 0] * a.center_0 + X_WG[i, r, 1] * a.center_1 + X_WG[i, r, 2] * a.center_2 + X_WG[i, r, 3]
-        v = X_WG[j, r, 0] * b.center_0 + X_WG[j, r, 1] * b.center_1 + X_WG[j, r, 2] * b.center_2 + X_WG[j, r, 3]
-        square += (v - u) * (v - u)
-    reach = (a.bound + a.radius + b.bound + b.radius + limit) * (1.0 + 1e-12)
-    return square > reach * reach and reach > 0.0
+        for lane in range(width_of(gap)):
+            if element(gap, lane) <= limit:
+                for n in range(12):
+                    work[0].X_AB[n] = element(X_AB[n], lane)
+                if calc_is_nearer(geometries, hulls, i, j, limit, work):
+                    return contacts_out.shape[0] + 1
+    return 0

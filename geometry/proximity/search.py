@@ -25,7 +25,7 @@ def search(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork) -> int:
     """
     has_sides = a.kind <= BOX and b.kind <= BOX
     if not has_sides and not is_curved(a) and not is_curved(b):
-        status = solve_polytopes(a, b, hulls, work, unit(_between_centers(a, b, work.X_AB)))
+        status = solve_polytopes(a, b, hulls, work, unit(between_centers(a, b, work.X_AB)))
         if status != UNSOLVED:
             return status
     set_inverse_pose(work.X_AB, work.X_BA)
@@ -55,7 +55,7 @@ def set_inverse_pose(X_AB: Pose, X_BA: Pose) -> None:
 
 
 @inlined
-def _between_centers(a: Shape, b: Shape, X_AB: Pose) -> Vector3:
+def between_centers(a: Shape, b: Shape, X_AB: Pose) -> Vector3:
     """From the center of A to that of B."""
     center_B = add(rotated(X_AB, (b.center_0, b.center_1, b.center_2)), (X_AB[9], X_AB[10], X_AB[11]))
     return subtract(center_B, (a.center_0, a.center_1, a.center_2))
@@ -68,7 +68,7 @@ def _start(a: Shape, b: Shape, X_AB: Pose) -> Vector3:
     With M1, M2 the matrices R S^2 R^T of their semi-axes and s = sqrt(n . M n), (M1 / s1 + M2 / s2 + d) n = c at the
     minimum for centers c apart and the distance d. Here both s are half the size, and d is about what it leaves of |c|.
     """
-    c, size = _between_centers(a, b, X_AB), a.bound + b.bound
+    c, size = between_centers(a, b, X_AB), a.bound + b.bound
     u, v, w = scaled(axis(X_AB, 0), b.half_0), scaled(axis(X_AB, 1), b.half_1), scaled(axis(X_AB, 2), b.half_2)
     x, y, z = a.half_0 * a.half_0, a.half_1 * a.half_1, a.half_2 * a.half_2
     trace = x + y + z + dot(u, u) + dot(v, v) + dot(w, w)

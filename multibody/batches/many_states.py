@@ -17,7 +17,7 @@ from merganser.analysis.batches.batch import num_workers
 from merganser.framework import Context
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.native import specialize
-from merganser.framework.native.memory.simd import in_lanes, num_lanes, repeated
+from merganser.framework.native.memory.simd import in_all_lanes, in_lanes, num_lanes
 from merganser.multibody.batches.columns import Room, inverse_dynamics_columns, mass_matrix_columns, pose_columns
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant import MultibodyPlant
@@ -129,7 +129,7 @@ def _caller(
 ) -> Callable[[int, int], int]:
     room = _make_room(w, width)
     if width > 1:
-        model = tuple(map(_in_all_lanes, model))
+        model = tuple(map(in_all_lanes, model))
     call = specialize(kernel, *model, 0, 0, *columns, room, out)
 
     def run(first: int, end: int) -> int:
@@ -137,12 +137,6 @@ def _caller(
         return reached
 
     return run
-
-
-def _in_all_lanes(array: Array) -> Array:
-    """Lanes that have the same numbers; integers, and records with such, stay as they are."""
-    dtype = in_lanes(array.dtype)
-    return array if dtype == array.dtype else repeated(array).reshape(-1).view(dtype)
 
 
 def _make_room(w: Any, width: int) -> Room:

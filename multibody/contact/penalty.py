@@ -22,8 +22,9 @@ from __future__ import annotations
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.memory.by_value import larger
+from merganser.framework.native.memory.by_value import larger, select
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
+from merganser.framework.native.memory.simd import any_of
 from merganser.multibody.contact.contact_pairs import OF_FACE, ContactPairs
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.contact.plant_forces import push, velocity_of_point
@@ -108,20 +109,19 @@ def calc_limit_forces(
     v_in: Floats,
     tau_io: Floats,  # forces of limits are added, shape [num_v]
 ) -> Count:
-    """Computes the forces of joint limits, equation (1); returns how many joints are beyond one."""
+    """Computes the forces of joint limits, equation (1); returns how many joints are beyond one, in any lane."""
     count = 0
     for i in range(limits.shape[0]):
         limit = limits[i]
         position, slopes = limited_position(limit, q_in)
         rate = limited_rate(limit, slopes, v_in)
-        if position.real < limit["lower"]:
-            x, rate, sign = limit["lower"] - position, -rate, 1.0
-        elif position.real > limit["upper"]:
-            x, sign = position - limit["upper"], -1.0
-        else:
+        is_below = position.real < limit["lower"]
+        x = select(is_below, limit["lower"] - position, position - limit["upper"])
+        if not any_of(x.real > 0.0):
             continue
         count += 1
-        force = sign * stiffness[i] * x * larger(0.0, 1.0 + dissipation[i] * rate)
+        stretch = stiffness[i] * x * larger(0.0, 1.0 + dissipation[i] * select(is_below, -rate, rate))
+        force = select(x.real > 0.0, select(is_below, stretch, -stretch), 0.0 * rate)
         for k in range(limit["num_v"]):
             tau_io[limit["v"] + k] += slopes[k] * force
     return count

@@ -7,6 +7,7 @@ succeeded: so that outlasts any step that fails. What fails, Python does again.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -162,6 +163,7 @@ class ContactForcesRecord(NamedTuple):
 
 _step_at, _derivatives_at = record_at(StepRecord), record_at(DerivativesRecord)
 _steps_in_lanes_at = record_at(StepsInLanes, lanes_dtype)
+_derivatives_in_lanes_at = record_at(DerivativesRecord, lanes_dtype)
 _complex_derivatives_at = record_at(DerivativesRecord, lambda: COMPLEX)
 _slopes_at, _inputs_at = record_at(SlopesRecord), record_at(InputsRecord)
 _contact_forces_at = record_at(ContactForcesRecord)
@@ -250,6 +252,14 @@ def plant_derivatives(values: Any, numbers: Any, integers: Any) -> None:
         _give_up(given.out.x_next, integers)
 
 
+def plant_derivatives_in_lanes(values: Any, numbers: Any, integers: Any) -> None:
+    """The same for states side by side; integers: 1, which becomes 0 where each has to be alone, and a record."""
+    given = _derivatives_in_lanes_at(values, integers_at(place_at(integers, 1)))
+    forget_leave()
+    if calc_derivatives(given.model, given.state, given.inputs, given.work, given.out) != 0 or has_left():
+        integers[0] = 0
+
+
 def complex_plant_derivatives(values: Any, numbers: Any, integers: Any) -> None:
     """The same of a plant on complex numbers, whose imaginary parts are derivatives along one direction."""
     given = _complex_derivatives_at(values, integers_at(place_at(integers, 1)))
@@ -313,20 +323,30 @@ def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
 
 
 class _OfOtherNumbers(CompiledOperation):
-    """An operation on lanes or complex numbers, which comes with all kernels that it may call."""
+    """An operation on lanes or complex numbers, which comes with all kernels that it may call.
+
+    Args:
+        function: the operation.
+        kernels: that it may call.
+        is_complex: whether its numbers are complex, or lanes.
+    """
+
+    def __init__(self, function: Callable[..., None], kernels: tuple[Any, ...], is_complex: bool = False) -> None:
+        super().__init__(function, is_complex)
+        self._kernels = kernels
 
     def address(self) -> int:
-        kernels, number = (COMPLEX_KERNELS, COMPLEX) if self.has_complex_form else (KERNELS_IN_LANES, lanes_dtype())
-        for kernel in kernels:
-            hinted_address(kernel, number)
+        for kernel in self._kernels:
+            hinted_address(kernel, COMPLEX if self.has_complex_form else lanes_dtype())
         return super().address()
 
 
 STEP = CompiledOperation(plant_step)
-STEPS_IN_LANES = _OfOtherNumbers(plant_steps_in_lanes)
+STEPS_IN_LANES = _OfOtherNumbers(plant_steps_in_lanes, KERNELS_IN_LANES)
 STEP_WITH_DEFORMABLES = CompiledOperation(plant_step_with_deformables)
 DERIVATIVES = CompiledOperation(plant_derivatives, has_complex_form=True)
-COMPLEX_DERIVATIVES = _OfOtherNumbers(complex_plant_derivatives, is_complex=True)
+DERIVATIVES_IN_LANES = _OfOtherNumbers(plant_derivatives_in_lanes, COMPLEX_KERNELS)
+COMPLEX_DERIVATIVES = _OfOtherNumbers(complex_plant_derivatives, COMPLEX_KERNELS, is_complex=True)
 SLOPES = CompiledOperation(plant_slopes)
 INPUTS = CompiledOperation(plant_inputs)
 CONTACT_FORCES = CompiledOperation(contact_forces)

@@ -31,9 +31,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from merganser.framework.native import device
+from merganser.framework.native.memory.simd import greatest
 from merganser.framework.native.memory.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.geometry.hydroelastic.buffers import lacks_memory
 from merganser.multibody.contact.contact_pairs import POINTS_ALONE, SURFACES_ALONE, largest_speed, margin_of_step
@@ -187,7 +186,9 @@ def calc_derivatives(model: Model, state: State, inputs: Inputs, work: Work, out
         return num_pairs
     F_Bo_W = forces_on_bodies(model, inputs, work)
     if num_pairs > 0:
-        np.add(F_Bo_W, work.F_contact, work.F_total)
+        for i in range(F_Bo_W.shape[0]):
+            for k in range(6):
+                work.F_total[i, k] = F_Bo_W[i, k] + work.F_contact[i, k]
         F_Bo_W = work.F_total
     status = accelerate(model, state, work, F_Bo_W, out)
     if status != 0:
@@ -393,7 +394,7 @@ def margin_of(model: Model, h: float, work: Work) -> float:
     margin = margin_of_step(model.gravity, h)
     if model.contact.looks_ahead:
         margin += h * largest_speed(work.velocity)
-    return margin
+    return greatest(margin)
 
 
 @device

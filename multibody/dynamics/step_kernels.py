@@ -19,8 +19,9 @@ from merganser.framework.native.memory.records_of_arrays import FLOAT, Code
 from merganser.framework.native.memory.shared_code import feature_of, job_of, shared_names
 from merganser.geometry.deformable.moving_meshes import put_meshes
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
-from merganser.geometry.proximity.broad_phase import find_candidates
+from merganser.geometry.proximity.broad_phase import find_candidates, find_candidates_of_few
 from merganser.geometry.proximity.manifolds import contact_manifolds
+from merganser.geometry.proximity.narrow_phase import count_near_pairs_in_lanes
 from merganser.multibody import kernels
 from merganser.multibody.contact.adhesion import adhesion_forces
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
@@ -222,7 +223,12 @@ KERNELS_IN_LANES = (
     kernels.discrete_step,
     kernels.next_pass,
     end_step,
+    geometry_poses,
+    find_candidates_of_few,
+    count_near_pairs_in_lanes,
 )
+# What lanes call instead, to see that nothing touches.
+_INSTEAD = {find_candidates: find_candidates_of_few, contact_manifolds: count_near_pairs_in_lanes}
 
 
 def kernels_of(model: Model) -> StepCode:
@@ -262,6 +268,9 @@ def addresses_of(plant: Plant, number: np.dtype[Any] = FLOAT) -> StepCode:
         number: what they compute with: floats, lanes (framework/native/memory/simd.py) or complex numbers.
     """
     needed = [kernel if use.is_needed(plant) else None for kernel, use in zip(kernels_of(plant.model), _USES)]
+    if number != FLOAT:
+        others = [_INSTEAD.get(kernel, kernel) for kernel in needed]
+        needed = [kernel if kernel in (*KERNELS_IN_LANES, *COMPLEX_KERNELS) else None for kernel in others]
     if plant.is_complete and plant.has_geometry and number == FLOAT:
         searches = [name for name in shared_names() if not feature_of(name)] if must_compile_here() else []
         jobs = [hinted_job(kernel) for kernel in reversed(needed) if kernel is not None]

@@ -35,6 +35,7 @@ Sources: the implicit function theorem, as in contact/derivatives.py; J. Carpent
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from numpy.typing import NDArray
@@ -74,7 +75,7 @@ from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.inverse_dynamics_derivatives import calc_inverse_dynamics_derivatives
 from merganser.multibody.kernels.layout import MAX_VELOCITIES
 from merganser.multibody.kernels.position import calc_qdot_to_velocity
-from merganser.multibody.kernels.spatial import scaled, vector
+from merganser.multibody.kernels.spatial import dot, scaled, vector
 from merganser.multibody.kernels.step import advance_positions
 from merganser.multibody.kernels.velocity_products import (
     calc_mean_kinematics,
@@ -221,6 +222,8 @@ def _refine(step: Step, v_next: Floats, work: GradientWork) -> bool:
         v_next.shape[0],
     )
     _, v = parts(step.x, num_v)
+    g_W = vector(step.gravity)
+    fall = h * math.sqrt(dot(g_W, g_W))  # what is at rest has velocities of rounding alone
     islands = carve_islands(step.plant.trees.shape[0], problem.constraints.shape[0], work.integers)
     for count in range(_MOST_STEPS + 1):
         multiply_jacobian(problem, islands.constraint_order, v_next, work.velocity)
@@ -251,7 +254,7 @@ def _refine(step: Step, v_next: Floats, work: GradientWork) -> bool:
         if not factor_block(num_v, 0, num_v, work.H, work.pivots):
             return False
         solve_block(num_v, 0, num_v, work.H, work.pivots, work.solution)
-        largest, change = 0.0, 0.0
+        largest, change = fall, 0.0
         for k in range(num_v):
             largest, change = max(largest, abs(v_next[k])), max(change, abs(work.solution[k]))
         if count == _MOST_STEPS or change <= _EXACT * largest:

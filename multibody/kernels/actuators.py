@@ -44,16 +44,19 @@ V.B there.
 
 from __future__ import annotations
 
+from typing import Any
+
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.by_value import select
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.memory.simd import any_of
 from merganser.multibody.kernels.layout import Parameters
 from merganser.multibody.kernels.scalars import clamped, equals, is_finite_number, is_set, real_part
 from merganser.multibody.kernels.spatial import Array
 
 # Columns of drives: integers, shape [num_drives, NUM_DRIVE_NUMBERS].
 DOF = 0  # which velocity j the actuator drives
-SATURATION = 1  # the guess: 1 at the upper limit, -1 at the lower, 0 between
-NUM_DRIVE_NUMBERS = 2
+NUM_DRIVE_NUMBERS = 1
 
 # Columns of drive values: scalars, shape [num_drives, NUM_DRIVE_VALUES].
 OFFSET = 0  # c [N m or N]
@@ -68,17 +71,18 @@ NUM_DRIVE_VALUES = 6
 _VELOCITY = 0  # v_j at the present point
 _IMPULSE = 1  # h times its effort there, of which p is made
 _RESULT = 2  # v_j at the result of the last solution
-NUM_WORK_VALUES = 3
+_GUESS = 3  # 1 at the upper limit, -1 at the lower, 0 between
+NUM_WORK_VALUES = 4
 
 _SLACK = 1e-12  # by how much of the limit an effort may miss it
 _BISECTIONS = 60
 
 
 @device
-def guess_saturation(drives: Array, values_in: Array, v_in: Array) -> None:
+def guess_saturation(drives: Array, values_in: Array, v_in: Array, work_out: Array) -> None:
     """Guesses from the velocities before the step, shape [num_v], which drives are saturated."""
     for i in range(drives.shape[0]):
-        drives[i, SATURATION] = _saturation(values_in[i], v_in[drives[i, DOF]])
+        work_out[i, _GUESS] = _saturation(values_in[i], v_in[drives[i, DOF]])
 
 
 @device
@@ -87,6 +91,7 @@ def add_drives(
     drives: Array,
     values_in: Array,
     v_in: Array,
+    work_in: Array,
     diagonal_out: Array,
     tau_out: Array,
 ) -> None:
@@ -95,12 +100,16 @@ def add_drives(
     Between the limits, c - K (v + h vdot) adds h K to the diagonal of M and c - K v to tau.
     """
     for i in range(drives.shape[0]):
-        j = drives[i, DOF]
-        if drives[i, SATURATION] == 0:
-            diagonal_out[j] += time_step * values_in[i, GAIN]
-            tau_out[j] += values_in[i, OFFSET] - values_in[i, GAIN] * v_in[j]
-        else:
-            tau_out[j] += drives[i, SATURATION] * values_in[i, LIMIT]
+        j, value = drives[i, DOF], values_in[i]
+        diagonal_out[j] += select(real_part(work_in[i, _GUESS]) == 0.0, time_step * value[GAIN], 0.0 * value[GAIN])
+        tau_out[j] += _guessed_effort(work_in[i], value, v_in[j])
+
+
+@device
+def _guessed_effort(point: Array, value: Array, v: Any) -> Any:
+    guess = real_part(point[_GUESS])
+    at_limit = select(guess > 0.0, value[LIMIT], -value[LIMIT])
+    return select(guess == 0.0, value[OFFSET] - value[GAIN] * v, at_limit)
 
 
 @device
@@ -115,65 +124,59 @@ def revise_saturation(
 ) -> bool:
     """Looks at the result of a solution, shape [num_v]: whether it confirms the guess. If not, makes the next guess.
 
+    Lanes whose guess is confirmed keep it, so that further solutions change nothing in them.
     effort_out, shape [num_drives], are the efforts with which it was solved.
     """
-    is_confirmed = True
-    for i in range(drives.shape[0]):
-        guess, value, v = drives[i, SATURATION], values_in[i], v_next_in[drives[i, DOF]]
-        work[i, _RESULT] = v
-        effort_out[i] = value[OFFSET] - value[GAIN] * v
-        if not _confirms(guess, real_part(effort_out[i]), real_part(value[LIMIT])):
-            is_confirmed = False
-        if guess != 0:
-            effort_out[i] = guess * value[LIMIT]
-    if is_confirmed:
+    if drives.shape[0] == 0:
         return True
-    alpha = 1.0 if is_first else _find_minimum(time_step, values_in, work, effort_out)
+    missed = 0.0 * real_part(values_in[0, GAIN])  # so that it is of lanes from the beginning
     for i in range(drives.shape[0]):
-        point = work[i]
-        if alpha == 1.0:
-            point[_VELOCITY] = point[_RESULT]
-            point[_IMPULSE] = time_step * effort_out[i]
-        else:
-            point[_VELOCITY] += alpha * (point[_RESULT] - point[_VELOCITY])
-            point[_IMPULSE] += alpha * (time_step * effort_out[i] - point[_IMPULSE])
-        drives[i, SATURATION] = _saturation(values_in[i], point[_VELOCITY])
+        value, v = values_in[i], v_next_in[drives[i, DOF]]
+        work[i, _RESULT] = v
+        effort_out[i] = _guessed_effort(work[i], value, v)
+        missed = select(_misses(work[i], value, v) > 0.0, 1.0, missed)
+    if not any_of(missed > 0.0):
+        return True
+    alpha = _find_minimum(time_step, is_first, values_in, work, effort_out)
+    for i in range(drives.shape[0]):
+        point, impulse = work[i], time_step * effort_out[i]
+        v = point[_VELOCITY] + alpha * (point[_RESULT] - point[_VELOCITY])
+        v = select(alpha == 1.0, point[_RESULT], v)
+        impulse = select(alpha == 1.0, impulse, point[_IMPULSE] + alpha * (impulse - point[_IMPULSE]))
+        point[_VELOCITY] = select(missed > 0.0, v, point[_VELOCITY])
+        point[_IMPULSE] = select(missed > 0.0, impulse, point[_IMPULSE])
+        point[_GUESS] = select(missed > 0.0, _saturation(values_in[i], v), real_part(point[_GUESS]))
     return False
 
 
 @device
-def _saturation(value: Array, v: float) -> int:
+def _saturation(value: Array, v: Any) -> float:
     """Where in (1) a velocity lies."""
     effort, limit = real_part(value[OFFSET] - value[GAIN] * v), real_part(value[LIMIT])
-    if effort > limit:
-        return 1
-    if effort < -limit:
-        return -1
-    return 0
+    where_it_lies: float = select(effort > limit, 1.0, select(effort < -limit, -1.0, 0.0))
+    return where_it_lies
 
 
 @device
-def _confirms(guess: int, effort: float, limit: float) -> bool:
-    """Whether an effort c - K v is where it was guessed to be; one that is no number is."""
-    slack = _SLACK * limit
-    if guess == 0:
-        return not (effort > limit + slack or effort < -limit - slack)
-    return not guess * effort < limit - slack
+def _misses(point: Array, value: Array, v: Any) -> float:
+    """By how much an effort c - K v is not where it was guessed to be; not positive, or NaN, if it is."""
+    effort, limit = real_part(value[OFFSET] - value[GAIN] * v), real_part(value[LIMIT])
+    guess, slack = real_part(point[_GUESS]), _SLACK * limit
+    by: float = select(guess == 0.0, abs(effort) - (limit + slack), (limit - slack) - guess * effort)
+    return by
 
 
 @device
-def _find_minimum(time_step: float, values_in: Array, work_in: Array, effort_in: Array) -> float:
-    """alpha in (0, 1] where (4) is zero, or 1 if it is not positive there."""
-    if _slope(time_step, values_in, work_in, effort_in, 1.0) <= 0.0:
-        return 1.0
+def _find_minimum(time_step: float, is_first: bool, values_in: Array, work_in: Array, effort_in: Array) -> float:
+    """alpha in (0, 1] where (4) is zero, or 1 if it is not positive there; 1 as long as there is no point before."""
+    last = _slope(time_step, values_in, work_in, effort_in, 1.0)
     low, high = 0.0, 1.0
-    for _ in range(_BISECTIONS):
+    for _ in range(0 if is_first or not any_of(last > 0.0) else _BISECTIONS):
         middle = 0.5 * (low + high)
-        if _slope(time_step, values_in, work_in, effort_in, middle) > 0.0:
-            high = middle
-        else:
-            low = middle
-    return high
+        is_beyond = _slope(time_step, values_in, work_in, effort_in, middle) > 0.0
+        low, high = select(is_beyond, low, middle), select(is_beyond, middle, high)
+    minimum: float = select(last > 0.0, high, 1.0)
+    return minimum
 
 
 @device

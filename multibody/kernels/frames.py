@@ -434,4 +434,4 @@ def geometry_poses(
                 X_WG_out[g, r, c] = x
                 total += x * 0.0
         X_WG_out[g, 3, 0], X_WG_out[g, 3, 1], X_WG_out[g, 3, 2], X_WG_out[g, 3, 3] = 0.0, 0.0, 0.0, 1.0
-    return total == 0.0
+    return bool(total == 0.0)

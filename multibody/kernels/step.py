@@ -106,7 +106,7 @@ def calc_discrete_step(
     x_in: Floats,  # state [q; v], shape [num_q + num_v]
     tau_in: Floats,  # generalized forces but damping and drives, shape [num_v]
     F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
-    drives: IntegerTable,  # shape [num_drives, NUM_DRIVE_NUMBERS], see drives.py; their second column is workspace
+    drives: IntegerTable,  # shape [num_drives, NUM_DRIVE_NUMBERS], see drives.py
     drive_values_in: FloatTable,  # shape [num_drives, NUM_DRIVE_VALUES]
     # Work:
     position_work: Positions,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
@@ -166,7 +166,7 @@ def calc_step_from_kinematics(
     q_next, v_next = x_next_out[:num_q], x_next_out[num_q:]
     is_other = start_mean_velocities(topology, time_step, position_in, velocity_in, v, mean_out)
     motion = velocity_in
-    guess_saturation(drives, drive_values_in, v)
+    guess_saturation(drives, drive_values_in, v, drives_work)
     has_inertias = False
     for n in range(num_passes + 1):
         if n > 0:
@@ -182,7 +182,7 @@ def calc_step_from_kinematics(
             if count == _MOST_SOLUTIONS:
                 return NOT_CONVERGED
             calc_damping(topology, parameters, time_step, v, tau_in, q_next, v_next)
-            add_drives(time_step, drives, drive_values_in, v, q_next, v_next)
+            add_drives(time_step, drives, drive_values_in, v, drives_work, q_next, v_next)
             if has_inertias:
                 calc_forward_dynamics_again(
                     topology, parameters, gravity_in, position_in, motion, v_next, F_applied_in, scratch_work, v_next

@@ -59,10 +59,15 @@ class OptionalCode(NamedTuple):
     def load(self) -> Any:
         """The object with the method `address()`."""
         found = getattr(importlib.import_module(self.module), self.attribute)
-        return found if self.types is None else PreparedKernel(found, *map(example_of, self.types))
+        return found if self.types is None else PreparedKernel(found, *self._arguments())
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return tuple(map(example_of, self.types or ()))
 
     def is_kept(self) -> bool:
-        """Whether the disk has it."""
+        """Whether the disk has it; a kernel for arguments of these types, and no others."""
+        if self.types is not None:
+            return load_compiled(getattr(importlib.import_module(self.module), self.attribute), *self._arguments())
         start = f"{self.module.rpartition('.')[2]}.{self.function}-"
         names = names_in(cache_directory(package_of_module(self.module)))
         return any(name.startswith(start) and name.endswith(SUFFIX) for name in names)

@@ -11,20 +11,39 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.native.compiler.extending import overload
+from merganser.framework.native.compiler.extending import overload, types
 from merganser.framework.native.compiler.kernels import inlined
+from merganser.framework.native.memory.simd import where
+
+
+def select(is_first: Any, x: Any, y: Any) -> Any:
+    """x where a comparison of real parts holds, else y; each lane (simd.py) has its own."""
+    return x if is_first else y
+
+
+@overload(select)
+def _compile_select(is_first: Any, x: Any, y: Any) -> Any:
+    def of_lanes(is_first: Any, x: Any, y: Any) -> Any:
+        return where(is_first, x, y)
+
+    def of_number(is_first: Any, x: Any, y: Any) -> Any:
+        return x if is_first else y
+
+    return of_number if isinstance(is_first, types.Boolean) else of_lanes
 
 
 @inlined
 def larger(a: float, b: float) -> float:
     """max(a, b)."""
-    return b if b.real > a.real else a
+    result: float = select(b.real > a.real, b, a)
+    return result
 
 
 @inlined
 def smaller(a: float, b: float) -> float:
     """min(a, b)."""
-    return b if b.real < a.real else a
+    result: float = select(b.real < a.real, b, a)
+    return result
 
 
 def of_scalar(dtype: np.dtype[Any], scalar: type[Any], names: Sequence[str] | None = None) -> np.dtype[Any]:

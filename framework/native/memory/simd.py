@@ -19,6 +19,9 @@ only, they part: what is computed from there on holds in none. So who calls such
     if has_left(): ...    # drop the results, and compute each lane by itself
 
 which is noted for each thread. Arrays of lanes are those of numbers, each number as many times, see `repeated`.
+
+A variable that begins as a plain number and becomes lanes in a loop is lanes; but what it is compared with there is one
+truth value. So begin with 0.0 * x, of lanes x, what is compared.
 """
 
 from __future__ import annotations
@@ -47,6 +50,21 @@ def square_root(x: Lanes) -> Lanes:
 def where(mask: Mask, x: Lanes, y: Lanes) -> Lanes:
     """x where the mask is true, else y."""
     return np.where(mask, x, y)
+
+
+def any_of(mask: Mask) -> bool:
+    """Whether the mask is true anywhere; lanes do not part here."""
+    return bool(np.any(mask))
+
+
+def greatest(x: Lanes) -> float:
+    """The greatest of several numbers."""
+    return float(np.max(x))
+
+
+def width_of(x: Lanes) -> int:
+    """How many numbers there are."""
+    return len(x)
 
 
 def element(x: Lanes, k: int) -> float:
@@ -86,17 +104,26 @@ def total_of_six(x: Lanes) -> float:
 _ALIGNMENT = 64  # of arrays of lanes [bytes]
 
 
+def _word_of_thread() -> Any:
+    """The function of the C library that says where a thread has its last error; None without such a function."""
+    try:
+        library: Any = ctypes.CDLL(None)
+    except (OSError, TypeError):
+        return None
+    names = "__errno_location", "__error", "_errno"
+    return next((getattr(library, name) for name in names if hasattr(library, name)), None)
+
+
+_word, _other_word = _word_of_thread(), ctypes.c_int32()
+# Code for single numbers names it, too.
+_function = _word or ctypes.CFUNCTYPE(ctypes.c_void_p)(lambda: ctypes.addressof(_other_word))
+name_address(LEAVE, ctypes.cast(_function, ctypes.c_void_p).value or 0)
+
+
 @functools.cache
 def num_lanes() -> int:
     """How many numbers fit into a vector of the processor; 0 where compiled code does not notice when lanes part."""
-    names = "__errno_location", "__error", "_errno"  # of the C library: where a thread has its last error
-    try:
-        library: Any = ctypes.CDLL(None)
-        function = next(getattr(library, name) for name in names if hasattr(library, name))
-    except (OSError, StopIteration, TypeError):
-        return 0
-    name_address(LEAVE, ctypes.cast(function, ctypes.c_void_p).value or 0)
-    return vector_width()
+    return 0 if _word is None else vector_width()
 
 
 def forget_leave() -> None:
@@ -150,6 +177,12 @@ def repeated(array: NDArray[Any]) -> NDArray[np.float64]:
     lanes = memory[start : start + numbers.size * width].reshape(-1, width)
     lanes[:] = numbers[:, None]
     return lanes
+
+
+def in_all_lanes(array: NDArray[Any]) -> NDArray[Any]:
+    """An array of lanes that have the same numbers; integers, and records with such, stay as they are."""
+    dtype = in_lanes(array.dtype)
+    return array if dtype == array.dtype else repeated(array).reshape(-1).view(dtype)
 
 
 register_module("merganser.framework.native.memory.simd_code")

@@ -26,15 +26,18 @@ from merganser.framework.native.compiler.numba_inside import (
 from merganser.framework.native.memory.simd import (
     LANES,
     LEAVE,
+    any_of,
     element,
     forget_leave,
     fused,
+    greatest,
     has_left,
     set_six,
     six_at,
     square_root,
     total_of_six,
     where,
+    width_of,
     with_element,
 )
 
@@ -198,9 +201,24 @@ def _total(builder: Any, x: Any) -> Any:
     return builder.call(add, [ir.Constant(_DOUBLE, -0.0), x], fastmath=("reassoc",))
 
 
+def _greatest(builder: Any, x: Any) -> Any:
+    if not hasattr(x.type, "count"):
+        return x
+    result = builder.extract_element(x, _WORD(0))
+    for k in range(1, x.type.count):
+        number = builder.extract_element(x, _WORD(k))
+        result = builder.select(builder.fcmp_ordered(">", number, result), number, result)
+    return result
+
+
 def _chosen(order: str) -> Callable[..., Any]:
     """The second argument where it stands so to the first one, as min and max of numbers."""
     return lambda builder, x, y: builder.select(builder.fcmp_ordered(order, y, x), y, x)
+
+
+def _any(builder: Any, mask: Any) -> Any:
+    bits = builder.bitcast(mask, ir.IntType(getattr(mask.type, "count", 1)))
+    return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
 
 
 def _is_finite(builder: Any, x: Any) -> Any:
@@ -241,6 +259,9 @@ _define(
     (_LANES, _MASK, _LANES, _LANES),
     (_PLAIN, types.boolean, _PLAIN, _PLAIN),
 )
+_define(any_of, _any, (types.boolean, _MASK), (types.boolean, types.boolean))
+_define(greatest, _greatest, (_PLAIN, _LANES), (_PLAIN, _PLAIN))
+_define(width_of, lambda builder, x: ir.Constant(ir.IntType(64), x.type.count), (types.int64, _LANES))
 _define(fused, _call("llvm.fma"), (_LANES, _LANES, _LANES, _LANES), (_PLAIN, _PLAIN, _PLAIN, _PLAIN))
 _define(element, lambda builder, x, k: builder.extract_element(x, k), (_PLAIN, _LANES, types.int64))
 _define(with_element, lambda builder, x, k, v: builder.insert_element(x, v, k), (_LANES, _LANES, types.int64, _PLAIN))

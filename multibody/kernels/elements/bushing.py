@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device
+from merganser.framework.native.memory.by_value import select
 from merganser.multibody.kernels.elements.kind import FINE, NO_FORCE, ForceElementKind
 from merganser.multibody.kernels.frames import Axes, arm_of, axes_of, combine, express, push, velocity_of
 from merganser.multibody.kernels.layout import BUSHING
@@ -102,9 +103,8 @@ def _halfway(A: Axes, C: Axes) -> tuple[Any, Vector3]:
     else:
         z = 0.5 * np.sqrt(1.0 - R_00 - R_11 + R_22)
         w, e = 0.25 * d[2] / z, (0.25 * (R_02 + R_20) / z, 0.25 * (R_12 + R_21) / z, z)
-    if exceeds(0.0, w):
-        return 1.0 - w, scaled(-1.0, e)
-    return 1.0 + w, e
+    sign = select(exceeds(0.0, w), -1.0, 1.0)
+    return 1.0 + sign * w, scaled(sign, e)
 
 
 @device

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device
+from merganser.framework.native.memory.by_value import select
 from merganser.multibody.kernels.elements.fluid import make_fluid_kind
 from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.kernels.spatial import Array, Vector3, add, column, cross, dot, scaled
@@ -38,12 +39,12 @@ _TINY = 1e-300  # added to what is zero at rest before it divides: all that it b
 
 @device
 def _larger(a: Any, b: Any) -> Any:
-    return a if real_part(a) > real_part(b) else b
+    return select(real_part(a) > real_part(b), a, b)
 
 
 @device
 def _smaller(a: Any, b: Any) -> Any:
-    return b if real_part(a) > real_part(b) else a
+    return select(real_part(a) > real_part(b), b, a)
 
 
 @device

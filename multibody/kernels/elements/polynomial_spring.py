@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework.native import device
+from merganser.framework.native.memory.by_value import select
 from merganser.multibody.kernels.elements.kind import FINE, ForceElementKind
 from merganser.multibody.kernels.scalars import equals, real_part
 from merganser.multibody.kernels.spatial import Array
@@ -25,7 +26,7 @@ def _force_of_spring(constant: Array, x: Any) -> Any:
 @device
 def _force_of_damper(constant: Array, v: Any) -> Any:
     d = constant["damping"]
-    size = v if equals(d[1], 0.0) or real_part(v) > 0.0 else -v
+    size = v if equals(d[1], 0.0) else select(real_part(v) > 0.0, v, -v)
     return -v * (d[0] + size * (d[1] + size * d[2]))
 
 

@@ -37,7 +37,7 @@ class BodyPairs:
         self.filtered: Array = np.zeros((n, n), np.int32)
         self.padding: Array = np.zeros((n, n))
         self._largest: float | None = None
-        self._least: tuple[Array, float] | None = None
+        self._least: Array | None = None
         outside = np.logical_or.outer(self.is_robot, self.is_robot)
         self.filtered[~outside] = _NEVER
         np.fill_diagonal(self.filtered, _NEVER)
@@ -153,14 +153,13 @@ class BodyPairs:
             self._largest = float(counted.max()) if counted.size else 0.0
         return self._largest
 
-    def least_distances(self) -> tuple[Array, float]:
-        """The signed distance of each pair that counts as collision, -infinity if none does; the greatest, at least 0.
+    def least_distances(self) -> Array:
+        """The signed distance of each pair that counts as collision, -infinity if none does.
 
         The array is another one after each change of filters and paddings.
         """
         if self._least is None:
-            least = np.where(self.filtered == 0, self.padding, -np.inf)
-            self._least = least, max(float(least.max(initial=0.0)), 0.0)
+            self._least = np.where(self.filtered == 0, self.padding, -np.inf)
         return self._least
 
     def uniform_padding(self, is_self: bool) -> float | None:

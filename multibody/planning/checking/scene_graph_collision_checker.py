@@ -183,7 +183,7 @@ class SceneGraphCollisionChecker(CollisionChecker):
         sweeps = self._sweeps_of(context)
         if sweeps is not None:
             sweep = sweeps.take()
-            is_free = sweep.is_free_here(*self._pairs.least_distances())
+            is_free = sweep.is_free_here(self._pairs.least_distances())
             sweeps.give_back(sweep)
             if is_free is not None:
                 return is_free

@@ -41,15 +41,16 @@ from merganser.framework.native.memory.records_of_arrays import (
 from merganser.framework.native.memory.simd import lanes_dtype, num_lanes, repeated
 from merganser.framework.native.operations.operations import caller_of
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
-from merganser.geometry.proximity.broad_phase import find_candidates
+from merganser.geometry.proximity.broad_phase import FEW, find_candidates
+from merganser.geometry.proximity.layout import HALF_SPACE
 from merganser.geometry.proximity.manifolds import contact_manifolds
 from merganser.multibody import kernels
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
-from merganser.multibody.contact.contact_pairs import make_contact_pairs
+from merganser.multibody.contact.contact_pairs import POINTS_ALONE, make_contact_pairs
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
 from merganser.multibody.contact.plant_problem import start_step
 from merganser.multibody.dynamics.operation import DerivativesRecord, StepRecord, StepsInLanes
-from merganser.multibody.dynamics.records import Inputs, Model, Part, State
+from merganser.multibody.dynamics.records import Geometry, Inputs, Model, Part, State
 from merganser.multibody.dynamics.step_kernels import Plant, addresses_of, solver_of
 from merganser.multibody.plant.step.drives import Controllers
 from merganser.multibody.plant.step.sample import SampleBox
@@ -69,6 +70,9 @@ _COMPLEX_DERIVATIVES = OptionalCode(
 )
 _STEP = OptionalCode("merganser.multibody.dynamics.operation", "STEP", "plant_step")
 _STEPS_IN_LANES = OptionalCode("merganser.multibody.dynamics.operation", "STEPS_IN_LANES", "plant_steps_in_lanes")
+_DERIVATIVES_IN_LANES = OptionalCode(
+    "merganser.multibody.dynamics.operation", "DERIVATIVES_IN_LANES", "plant_derivatives_in_lanes"
+)
 _SLOPES = OptionalCode("merganser.multibody.dynamics.operation", "SLOPES", "plant_slopes")
 _INPUTS = OptionalCode("merganser.multibody.dynamics.operation", "INPUTS", "plant_inputs")
 _STEP_WITH_DEFORMABLES = OptionalCode(
@@ -133,7 +137,8 @@ class NativeDynamics:
             code.load(), arguments, keep, self._check_of(context, buffers), capacities=buffers.capacities,
             features=buffers.features(),
         )  # fmt: skip
-        if code is _STEP and not self._constrains_at_once() and not self._dynamics.views.num_activations:
+        is_free = not (self._always_constrains() or self._dynamics.views.num_activations)
+        if code in (_STEP, _DERIVATIVES) and is_free:
             native = dataclasses.replace(native, in_lanes=functools.partial(self._in_lanes, context, buffers))
         return native if self._is_discrete() else _of_vectors(context, native)
 
@@ -264,9 +269,13 @@ class NativeDynamics:
 
     def _constrains_at_once(self) -> bool:
         """Whether there are constraints from the beginning, as far as one can see: not only joint limits."""
+        return self._dynamics.may_touch or self._always_constrains()
+
+    def _always_constrains(self) -> bool:
+        """The same of what does not depend on where bodies are."""
         has_friction = self._is_discrete() and len(self._dynamics.model.contact.frictions) > 0
         has_tendons = self._is_discrete() and len(self._dynamics.model.tree.transmissions) > 0
-        return self._dynamics.may_touch or self._dynamics.constraints.has_rows() or has_friction or has_tendons
+        return self._dynamics.constraints.has_rows() or has_friction or has_tendons
 
     def _can_constrain(self) -> bool:
         """Whether the kernels are compiled that hold something, or this process has to compile them."""
@@ -308,25 +317,30 @@ class NativeDynamics:
     # ------------------------------------------------------------------ several worlds side by side
 
     def _in_lanes(self, context: Context, buffers: StepBuffers, lanes: Array) -> CodeInLanes | None:
-        """The same steps for several worlds, whose numbers are in an array of lanes; None if they are not compiled.
+        """The same steps or derivatives for several worlds, whose numbers are in an array of lanes.
 
-        Nothing constrains these steps but joint limits, and no function of a user has a part in them.
+        Nothing constrains them but joint limits, and no function of a user has a part in them. None if they are not
+        compiled.
         """
         record = self._record(context, buffers)
-        assert isinstance(record, StepRecord)
-        model = record.model
-        if _has_others(model) or not num_lanes() or not _STEPS_IN_LANES.is_usable():
+        code = _STEPS_IN_LANES if isinstance(record, StepRecord) else _DERIVATIVES_IN_LANES
+        geometry = record.model.contact.geometry
+        places = len(geometry.mobods) == 0 or (code is _STEPS_IN_LANES and _can_look_for_contacts(geometry))
+        if _has_others(record.model) or not (places and num_lanes() and code.is_usable()):
             return None
-        operation = _STEPS_IN_LANES.load()
+        operation = code.load()
         operation.address()
-        model = model._replace(
+        model = record.model._replace(
             code=addresses_of(Plant(buffers.model, is_complete=False), lanes_dtype()),
-            contact=model.contact._replace(is_complete=0),
+            contact=record.model.contact._replace(is_complete=0),
         )
-        x_next = repeated(np.zeros(record.state.x.shape))
-        place = (address_of_array(x_next) - address_of_array(lanes)) // lanes.strides[0]
-        out = record.results[0]._replace(x_next=Placed(place, record.state.x.shape), activations=_NO_PLACE)
-        given = StepsInLanes(model, record.state, record.time_step, record.inputs, record.work, out)
+        given: Any = record._replace(model=model)
+        x_next = None
+        if isinstance(record, StepRecord):
+            x_next = repeated(np.zeros(record.state.x.shape))
+            place = (address_of_array(x_next) - address_of_array(lanes)) // lanes.strides[0]
+            out = record.results[0]._replace(x_next=Placed(place, record.state.x.shape), activations=_NO_PLACE)
+            given = StepsInLanes(model, record.state, record.time_step, record.inputs, record.work, out)
         integers, kept = integers_with(given, lanes_dtype())
         return CodeInLanes(operation, (0, *integers), (kept, x_next, given))
 
@@ -473,9 +487,15 @@ class NativeDynamics:
 
 
 def _has_others(model: Model) -> bool:
-    """Whether a plant has geometries, or kinds whose kernels are compiled for floats alone."""
-    others = len(model.transmissions), len(model.laws), len(model.contact.geometry.mobods)
+    """Whether a plant has kinds whose kernels are compiled for floats alone."""
+    others = len(model.transmissions), len(model.laws), model.contact.adheres, len(model.contact.sources)
     return any(others) or bool(model.topology["code"].any() or model.elements["code"].any())
+
+
+def _can_look_for_contacts(geometry: Geometry) -> bool:
+    """Whether lanes see if any of some geometries touch."""
+    is_own = geometry.is_moved_by_plant and geometry.contact == POINTS_ALONE and len(geometry.mobods) <= FEW
+    return bool(is_own and (geometry.geometries["kind"] <= HALF_SPACE).all())
 
 
 class ResolvedBy(NamedTuple):

@@ -9,11 +9,17 @@ import pytest
 from joint_mechanisms import library
 from random_plants import RandomPlant
 
-from merganser.analysis import BatchEvalUniquePeriodicDiscreteUpdate, BatchSimulator, Simulator
+from merganser.analysis import (
+    BatchEvalTimeDerivatives,
+    BatchEvalUniquePeriodicDiscreteUpdate,
+    BatchSimulator,
+    Simulator,
+)
 from merganser.analysis.batches import batch, batch_simulation
-from merganser.analysis.batches.rows_in_lanes import LanesOfUpdate
-from merganser.framework import Context
-from merganser.multibody.plant import MultibodyPlant
+from merganser.analysis.batches.rows_in_lanes import LanesOfModel
+from merganser.framework import Context, DiagramBuilder
+from merganser.geometry import Box, Capsule, Cylinder, Ellipsoid, HalfSpace
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
 from merganser.multibody.tree import JointActuatorIndex, PdControllerGains, RevoluteJoint, SpatialInertia
 
 pytest_plugins = ["compile_policy"]
@@ -39,10 +45,13 @@ def ahead(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
-def arm(effort: float = np.inf, limit: float = np.inf, is_explicit: bool = False, is_sampled: bool = True) -> Any:
+def arm(
+    effort: float = np.inf, limit: float = np.inf, is_explicit: bool = False, is_sampled: bool = True,
+    step: float = STEP,
+) -> Any:  # fmt: skip
     """Three joints in a row, about x and y in turn, with PD controllers."""
-    plant = MultibodyPlant(STEP)
-    plant.SetUseSampledOutputPorts(is_sampled)
+    plant = MultibodyPlant(step)
+    plant.SetUseSampledOutputPorts(is_sampled and step > 0.0)
     plant.SetUseExplicitVelocityProducts(is_explicit)
     last: Any = plant.world_body()
     for n in range(3):
@@ -114,11 +123,65 @@ def test_worlds_without_frames_and_springs_go_side_by_side(ahead: list[Any]) -> 
     assert max(steps.min() for steps in ahead) > 5
 
 
-@pytest.mark.parametrize(("effort", "limit"), [(8.0, np.inf), (np.inf, 1.0)])
-def test_worlds_that_part_at_limits_meet_again(
-    effort: float, limit: float, ahead: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plant, parts = arm(effort=effort, limit=limit), []
+@pytest.mark.parametrize("effort", [4.0, 8.0, 20.0])
+@pytest.mark.parametrize("is_explicit", [False, True])
+def test_worlds_whose_motors_saturate_stay_side_by_side(effort: float, is_explicit: bool, ahead: list[Any]) -> None:
+    plant = arm(effort=effort, is_explicit=is_explicit)
+    assert_as_alone(plant, lambda context, n: set_up(plant, context, n, 3.0), end=0.3)
+    assert min(steps.min() for steps in ahead) > 70  # of 75 until the middle, and 75 to the end
+
+
+def arm_with_shapes(seed: int) -> Any:
+    """Four links with random shapes above a floor, with PD controllers, in a diagram with a SceneGraph; its plant."""
+    rng, builder = np.random.default_rng(seed), DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, STEP)
+    plant.SetUseSampledOutputPorts(False)
+    last: Any = plant.world_body()
+    friction = CoulombFriction(0.5, 0.5)
+    plant.RegisterCollisionGeometry(last, OURS.RigidTransform(), HalfSpace(), "floor", friction)
+    for n in range(4):
+        link = plant.AddRigidBody(f"link{n}", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.3))
+        offset = np.array([0.0, 0.0, 0.4 if n == 0 else 0.3])
+        frame = plant.AddFrame(OURS.FixedOffsetFrame(f"base{n}", last.body_frame(), OURS.RigidTransform(offset)))
+        plant.AddJointActuator(
+            f"motor{n}", plant.AddJoint(RevoluteJoint(f"joint{n}", frame, link.body_frame(), np.eye(3)[n % 2])), 30.0
+        )
+        x, y, z = rng.uniform(0.03, 0.12, 3)
+        shape = (Box(x, y, 0.2), Capsule(x, 0.15), Cylinder(x, 0.2), Ellipsoid(x, y, z))[rng.integers(4)]
+        X_BG = OURS.RigidTransform(rng.uniform(-0.05, 0.05, 3) + [0.0, 0.0, 0.15])
+        plant.RegisterCollisionGeometry(link, X_BG, shape, f"shape{n}", friction)
+        last = link
+    for n in range(4):
+        plant.get_joint_actuator(JointActuatorIndex(n)).set_controller_gains(PdControllerGains(p=60.0, d=2.0))
+    plant.Finalize()
+    return builder.Build(), plant
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_worlds_whose_shapes_do_not_touch_go_side_by_side(seed: int, ahead: list[Any]) -> None:
+    diagram, plant = arm_with_shapes(seed)
+    batch, end, touches = BatchSimulator(diagram), 0.3, []
+
+    def begin(context: Context, n: int) -> None:
+        set_up(plant, plant.GetMyContextFromRoot(context), n)
+        if n == 9:  # falls onto the floor
+            plant.SetPositions(plant.GetMyContextFromRoot(context), [1.5, 1.0, 0.5, 0.3])
+
+    worlds = batch.make_worlds(NUM, begin)
+    batch.advance(worlds, end)
+    for n in range(NUM):
+        context = diagram.CreateDefaultContext()
+        begin(context, n)
+        Simulator(diagram, context).AdvanceTo(end)
+        mine, alone = (plant.GetMyContextFromRoot(each) for each in (worlds.make_context(n), context))
+        np.testing.assert_array_equal(plant.GetPositionsAndVelocities(mine), plant.GetPositionsAndVelocities(alone))
+        touches.append(plant.get_contact_results_output_port().Eval(alone).num_point_pair_contacts())
+    assert 0 < sum(touches) < NUM
+    assert max(steps.min() for steps in ahead) > 100 > min(steps.min() for steps in ahead)
+
+
+def test_worlds_that_part_at_limits_meet_again(ahead: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    plant, parts = arm(limit=1.0), []
     run_rows = batch_simulation._run_rows
 
     def noted(*arguments: Any) -> Any:
@@ -196,14 +259,14 @@ def test_worlds_follow_gains_that_change_between_batches(ahead: list[Any]) -> No
 def left(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows of a batch of updates have been left to be computed alone, for each batch that went in lanes."""
     found: list[int] = []
-    run = LanesOfUpdate.run
+    run = LanesOfModel.run
 
     def noted(*arguments: Any) -> Any:
         rows = run(*arguments)
         found.append(len(rows))
         return rows
 
-    monkeypatch.setattr(LanesOfUpdate, "run", noted)
+    monkeypatch.setattr(LanesOfModel, "run", noted)
     return found
 
 
@@ -237,8 +300,8 @@ def test_updates_side_by_side_are_those_of_each_state(is_explicit: bool, num_ste
 
 
 def test_updates_that_part_are_made_one_by_one(left: list[int]) -> None:
-    """At an effort limit that some states reach, most blocks have both; so lanes are given up for a while."""
-    plant, rng = arm(effort=40.0, is_sampled=False), np.random.default_rng(0)
+    """At a limit that some joints are near, most blocks have both; so lanes are given up for a while."""
+    plant, rng = arm(limit=1.5, is_sampled=False), np.random.default_rng(0)
     states, targets = rng.normal(size=(2, 6, 101))
     found = evaluate(plant, 0, states, targets, 3, in_lanes=True)
     assert len(left) < NUM_TIMES
@@ -282,3 +345,47 @@ def test_an_update_that_fails_says_what_it_says_alone(left: list[int]) -> None:
     with pytest.raises(RuntimeError, match="finite"):
         updates(plant, context, wrong, targets, 1, in_lanes=True)
     np.testing.assert_array_equal(updates(plant, context, states, targets, 1, in_lanes=True), expected)
+
+
+# ---------------------------------------------------------------------- time derivatives at many states
+
+
+def derivatives(plant: Any, context: Context, states: Any, forces: Any, *, in_lanes: bool) -> Any:
+    """Time derivatives, so many times that compiled code has been looked for more than once."""
+    port = plant.get_applied_generalized_force_input_port().get_index()
+    with pytest.MonkeyPatch.context() as patch:
+        if not in_lanes:
+            patch.setattr(batch, "_ROWS_WORTH_LANES", 10**9)
+        patch.setattr(batch, "_ROWS_IF_LOADED", (("sys", 0),))
+        given = plant, context, np.zeros(states.shape[1]), states, forces, port
+        for _ in range(NUM_TIMES):
+            found = BatchEvalTimeDerivatives(*given, parallelize=1)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_derivatives_side_by_side_are_those_of_each_state(seed: int, left: list[int]) -> None:
+    plant, rng = RandomPlant(OURS, seed, num_joints=6, has_springs=seed % 2 == 1).build(), np.random.default_rng(seed)
+    num_v = plant.num_velocities()
+    positions = plant.GetDefaultPositions()[:, np.newaxis] + 0.3 * rng.normal(size=(plant.num_positions(), 101))
+    states, forces = np.vstack([positions, rng.normal(size=(num_v, 101))]), rng.normal(size=(num_v, 101))
+    found = derivatives(plant, plant.CreateDefaultContext(), states, forces, in_lanes=True)
+    assert seed % 2 or 0 < left[-1] < 50  # what fills no block; springs and paths may part
+    expected = derivatives(plant, plant.CreateDefaultContext(), states, forces, in_lanes=False)
+    np.testing.assert_array_equal(found, expected)
+    context = plant.CreateDefaultContext()
+    plant.get_applied_generalized_force_input_port().FixValue(context, forces[:, 7])
+    context.SetContinuousState(states[:, 7])
+    np.testing.assert_array_equal(found[:, 7], plant.EvalTimeDerivatives(context).CopyToVector())
+
+
+def test_states_beyond_limits_and_with_saturated_motors_go_side_by_side(left: list[int]) -> None:
+    plant, rng = arm(effort=8.0, limit=0.5, step=0.0), np.random.default_rng(0)
+    states, forces = rng.normal(size=(6, 96)), rng.normal(size=(3, 96))
+    context = plant.CreateDefaultContext()
+    desired = plant.get_desired_state_input_port(OURS.ModelInstanceIndex(1))
+    desired.FixValue(context, rng.normal(size=6))
+    assert 10 < (np.abs(states[:3]) > 0.5).all(axis=0).sum() < 86
+    found = derivatives(plant, context, states, forces, in_lanes=True)
+    assert left[-1] == 0
+    np.testing.assert_array_equal(found, derivatives(plant, context.Clone(), states, forces, in_lanes=False))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import math
 
 import numpy as np
@@ -12,8 +13,18 @@ from planar_arm import LINK, RADIUS, make_arm, make_checker, spinning_tip, turne
 
 from merganser.framework import Parallelism
 from merganser.framework.autodiff import InitializeAutoDiff
-from merganser.framework.math import RigidTransform
-from merganser.geometry import CollisionFilterDeclaration, GeometrySet, Sphere
+from merganser.framework.math import RigidTransform, RollPitchYaw
+from merganser.framework.native.compiler.when_to_compile import compiled_at_once
+from merganser.geometry import (
+    Box,
+    Capsule,
+    CollisionFilterDeclaration,
+    Cylinder,
+    Ellipsoid,
+    GeometrySet,
+    HalfSpace,
+    Sphere,
+)
 from merganser.multibody.inverse_kinematics import (
     MinimumDistanceLowerBoundConstraint,
     MinimumDistanceUpperBoundConstraint,
@@ -31,8 +42,19 @@ from merganser.multibody.planning import (
     UnimplementedCollisionChecker,
     VisibilityGraph,
 )
+from merganser.multibody.planning.checking import configuration_sweep
 from merganser.multibody.plant import CoulombFriction, MultibodyPlant
-from merganser.multibody.tree import BodyIndex, JointIndex, PrismaticJoint, SpatialInertia
+from merganser.multibody.tree import (
+    BallRpyJoint,
+    BodyIndex,
+    FixedOffsetFrame,
+    JointIndex,
+    PrismaticJoint,
+    QuaternionFloatingJoint,
+    RevoluteJoint,
+    SpatialInertia,
+    WeldJoint,
+)
 
 BOX = (1.0, 0.0, 0.2)  # its face is at x = 0.9
 GAP = 0.9 - RADIUS  # of the tip, if the arm points to it
@@ -136,6 +158,58 @@ def test_many_configurations_are_answered_as_their_distances_say():
     checker.AddCollisionShapeToBody("tool", tip, Sphere(0.2), RigidTransform([0.4, 0.0, 0.0]))
     free.append(agree())
     assert free[1] < free[0] and free[1] < free[2] and free[3] < free[2]
+
+
+def random_checker(seed):
+    """A tree of bodies of all shapes beside fixed ones and a floor, with random paddings, and configurations of it."""
+    rng, builder = np.random.default_rng(seed), RobotDiagramBuilder(time_step=0.0)
+    plant, inertia = builder.plant(), SpatialInertia.SolidSphereWithMass(1.0, 0.1)
+    robot = plant.AddModelInstance("robot")
+
+    def random_pose(size):
+        return RigidTransform(RollPitchYaw(*rng.uniform(-3.0, 3.0, 3)), rng.uniform(-size, size, 3))
+
+    def add_shape(body, X_BG):
+        x, y, z = rng.uniform(0.05, 0.25, 3)
+        shapes = Box(x, y, z), Sphere(x), Cylinder(x, y), Capsule(x, y), Ellipsoid(x, y, z)
+        name = f"shape{plant.num_collision_geometries()}"
+        plant.RegisterCollisionGeometry(body, X_BG, shapes[rng.integers(5)], name, CoulombFriction(1.0, 1.0))
+
+    bodies = [plant.world_body()]
+    for k in range(9):
+        parent, body = bodies[rng.integers(len(bodies))], plant.AddRigidBody(f"body{k}", robot, inertia)
+        frame = plant.AddFrame(FixedOffsetFrame(f"frame{k}", parent.body_frame(), random_pose(0.3), robot))
+        kind = (RevoluteJoint, PrismaticJoint, BallRpyJoint, QuaternionFloatingJoint, WeldJoint)[rng.integers(5)]
+        more = {RevoluteJoint: ([0.0, 0.6, 0.8],), PrismaticJoint: ([0.6, 0.8, 0.0],), WeldJoint: (random_pose(0.2),)}
+        plant.AddJoint(kind(f"joint{k}", frame, body.body_frame(), *more.get(kind, ())))
+        add_shape(body, random_pose(0.1))
+        bodies.append(body)
+    for _ in range(5):
+        add_shape(plant.world_body(), random_pose(1.0))
+    low = RigidTransform([0.0, 0.0, -0.7])
+    plant.RegisterCollisionGeometry(plant.world_body(), low, HalfSpace(), "floor", CoulombFriction(1.0, 1.0))
+    checker = SceneGraphCollisionChecker(model=builder.Build(), robot_model_instances=[robot], edge_step_size=0.02)
+    checker.SetPaddingAllRobotEnvironmentPairs(rng.uniform(-0.05, 0.05))
+    checker.SetPaddingAllRobotRobotPairs(rng.uniform(-0.05, 0.05))
+    for a, b in itertools.combinations(range(plant.num_bodies()), 2):
+        if rng.random() < 0.4 and max(a, b) > 0:
+            checker.SetCollisionFilteredBetween(BodyIndex(a), BodyIndex(b), True)
+    return checker, rng.uniform(-0.8, 0.8, (203, plant.num_positions()))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
+def test_configurations_side_by_side_are_answered_as_each_alone(seed, monkeypatch):
+    checker, configurations = random_checker(seed)
+    edges = list(itertools.pairwise(configurations[:40]))
+    with compiled_at_once():
+        together = checker.CheckConfigsCollisionFree(configurations, parallelize=False)
+        measures = checker.MeasureEdgesCollisionFree(edges, False)
+    assert 30 < sum(together) < 180
+    assert together == [int(checker.CheckConfigCollisionFree(q)) for q in configurations]
+    assert together == [all_distances_are_above(checker, q) for q in configurations]
+    monkeypatch.setattr(configuration_sweep, "_WORTH_LANES", math.inf)
+    alone = checker.MeasureEdgesCollisionFree(edges, False)
+    assert [m.alpha_or(-1.0) for m in alone] == [m.alpha_or(-1.0) for m in measures]
 
 
 def test_a_bad_configuration_among_many_is_named():
