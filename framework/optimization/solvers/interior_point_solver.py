@@ -12,7 +12,7 @@ from merganser.framework.optimization.interior_point import NonlinearProblem, Se
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.feasible_points import feasible_point
-from merganser.framework.optimization.solvers.judgement import KEPT, cost_at, keeps_constraints
+from merganser.framework.optimization.solvers.judgement import KEPT, cost_at
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm, is_curved_without_equations
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions, check_names
@@ -119,7 +119,7 @@ def _attempt(form: NonlinearForm, guess: Array, settings: Settings) -> tuple[Out
         return Outcome(result, x, details), False
     of_box = found.x_lower_multipliers - found.x_upper_multipliers
     outcome = Outcome(result, x, details, form.duals(-found.g_multipliers, of_box))
-    outcome.is_judged = keeps_constraints(form.prog, x, form.box, max(KEPT, settings.tol))
+    outcome.is_judged = form.keeps_constraints(found.x, max(KEPT, settings.tol))
     if not outcome.is_judged:
         outcome.result = _FAILED
         return outcome, False
