@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array
-from merganser.framework.optimization.interior_point import NonlinearProblem, Settings, Status, solve
+from merganser.framework.optimization.interior_point import NonlinearProblem, Progress, Settings, Status, solve
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.feasible_points import feasible_point
@@ -23,6 +23,7 @@ _RESULTS = {
     Status.INFEASIBLE: SolutionResult.kInfeasibleConstraints,
     Status.UNBOUNDED: SolutionResult.kUnbounded,
     Status.ITERATION_LIMIT: SolutionResult.kIterationLimit,
+    Status.STOPPED: SolutionResult.kIterationLimit,
 }
 _FAILED = SolutionResult.kSolverSpecificError
 _MAY_BE_BETTER = (SolutionResult.kSolutionFound, _FAILED)
@@ -30,7 +31,10 @@ _MAY_BE_BETTER = (SolutionResult.kSolutionFound, _FAILED)
 # second derivatives are known and whose equations are linear, 1.3 to 17 times less. Curved equations make them slow.
 MOST_DENSE, _MOST_CURVED = 60, 150
 _MOST_SQUARED = 500  # variables, of which a step of dense least squares takes 0.1 s
-_FURTHER = ((7, 1.0), (20, 0.1), (20, 0.01))  # searches: steps of least squares before, first weight of the barrier
+# Further searches: from the guess, or the best point of those before; steps of least squares first; weight of the barrier
+_FURTHER = ((True, 7, 0.1), (False, 0, 0.3), (True, 7, 1.0), (True, 20, 0.1))
+_MOST_ITERATIONS = 60  # of these: of 26 that took more, one found a better point
+_NEAR, _SETTLED = 1e-2, 0.1  # violation, and change of the cost beside its distance to a better one, where they end
 _SHARP = 1e-4  # what may be left of the gradient, in units of what variables change by
 
 
@@ -50,10 +54,11 @@ class InteriorPointSolver(SolverInterface):
 
     Second derivatives are those of costs and constraints if all have them, else approximated (limited-memory BFGS).
 
-    Options: those of `interior_point.Settings`, which have IPOPT's names, and num_starts (1), up to 4: the best of so
-    many searches. The first one has a small weight of the barrier and ends near the guess. Others begin where some
-    steps of least squares lead from the guess towards points that keep the constraints, with other weights: that way
-    leads to other optima than one through the middle of all bounds. At a guess that keeps them, weights are larger.
+    Options: those of `interior_point.Settings`, which have IPOPT's names, and num_starts (1), up to 5: the best of so
+    many searches. The first one has a small weight of the barrier and ends near the guess. Others begin with time steps
+    twice as long, if the program is a motion, where some steps of least squares lead from the guess towards points that
+    keep the constraints, or at the best end so far, with other weights: that way leads to other optima, as those of
+    motions with more swings. They end where they come near a point that costs more.
     """
 
     NAME = "InteriorPoint"
@@ -74,29 +79,32 @@ class InteriorPointSolver(SolverInterface):
         check_names(type(self), given, {each.name for each in fields(Settings)} | {"num_starts"})
         num_starts = int(given.pop("num_starts", 1))
         settings = Settings(**given)
-        best, found = _search(prog, guess, settings), SolutionResult.kSolutionFound
-        for num_steps, weight in _FURTHER[: max(num_starts - 1, 0)]:
-            if best.result is SolutionResult.kUnbounded or (best.result is found and not prog.GetAllCosts()):
+        form, found = NonlinearForm(prog), SolutionResult.kSolutionFound
+        best = _search(form, guess, settings)
+        for is_from_guess, num_steps, weight in _FURTHER[: max(num_starts - 1, 0)]:
+            if best.result is SolutionResult.kUnbounded or (best.result is found and not form.has_cost):
                 break
-            start = _towards_constraints(prog, guess, num_steps)
-            weight *= 10.0 if (start == guess).all() else 1.0
-            other = _search(prog, start, replace(settings, mu_init=weight))
-            if other.result is found and (best.result is not found or cost_at(prog, other.x) < cost_at(prog, best.x)):
+            start, weight = _start(form, guess if is_from_guess else best.x, num_steps, weight)
+            cost = cost_at(prog, best.x) if best.result is found else np.inf
+            most = settings.max_iter if cost == np.inf else min(settings.max_iter, _MOST_ITERATIONS)
+            other, _ = _attempt(form, start, replace(settings, mu_init=weight, max_iter=most), cost)
+            if other.result is found and not cost_at(prog, other.x) >= cost:
                 best = other
         return best
 
 
-def _towards_constraints(prog: MathematicalProgram, guess: Array, num_steps: int) -> Array:
-    """Where some steps of least squares lead from a guess; of many variables, the guess."""
-    form = NonlinearForm(prog)
-    if form.num_vars > _MOST_SQUARED:
-        return guess
-    return feasible_point(form, np.clip(guess / form.scale, form.x_lower, form.x_upper), num_steps)[0] * form.scale
+def _start(form: NonlinearForm, begin: Array, num_steps: int, weight: float) -> tuple[Array, float]:
+    """Where a further search begins, and the weight of the barrier: a larger one where least squares lead nowhere."""
+    x, steps = np.clip(begin / form.scale, form.x_lower, form.x_upper), form.prog._time_steps
+    x[steps] = np.minimum(2.0 * x[steps], form.x_upper[steps])
+    if not num_steps or form.num_vars > _MOST_SQUARED:
+        return x * form.scale, weight
+    start = feasible_point(form, x, num_steps)[0]
+    return start * form.scale, weight * (10.0 if (start == x).all() else 1.0)
 
 
-def _search(prog: MathematicalProgram, guess: Array, settings: Settings) -> Outcome:
+def _search(form: NonlinearForm, guess: Array, settings: Settings) -> Outcome:
     """How the method ends; where scales were bad, in better ones."""
-    form = NonlinearForm(prog)
     outcome, is_sharp = _attempt(form, guess, settings)
     end = outcome.x if np.isfinite(outcome.x).all() else guess
     if not is_sharp and outcome.result in _MAY_BE_BETTER and form.rescale(end):
@@ -106,10 +114,21 @@ def _search(prog: MathematicalProgram, guess: Array, settings: Settings) -> Outc
     return outcome
 
 
-def _attempt(form: NonlinearForm, guess: Array, settings: Settings) -> tuple[Outcome, bool]:
-    """How the method ends in the units of a form, and whether the answer would be the same in others."""
-    start = np.clip(guess / form.scale, form.x_lower, form.x_upper)
-    found = solve(_problem(form, start), start, settings)
+def _attempt(
+    form: NonlinearForm, guess: Array, settings: Settings, cost: float = np.inf
+) -> tuple[Outcome, bool]:  # fmt: skip
+    """How the method ends in the units of a form, and whether the answer would be the same in others.
+
+    It ends early near a point that costs more than `cost`.
+    """
+    start, last, least = np.clip(guess / form.scale, form.x_lower, form.x_upper), np.inf, cost * form.cost_scale
+
+    def may_go_on(at: Progress) -> bool:
+        nonlocal last
+        change, last = abs(at.cost - last), at.cost
+        return not (at.violation <= _NEAR and change < _SETTLED * (at.cost - least))
+
+    found = solve(_problem(form, start), start, settings, may_go_on if cost < np.inf else None)
     result = _RESULTS.get(found.status, _FAILED)
     details = InteriorPointSolverDetails(
         found.status.value, found.iterations, found.violation, found.dual_residual, found.complementarity
