@@ -130,7 +130,8 @@ class DirectCollocationConstraint(StackedEvaluator, Constraint):
         h, change = x[:, :1], ends[count:, :n] - ends[:count, :n]
         by_x_c = -(weights[:, np.newaxis] @ self._dynamics.at(middle)[1])[:, 0] / 8.0  # d(3)/dx_c / 8
         of_points = np.concatenate([h * by_x_c - 0.25 * weights, -h * by_x_c - 0.25 * weights, -weights])
-        H_0, H_1, H_c = self._dynamics.curvature(np.concatenate([ends, middle]), of_points).reshape(3, count, len(at_0), -1)
+        curvatures = self._dynamics.curvature(np.concatenate([ends, middle]), of_points)
+        H_0, H_1, H_c = curvatures.reshape(3, count, len(at_0), -1)
         H, by_x = np.zeros((count, size, size)), np.zeros((count, len(at_0), size))  # of [x_c; u_c]
         H[:, at_0[:, np.newaxis], at_0], H[:, at_1[:, np.newaxis], at_1] = H_0, H_1
         df, slopes = np.zeros((count, n, size)), np.concatenate([A, B], axis=2)  # of f_0 - f_1
