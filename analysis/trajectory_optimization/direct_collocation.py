@@ -38,7 +38,7 @@ from merganser.framework.symbolic import MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial
 
 Array = NDArray[np.float64]
-_NUM_STARTS = 5  # of 40 swing-ups from random guesses 34 cost what SNOPT's and IPOPT's do, or less; of one search 20
+_NUM_STARTS, _FROM, _MORE = 5, 41, 6  # searches, and more from so many break points, where they take less than SNOPT
 
 
 class DirectCollocationConstraint(StackedEvaluator, Constraint):
@@ -215,7 +215,8 @@ class DirectCollocation(MultipleShooting):
         self._steps_beside = objects(MakeVectorContinuousVariable(2, "h"))  # placeholders
         sizes = self._constraint.num_states(), self._constraint.num_inputs()
         super().__init__(*sizes, num_time_samples, (minimum_time_step, maximum_time_step), prog)
-        self._prog.SetSolverOption(InteriorPointSolver.id(), "num_starts", _NUM_STARTS)
+        count = _MORE if num_time_samples >= _FROM else _NUM_STARTS
+        self._prog.SetSolverOption(InteriorPointSolver.id(), "num_starts", count)
         self._prog._time_steps += self._prog.FindDecisionVariableIndices(self._h)
         names = (f"collocation constraint for segment {k}" for k in range(num_time_samples - 1))
         x, u = self._x, self._u

@@ -35,10 +35,10 @@ _MOST_SQUARED = 500  # variables, of which a step of dense least squares takes 3
 # Further searches: the part of the guess in where they begin, the rest of which is the best end so far; steps of least
 # squares from there; first weight of the barrier. Of 84 swing-ups of 21 break points that many cost no more than by
 # SNOPT or IPOPT after one to five: 53, 68, 74, 77, 77.
-_FURTHER = ((1.0, 7, 0.1), (0.75, 4, 0.1), (0.5, 4, 0.1), (0.0, 0, 0.3))
+_FURTHER = ((1.0, 7, 0.1), (0.75, 4, 0.1), (0.5, 4, 0.1), (0.0, 0, 0.3), (1.0, 7, 1.0))
 _BETTER = 1e-3  # part of the cost, by which they look for less
-_PATIENCE, _LONGER = 30, 3  # iterations of these, or as many as of the first, and a multiple where they cost less
-_NEAR, _SETTLED = 1e-2, 0.1  # violation, and change of the cost beside its distance to a better one, where they end
+_PATIENCE, _LONGER = (30, 100), 4  # iterations of these: as many as of the first; a multiple where they cost less
+_NEAR, _SETTLED = 1e-2, 0.1  # violation; change of the cost, and weight, beside the way to a better one: where they end
 _SHARP = 1e-4  # what may be left of the gradient, in units of what variables change by
 
 
@@ -58,11 +58,11 @@ class InteriorPointSolver(SolverInterface):
 
     Second derivatives are those of costs and constraints if all have them, else approximated (limited-memory BFGS).
 
-    Options: those of `interior_point.Settings`, which have IPOPT's names, and num_starts (1), up to 5: the best of so
-    many searches. The first one has a small weight of the barrier and ends near the guess. Others begin with time steps
-    twice as long, if the program is a motion, where some steps of least squares lead from the guess towards points that
-    keep the constraints, or at the best end so far, with other weights: that way leads to other optima, as those of
-    motions with more swings. They end where they come near a point that costs more.
+    Options: those of `interior_point.Settings`, which have IPOPT's names, and num_starts (1), up to 6: the best of so
+    many searches. The first one has a small weight of the barrier and ends near the guess. Others begin between the
+    guess and the best end so far, with time steps twice as long if the program is a motion, where some steps of least
+    squares lead towards points that keep the constraints, with other weights: that way leads to other optima, as those
+    of motions with more swings. They end early where they come near a point that costs more.
     """
 
     NAME = "InteriorPoint"
@@ -85,7 +85,7 @@ class InteriorPointSolver(SolverInterface):
         settings = Settings(**given)
         form, found = NonlinearForm(prog), SolutionResult.kSolutionFound
         best = _search(form, guess, settings)
-        patience = max(_PATIENCE, best.details.iterations)
+        patience = min(max(_PATIENCE[0], best.details.iterations), _PATIENCE[1])
         for part, num_steps, weight in _FURTHER[: max(num_starts - 1, 0)]:
             if best.result is SolutionResult.kUnbounded or (best.result is found and not form.has_cost):
                 break
@@ -107,7 +107,7 @@ def _below(cost: float, patience: int) -> Callable[[Progress], bool]:
     def may_go_on(at: Progress) -> bool:
         nonlocal last
         change, last = abs(at.cost - last), at.cost
-        is_settled = at.violation <= _NEAR and change < _SETTLED * (at.cost - cost)
+        is_settled = at.violation <= _NEAR and max(change, at.mu) < _SETTLED * (at.cost - cost)
         return not is_settled and at.iteration < (patience if at.cost > cost else _LONGER * patience)
 
     return may_go_on
@@ -120,7 +120,7 @@ def _start(form: NonlinearForm, begin: Array, num_steps: int, weight: float) -> 
     if not num_steps or form.num_vars > _MOST_SQUARED:
         return x * form.scale, weight
     start = feasible_point(form, x, num_steps)[0]
-    return start * form.scale, weight * (10.0 if (start == x).all() else 1.0)
+    return start * form.scale, weight * (100.0 if (start == x).all() else 1.0)
 
 
 def _search(form: NonlinearForm, guess: Array, settings: Settings) -> Outcome:
