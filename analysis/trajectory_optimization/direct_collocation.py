@@ -34,6 +34,7 @@ from merganser.framework.optimization.arrays import objects
 from merganser.framework.optimization.evaluators.evaluators import StackedEvaluator, copies_of
 from merganser.framework.optimization.programs.parsing import parsed_cost
 from merganser.framework.optimization.programs.program_bindings import add_alike
+from merganser.framework.optimization.programs.program_variables import set_time_steps
 from merganser.framework.symbolic import MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial
 
@@ -217,7 +218,7 @@ class DirectCollocation(MultipleShooting):
         super().__init__(*sizes, num_time_samples, (minimum_time_step, maximum_time_step), prog)
         count = _MORE if num_time_samples >= _FROM else _NUM_STARTS
         self._prog.SetSolverOption(InteriorPointSolver.id(), "num_starts", count)
-        self._prog._time_steps += self._prog.FindDecisionVariableIndices(self._h)
+        set_time_steps(self._prog, self._h)
         names = (f"collocation constraint for segment {k}" for k in range(num_time_samples - 1))
         x, u = self._x, self._u
         variables = np.column_stack((self._h, x[:-1], x[1:], u[:-1], u[1:]))

@@ -351,3 +351,8 @@ def vector_without_gaps(values: Array, variables: list[Any]) -> Array:
             f"MathematicalProgram: there is no initial guess of {variables[gaps[0]]}. Use SetInitialGuess."
         )
     return vector(values, "MathematicalProgram", "the initial guess")
+
+
+def set_time_steps(prog: ProgramVariables, variables: Objects) -> None:
+    """Says which variables are time steps of a motion: further searches for it begin with longer ones."""
+    prog._time_steps += prog.FindDecisionVariableIndices(variables)
