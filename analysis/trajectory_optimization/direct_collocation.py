@@ -34,11 +34,12 @@ from merganser.framework.optimization.arrays import objects
 from merganser.framework.optimization.evaluators.evaluators import StackedEvaluator, copies_of
 from merganser.framework.optimization.programs.parsing import parsed_cost
 from merganser.framework.optimization.programs.program_bindings import add_alike
+from merganser.framework.optimization.programs.program_variables import set_time_steps
 from merganser.framework.symbolic import MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial
 
 Array = NDArray[np.float64]
-_NUM_STARTS = 3  # of 40 swing-ups from random guesses 34 cost what SNOPT's and IPOPT's do, or less; of one search 20
+_NUM_STARTS, _FROM, _MORE = 5, 41, 6  # searches, and more from so many break points, where they take less than SNOPT
 
 
 class DirectCollocationConstraint(StackedEvaluator, Constraint):
@@ -75,6 +76,8 @@ class DirectCollocationConstraint(StackedEvaluator, Constraint):
             )
         self._dynamics = SystemDynamics(system, context, input_port_index, "DirectCollocation")
         n, m = self._dynamics.num_states, self._dynamics.num_inputs
+        states, inputs = 1 + np.arange(n), 1 + 2 * n + np.arange(m)
+        self._ends = np.concatenate([states, inputs]), np.concatenate([n + states, m + inputs])  # columns of [x; u]
         Constraint.__init__(self, 1 + 2 * (n + m), np.zeros(n), np.zeros(n))
 
     def num_states(self) -> int:
@@ -96,55 +99,55 @@ class DirectCollocationConstraint(StackedEvaluator, Constraint):
         return self._dynamics.are_fast()
 
     def _stacked(self, x: Array) -> tuple[Array, Array]:
-        n, m, count = self._dynamics.num_states, self._dynamics.num_inputs, len(x)
-        (h, x_0, x_1, _, _), (f_0, f_1), ends, middle = self._points(x)
-        (A_0, A_1), (B_0, B_1) = (np.split(part, 2) for part in self._dynamics.at(ends)[1:])
+        n, count, at_0, at_1 = self._dynamics.num_states, len(x), *self._ends
+        ends, middle = self._points(x)
+        f, A, B = self._dynamics.at(ends)
         f_c, A_c, B_c = self._dynamics.at(middle)
-        slope = 1.5 * (x_1 - x_0) / h
-        J, step, eye = np.empty((count, n, 1 + 2 * (n + m))), h[..., np.newaxis], np.eye(n)
+        h, step, eye = x[:, :1], x[:, :1, np.newaxis], np.eye(n)
+        slope = 1.5 * (ends[count:, :n] - ends[:count, :n]) / h
+        J = np.empty((count, n, x.shape[1]))
         forward, backward = 0.25 * eye + step / 8.0 * A_c, 0.25 * eye - step / 8.0 * A_c
-        by_h, by_x_0, by_x_1, by_u_0, by_u_1 = np.split(J, [1, 1 + n, 1 + 2 * n, 1 + 2 * n + m], axis=2)
-        by_h[..., 0] = -slope / h - (A_c @ (f_0 - f_1)[..., np.newaxis])[..., 0] / 8.0
-        by_x_0[:] = -1.5 / step * eye - 0.5 * A_c - forward @ A_0
-        by_x_1[:] = 1.5 / step * eye - 0.5 * A_c - backward @ A_1
-        by_u_0[:] = -0.5 * B_c - forward @ B_0
-        by_u_1[:] = -0.5 * B_c - backward @ B_1
-        return slope - 0.25 * (f_0 + f_1) - f_c, J  # (2), (3)
+        J[..., 0] = -slope / h - (A_c @ (f[:count] - f[count:])[..., np.newaxis])[..., 0] / 8.0
+        J[..., at_0[:n]] = -1.5 / step * eye - 0.5 * A_c - forward @ A[:count]
+        J[..., at_1[:n]] = 1.5 / step * eye - 0.5 * A_c - backward @ A[count:]
+        J[..., at_0[n:]] = -0.5 * B_c - forward @ B[:count]
+        J[..., at_1[n:]] = -0.5 * B_c - backward @ B[count:]
+        return slope - 0.25 * (f[:count] + f[count:]) - f_c, J  # (2), (3)
 
-    def _points(self, x: Array) -> tuple[list[Array], list[Array], Array, Array]:
-        """The variables, f_0 and f_1, and the points [x; u] at the ends and midway."""
-        n, m = self._dynamics.num_states, self._dynamics.num_inputs
-        h, x_0, x_1, u_0, u_1 = parts = np.split(x, [1, 1 + n, 1 + 2 * n, 1 + 2 * n + m], axis=1)
-        ends = np.vstack([np.hstack([x_0, u_0]), np.hstack([x_1, u_1])])
-        f_0, f_1 = rates = np.split(self._dynamics.at(ends)[0], 2)
-        x_c = 0.5 * (x_0 + x_1) + h / 8.0 * (f_0 - f_1)  # (1)
-        return parts, rates, ends, np.hstack([x_c, 0.5 * (u_0 + u_1)])
+    def _points(self, x: Array) -> tuple[Array, Array]:
+        """[x; u] at the starts of all segments and then at their ends, and midway."""
+        n, count, (at_0, at_1) = self._dynamics.num_states, len(x), self._ends
+        ends = np.concatenate([x[:, at_0], x[:, at_1]])
+        f = self._dynamics.at(ends)[0]
+        middle = 0.5 * (ends[:count] + ends[count:])
+        middle[:, :n] += x[:, :1] / 8.0 * (f[:count] - f[count:])  # (1)
+        return ends, middle
 
     def _curvature(self, x: Array, weights: Array) -> Array:
         """That of weights . (3): of f at the three points, and of products with h in (1) and (2)."""
-        n, m, count = self._dynamics.num_states, self._dynamics.num_inputs, len(x)
-        (h, x_0, x_1, _, _), (f_0, f_1), ends, middle = self._points(x)
-        (A_0, A_1), (B_0, B_1) = (np.split(part, 2) for part in self._dynamics.at(ends)[1:])
-        of_x_c = -(weights[:, np.newaxis] @ self._dynamics.at(middle)[1])[:, 0] * h / 8.0  # h / 8 d(3)/dx_c
-        of_ends = np.vstack([of_x_c - 0.25 * weights, -of_x_c - 0.25 * weights])
-        H_0, H_1 = np.split(self._dynamics.curvature(ends, of_ends), 2)
-        size = 1 + 2 * (n + m)
-        at_0, at_1 = np.r_[1 : 1 + n, 1 + 2 * n : 1 + 2 * n + m], np.r_[1 + n : 1 + 2 * n, 1 + 2 * n + m : size]
-        H, by_x = np.zeros((count, size, size)), np.zeros((count, n + m, size))  # of [x_c; u_c]
+        n, count, size, at_0, at_1 = self._dynamics.num_states, *x.shape, *self._ends
+        ends, middle = self._points(x)
+        f, A, B = self._dynamics.at(ends)
+        h, change = x[:, :1], ends[count:, :n] - ends[:count, :n]
+        by_x_c = -(weights[:, np.newaxis] @ self._dynamics.at(middle)[1])[:, 0] / 8.0  # d(3)/dx_c / 8
+        of_points = np.concatenate([h * by_x_c - 0.25 * weights, -h * by_x_c - 0.25 * weights, -weights])
+        curvatures = self._dynamics.curvature(np.concatenate([ends, middle]), of_points)
+        H_0, H_1, H_c = curvatures.reshape(3, count, len(at_0), -1)
+        H, by_x = np.zeros((count, size, size)), np.zeros((count, len(at_0), size))  # of [x_c; u_c]
         H[:, at_0[:, np.newaxis], at_0], H[:, at_1[:, np.newaxis], at_1] = H_0, H_1
-        df = np.zeros((count, n, size))  # of f_0 - f_1
-        df[..., at_0], df[..., at_1] = np.concatenate([A_0, B_0], axis=2), -np.concatenate([A_1, B_1], axis=2)
+        df, slopes = np.zeros((count, n, size)), np.concatenate([A, B], axis=2)  # of f_0 - f_1
+        df[..., at_0], df[..., at_1] = slopes[:count], -slopes[count:]
         by_x[:, :n] = h[..., np.newaxis] / 8.0 * df
-        by_x[:, :n, 0] = (f_0 - f_1) / 8.0
+        by_x[:, :n, 0] = (f[:count] - f[count:]) / 8.0
         for at in (at_0, at_1):
-            by_x[:, np.arange(n + m), at] += 0.5
-        H += by_x.swapaxes(1, 2) @ self._dynamics.curvature(middle, -weights) @ by_x
-        by_h = (of_x_c / h)[:, np.newaxis] @ df
+            by_x[:, np.arange(len(at)), at] += 0.5
+        H += by_x.swapaxes(1, 2) @ H_c @ by_x
+        by_h = by_x_c[:, np.newaxis] @ df
         by_h[:, 0, at_0[:n]] += 1.5 * weights / h**2
         by_h[:, 0, at_1[:n]] -= 1.5 * weights / h**2
         H[:, :1] += by_h
         H[:, :, :1] += by_h.swapaxes(1, 2)
-        H[:, 0, 0] += 3.0 * (weights * (x_1 - x_0)).sum(axis=1) / h[:, 0] ** 3
+        H[:, 0, 0] += 3.0 * (weights * change).sum(axis=1) / h[:, 0] ** 3
         return H
 
 
@@ -213,7 +216,9 @@ class DirectCollocation(MultipleShooting):
         self._steps_beside = objects(MakeVectorContinuousVariable(2, "h"))  # placeholders
         sizes = self._constraint.num_states(), self._constraint.num_inputs()
         super().__init__(*sizes, num_time_samples, (minimum_time_step, maximum_time_step), prog)
-        self._prog.SetSolverOption(InteriorPointSolver.id(), "num_starts", _NUM_STARTS)
+        count = _MORE if num_time_samples >= _FROM else _NUM_STARTS
+        self._prog.SetSolverOption(InteriorPointSolver.id(), "num_starts", count)
+        set_time_steps(self._prog, self._h)
         names = (f"collocation constraint for segment {k}" for k in range(num_time_samples - 1))
         x, u = self._x, self._u
         variables = np.column_stack((self._h, x[:-1], x[1:], u[:-1], u[1:]))

@@ -42,6 +42,18 @@ class _Function:
         return self._numeric.array_function(*self._parts)
 
     @functools.cached_property
+    def curvature(self) -> Callable[[Array], Array] | None:
+        """Second derivatives of all values at many points, shape [N, m n^2], if available and not too many."""
+        everything, variables = self._parts
+        n = len(variables)
+        slopes = everything[len(everything) // (1 + n) :]
+        if slopes.size * n > _MOST_SECOND:
+            return None
+        from merganser.framework.symbolic import Jacobian
+
+        return self._numeric.array_function(Jacobian(slopes, variables), variables) if n else None
+
+    @functools.cached_property
     def is_smooth(self) -> bool:
         """Whether all derivatives are defined wherever the values are."""
         return not self._numeric.has_kinks(self._parts[0])
@@ -76,6 +88,7 @@ def _as_function(expressions: Objects, variables: Objects) -> _Function:
 _places: list[Any] = []  # placeholders for the first, second, ... variable
 _functions: dict[Any, _Function] = {}
 _MOST_FUNCTIONS = 256
+_MOST_SECOND = 300  # second derivatives that are found as expressions
 _MANY = 8  # points for which arrays take less time than numbers
 
 
@@ -104,6 +117,14 @@ class _OfExpressions(EvaluatorBase):
 
     def _has_curvature(self) -> bool:
         return self._stack_key().is_smooth
+
+    def _curvature(self, x: Array, weights: Array) -> Array:
+        second = self._stack_key().curvature
+        if second is None:
+            return super()._curvature(x, weights)
+        with np.errstate(invalid="ignore"):
+            H = weights[:, np.newaxis] @ np.nan_to_num(second(x), posinf=0.0, neginf=0.0).reshape(*weights.shape, -1)
+        return H.reshape(len(x), x.shape[1], -1)
 
     def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
         try:

@@ -162,7 +162,7 @@ class BarrierMethod:
         self._num_acceptable = self._num_acceptable + 1 if errors.scaled <= settings.acceptable_tol else 0
         if self._num_acceptable >= settings.acceptable_iter > 0:
             return Status.ACCEPTABLE
-        if np.max(np.abs(self.z), initial=0.0) > settings.diverging_iterates_tol:
+        if np.abs(self.z).max(initial=0.0) > settings.diverging_iterates_tol:
             return Status.UNBOUNDED
         if self._may_end is not None and self._may_end(self.z):
             return Status.STOPPED
@@ -171,7 +171,7 @@ class BarrierMethod:
     def _is_all_done(self, errors: Errors) -> bool:
         """Whether nothing is to be minimized and the constraints hold: then multipliers of zero fulfil (1)."""
         settings = self._settings
-        if self._form.has_cost or np.max(np.abs(self.c), initial=0.0) > settings.tol:
+        if self._form.has_cost or np.abs(self.c).max(initial=0.0) > settings.tol:
             return False
         if errors.violation > settings.constr_viol_tol:
             return False
@@ -182,12 +182,12 @@ class BarrierMethod:
         """Residuals of (1), equation (5)."""
         below, above = self._distances()
         low, high = self._has_lower, self._has_upper
-        dual = np.max(np.abs(self._gradient_of_lagrangian()), initial=0.0)
-        violation = np.max(np.abs(self.c), initial=0.0)
+        dual = np.abs(self._gradient_of_lagrangian()).max(initial=0.0)
+        violation = np.abs(self.c).max(initial=0.0)
         gaps = np.concatenate([below[low] * self.z_l[low], above[high] * self.z_u[high]])
-        gap = np.max(np.abs(gaps - mu), initial=0.0)
+        gap = np.abs(gaps - mu).max(initial=0.0)
         bounds = np.sum(self.z_l) + np.sum(self.z_u)
-        s_d = max(S_MAX, (np.sum(np.abs(self.y)) + bounds) / max(len(self.y) + len(gaps), 1)) / S_MAX
+        s_d = max(S_MAX, (np.abs(self.y).sum() + bounds) / max(len(self.y) + len(gaps), 1)) / S_MAX
         s_c = max(S_MAX, bounds / max(len(gaps), 1)) / S_MAX
         unscaled = np.max(np.abs(self.c) / self._form.row_scale, initial=0.0)
         cost_scale = self._form.cost_scale
@@ -243,7 +243,7 @@ class BarrierMethod:
         return beyond
 
     def _violation(self, c: Array) -> float:
-        return float(np.sum(np.abs(self._beyond_rounding(c))))
+        return float(np.abs(self._beyond_rounding(c)).sum())
 
     def _barrier(self, z: Array) -> float:
         """The barrier terms of the cost, with the damping of variables that have one bound (section 3.7)."""
@@ -402,7 +402,7 @@ class BarrierMethod:
         return isinstance(self._form, StandardForm) and len(self.c) > 0 and not self._has_diverged
 
     def _is_infeasible(self) -> bool:
-        violation = np.max(np.abs(self.c), initial=0.0)
+        violation = np.abs(self.c).max(initial=0.0)
         return isinstance(self._form, StandardForm) and bool(violation > self._settings.constr_viol_tol)
 
     def _begin_feasible(self) -> Status | None:

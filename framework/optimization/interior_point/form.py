@@ -100,7 +100,7 @@ class StandardForm:
         slopes = np.zeros(self.num_constraints)
         if self.num_constraints:
             np.maximum.at(slopes, self.rows[: len(self._kept)], np.abs(self.jacobian(x))[: len(self._kept)])
-        return float(np.max(np.abs(self.gradient(x)), initial=0.0)), slopes
+        return float(np.abs(self.gradient(x)).max(initial=0.0)), slopes
 
     # ------------------------------------------------------------------ the functions
 

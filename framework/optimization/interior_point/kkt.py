@@ -116,7 +116,7 @@ class KktSystem:
 
     def unsolved(self) -> float:
         """The sum of what the solution leaves of r_c, |J dz - r_c|."""
-        return PIVOT_FLOOR * float(np.sum(np.abs(self.solution[self._n :]))) if self.is_regularized else 0.0
+        return PIVOT_FLOOR * float(np.abs(self.solution[self._n :]).sum()) if self.is_regularized else 0.0
 
     def solve(self, right: Array) -> Array:
         """The solution for the matrix that was factored last, shape [n + m]."""
@@ -139,13 +139,13 @@ class KktSystem:
 
     def _refine(self, right: Array) -> tuple[Array, bool]:
         """The best solution of some refinements, and whether its residual is small."""
-        size = float(np.max(np.abs(right), initial=0.0))
+        size = float(np.abs(right).max(initial=0.0))
         best = x = self._apply_inverse(right)
         least = np.inf
         for _ in range(_MAX_REFINEMENTS):
             residual = right - self._multiply(x)
-            norm = float(np.max(np.abs(residual), initial=0.0))
-            scale = size + min(float(np.max(np.abs(x), initial=0.0)), 1e6 * size)
+            norm = float(np.abs(residual).max(initial=0.0))
+            scale = size + min(float(np.abs(x).max(initial=0.0)), 1e6 * size)
             ratio = norm / scale if scale > 0.0 else 0.0
             if not ratio < 0.9 * least:
                 break

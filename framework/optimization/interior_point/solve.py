@@ -92,6 +92,6 @@ def _result(problem: NonlinearProblem, form: StandardForm, method: BarrierMethod
         x_upper_multipliers=z_u,
         iterations=method._monitor.iterations,
         violation=float(np.max(outside, initial=0.0)),
-        dual_residual=float(np.max(np.abs(slope - z_l + z_u), initial=0.0)),
+        dual_residual=float(np.abs(slope - z_l + z_u).max(initial=0.0)),
         complementarity=method.errors(0.0).complementarity,
     )

@@ -29,7 +29,7 @@ class MathematicalProgram(ProgramPolynomials):
         clone = MathematicalProgram()
         clone._variables, clone._places = list(self._variables), dict(self._places)
         clone._guess, clone._scaling = list(self._guess), dict(self._scaling)
-        clone._num_integers = self._num_integers
+        clone._num_integers, clone._time_steps = self._num_integers, list(self._time_steps)
         clone._indeterminates = list(self._indeterminates)
         clone._indeterminate_places = dict(self._indeterminate_places)
         clone._bindings = {name: list(kept) for name, kept in self._bindings.items()}

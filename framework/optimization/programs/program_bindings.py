@@ -195,6 +195,7 @@ class ProgramBindings(ProgramVariables):
         self._num_integers -= var.get_type().name != "CONTINUOUS"
         self._places = {variable.get_id(): i for i, variable in enumerate(self._variables)}
         self._scaling = {i - (i > index): scale for i, scale in self._scaling.items() if i != index}
+        self._time_steps = [i - (i > index) for i in self._time_steps if i != index]
         return index
 
     def required_capabilities(self) -> set[ProgramAttribute]:

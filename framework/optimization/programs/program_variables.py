@@ -25,6 +25,7 @@ class ProgramVariables:
         self._guess: list[float] = []
         self._num_integers = 0  # binary ones among them
         self._scaling: dict[int, float] = {}
+        self._time_steps: list[int] = []  # variables that are those of a motion, which longer ones may better
         self._derived: dict[Any, Any] = {}  # what follows from the variables and what is bound to them, by what it is
         self._indeterminates: list[Any] = []
         self._indeterminate_places: dict[int, int] = {}
@@ -350,3 +351,8 @@ def vector_without_gaps(values: Array, variables: list[Any]) -> Array:
             f"MathematicalProgram: there is no initial guess of {variables[gaps[0]]}. Use SetInitialGuess."
         )
     return vector(values, "MathematicalProgram", "the initial guess")
+
+
+def set_time_steps(prog: ProgramVariables, variables: Objects) -> None:
+    """Says which variables are time steps of a motion: further searches for it begin with longer ones."""
+    prog._time_steps += prog.FindDecisionVariableIndices(variables)

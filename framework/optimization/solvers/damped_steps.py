@@ -256,12 +256,13 @@ def _solve_normal_equations(
     for i in range(n):
         d_out[i] = -slope[i] if is_free[i] == 1 else 0.0
         for j in range(i + 1):
-            total = 0.0
-            if is_free[i] == 1 and is_free[j] == 1:
-                for k in range(J.shape[0]):
-                    total += J[k, i] * J[k, j]
-            normal_work[i, j] = total
-        normal_work[i, i] = normal_work[i, i] + damping if is_free[i] == 1 else 1.0
+            normal_work[i, j] = 0.0
+        normal_work[i, i] = damping if is_free[i] == 1 else 1.0
+    for k in range(J.shape[0]):
+        for i in range(n):
+            if J[k, i] != 0.0 and is_free[i] == 1:  # few are, of rows of a motion
+                for j in range(i + 1):
+                    normal_work[i, j] += J[k, i] * J[k, j] if is_free[j] == 1 else 0.0
     _factor(normal_work)
     for i in range(n):
         for j in range(i):

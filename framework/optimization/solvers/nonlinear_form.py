@@ -293,7 +293,7 @@ class NonlinearForm:
             slopes.append(self._linear.values)
         return self.row_scale * joined(parts), self._entry_scale * joined(slopes)
 
-    def keeps_constraints(self, x: Array) -> bool:
+    def keeps_constraints(self, x: Array, kept: float = KEPT) -> bool:
         """Whether g and the box hold by (1) of judgement.py, from values and derivatives that a search has mostly had.
 
         Where the derivatives do not say so, other rules there may.
@@ -303,8 +303,8 @@ class NonlinearForm:
         sizes = sizes_of(x * self.scale, self._least_sizes) / self.scale
         with np.errstate(invalid="ignore"):  # where a value is NaN
             np.maximum.at(most, self.entries[0], np.abs(entries) * sizes[self.entries[1]])
-        is_kept = (outside <= KEPT * most).all() and (self.x_lower <= x).all() and (x <= self.x_upper).all()
-        return bool(is_kept) or keeps_constraints(self.prog, x * self.scale, self.box)
+        is_kept = (outside <= kept * most).all() and (self.x_lower <= x).all() and (x <= self.x_upper).all()
+        return bool(is_kept) or keeps_constraints(self.prog, x * self.scale, self.box, kept)
 
     def dense(self, entries: Array) -> Array:
         """The Jacobian of g as an array, shape [m, num_vars]."""

@@ -65,7 +65,7 @@ class SplineProgram:
         self._points: Objects = self._prog.NewContinuousVariables(num_positions, count, "control_point")
         self._duration = self._prog.NewContinuousVariables(1, "duration")[0]
         self._rows = np.column_stack((np.full(num_positions, self._duration), self._points))  # of constraints with T
-        self._unit = BsplineTrajectory(basis, np.eye(count))  # value i is weight i of the control points
+        self._spline = basis.order(), tuple(basis.knots())
         self._described(self._prog.AddBoundingBoxConstraint(0.0, np.inf, self._duration), "duration is not negative")
         self._prog.SetInitialGuess(self._points, np.zeros(self._points.shape))
         self._prog.SetInitialGuess(self._duration, duration)
@@ -156,16 +156,36 @@ class SplineProgram:
 
     def _weights(self, s: float, order: int) -> Array:
         """w_j for which a derivative of the path at s is sum_j w_j p_j, shape [num_control_points]."""
-        return np.asarray(self._unit.EvalDerivative(s, order), float).ravel()
+        return _weights(*self._spline, s, order)
 
     def _derivative_of_points(self, order: int) -> Array:
         """M for which p M are the control points of a derivative of the path, shape [num_control_points, m]."""
-        derivative: Any = self._unit.MakeDerivative(order)
-        return np.hstack(derivative.control_points())
+        return _derivative_of_points(*self._spline, order)
 
     def _described(self, binding: Binding, description: str) -> Binding:
         binding.evaluator().set_description(description)
         return binding
+
+
+def _of_units(spline_order: int, knots: tuple[float, ...]) -> BsplineTrajectory:
+    """A spline whose value i is weight i of the control points."""
+    basis = BsplineBasis(spline_order, list(knots))
+    return BsplineTrajectory(basis, np.eye(basis.num_basis_functions()))
+
+
+@functools.lru_cache(maxsize=256)  # of splines of many programs
+def _weights(spline_order: int, knots: tuple[float, ...], s: float, order: int) -> Array:
+    weights = np.asarray(_of_units(spline_order, knots).EvalDerivative(s, order), float).ravel()
+    weights.flags.writeable = False
+    return weights
+
+
+@functools.lru_cache(maxsize=256)
+def _derivative_of_points(spline_order: int, knots: tuple[float, ...], order: int) -> Array:
+    derivative: Any = _of_units(spline_order, knots).MakeDerivative(order)
+    M = np.hstack(derivative.control_points())
+    M.flags.writeable = False
+    return M
 
 
 def _check_column(caller: str, trajectory: BsplineTrajectory) -> None:

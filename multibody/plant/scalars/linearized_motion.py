@@ -80,9 +80,13 @@ class LinearizedMotion:
         self._driven, middles = inputs.driven_velocities, inputs.effort_middles()
         efforts = inputs.effort_limits[: len(middles)]
         self._lowest, self._highest = middles - efforts, middles + efforts
-        self._limits, self._pitches = model.contact.limits, list(model.pitch_indices)
+        limits = model.contact.limits
+        self._limited, self._limits = limits["q"].copy(), (limits["lower"].copy(), limits["upper"].copy())
+        self._pitches = list(model.pitch_indices)
         self._is_generalized = port is inputs.generalized_force
         self._u, self._tau = np.zeros(len(self._driven)), np.zeros(model.tree.num_velocities())
+        self._B = np.zeros((len(self._u), len(self._tau)))  # tau of each actuator's effort
+        self._B[np.arange(len(self._u)), self._driven] = 1.0
 
         def add(of: InputPort, target: Array, to: Any) -> None:
             value: Any = None if of is port else context.read_input(of.get_index())
@@ -102,18 +106,17 @@ class LinearizedMotion:
         """
         n = self._num_q + len(self._tau)
         x, given = np.ascontiguousarray(points[:, :n]), points[:, n:]
-        limited = x[:, self._limits["q"]]
-        if ((limited < self._limits["lower"]) | (limited > self._limits["upper"])).any():
+        limited, (lower, upper) = x[:, self._limited], self._limits
+        if ((limited < lower) | (limited > upper)).any():
             return None
         if self._pitches and (np.abs(np.cos(x[:, self._pitches])) < SMALLEST_COSINE).any():
             return None
-        u, tau = np.tile(self._u, (len(x), 1)), np.tile(self._tau, (len(x), 1))
+        u = np.repeat(self._u[np.newaxis], len(x), axis=0)
+        if not self._is_generalized:
+            u[:, self._places] += given
+        tau = self._tau + np.minimum(np.maximum(u, self._lowest), self._highest) @ self._B
         if self._is_generalized:
             tau += given
-        else:
-            u[:, self._places] += given
-        driven: Any = (slice(None), self._driven)
-        np.add.at(tau, driven, np.clip(u, self._lowest, self._highest))
         status, xdot, by_x, by_tau = self._rules.slopes(x, tau)
         if status != 0:
             return None
@@ -123,5 +126,6 @@ class LinearizedMotion:
             slopes[:, self._num_q :, n:] = by_tau
         else:
             is_within = (self._lowest <= u) & (u <= self._highest)
-            slopes[:, self._num_q :, n:] = (by_tau[:, :, self._driven] * is_within[:, np.newaxis])[:, :, self._places]
+            of_efforts = (by_tau @ self._B.T) * is_within[:, np.newaxis]
+            slopes[:, self._num_q :, n:] = of_efforts[:, :, self._places]
         return xdot, slopes

@@ -104,21 +104,36 @@ def test_a_pendulum_swings_up_when_the_result_is_simulated() -> None:
     assert np.abs(trajopt.GetInputSamples(result)).max() <= 4.0 + 1e-6
 
 
-def test_searches_from_where_least_squares_lead_find_a_motion_that_costs_less() -> None:
+def effortful_swing_up(prog: MathematicalProgram | None = None) -> DirectCollocation:
     pendulum = PendulumPlant()
-    trajopt = DirectCollocation(pendulum, pendulum.CreateDefaultContext(), 21, 0.05, 0.3)
+    trajopt = DirectCollocation(pendulum, pendulum.CreateDefaultContext(), 21, 0.05, 0.3, prog=prog)
     trajopt.AddEqualTimeIntervalsConstraints()
     from_rest_to_rest(trajopt, [0.0, 0.0], [np.pi, 0.0])
     trajopt.AddConstraintToAllKnotPoints(constraint=BoundingBoxConstraint([-3.0], [3.0]), vars=trajopt.input())
     trajopt.AddRunningCost(10.0 * trajopt.input()[0] ** 2)
     trajopt.SetInitialTrajectory(NOTHING, straight(3.0, [0, 0], [np.pi, 0]))
-    costs = [
-        InteriorPointSolver()
-        .Solve(trajopt.prog(), None, SolverOptions(options={"InteriorPoint": {"num_starts": count}}))
-        .get_optimal_cost()
-        for count in (1, 3)
+    return trajopt
+
+
+def test_further_searches_with_longer_time_steps_find_a_motion_that_costs_less() -> None:
+    trajopt = effortful_swing_up()
+    results = [
+        InteriorPointSolver().Solve(trajopt.prog(), None, SolverOptions(options={"InteriorPoint": {"num_starts": n}}))
+        for n in (1, 2, 5)
     ]
-    assert costs[1] < 0.73 * costs[0]  # from the guess alone, with other weights of the barrier, 0.786
+    costs = [result.get_optimal_cost() for result in results]
+    assert costs[0] > costs[1] >= costs[2]
+    assert costs[2] < 0.73 * costs[0]  # from the guess alone, with other weights of the barrier, 0.786
+    assert trajopt.GetSampleTimes(results[2])[-1] > 1.3 * trajopt.GetSampleTimes(results[0])[-1]
+
+
+def test_a_copy_of_the_program_of_a_motion_ends_at_the_same_motion() -> None:
+    prog = MathematicalProgram()
+    spare = prog.NewContinuousVariables(1)[0]  # moves the others when it goes
+    effortful_swing_up(prog)
+    copied = prog.Clone()
+    copied.RemoveDecisionVariable(spare)
+    assert Solve(copied).get_optimal_cost() == pytest.approx(Solve(prog).get_optimal_cost(), rel=1e-6)
 
 
 def riccati(A: float, B: float, h: float, steps: int) -> float:

@@ -145,6 +145,16 @@ def test_second_derivatives_are_those_of_the_first_ones(index: int) -> None:
     )
 
 
+def test_second_derivatives_of_expressions_are_exact() -> None:
+    (evaluator, *_), x = evaluators(np.random.default_rng(2)), np.array([[0.4, -0.7, 0.3]])
+    (a, b, c), d = x[0], 2.0 + np.cos(x[0, 1])
+    by_b, by_bb = np.sin(b) / d**2, np.cos(b) / d**2 + 2.0 * np.sin(b) ** 2 / d**3
+    expected = np.array([[-b * np.sin(a), np.cos(a), 0.0], [np.cos(a), 0.0, 0.0], np.zeros(3)]) + 2.0 * np.exp(c) * (
+        np.array([[0.0, 0.0, 0.0], [0.0, by_bb, by_b], [0.0, by_b, 1.0 / d]])
+    )
+    np.testing.assert_allclose(evaluator._curvature(x, np.array([[1.0, 2.0]]))[0], expected, atol=1e-13)
+
+
 @pytest.mark.parametrize("count", [2, 20])  # few points one after the other, many in arrays
 def test_many_points_at_once_are_as_each_alone(count: int) -> None:
     rng = np.random.default_rng(3)
