@@ -136,10 +136,10 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
 @device
 def find_transmissions(model: Model, state: State, work: Work, position: Any) -> None:
     """Leaves in work.lengths, rates and arms how transmissions follow the coordinates."""
-    motion = state.q, state.v, position
-    call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *motion, work.velocity))
-    given = model.topology, model.transmissions, model.nodes, *motion
-    call_quiet_kernel(model.code.transmission_motion, (*given, work.lengths, work.rates, work.arms))
+    motion, out = (state.q, state.v, position, work.velocity), (work.lengths, work.rates, work.arms)
+    call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *motion))
+    given = model.topology, model.transmissions, model.nodes, *motion, work.scratch
+    call_quiet_kernel(model.code.transmission_motion, (*given, *out))
 
 
 @device
@@ -220,13 +220,13 @@ def find_penalty_forces(model: Model, state: State, work: Work, out: StepResults
 def accelerate(model: Model, state: State, work: Work, F_Bo_W: Any, out: StepResults) -> int:
     """xdot from all forces, with the multipliers of constraints; 0, or the number of a mobod without inertia."""
     given = state.x, work.tau, F_Bo_W, out.position, work.velocity, work.scratch
-    dynamics = model.topology, model.parameters, model.gravity
+    dynamics, held = (model.topology, model.parameters, model.gravity), work.multipliers
     if not model.has_multipliers:
         free: int = call_kernel(model.code.dynamics, (*dynamics, *given, out.x_next))
         return free
-    held = work.multipliers
     status: int = call_kernel(model.code.constrained_dynamics, (
-        *dynamics, held.rows, *given, held.M, held.Y, held.C, held.order, held.values, held.K, held.F, out.x_next,
+        *dynamics, held.rows, model.transmissions, work.arms, *given, held.M, held.Y, held.C, held.order,
+        held.values, held.K, held.F, out.x_next,
     ))  # fmt: skip
     return status
 

@@ -63,6 +63,7 @@ def with_all_forces(time_step: float):
     fixed.set_spring(20.0, 0.1, damping=0.5)
     spatial.set_spring(30.0, 0.3, 0.9, damping=0.2)
     fixed.set_friction(0.3)
+    fixed.set_armature(0.4)
     fixed.set_limits(-0.05, 0.2)
     plant.AddActuator("a", fixed)
     servo = plant.AddActuator("b", spatial, 5.0)
@@ -75,6 +76,10 @@ def test_springs_keep_energy():
     plant, fixed, spatial = two_links(0.0)
     fixed.set_spring(20.0, 0.1)
     spatial.set_spring(30.0)
+    bodies = plant.world_body(), plant.GetBodyByName("b1")
+    line = SpatialTendon("line", [TendonSite(bodies[0], [0.1, 0.2, 0.6]), TendonSite(bodies[1], [0.2, 0.02, 0.03])])
+    for tendon, armature in ((fixed, 0.6), (plant.AddTransmission(line), 1.5)):
+        tendon.set_armature(armature)
     plant.Finalize()
     simulator, context = started(plant)
     energies = []
