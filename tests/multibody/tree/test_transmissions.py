@@ -152,7 +152,7 @@ def test_what_knows_no_armature_says_so():
         lambda: BatchCalcMassMatrix(plant, context, np.zeros((3, 2))),
         lambda: plant._tree.CalcMassMatrixViaInverseDynamics(context),
     ):
-        with pytest.raises(RuntimeError, match="tendon 't' has the armature 0.5, which this function leaves out"):
+        with pytest.raises(RuntimeError, match=r"tendon 't' has the armature 0\.5, which this function leaves out"):
             call()
 
 
