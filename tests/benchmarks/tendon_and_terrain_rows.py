@@ -218,7 +218,7 @@ def walking_in_mujoco(library: Library) -> Call:
 
 
 def _walk(advance: Callable[[float, NDArray[np.float64]], None]) -> Call:
-    """Calls that go on with the gait, in which angles are set anew every five steps."""
+    """Calls that go on with the gait, in which new angles are set every five steps."""
     example, times = walk_example(), itertools.count(1)
 
     def go_on() -> None:

@@ -8,7 +8,7 @@ accelerations A of bodies (vdot = 0), a line from P to Q has
 
     Jdot v = u . (a_Q - a_P) + |v_PQ - u ldot|^2 / l,   v_PQ = v_Q - v_P,   ldot = u . v_PQ          (2)
 
-Lines that wrap around surfaces are left to whoever differentiates tangent points twice: such tendons have no armature.
+Where lines wrap around surfaces, tangent points move as well: such tendons have no armature here.
 """
 
 from __future__ import annotations
