@@ -279,8 +279,7 @@ class Transmission(NamedElement):
     def set_armature(self, armature: float) -> None:
         """Gives it an inertia that moves with the rate of its length, such as that of a spindle; before Finalize().
 
-        Mass matrix, bias term and kinetic energy of the plant have it: J^T a J, J^T a Jdot v and a ldot^2 / 2. A
-        discrete plant takes the products J^T a Jdot v at the beginning of its steps.
+        Mass matrix, bias term and kinetic energy of the plant have it: J^T a J, J^T a Jdot v and a ldot^2 / 2.
 
         Args:
             armature: a, not negative [kg, or as its coefficients measure lengths].

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.native import device
-from merganser.framework.native.memory.hinted_types import FloatTable
+from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.kernels.frames import acceleration_of, arm_to, velocity_of
-from merganser.multibody.kernels.layout import Positions, Scratch, Topology, Velocities
+from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -35,7 +35,8 @@ from merganser.multibody.kernels.spatial import (
     vector,
 )
 from merganser.multibody.kernels.transmissions.arms import node_point
-from merganser.multibody.kernels.transmissions.records import PULLEY, SITE, Transmission, Transmissions
+from merganser.multibody.kernels.transmissions.records import PULLEY, SITE, Nodes, Transmission, Transmissions
+from merganser.multibody.kernels.velocity import calc_velocity_kinematics
 
 
 @device
@@ -77,6 +78,41 @@ def rate_products(
         across = subtract(v_PQ, scaled(dot(u, v_PQ), u))
         total = total + scale * (dot(u, subtract(a_Q, a_P)) + dot(across, across) / length)
     return total
+
+
+@kernel
+def armature_products(
+    # Model:
+    topology: Topology,
+    parameters: Parameters,
+    transmissions: Transmissions,
+    nodes: Nodes,
+    # In:
+    x_in: Floats,  # [q; v] before the step
+    position_in: Positions,
+    arms_in: FloatTable,  # J
+    v_next_in: Floats,  # after the last pass, see velocity_products.py
+    # Work:
+    velocity_work: Velocities,
+    scratch_work: Scratch,
+    # Out:
+    rates_io: Floats,  # see motion.py; its v becomes u
+    tau_io: Floats,  # generalized forces, with -J^T a Jdot v of the pass before
+) -> None:
+    """Replaces the products in tau by those for u = (v + v_next) / 2."""
+    num_v, num_t = tau_io.shape[0], transmissions.shape[0]
+    q = x_in[: x_in.shape[0] - num_v]
+    for k in range(num_v):
+        rates_io[k] = 0.5 * (x_in[q.shape[0] + k] + v_next_in[k])
+    calc_velocity_kinematics(topology, parameters, position_in, q, rates_io[:num_v], velocity_work)
+    set_bias_accelerations(topology, position_in, velocity_work, scratch_work)
+    for i in range(num_t):
+        a, place = transmissions[i]["armature"], num_v + num_t + i
+        if a > 0.0:
+            products = rate_products(transmissions[i], nodes, position_in, velocity_work, scratch_work)
+            for k in range(num_v):
+                tau_io[k] -= a * arms_in[i, k] * (products - rates_io[place])
+            rates_io[place] = products
 
 
 @device
