@@ -12,6 +12,15 @@ what rolls over them does not feel them. Each place where both touch is a *touch
 surfaces, n and a depth. Touches whose normals differ by less than 2.6 degrees form a group, which together is worth
 what a pair is (shares.py): what stands on a plane of many triangles stands on it as on a half space.
 
+A ball fills the valley between two of its touches more and more until they are one, when one of them comes to the
+bottom of the valley. With the height h_i of its middle over touch i, d_i deep, and t_ij from there to the line in which
+the planes of i and j meet, the ball is a_ij less deep there, that is e_ij deep, and touch i is worth s_i:
+
+    a_ij = sqrt(h_i^2 + t_ij^2) - h_i,   e_ij = max(0, d_i - a_ij)
+    s_i = 1 / (1 + sum_j (a_ji / a_ij) e_ij / (e_ij + a_ij + a_ji))                      (4)
+
+That is 1 for a ball that does not reach the bottom, and 1/2 for two touches close to each other.
+
 All is in the frame F of the surface; X_FG of the work record says where the body is.
 """
 
@@ -29,6 +38,7 @@ from merganser.geometry.proximity.layout import (
     ELLIPSOID,
     HULL,
     MAX_CLIPPED,
+    POINT,
     Hulls,
     Shape,
     ShapeWork,
@@ -36,7 +46,7 @@ from merganser.geometry.proximity.layout import (
 from merganser.geometry.proximity.mesh_distance import nearest_on_triangle
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.search import search
-from merganser.geometry.proximity.shares import ALIGNED, STEEP, corner, fade, keep, set_corner
+from merganser.geometry.proximity.shares import ALIGNED, NO_SHARE, STEEP, corner, fade, keep, set_corner
 from merganser.geometry.proximity.vectors import (
     Vector3,
     add,
@@ -331,6 +341,8 @@ def share_touches(g: Shape, work: ShapeWork, margin: float) -> int:
     Returns:
         How many are kept.
     """
+    if g.kind == POINT:
+        return _share_of_ball(g, work, margin)
     total = 0
     for k in range(work.num_touches):
         work.touch_group[k] = -1
@@ -364,6 +376,41 @@ def share_touches(g: Shape, work: ShapeWork, margin: float) -> int:
         set_corner(work.clipped, k, corner(work.field_point, k))
         work.depth[k], work.share[k] = work.field_depth[k], work.field_share[k]
     return total
+
+
+@device
+def _share_of_ball(g: Shape, work: ShapeWork, margin: float) -> int:
+    """The same for a ball, by equation (4)."""
+    total = 0
+    for i in range(work.num_touches):
+        if work.touch_depth[i] < -margin or total == work.depth.shape[0]:
+            continue
+        others = 0.0
+        for j in range(work.num_touches):
+            a_i, a_j = _rise(g, work, i, j), _rise(g, work, j, i)
+            e = min(work.touch_depth[i] - a_i, work.touch_depth[j] - a_j)
+            if j != i and e > 0.0:
+                others += (a_j / a_i if a_i > 0.0 else math.inf if a_j > 0.0 else 1.0) * e / (e + a_i + a_j)
+        if others < 1.0 / NO_SHARE:
+            set_corner(work.clipped, total, corner(work.touch_point, i))
+            set_corner(work.field_normal, total, corner(work.touch_normal, i))
+            work.depth[total], work.share[total] = work.touch_depth[i], 1.0 / (1.0 + others)
+            total += 1
+    return total
+
+
+@device
+def _rise(g: Shape, work: ShapeWork, i: int, j: int) -> float:
+    """a_ij of equation (4)."""
+    n_i, n_j = corner(work.touch_normal, i), corner(work.touch_normal, j)
+    foot_i = sum_scaled(corner(work.touch_point, i), n_i, 0.5 * work.touch_depth[i])
+    foot_j = sum_scaled(corner(work.touch_point, j), n_j, 0.5 * work.touch_depth[j])
+    sine, height = norm(cross(n_i, n_j)), abs(g.radius - work.touch_depth[i])
+    if not sine > 0.0:
+        return math.inf  # side by side, without a valley
+    t = dot(n_j, subtract(foot_i, foot_j)) / sine
+    whole = math.sqrt(height * height + t * t)
+    return t * t / (whole + height) if whole > 0.0 else 0.0
 
 
 @device
