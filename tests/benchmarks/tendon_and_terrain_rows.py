@@ -219,11 +219,12 @@ def walking_in_mujoco(library: Library) -> Call:
 
 def _walk(advance: Callable[[float, NDArray[np.float64]], None]) -> Call:
     """Calls that go on with the gait, in which new angles are set every five steps."""
-    example, times = walk_example(), itertools.count(1)
+    example, times, between = walk_example(), itertools.count(1), 5 * TIME_STEP
+    angles = [example.gait(n * between, 0.0) for n in range(round(example.PERIOD / between))]
 
     def go_on() -> None:
         for n in itertools.islice(times, NUM_STEPS // 5):
-            advance(5 * n * TIME_STEP, example.gait(5 * n * TIME_STEP, 0.0))
+            advance(n * between, angles[n % len(angles)])
 
     for _ in range(round(SETTLED / (NUM_STEPS * TIME_STEP))):
         go_on()
