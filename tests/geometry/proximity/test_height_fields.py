@@ -182,6 +182,13 @@ def test_forces_do_not_jump_where_something_round_crosses_a_valley(shape, rpy, s
         found = engine.contact_manifolds(np.array([np.eye(4), X_FG.GetAsMatrix4()]))[1]
         forces.append((found["share"] * found["depth"]) @ found["nhat_BA_W"])
     assert np.abs(np.diff(forces, axis=0)).max() < 0.5 * step
+    if isinstance(shape, Sphere):  # over a ridge it is as deep at the edge as beside it
+        engine = ProximityEngine(ProximityArrays([HeightField(-field.heights(), 1.0, 1.0), shape], [0, 1]))
+        depths = []
+        for place in np.arange(-0.005, 0.005, 1e-5):
+            X_FG = RigidTransform([place, 0.013, radius - 0.004])
+            depths.append(engine.contact_manifolds(np.array([np.eye(4), X_FG.GetAsMatrix4()]))[1]["depth"][0])
+        assert np.abs(np.diff(depths)).max() < 1e-5
     # A ball that does not reach the bottom rests on both slopes alike.
     found = touches(field, Sphere(radius), RigidTransform([0.0, 0.013, radius * np.hypot(1.0, slope) - 1e-7]))
     np.testing.assert_allclose(found["share"], [1.0, 1.0])
