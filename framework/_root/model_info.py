@@ -150,9 +150,9 @@ def _tendons(plant: MultibodyPlant) -> _Rows:
         has_limits = math.isfinite(lower) or math.isfinite(upper)
         rows.append((
             tendon.name(), tendon.kind().name, f"{tendon.stiffness():.4g}", f"{tendon.damping():.4g}",
-            f"{lower:.4g} to {upper:.4g}" if has_limits else "",
+            f"{tendon.armature():.4g}", f"{lower:.4g} to {upper:.4g}" if has_limits else "",
         ))  # fmt: skip
-    return "Tendons and other transmissions", ("name", "kind", "stiffness", "damping", "limits"), rows
+    return "Tendons and other transmissions", ("name", "kind", "stiffness", "damping", "armature", "limits"), rows
 
 
 def _others(plant: MultibodyPlant, inspector: Any) -> list[str]:

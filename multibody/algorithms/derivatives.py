@@ -226,6 +226,8 @@ def _make_work(caller: str, plant: MultibodyPlant, w: Workspace) -> _Work:
     reason = None
     if plant._dynamics.has_multipliers:
         reason = "loop joints or constraints in continuous time, which the closed form does not know"
+    elif tree.has_armature():
+        reason = "armature of tendons, which the closed form does not know"
     elif bent := [kind.name for kind in kinds_in(w.topology) if kind.carries is None]:
         reason = f"joints of type {', '.join(bent)}, whose axes move as the closed form does not know"
     elif len(tree.elements) and not w.is_float:

@@ -24,6 +24,7 @@ from merganser.multibody import kernels
 from merganser.multibody.algorithms.state import MechanismState, output, per_body_output
 from merganser.multibody.kernels.constraints import constraint_number_of
 from merganser.multibody.kernels.constraints.translation import KIND as TRANSLATION
+from merganser.multibody.kernels.transmissions import transmission_dtype
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.math.vectors import cross
 from merganser.multibody.plant.arguments import mobod_of
@@ -340,8 +341,9 @@ def dynamics(
     w.call(kernels.velocity_to_qdot, w.topology, w.q, w.v, result.qdot)
     loops = result._loops
     status = w.call(
-        kernels.constrained_forward_dynamics, w.topology, w.parameters, w.gravity, result._rows, w.q, w.v, w.position,
-        w.velocity, tau, F_applied, w.scratch, *loops[1:], result.vdot,
+        kernels.constrained_forward_dynamics, w.topology, w.parameters, w.gravity, result._rows,
+        np.zeros(0, transmission_dtype), np.zeros((0, len(w.v)), w.dtype), w.q, w.v, w.position, w.velocity, tau,
+        F_applied, w.scratch, *loops[1:], result.vdot,
     )  # fmt: skip
     if status:
         raise RuntimeError(describe_singularity(mechanism._model, state.context, w, status))

@@ -32,7 +32,7 @@ class MechanismState:
 
     Raises:
         TypeError: the mechanism is no MultibodyPlant, or the context no Context.
-        RuntimeError: the plant is not finalized.
+        RuntimeError: the plant is not finalized, or a tendon of it has armature.
         ValueError: the Context belongs to another system.
     """
 
@@ -40,6 +40,7 @@ class MechanismState:
         if not isinstance(mechanism, MultibodyPlant):
             raise TypeError(f"MechanismState() takes a MultibodyPlant, got {type(mechanism).__name__}.")
         mechanism._model.require_finalized("MechanismState()")
+        mechanism._tree.refuse_armature("MechanismState")
         self.mechanism = mechanism
         self.context = mechanism.CreateDefaultContext() if context is None else context
         mechanism._views.workspace(self.context)  # refuses the context of another system

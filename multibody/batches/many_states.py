@@ -104,6 +104,8 @@ def _compute(
     if scalar_of(plant) is not float:
         raise RuntimeError(f"{name}(): plant '{plant.GetSystemPathname()}' must be a plant of floats.")
     plant.ValidateContext(context)
+    if kernel is not pose_columns:
+        plant._tree.refuse_armature(name)
     w, count = plant._views.workspace(context), columns[0].shape[1]
     model = (w.topology, w.parameters, *((w.gravity,) if has_gravity else ()), *more)
     lanes = 0 if w.topology["code"].any() else num_lanes()

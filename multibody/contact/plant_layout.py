@@ -22,7 +22,7 @@ SLIP = 4  # the speed at which they slip,
 POINT = 5  # and the point p_WC at which the force acts [m].
 NUM_FORCE_VALUES = 8
 
-MOST_TENDON_ROWS = 4  # of a tendon: its spring, its friction and two limits
+MOST_TENDON_ROWS = 5  # of a tendon: its spring, its armature, its friction and two limits
 
 limit_dtype = np.dtype(
     [

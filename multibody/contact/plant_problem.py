@@ -71,6 +71,7 @@ _NEAR_RIGID = 0.1  # beta of all constraints but contacts and dry friction
 # beta of dry friction: a joint that sticks gives way by beta^2 / (4 pi^2), 2.5 millionths, of the velocity that its
 # load would give it in a step.
 _STICTION = 0.01
+_EXACT = 1e-9  # beta of armature, which no step makes softer
 
 
 @kernel
@@ -463,7 +464,10 @@ def _add_tendon(
     sources: ConstraintSources, i: int, plant: PlantTrees, h: float, v: Floats, v_star: Floats, c: int, row: int,
     place: int, problem: ProblemArrays,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Writes the spring, the limits and the dry friction of a tendon; returns the next constraint, row and place."""
+    """Writes the spring, armature, limits and dry friction of a tendon; returns the next constraint, row and place.
+
+    Armature a makes the impulse -a (J v+ - J v), that of a damper a / h on what moves with J v.
+    """
     tendon, arms, rows = sources.transmissions[i], sources.arms[i], problem.rows
     length = sources.lengths[sources.lengths.shape[0] - sources.transmissions.shape[0] + i]
     stretch = stretch_of(tendon, length)
@@ -475,6 +479,18 @@ def _add_tendon(
         record["kind"], record["damping"] = DRIVE, tendon["damping"]
         rows[row]["g"], rows[row]["bias"] = stretch, 0.0
         c, row = c + 1, row + 1
+    rate, rate_star = 0.0 * length, 0.0
+    for k in range(v.shape[0]):
+        rate += arms[k] * v[k]
+        rate_star += (arms[k] * v_star[k]).real
+    if tendon["armature"] > 0.0:
+        record = problem.constraints[c]
+        place = _open_tendon(record, tendon, arms, 1.0, plant, row, place, problem.jacobian)
+        set_holonomic(record, 0.0, 0.0, -_NO_BOUND, _NO_BOUND)
+        record["kind"], record["beta"] = DRIVE, _EXACT
+        record["damping"], record["velocity_target"] = tendon["armature"] / h, rate
+        rows[row]["g"], rows[row]["bias"] = 0.0, 0.0
+        c, row = c + 1, row + 1
     if tendon["friction"] > 0.0:
         record = problem.constraints[c]
         place = _open_tendon(record, tendon, arms, 1.0, plant, row, place, problem.jacobian)
@@ -484,11 +500,7 @@ def _add_tendon(
         c, row = c + 1, row + 1
     if tendon["lower"] == -math.inf and tendon["upper"] == math.inf:
         return c, row, place
-    rate, rate_star = 0.0, 0.0
-    for k in range(v.shape[0]):
-        rate += (arms[k] * v[k]).real
-        rate_star += (arms[k] * v_star[k]).real
-    way = LIMIT_WINDOW * h * max(abs(rate), abs(rate_star))
+    way = LIMIT_WINDOW * h * max(abs(rate.real), abs(rate_star))
     for side in range(2):
         sign = 1.0 if side == 0 else -1.0
         distance = sign * (length - (tendon["lower"] if side == 0 else tendon["upper"]))

@@ -360,7 +360,8 @@ class ControllerCode:
     def resolve(self, context: Context) -> NativeCode | None:
         """The operation in a Context; None without one, or if it is not compiled."""
         plant = self._model.plant
-        if plant._dynamics.has_multipliers or context.store.flat.dtype != np.float64:
+        is_known = not (plant._dynamics.has_multipliers or plant._tree.has_armature())
+        if not is_known or context.store.flat.dtype != np.float64:
             return None
         from merganser.multibody.kernels import operations as o
 

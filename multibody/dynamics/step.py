@@ -69,6 +69,7 @@ from merganser.multibody.dynamics.records import (
 from merganser.multibody.dynamics.step_kernels import StepCode
 from merganser.multibody.kernels.actuators import IS_LOCKED
 from merganser.multibody.kernels.scalars import real_part
+from merganser.multibody.kernels.transmissions.armature import has_armature
 from merganser.multibody.kernels.velocity_products import num_passes
 
 SMALLEST_COSINE = 1e-3  # of a pitch angle
@@ -135,10 +136,10 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
 @device
 def find_transmissions(model: Model, state: State, work: Work, position: Any) -> None:
     """Leaves in work.lengths, rates and arms how transmissions follow the coordinates."""
-    motion = state.q, state.v, position
-    call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *motion, work.velocity))
-    given = model.topology, model.transmissions, model.nodes, *motion
-    call_quiet_kernel(model.code.transmission_motion, (*given, work.lengths, work.rates, work.arms))
+    motion, out = (state.q, state.v, position, work.velocity), (work.lengths, work.rates, work.arms)
+    call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *motion))
+    given = model.topology, model.transmissions, model.nodes, *motion, work.scratch
+    call_quiet_kernel(model.code.transmission_motion, (*given, *out))
 
 
 @device
@@ -221,13 +222,13 @@ def find_penalty_forces(model: Model, state: State, work: Work, out: StepResults
 def accelerate(model: Model, state: State, work: Work, F_Bo_W: Any, out: StepResults) -> int:
     """xdot from all forces, with the multipliers of constraints; 0, or the number of a mobod without inertia."""
     given = state.x, work.tau, F_Bo_W, out.position, work.velocity, work.scratch
-    dynamics = model.topology, model.parameters, model.gravity
+    dynamics, held = (model.topology, model.parameters, model.gravity), work.multipliers
     if not model.has_multipliers:
         free: int = call_kernel(model.code.dynamics, (*dynamics, *given, out.x_next))
         return free
-    held = work.multipliers
     status: int = call_kernel(model.code.constrained_dynamics, (
-        *dynamics, held.rows, *given, held.M, held.Y, held.C, held.order, held.values, held.K, held.F, out.x_next,
+        *dynamics, held.rows, model.transmissions, work.arms, *given, held.M, held.Y, held.C, held.order,
+        held.values, held.K, held.F, out.x_next,
     ))  # fmt: skip
     return status
 
@@ -317,8 +318,7 @@ def _advance(
 @device
 def move(model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults) -> int:
     """The step without contacts, limits and constraints, with the PD controllers."""
-    drives = work.drives, work.drive_values
-    status = _move(model, state, h, num_passes(model.topology), inputs, work, drives, out)
+    status = _move(model, state, h, num_passes(model.topology), inputs, work, (work.drives, work.drive_values), out)
     if status == 0 and model.actuators.controlled.shape[0] > 0:
         call_quiet_kernel(model.code.store_efforts, (model.actuators.controlled, work.efforts, work.u))
     return status
@@ -348,6 +348,11 @@ def find_next_pass(
     model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults, v_next: Any
 ) -> None:
     """The free motion of the next pass, after one that has come to the velocities v_next."""
+    if has_armature(model.transmissions):
+        call_quiet_kernel(model.code.armature_products, (
+            model.topology, model.parameters, model.transmissions, model.nodes, state.x, out.position, work.arms,
+            v_next, work.mean_velocity, work.scratch, work.rates, work.tau,
+        ))  # fmt: skip
     call_quiet_kernel(model.code.next_pass, (
         model.topology, model.parameters, model.gravity, h, state.x, work.tau, forces_on_bodies(model, inputs, work),
         out.position, work.velocity, v_next, work.scratch, work.mean, work.mean_velocity, out.x_next,
@@ -404,8 +409,7 @@ def find_contact_pairs(model: Model, margin: float, out: StepResults) -> int:
     Points of geometries count up to a margin [m], see contact_pairs.py; `out` receives the pairs.
     """
     found = out.found
-    found["candidates"] = found["contacts"] = found["contact_pairs"] = 0
-    found["surface_pairs"] = found["faces"] = 0
+    found["candidates"] = found["contacts"] = found["contact_pairs"] = found["surface_pairs"] = found["faces"] = 0
     num_pairs = 0
     if model.contact.geometry.mobods.shape[0] > 0:
         num_pairs = _find_pairs_of_geometries(model, margin, out)
@@ -469,10 +473,8 @@ def _find_pairs_of_points(
         return 0
     if geometry.contact == SURFACES_ALONE:
         return NO_SURFACE
-    touching = X_WG, candidates, out.contacts[:num_contacts]
-    num_pairs: int = call_kernel(
-        code.make_contact_pairs, (geometry.materials, tree_of_mobod, *touching, out.contact_pairs)
-    )
+    touching = X_WG, candidates, out.contacts[:num_contacts], out.contact_pairs
+    num_pairs: int = call_kernel(code.make_contact_pairs, (geometry.materials, tree_of_mobod, *touching))
     out.found["contact_pairs"] = num_pairs
     return num_pairs
 
@@ -505,10 +507,8 @@ def _find_pairs_of_kinds(model: Model, margin: float, first: int, out: StepResul
     if first + last["first_pair"] + last["num_pairs"] > out.contact_pairs.shape[0]:
         out.found["contact_pairs"] = first + last["first_pair"] + last["num_pairs"]
         return LACKS_CAPACITY
-    num_pairs = call_kernel(
-        model.code.make_pairs_of_kinds,
-        (sources, margin, first, model.contact.source_numbers, out.position, out.contact_pairs),
-    )
+    given = sources, margin, first, model.contact.source_numbers, out.position, out.contact_pairs
+    num_pairs = call_kernel(model.code.make_pairs_of_kinds, given)
     if num_pairs < 0:
         out.found["contact_pairs"] = 0
         out.found["outcome"] = -1 - num_pairs

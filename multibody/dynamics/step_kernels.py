@@ -41,6 +41,7 @@ from merganser.multibody.kernels import actuators, checked_arrays
 from merganser.multibody.kernels.frames import geometry_poses
 from merganser.multibody.kernels.laws import actuator_laws
 from merganser.multibody.kernels.transmissions import transmission_forces, transmission_motion
+from merganser.multibody.kernels.transmissions.armature import armature_products
 
 if TYPE_CHECKING:
     from merganser.multibody.dynamics.records import Model
@@ -161,6 +162,7 @@ class StepCode(NamedTuple):
     # Motion, without constraints:
     dynamics: Code = Use(is_needed=lambda p: not p.model.has_multipliers, chosen=_dynamics_of)
     next_pass: Code = Use(kernels.next_pass, lambda p: p.constrains_steps)
+    armature_products: Code = Use(armature_products, lambda p: p.constrains_steps and p.has_transmissions)
     are_resolved: Code = Use(are_resolved, lambda p: p.has_controllers and not p.model.is_continuous, decides=True)
     # In continuous time:
     joint_friction: Code = Use(friction_forces, lambda p: p.model.is_continuous and len(p.model.frictions) > 0)

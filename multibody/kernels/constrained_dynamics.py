@@ -1,6 +1,9 @@
 """Forward dynamics of trees with constraints: loops of joints, and those between bodies and coordinates.
 
     M vdot = tau - C v + tau_g + J^T F_applied + K^T mu                               (1)
+
+with armature of tendons in M, and its products in tau (transmissions/armature.py), and
+
     K vdot = b,    b = -k - damping gdot - stiffness g                                (2)
 
 with the rows of K, g and k of constraints/rows.py; mu is -lambda of Featherstone. b makes errors of positions and
@@ -41,6 +44,8 @@ from merganser.multibody.kernels.position import calc_velocity_to_qdot
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import Array
 from merganser.multibody.kernels.step import calc_damping
+from merganser.multibody.kernels.transmissions.armature import add_armature, has_armature
+from merganser.multibody.kernels.transmissions.records import Transmissions
 from merganser.multibody.kernels.velocity import calc_kinematics
 
 RANK_TOLERANCE = 1e-9  # of squares, see DEPENDENCE_TOLERANCE in constraints/rows.py
@@ -53,7 +58,9 @@ def calc_constrained_forward_dynamics(
     parameters: Parameters,  # shape [num_mobods]
     gravity_in: Floats,  # g_W [m/s^2], shape [3]
     rows: ConstraintRecords,  # constraints, shape [num_rows], see constraints/records.py
+    transmissions: Transmissions,  # shape [num_transmissions], see transmissions/records.py
     # In:
+    arms_in: FloatTable,  # their moment arms, shape [num_transmissions, num_v]
     q_in: Floats,  # generalized positions, shape [num_q]
     v_in: Floats,  # generalized velocities, shape [num_v]
     position_in: Positions,  # position records, shape [num_mobods]
@@ -106,8 +113,9 @@ def calc_constrained_forward_dynamics(
         for k in range(num_v):
             Y_work[r, k] = K_out[r, k]
     calc_mass_matrix(topology, parameters, position_in, scratch_work, M_work)
+    add_armature(transmissions, arms_in, M_work)
     _hold_locked(topology, parameters, M_work, Y_work)
-    status = _factor(topology, M_work, vdot_out)
+    status = _factor(topology, has_armature(transmissions), M_work, vdot_out)
     if status != 0:
         return status
     for r in range(num_rows + 1):
@@ -141,8 +149,11 @@ def _hold_locked(topology: Array, parameters: Array, M_io: Array, Y_io: Array) -
 
 
 @device
-def _factor(topology: Array, M_io: Array, diagonal_work: Array) -> int:
-    """Factors M, equation (3): L below, 1/D on the diagonal; returns 0 or the mobod of a pivot not safely positive."""
+def _factor(topology: Array, is_full: bool, M_io: Array, diagonal_work: Array) -> int:
+    """Factors M, equation (3): L below, 1/D on the diagonal; returns 0 or the mobod of a pivot not safely positive.
+
+    It has the zeros of a tree, unless armature of tendons has filled them.
+    """
     num_v = M_io.shape[0]
     for k in range(num_v):
         diagonal_work[k] = M_io[k, k]
@@ -151,8 +162,22 @@ def _factor(topology: Array, M_io: Array, diagonal_work: Array) -> int:
             k = topology[i]["v_start"] + j
             if not exceeds(M_io[k, k], PIVOT_TOLERANCE * diagonal_work[k]):
                 return i
-            eliminate(topology, i, j, M_io)
+            if is_full:
+                _eliminate_fully(k, M_io)
+            else:
+                eliminate(topology, i, j, M_io)
     return 0
+
+
+@device
+def _eliminate_fully(k: int, M_io: Array) -> None:
+    """Does in (3) what velocity k asks for, after all with greater numbers."""
+    M_io[k, k] = 1.0 / M_io[k, k]
+    for r in range(k - 1, -1, -1):
+        L_kr = M_io[k, r] * M_io[k, k]
+        for c in range(r + 1):
+            M_io[r, c] -= L_kr * M_io[k, c]
+        M_io[k, r] = L_kr
 
 
 @device
@@ -244,7 +269,9 @@ def calc_constrained_state_derivatives(
     parameters: Parameters,  # shape [num_mobods]
     gravity_in: Floats,  # g_W [m/s^2], shape [3]
     rows: ConstraintRecords,  # constraints, shape [num_rows]
+    transmissions: Transmissions,  # shape [num_transmissions]
     # In:
+    arms_in: FloatTable,  # shape [num_transmissions, num_v]
     x_in: Floats,  # state [q; v], shape [num_q + num_v]
     tau_in: Floats,  # generalized forces but damping, shape [num_v]
     F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
@@ -273,8 +300,9 @@ def calc_constrained_state_derivatives(
     calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
     calc_damping(topology, parameters, 0.0, v, tau_in, Y_work[rows.shape[0]], tau_and_vdot)
     status = calc_constrained_forward_dynamics(
-        topology, parameters, gravity_in, rows, q, v, position_work, velocity_work, tau_and_vdot, F_applied_in,
-        scratch_work, M_work, Y_work, C_work, order_work, value_out, K_out, F_total_out, tau_and_vdot,
+        topology, parameters, gravity_in, rows, transmissions, arms_in, q, v, position_work, velocity_work,
+        tau_and_vdot, F_applied_in, scratch_work, M_work, Y_work, C_work, order_work, value_out, K_out, F_total_out,
+        tau_and_vdot,
     )  # fmt: skip
     calc_velocity_to_qdot(topology, q, v, xdot_out[:num_q])
     return status

@@ -396,6 +396,7 @@ class _DocumentBuilder:
         springs = dict(description.springs)
         made.set_limits(*springs.pop("limits", ()))
         made.set_friction(springs.pop("friction", 0.0))
+        made.set_armature(springs.pop("armature", 0.0))
         rest = springs.pop("rest_positions", None)
         if rest is not None:
             springs["rest_positions"] = {self._joints[description.model, name]: q for name, q in rest}

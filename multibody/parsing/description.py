@@ -450,8 +450,8 @@ class TransmissionDescription:
         path: what it goes through.
         constants: of a ball whether its axis is on the parent, and the axis; of a site a moment and a force; of a
             slider-crank the length of the rod [m] and a scale.
-        springs: "stiffness", "damping", "rest_lower", "rest_upper", "friction" and "limits" as Transmission has them,
-            and "rest_positions": names of joints with positions in which the spring is at rest.
+        springs: "stiffness", "damping", "rest_lower", "rest_upper", "friction", "armature" and "limits" as Transmission
+            has them, and "rest_positions": names of joints with positions in which the spring is at rest.
     """
 
     name: str

@@ -27,10 +27,12 @@ Array = NDArray[Any]
 
 
 class PlantComputations:
-    """System matrices, inverse dynamics, energies."""
+    """System matrices, inverse dynamics, energies; all with armature of tendons."""
 
-    def __init__(self, model: PlantModel, views: StateViews, kinematics: PlantKinematics) -> None:
-        self._model, self._views, self._kinematics = model, views, kinematics
+    def __init__(
+        self, model: PlantModel, views: StateViews, kinematics: PlantKinematics, transmissions: PlantTransmissions
+    ) -> None:
+        self._model, self._views, self._kinematics, self._transmissions = model, views, kinematics, transmissions
 
     # ------------------------------------------------------------------ system matrices
 
@@ -40,7 +42,7 @@ class PlantComputations:
         By the composite rigid body algorithm (Featherstone 2008, section 6.2).
         """
         w = self._kinematics.eval_position(context)
-        return w.calls.mass_matrix()
+        return self._transmissions.add_masses(context, w.calls.mass_matrix())
 
     def calc_mass_matrix_via_inverse_dynamics(self, context: Context) -> Array:
         """Returns what CalcMassMatrix() returns, up to rounding, by nv calls of inverse dynamics: slower."""
@@ -52,7 +54,7 @@ class PlantComputations:
             kernels.mass_matrix_by_columns, w.topology, w.parameters, w.position, w.zero_gravity, w.zeros_F,
             w.velocity, w.scratch, w.zeros_v.copy(), w.zeros_v.copy(), M,
         )  # fmt: skip
-        return M
+        return self._transmissions.add_masses(context, M)
 
     def calc_generalized_forces(self, context: Context, forces: MultibodyForces) -> Array:
         """Returns the generalized forces that act as `forces` do: tau + sum_B J_B^T F_B, shape [nv].
@@ -127,9 +129,10 @@ class PlantComputations:
         if store.invalid & w.position_bit:
             tau = w.calls.state_inverse_dynamics(vdot, F_applied)
             store.invalid &= w.kinematics_clearing
-            return tau
-        self._kinematics.eval_velocity(context)
-        return w.calls.inverse_dynamics(vdot, F_applied)
+        else:
+            self._kinematics.eval_velocity(context)
+            tau = w.calls.inverse_dynamics(vdot, F_applied)
+        return self._transmissions.add_inertial_forces(context, vdot, tau)
 
     def calc_gravity_generalized_forces(self, context: Context) -> Array:
         """Returns the generalized forces of gravity tau_g(q), with M vdot + C v = tau_g + tau, shape [nv]."""
@@ -139,8 +142,7 @@ class PlantComputations:
     def calc_manipulator_dynamics(self, context: Context) -> tuple[Array, Array, Array]:
         """Returns M(q), C(q, v) v and tau_g(q) of M vdot + C v = tau_g + tau, by kinematics that are computed once."""
         w = self._kinematics.eval_velocity(context)
-        calls = w.calls
-        return calls.mass_matrix(), calls.inverse_dynamics(w.zeros_v, w.zeros_F), calls.gravity_forces()
+        return self.calc_mass_matrix(context), self.calc_bias_term(context), w.calls.gravity_forces()
 
     # ------------------------------------------------------------------ energies and mass
 
@@ -152,6 +154,7 @@ class PlantComputations:
         w = self._kinematics.eval_velocity(context)
         energy = np.empty(2, w.dtype)
         w.call(kernels.energies, w.topology, w.parameters, w.gravity, w.position, w.velocity, energy)
+        energy[0] += self._transmissions.calc_kinetic_energy(context)
         return energy
 
 

@@ -158,8 +158,8 @@ class MultibodyPlant(
         kinematics = self._kinematics = PlantKinematics(model, views)
         self._velocity_maps = VelocityMaps(model, views)
         self._jacobians = PlantJacobians(model, kinematics)
-        self._computations = PlantComputations(model, views, kinematics)
         self._transmissions = PlantTransmissions(model, kinematics)
+        self._computations = PlantComputations(model, views, kinematics, self._transmissions)
         self._force_elements = ForceElements(model, kinematics, self._computations, self._transmissions)
         # Inputs, dynamics and outputs.
         self._inputs = InputPorts(model, views, kinematics)

@@ -30,16 +30,41 @@ class PlantTransmissions:
     def __init__(self, model: PlantModel, kinematics: PlantKinematics) -> None:
         self._model, self._tree, self._kinematics = model, model.tree, kinematics
 
-    def calc_motion(self, context: Context) -> tuple[Array, Array, Array]:
-        """Lengths and their rates, shape [num_transmissions], and moment arms, shape [num_transmissions, num_v]."""
+    def calc_motion(self, context: Context) -> tuple[Array, Array, Array, Array]:
+        """Lengths l, rates J v and moment arms J of all transmissions, and Jdot v of those with armature.
+
+        Shapes are [num_transmissions] but that of J, [num_transmissions, num_v].
+        """
         self._model.require_finalized("The length of a transmission")
-        tree, w = self._tree, self._kinematics.eval_position(context)
+        tree, kinematics = self._tree, self._kinematics
+        w = kinematics.eval_velocity(context) if tree.has_armature() else kinematics.eval_position(context)
         num_q, num_v, num_t = len(w.q), len(w.v), len(tree.transmissions)
-        lengths, rates = np.zeros(num_q + num_t, w.dtype), np.zeros(num_v + num_t, w.dtype)
+        lengths, rates = np.zeros(num_q + num_t, w.dtype), np.zeros(num_v + 2 * num_t, w.dtype)
         arms = np.zeros((num_t, num_v), w.dtype)
         given = tree.topology, tree.transmission_records, tree.transmission_nodes, w.q, w.v, w.position
-        w.call(transmission_motion, *given, lengths, rates, arms)
-        return lengths[num_q:], rates[num_v:], arms
+        w.call(transmission_motion, *given, w.velocity, w.scratch, lengths, rates, arms)
+        return lengths[num_q:], rates[num_v : num_v + num_t], arms, rates[num_v + num_t :]
+
+    def add_masses(self, context: Context, M: Array) -> Array:
+        """M with armature of tendons, see ../kernels/transmissions/armature.py."""
+        if not self._tree.has_armature():
+            return M
+        arms = self.calc_motion(context)[2]
+        return M + arms.T @ (self._tree.transmission_records["armature"][:, None] * arms)
+
+    def add_inertial_forces(self, context: Context, vdot: Array, tau: Array) -> Array:
+        """tau with what armature of tendons needs for vdot, J^T a (J vdot + Jdot v)."""
+        if not self._tree.has_armature():
+            return tau
+        _, _, arms, products = self.calc_motion(context)
+        return tau + arms.T @ (self._tree.transmission_records["armature"] * (arms @ vdot + products))
+
+    def calc_kinetic_energy(self, context: Context) -> Any:
+        """That of armature of tendons, a ldot^2 / 2 [J]."""
+        if not self._tree.has_armature():
+            return 0.0
+        rates = self.calc_motion(context)[1]
+        return 0.5 * (self._tree.transmission_records["armature"] * rates).dot(rates)
 
     def calc_path(self, context: Context, index: int) -> list[Array]:
         """Where a spatial tendon runs in W [m]: each of its branches as points that straight lines join, shape [n, 3].
@@ -66,7 +91,7 @@ class PlantTransmissions:
 
     def calc_energies(self, context: Context) -> Array:
         """Potential energy of the springs [J], its loss and the power of dampers [W], of all together, shape [3]."""
-        lengths, rates, _ = self.calc_motion(context)
+        lengths, rates, *_ = self.calc_motion(context)
         energies: Array = np.zeros(3, lengths.dtype)
         for record, length, rate in zip(self._tree.transmission_records, lengths, rates):
             stretch = stretch_of(record, length)

@@ -280,6 +280,7 @@ class TreeComputations(TreeMobilizers):
         return self.CalcInverseDynamics(context, pc, vc, zero, tau_array=Cv)
 
     def _newton_euler(self, w: Any, position: Any, velocity: Any, vdot: Array, F_applied: Array, scratch: Any) -> Array:
+        self._tree_itself().refuse_armature("Inverse dynamics of a tree")
         tau = np.zeros(len(w.v), w.dtype)
         w.call(
             kernels.inverse_dynamics, w.topology, w.parameters, w.zero_gravity, position, velocity, vdot, F_applied,

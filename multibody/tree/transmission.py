@@ -173,6 +173,7 @@ class Transmission(NamedElement):
         self.set_spring()
         self.set_limits()
         self.set_friction(0.0)
+        self.set_armature(0.0)
 
     def _node_of(self, element: PathElement) -> _Node:
         """The record of an element of the path."""
@@ -274,6 +275,31 @@ class Transmission(NamedElement):
         if not 0.0 <= friction < math.inf:
             raise self._refused(f"dry friction must not be negative, but is {friction}")
         self._change("set_friction", friction=friction)
+
+    def set_armature(self, armature: float) -> None:
+        """Gives it an inertia that moves with the rate of its length, such as that of a spindle; before Finalize().
+
+        Mass matrix, bias term and kinetic energy of the plant have it: J^T a J, J^T a Jdot v and a ldot^2 / 2.
+
+        Args:
+            armature: a, not negative [kg, or as its coefficients measure lengths].
+
+        Raises:
+            ValueError: it is negative or not finite; or it is positive, and the transmission wraps around surfaces or
+                is no tendon and no turning of a ball joint: of those, Jdot v is not known.
+            RuntimeError: after Finalize().
+        """
+        if not 0.0 <= armature < math.inf:
+            raise self._refused(f"armature must not be negative, but is {armature}")
+        wraps = any(node.what in (SPHERE, CYLINDER) for node in self._nodes)
+        if armature > 0.0 and (wraps or self._kind not in (FIXED, BALL, SPATIAL)):
+            what = "wraps around surfaces" if wraps else f"is a {self._kind.name}"
+            raise self._refused(f"it {what}, for which armature is not modelled; leave it 0, or add it to joints")
+        self._change("set_armature", armature=armature)
+
+    def armature(self) -> float:
+        """Returns the inertia that moves with the rate of its length [kg]."""
+        return self._springs["armature"]
 
     def _change(self, caller: str, **changes: float) -> None:
         if self._tree is not None:

@@ -280,6 +280,19 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
         self.actuators.append(actuator)
         return actuator
 
+    def has_armature(self) -> bool:
+        """Whether a tendon has armature; after Finalize()."""
+        return bool((self.transmission_records["armature"] > 0.0).any())
+
+    def refuse_armature(self, caller: str) -> None:
+        """Raises a RuntimeError if a tendon has armature: the caller's algorithms know inertia of bodies and joints."""
+        for transmission in self.transmissions:
+            if transmission.armature() > 0.0:
+                raise RuntimeError(
+                    f"{caller}(): tendon '{transmission.name()}' has the armature {transmission.armature():g}, which "
+                    "this function leaves out. Use the functions of the plant, such as CalcMassMatrix()."
+                )
+
     def AddTransmission(self, transmission: TransmissionT) -> TransmissionT:
         """Adds a tendon, or another transmission, and returns it. An addition to pydrake's functions.
 

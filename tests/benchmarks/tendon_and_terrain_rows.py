@@ -1,14 +1,16 @@
-"""Rows beside MuJoCo: a hand of 39 muscles and 30 tendons, and a quadruped on fields of 10^4 and 10^6 cells.
+"""Rows beside MuJoCo: a hand of 39 muscles and 30 tendons, a quadruped on fields of 10^4 and 10^6 cells, a walk.
 
-The fields have the same heights around the quadruped, so that their ratio says what size costs. Velocity products are
-explicit, as MuJoCo's are, and no outputs are sampled.
+The fields have the same heights around the quadruped, so that their ratio says what size costs. The walk is that of
+examples/17_rough_terrain.py, six legs of three motors over a random field of 200 x 200 cells, without its heading.
+Velocity products are explicit, as MuJoCo's are, and no outputs are sampled.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -156,6 +158,79 @@ def quadruped_in_mujoco(library: Library, num_tiles: int) -> Call:
     return _advance_in_mujoco(model, data)
 
 
+@functools.cache
+def walk_example() -> Any:
+    """The module of the example."""
+    spec = importlib.util.spec_from_file_location("rough_terrain", ROOT / "examples" / "17_rough_terrain.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def build_walker(library: Library) -> tuple[Any, Any, Any, Any, NDArray[np.float64]]:
+    """A diagram that is not built yet, its plant, scene graph and terrain, and the positions at the start."""
+    from merganser import geometry
+    from merganser.framework.math import RigidTransform
+
+    example, builder = walk_example(), library.framework.DiagramBuilder()
+    plant, scene_graph = library.plant.AddMultibodyPlantSceneGraph(builder, TIME_STEP)
+    material, terrain = geometry.ProximityProperties(), example.make_terrain(1)
+    friction = library.plant.CoulombFriction(FRICTION, FRICTION)
+    geometry.AddContactMaterial(dissipation=5.0, friction=friction, properties=material)
+    plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), terrain, "ground", material)
+    example.add_machine(plant, material)
+    _finalize(plant)
+    place = [1.0, 0.0, 0.0, 0.0, *example.START, example.HEIGHT + example.FOOT]
+    return builder, plant, scene_graph, terrain, np.r_[place, example.gait(0.0, 0.0)]
+
+
+def walking_steps(library: Library) -> Call:
+    """Steps of the machine on its way."""
+    builder, plant, _, _, q = build_walker(library)
+    simulator = library.analysis.Simulator(builder.Build())
+    context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    plant.SetPositions(context, q)
+    port = plant.get_desired_state_input_port(plant.GetBodyByName("trunk").model_instance())
+
+    def advance(t: float, desired: NDArray[np.float64]) -> None:
+        port.FixValue(context, np.r_[desired, np.zeros(len(desired))])
+        simulator.AdvanceTo(t)
+
+    return _walk(advance)
+
+
+def walking_in_mujoco(library: Library) -> Call:
+    """The same in MuJoCo."""
+    import mujoco
+
+    _, plant, scene_graph, terrain, q = build_walker(library)
+    model, heights = mujoco.MjModel.from_xml_string(mujoco_text(plant, scene_graph, FRICTION)), terrain.heights()
+    model.hfield_data[:] = ((heights - heights.min()) / np.ptp(heights)).ravel()
+    data = mujoco.MjData(model)
+    data.qpos[:] = np.concatenate([q[4:7], q[:4], q[7:]])
+
+    def advance(t: float, desired: NDArray[np.float64]) -> None:
+        data.ctrl[:] = desired
+        mujoco.mj_step(model, data, round((t - data.time) / TIME_STEP))
+
+    return _walk(advance)
+
+
+def _walk(advance: Callable[[float, NDArray[np.float64]], None]) -> Call:
+    """Calls that go on with the gait, in which new angles are set every five steps."""
+    example, times, between = walk_example(), itertools.count(1), 5 * TIME_STEP
+    angles = [example.gait(n * between, 0.0) for n in range(round(example.PERIOD / between))]
+
+    def go_on() -> None:
+        for n in itertools.islice(times, NUM_STEPS // 5):
+            advance(n * between, angles[n % len(angles)])
+
+    for _ in range(round(SETTLED / (NUM_STEPS * TIME_STEP))):
+        go_on()
+    return go_on
+
+
 def _finalize(plant: Any) -> None:
     plant.SetUseSampledOutputPorts(False)
     plant.SetUseExplicitVelocityProducts(True)
@@ -191,3 +266,5 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         name = f"quadruped on a field of {(num_tiles * TILE) ** 2:.1e} cells, 50 steps"
         beside = functools.partial(quadruped_in_mujoco, ours, num_tiles)
         yield Row(name, functools.partial(quadruped_steps, ours, num_tiles), beside, 1)
+    beside = functools.partial(walking_in_mujoco, ours)
+    yield Row("six legs walking over 200 x 200 cells, 50 steps", functools.partial(walking_steps, ours), beside, 1)

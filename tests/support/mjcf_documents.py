@@ -63,7 +63,7 @@ actearly="true"/>
 <adhesion body="a" ctrlrange="0 1"/>
 <general joint="k" dyntype="user"/></actuator><tendon><fixed name="t"><joint joint="j" coef="2"/>
 <joint joint="k" coef="-3"/></fixed>
-<spatial name="sp" armature="1"><site site="s1"/><site site="s2"/></spatial></tendon></mujoco>""".replace(
+<spatial name="sp" armature="1" margin="0.1"><site site="s1"/><site site="s2"/></spatial></tendon></mujoco>""".replace(
         '<geom size=".1"/>\n<joint name="ball"', '<geom size=".1"/><site name="s2"/>\n<joint name="ball"'
     ).replace('<body name="b"', '<site name="s1"/><body name="b"'),
     "equalities": """<mujoco model="equalities"><worldbody><body name="a" pos="0 0 1" euler="0 20 0">

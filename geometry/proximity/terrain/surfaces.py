@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
-from merganser.geometry.proximity.layout import HEIGHT_FIELD, Hulls, Shape, ShapeWork
+from merganser.geometry.proximity.layout import HEIGHT_FIELD, POINT, Hulls, Shape, ShapeWork
 from merganser.geometry.proximity.shares import corner, set_corner
 from merganser.geometry.proximity.terrain.grids import is_in_field, way_out_of_field
 from merganser.geometry.proximity.terrain.meshes import is_in_mesh, way_out_of_mesh
@@ -154,9 +154,10 @@ def depth_by_way_out(
     """How deep the touch of X, a point of G, is that is so deep under a face or an edge of normal n, by equation (4).
 
     Minus infinity if G did not come in there. It did if X is in the solid, or G is around the edge. What a sheet
-    touches crosses it. An edge that is far from the other side of G, but near another one, came in there.
+    touches crosses it. An edge that is far from the other side of G, but near another one, came in there. So did a ball
+    whose middle is outside: no place on the surface around is nearer to that.
     """
-    if depth <= _PRESSED * size:
+    if depth <= _PRESSED * size or (g.kind == POINT and depth < g.radius):
         return depth
     is_sheet = f.kind != HEIGHT_FIELD and f.size_2 == 0.0
     is_around = False

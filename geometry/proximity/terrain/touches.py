@@ -12,6 +12,16 @@ what rolls over them does not feel them. Each place where both touch is a *touch
 surfaces, n and a depth. Touches whose normals differ by less than 2.6 degrees form a group, which together is worth
 what a pair is (shares.py): what stands on a plane of many triangles stands on it as on a half space.
 
+What is round fills the valley between two of its groups more and more until they are one, when one of them comes to
+the bottom of the valley. Let x_i be the lowest points of the body along normals n_i, and r the radius of the ball for
+which x_i - x_j = r (n_j - n_i). With the height h_i = r - d_i of its middle over touch i, d_i deep, and t_ij from there
+to the line in which the planes of i and j meet, the ball is a_ij less deep there, e_ij deep, and group i is worth s_i:
+
+    a_ij = sqrt(h_i^2 + t_ij^2) - h_i,   e_ij = max(0, d_i - a_ij)
+    s_i = 1 / (1 + sum_j (a_ji / a_ij) e_ij / (e_ij + a_ij + a_ji))                      (4)
+
+That is 1 for what does not reach the bottom, and for boxes and hulls. Of a ball each touch is a group.
+
 All is in the frame F of the surface; X_FG of the work record says where the body is.
 """
 
@@ -24,11 +34,13 @@ from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.hinted_types import Integers
 from merganser.geometry.proximity.features import face_of, has_line_only, line_of, support_point, to_frame_A
 from merganser.geometry.proximity.layout import (
+    BOX,
     CONE,
     CYLINDER,
     ELLIPSOID,
     HULL,
     MAX_CLIPPED,
+    POINT,
     Hulls,
     Shape,
     ShapeWork,
@@ -331,20 +343,12 @@ def share_touches(g: Shape, work: ShapeWork, margin: float) -> int:
     Returns:
         How many are kept.
     """
-    total = 0
-    for k in range(work.num_touches):
-        work.touch_group[k] = -1
+    total, num_groups = 0, _form_groups(g, work, margin)
     most = 8 if g.kind == CYLINDER or g.kind == CONE else 4
-    for group in range(work.num_touches):
-        seed = -1
-        for k in range(work.num_touches):
-            if work.touch_group[k] < 0 and (seed < 0 or work.touch_depth[k] > work.touch_depth[seed]):
-                seed = k
-        if seed < 0 or work.touch_depth[seed] < -margin:
-            break
-        n = corner(work.touch_normal, seed)
+    for group in range(num_groups):
+        n, part = corner(work.touch_normal, group), 1.0
+        worth = 1.0 if g.kind == BOX or g.kind == HULL else _worth(work, group, num_groups)
         count, inner = _set_polygon(work, group, n)
-        part = 1.0
         if inner >= 0:
             part = _set_inner_part(work, count, inner)
         count = keep(work, count, n, n, margin, STEEP, most)
@@ -354,16 +358,80 @@ def share_touches(g: Shape, work: ShapeWork, margin: float) -> int:
             if i == count:
                 if part < 1.0:
                     p = corner(work.touch_point, inner)
-                    _keep_touch(work, total, inner, p, work.touch_depth[inner], 1.0 - part)
+                    _keep_touch(work, total, inner, p, work.touch_depth[inner], (1.0 - part) * worth)
                     total += 1
             elif part > 0.0:
                 p = corner(work.clipped, i)
-                _keep_touch(work, total, _touch_at(work, group, p), p, work.depth[i], work.share[i] * part)
+                _keep_touch(work, total, _touch_at(work, group, p), p, work.depth[i], work.share[i] * part * worth)
                 total += 1
     for k in range(total):
         set_corner(work.clipped, k, corner(work.field_point, k))
         work.depth[k], work.share[k] = work.field_depth[k], work.field_share[k]
     return total
+
+
+@device
+def _form_groups(g: Shape, work: ShapeWork, margin: float) -> int:
+    """Numbers groups from that of the deepest touch on, which comes to the place of that number; how many there are."""
+    for k in range(work.num_touches):
+        work.touch_group[k] = -1
+    for group in range(work.num_touches):
+        seed = -1
+        for k in range(group, work.num_touches):
+            if work.touch_group[k] < 0 and (seed < 0 or work.touch_depth[k] > work.touch_depth[seed]):
+                seed = k
+        if seed < 0 or work.touch_depth[seed] < -margin:
+            return group
+        _swap_touches(work, group, seed)
+        n = corner(work.touch_normal, group)
+        for k in range(group, work.num_touches):
+            is_aligned = g.kind != POINT and dot(corner(work.touch_normal, k), n) >= ALIGNED
+            if work.touch_group[k] < 0 and (k == group or is_aligned):
+                work.touch_group[k] = group
+    return int(work.num_touches)
+
+
+@device
+def _swap_touches(work: ShapeWork, i: int, j: int) -> None:
+    p, q = corner(work.touch_point, i), corner(work.touch_point, j)
+    n, m = corner(work.touch_normal, i), corner(work.touch_normal, j)
+    set_corner(work.touch_point, i, q)
+    set_corner(work.touch_point, j, p)
+    set_corner(work.touch_normal, i, m)
+    set_corner(work.touch_normal, j, n)
+    depth, group = work.touch_depth[i], work.touch_group[i]
+    work.touch_depth[i], work.touch_group[i] = work.touch_depth[j], work.touch_group[j]
+    work.touch_depth[j], work.touch_group[j] = depth, group
+
+
+@device
+def _worth(work: ShapeWork, i: int, num_groups: int) -> float:
+    """s_i of equation (4)."""
+    others = 0.0
+    for j in range(num_groups):
+        a_i, a_j = _rise(work, i, j), _rise(work, j, i)
+        e = min(work.touch_depth[i] - a_i, work.touch_depth[j] - a_j)
+        if e > 0.0:
+            others += (a_j / a_i if a_i > 0.0 else math.inf if a_j > 0.0 else 1.0) * e / (e + a_i + a_j)
+    return 1.0 / (1.0 + others)
+
+
+@device
+def _rise(work: ShapeWork, i: int, j: int) -> float:
+    """a_ij of equation (4); infinite where there is no valley between i and j."""
+    n_i, n_j, d_i, d_j = (
+        corner(work.touch_normal, i), corner(work.touch_normal, j), work.touch_depth[i], work.touch_depth[j]
+    )  # fmt: skip
+    sine, turn = norm(cross(n_i, n_j)), subtract(n_i, n_j)
+    if not sine > 0.0:
+        return math.inf
+    p_ji = subtract(corner(work.touch_point, i), corner(work.touch_point, j))
+    half = sum_scaled(scaled(n_i, 0.5 * d_i), n_j, -0.5 * d_j)
+    height = -dot(subtract(p_ji, half), turn) / dot(turn, turn) - d_i
+    if not height > 0.0:
+        return math.inf
+    t = dot(n_j, add(p_ji, half)) / sine
+    return t * t / (math.sqrt(height * height + t * t) + height)
 
 
 @device
@@ -396,7 +464,7 @@ def _set_inner_part(work: ShapeWork, count: int, inner: int) -> float:
 
 @device
 def _set_polygon(work: ShapeWork, group: int, n: Vector3) -> tuple[int, int]:
-    """Writes the convex polygon around the touches with normals near n into `clipped` and `depth` of work.
+    """Writes the convex polygon around the touches of a group, with normals near n, into `clipped` and `depth` of work.
 
     Andrew's monotone chain (1979), with plane coordinates in `vertex` of work, which nothing else needs now.
 
@@ -407,9 +475,8 @@ def _set_polygon(work: ShapeWork, group: int, n: Vector3) -> tuple[int, int]:
     order, chain, flat, count = work.vertex_piece_a, work.vertex_piece_b, work.vertex, 0
     size = 0.0
     for k in range(work.num_touches):
-        if work.touch_group[k] >= 0 or dot(corner(work.touch_normal, k), n) < ALIGNED:
+        if work.touch_group[k] != group:
             continue
-        work.touch_group[k] = group
         p = corner(work.touch_point, k)
         flat[k, 0], flat[k, 1] = dot(e1, p), dot(e2, p)
         i = count

@@ -2,11 +2,12 @@
 
 Transmissions come behind the coordinates of a plant, as if they had coordinates of their own:
 
-    lengths = [q; l(q)],   rates = [v; J v],   forces = [tau; f]                          (1)
+    lengths = [q; l(q)],   rates = [v; J v; Jdot v],   forces = [tau; f]                  (1)
     tau_total = tau + J^T f                                                               (2)
 
-so that an actuator acts on an entry of these, be it a joint or a transmission. A tendon has forces of its own, as for
-limits, friction and springs of joints (../../contact/penalty.py):
+with Jdot v of tendons with armature a alone (armature.py), whose products -a Jdot v are forces along them. So an
+actuator acts on an entry of these, be it a joint or a transmission. A tendon has forces of its own, as for limits,
+friction and springs of joints (../../contact/penalty.py):
 
     f = -k (l - l_0) - d ldot    with the nearest l_0 of its resting range                (3)
 """
@@ -18,8 +19,9 @@ from typing import Any
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
-from merganser.multibody.kernels.layout import Positions, Topology
+from merganser.multibody.kernels.layout import Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.scalars import real_part
+from merganser.multibody.kernels.transmissions.armature import has_armature, rate_products, set_bias_accelerations
 from merganser.multibody.kernels.transmissions.records import Nodes, Transmission, Transmissions
 from merganser.multibody.kernels.transmissions.table import set_length
 
@@ -34,9 +36,12 @@ def transmission_motion(
     q_in: Floats,
     v_in: Floats,
     position_in: Positions,  # shape [num_mobods]
+    velocity_in: Velocities,  # the same, which armature alone needs
+    # Work:
+    scratch_work: Scratch,  # the same
     # Out:
     lengths_out: Floats,  # (1), shape [num_q + num_transmissions]
-    rates_out: Floats,  # (1), shape [num_v + num_transmissions]
+    rates_out: Floats,  # (1), shape [num_v + 2 num_transmissions]
     arms_out: FloatTable,  # J, shape [num_transmissions, num_v]
 ) -> None:
     """Computes (1)."""
@@ -45,6 +50,8 @@ def transmission_motion(
         lengths_out[k] = q_in[k]
     for k in range(num_v):
         rates_out[k] = v_in[k]
+    if has_armature(transmissions):
+        set_bias_accelerations(topology, position_in, velocity_in, scratch_work)
     for i in range(transmissions.shape[0]):
         length, arms = lengths_out[num_q + i : num_q + i + 1], arms_out[i]
         length[0] = 0.0
@@ -54,6 +61,10 @@ def transmission_motion(
         rates_out[num_v + i] = 0.0
         for k in range(num_v):
             rates_out[num_v + i] += arms[k] * v_in[k]
+        products = num_v + transmissions.shape[0] + i
+        rates_out[products] = 0.0
+        if transmissions[i]["armature"] > 0.0:
+            rates_out[products] = rate_products(transmissions[i], nodes, position_in, velocity_in, scratch_work)
 
 
 @kernel
@@ -76,6 +87,8 @@ def transmission_forces(
         tau_out[k] = forces_in[k]
     for i in range(transmissions.shape[0]):
         f = forces_in[num_v + i]
+        if transmissions[i]["armature"] > 0.0:
+            f -= transmissions[i]["armature"] * rates_in[num_v + transmissions.shape[0] + i]
         if is_continuous:
             f += tendon_force(transmissions[i], stiction_velocity, lengths_in[num_q + i], rates_in[num_v + i])
         for k in range(num_v):

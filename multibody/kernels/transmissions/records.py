@@ -46,6 +46,7 @@ transmission_dtype = np.dtype(
         ("rest_upper", np.float64),
         ("damping", np.float64),  # [N s/m]
         ("friction", np.float64),  # dry [N]
+        ("armature", np.float64),  # inertia that moves with the rate [kg], see armature.py
         ("lower", np.float64),
         ("upper", np.float64),
         ("limit_stiffness", np.float64),  # of the springs that keep limits in continuous time [N/m]

@@ -155,10 +155,12 @@ def read_actuators(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> list
             actuator.drive.rotors += squared * actuator.rotor_inertia
             actuator.drive.damping += squared * damping
             continue
-        if actuator.rotor_inertia:
-            what = f"<{actuator.node.tag}> armature has no effect: transmissions have no inertia of their own"
-            report.add(actuator.node.location, what)
         springs = actuator.drive.springs
+        if actuator.rotor_inertia and actuator.drive.kind in _GEARED:
+            springs["armature"] = springs.get("armature", 0.0) + squared * actuator.rotor_inertia
+        elif actuator.rotor_inertia:
+            what = f"<{actuator.node.tag}> armature has no effect: it needs a joint of one velocity or a tendon"
+            report.add(actuator.node.location, what)
         springs["damping"] = springs.get("damping", 0.0) + squared * damping
     return actuators
 

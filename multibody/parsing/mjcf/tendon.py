@@ -30,9 +30,9 @@ from merganser.multibody.parsing.xml_reader import XmlNode
 
 _USED = (
     "name", "class", "group", "limited", "range", "width", "material", "rgba", "stiffness", "damping", "frictionloss",
-    "springlength", "actuatorfrcrange", "actuatorfrclimited", "user",
+    "springlength", "actuatorfrcrange", "actuatorfrclimited", "armature", "user",
 )  # fmt: skip
-_HARMLESS = "margin", "armature"  # where they are 0
+_HARMLESS = ("margin",)  # where it is 0
 _SURFACES = ("Sphere", "Cylinder")
 
 
@@ -244,7 +244,7 @@ def _read_springs(tendon: MjcfTransmission, placement: Placement, model: MjcfMod
             what = f"<{node.tag}> tendon {name} with several coefficients: only the linear one is used"
             report.add(node.location, what)
     numbers = {name: float(values[0]) for name, values in coefficients.items()}
-    numbers["frictionloss"] = node.float_attribute("frictionloss", 0.0)
+    numbers |= {name: node.float_attribute(name, 0.0) for name in ("frictionloss", "armature")}
     for name, value in numbers.items():
         if value < 0.0:
             raise node.error(f"attribute '{name}' of {node.describe()} is {value:g}; it cannot be negative.")
@@ -266,6 +266,8 @@ def _read_springs(tendon: MjcfTransmission, placement: Placement, model: MjcfMod
         springs["limits"] = tendon.limits
     if numbers["frictionloss"] and options.allows("frictionloss"):
         springs["friction"] = numbers["frictionloss"]
+    if numbers["armature"]:
+        springs["armature"] = numbers["armature"]
     tendon.springs, tendon.is_used = springs, bool(springs)
 
 

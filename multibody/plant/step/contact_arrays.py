@@ -199,7 +199,7 @@ def complete_transmissions(tree: MultibodyTree, tree_of_mobod: Array, tree_of_ve
         tree_of_mobod, tree_of_velocity: to which tree of the contact problem they belong, -1 for none.
 
     Returns:
-        Whether any transmission has a spring, limits or friction.
+        Whether any transmission has a spring, armature, limits or friction.
 
     Raises:
         RuntimeError: a transmission is along more than two trees, or masses are too large to compute with.
@@ -222,7 +222,7 @@ def complete_transmissions(tree: MultibodyTree, tree_of_mobod: Array, tree_of_ve
         records["limit_stiffness"][i] = omega**2 / mobility if mobility > 0.0 else omega**2
         records["limit_dissipation"][i] = 1.0 / (omega * LIMIT_LENGTH)
     _complete_muscles(tree)
-    acts = [records[name] > 0.0 for name in ("stiffness", "damping", "friction")]
+    acts = [records[name] > 0.0 for name in ("stiffness", "damping", "friction", "armature")]
     return bool(np.any([*acts, is_bounded]))
 
 
@@ -304,6 +304,9 @@ def default_masses(tree: MultibodyTree) -> Array:
     M = np.zeros((num_v, num_v))
     kernels.position_kinematics.interpreted(tree.topology, parameters, tree.default_positions(), position)
     kernels.mass_matrix.interpreted(tree.topology, parameters, position, scratch, M)
+    for i in np.flatnonzero(tree.transmission_records["armature"]).tolist():
+        arms = _Length(tree, i).at(tree.default_positions())[1]
+        M += tree.transmission_records["armature"][i] * np.outer(arms, arms)
     return M
 
 
@@ -325,7 +328,7 @@ class _Length:
     def __init__(self, tree: MultibodyTree, i: int) -> None:
         self._record, self._num_v = tree.transmission_records[i : i + 1].copy(), tree.num_velocities()
         self._nodes = tree.transmission_nodes[self._record["first"][0] : self._record["end"][0]].copy()
-        self._record["first"], self._record["end"] = 0, len(self._nodes)
+        self._record["first"], self._record["end"], self._record["armature"] = 0, len(self._nodes), 0.0
         needed, parents = {0}, tree.topology["parent"]
         for mobod in {*self._nodes["mobod"].tolist(), *self._nodes["side_mobod"].tolist()} - {-1}:
             while mobod not in needed:
@@ -337,12 +340,13 @@ class _Length:
         for name in ("mobod", "side_mobod"):
             self._nodes[name] = np.where(self._nodes[name] < 0, -1, np.searchsorted(rows, self._nodes[name]))
         self._position = np.zeros(len(rows), layout.position_dtype())
+        self._at_rest = np.zeros(len(rows), layout.velocity_dtype()), np.zeros(len(rows), layout.scratch_dtype())
 
     def at(self, q: Array) -> tuple[float, Array]:
         """The length, and the moment arms, at positions q of the plant."""
         num_q, num_v = len(q), self._num_v
-        lengths, rates, arms = np.zeros(num_q + 1), np.zeros(num_v + 1), np.zeros((1, num_v))
+        lengths, rates, arms = np.zeros(num_q + 1), np.zeros(num_v + 2), np.zeros((1, num_v))
         kernels.position_kinematics.interpreted(self._topology, self._parameters, q, self._position)
-        given = self._topology, self._record, self._nodes, q, np.zeros(num_v), self._position
+        given = self._topology, self._record, self._nodes, q, np.zeros(num_v), self._position, *self._at_rest
         transmission_motion.interpreted(*given, lengths, rates, arms)
         return float(lengths[num_q]), arms[0]

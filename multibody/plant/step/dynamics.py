@@ -80,7 +80,7 @@ class PlantDynamics:
         contact_geometry: what may touch.
         native: the same dynamics as an operation of the native plan.
         can_constrain: whether there may be constraints in steps.
-        has_multipliers: whether loop joints or constraints hold in continuous time.
+        has_multipliers: whether loop joints or constraints hold in continuous time, or tendons have armature there.
         may_touch: whether there is anything that may touch: geometries, or contacts of kinds.
         deformables: steps of deformable bodies; None without them.
     """
@@ -114,7 +114,7 @@ class PlantDynamics:
         if self.deformables is not None and self.deformables.may_touch:
             self.contact_geometry.may_touch = True
         has_rows = self.constraints.has_rows()
-        self.has_multipliers = has_rows and not self.model.is_discrete
+        self.has_multipliers = (has_rows or self._tree.has_armature()) and not self.model.is_discrete
         has_friction = self.model.is_discrete and bool(len(self.model.contact.frictions))
         has_limits = bool(len(self.model.contact.limits) or len(self._tree.transmissions))
         self.may_touch = self.contact_geometry.may_touch or len(self.model.contact.sources) > 0

@@ -177,7 +177,7 @@ class StepBuffers:
         num_u = len(dynamics.inputs.driven_velocities)
         u, desired = np.zeros((2, num_u), w.dtype), np.zeros((actuators.NUM_DESIRED_ROWS, num_u), w.dtype)
         num_t = len(dynamics.model.tree.transmissions)
-        sizes = (len(w.q) + num_t, num_v + num_t, (num_t, num_v), num_v + num_t) if num_t else (0, 0, (0, num_v), 0)
+        sizes = (len(w.q) + num_t, num_v + 2 * num_t, (num_t, num_v), num_v + num_t) if num_t else (0, 0, (0, num_v), 0)
         along = [np.zeros(size, w.dtype) for size in sizes]
         controls, commands = np.zeros((2, num_u), w.dtype)
         desired[0] = np.nan  # until some come

@@ -9,6 +9,7 @@ from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import (
     Box,
     CalcVolume,
+    Capsule,
     Convex,
     Cylinder,
     FramePoseVector,
@@ -163,6 +164,34 @@ def test_shares_on_a_plane_are_those_on_a_half_space():
             assert found["share"][k] == pytest.approx(one["share"], abs=1e-9)
             assert found["depth"][k] == pytest.approx(one["depth"], abs=1e-12)
         assert len(found) == len(expected)
+
+
+@pytest.mark.parametrize("slope", [0.01, 0.03, 0.3])
+@pytest.mark.parametrize(
+    ("shape", "rpy"),
+    [(Sphere(0.1), [0, 0, 0]), (Cylinder(0.1, 0.06), [np.pi / 2, 0, 0.2]), (Capsule(0.1, 0.2), [np.pi / 2, 0, 0])],
+    ids=["ball", "wheel", "capsule"],
+)
+def test_forces_do_not_jump_where_something_round_crosses_a_valley(shape, rpy, slope):
+    """A second touch begins with no share at the bottom, however deep the body is there."""
+    x, radius, step, forces = np.linspace(-0.5, 0.5, 11), 0.1, 1e-4, []
+    field = HeightField(np.tile(slope * np.abs(x), (11, 1)), 1.0, 1.0)
+    engine = ProximityEngine(ProximityArrays([field, shape], [0, 1]))
+    for place in np.arange(-0.04, 0.04, step):
+        X_FG = RigidTransform(RollPitchYaw(rpy), [place, 0.013, radius - 0.002])
+        found = engine.contact_manifolds(np.array([np.eye(4), X_FG.GetAsMatrix4()]))[1]
+        forces.append((found["share"] * found["depth"]) @ found["nhat_BA_W"])
+    assert np.abs(np.diff(forces, axis=0)).max() < 0.5 * step
+    if isinstance(shape, Sphere):  # over a ridge it is as deep at the edge as beside it
+        engine = ProximityEngine(ProximityArrays([HeightField(-field.heights(), 1.0, 1.0), shape], [0, 1]))
+        depths = []
+        for place in np.arange(-0.005, 0.005, 1e-5):
+            X_FG = RigidTransform([place, 0.013, radius - 0.004])
+            depths.append(engine.contact_manifolds(np.array([np.eye(4), X_FG.GetAsMatrix4()]))[1]["depth"][0])
+        assert np.abs(np.diff(depths)).max() < 1e-5
+    # A ball that does not reach the bottom rests on both slopes alike.
+    found = touches(field, Sphere(radius), RigidTransform([0.0, 0.013, radius * np.hypot(1.0, slope) - 1e-7]))
+    np.testing.assert_allclose(found["share"], [1.0, 1.0])
 
 
 @pytest.mark.parametrize(

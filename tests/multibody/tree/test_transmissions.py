@@ -10,6 +10,8 @@ import pytest
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.framework.native import device
+from merganser.multibody.algorithms import MechanismState
+from merganser.multibody.batches import BatchCalcMassMatrix
 from merganser.multibody.kernels.transmissions import TransmissionKind
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import (
@@ -18,6 +20,7 @@ from merganser.multibody.tree import (
     FixedOffsetFrame,
     FixedTendon,
     JointTerm,
+    MultibodyForces,
     PrismaticJoint,
     RevoluteJoint,
     SiteTransmission,
@@ -48,7 +51,8 @@ class Arm:
             self.bodies.append(body)
             outer = body
 
-    def finish(self, transmission):
+    def finish(self, transmission, armature=0.0):
+        transmission.set_armature(armature)
         self.plant.AddTransmission(transmission)
         self.plant.Finalize()
         self.context = self.plant.CreateDefaultContext()
@@ -110,6 +114,46 @@ def test_moment_arms_are_derivatives_of_the_length(case):
         if abs(lengths[0] - lengths[1]) > 1e-2:
             continue  # from one way around a surface to the other
         assert (lengths[0] - lengths[1]) / (2.0 * step) == pytest.approx(arms @ v, abs=1e-8)
+
+
+@pytest.mark.parametrize("case", ["fixed", "pulleys"])
+def test_armature_is_a_mass_that_moves_as_its_tendon(case):
+    found, a, step, rng = [], 0.7, 1e-6, np.random.default_rng(2)
+    q, v, vdot = rng.uniform(-2.0, 2.0, 3), rng.uniform(-1.0, 1.0, 3), rng.uniform(-1.0, 1.0, 3)
+    for armature in (0.0, a):
+        arm = Arm()
+        tendon = arm.finish(CASES[case](arm), armature)
+        plant, context = arm.plant, arm.context
+        plant.SetPositionsAndVelocities(context, np.concatenate([q, v]))
+        M, energy = plant.CalcMassMatrix(context), plant.CalcKineticEnergy(context)
+        forces = plant.CalcInverseDynamics(context, vdot, MultibodyForces(plant))
+        np.testing.assert_allclose(plant.CalcMassMatrixViaInverseDynamics(context), M, atol=1e-12)
+        np.testing.assert_allclose(forces - M @ vdot, plant.CalcBiasTerm(context), atol=1e-12)
+        weights = plant.CalcGravityGeneralizedForces(context)
+        free = plant.EvalTimeDerivatives(context).get_generalized_velocity().CopyToVector()
+        np.testing.assert_allclose(M @ free + plant.CalcBiasTerm(context), weights, atol=1e-10)
+        found.append((M, plant.CalcBiasTerm(context), energy))
+    (M_0, bias_0, energy_0), (M, bias, energy) = found
+    J, rate, rates = tendon.CalcMomentArms(context), tendon.CalcRate(context), []
+    for sign in (1.0, -1.0):
+        plant.SetPositions(context, q + sign * step * v)
+        rates.append(tendon.CalcRate(context))
+    np.testing.assert_allclose(M - M_0, a * np.outer(J, J), atol=1e-12)
+    np.testing.assert_allclose(bias - bias_0, a * J * (rates[0] - rates[1]) / (2.0 * step), atol=1e-8)
+    assert energy - energy_0 == pytest.approx(0.5 * a * rate**2)
+
+
+def test_what_knows_no_armature_says_so():
+    arm = Arm()
+    arm.finish(fixed(arm), 0.5)
+    plant, context = arm.plant, arm.context
+    for call in (
+        lambda: MechanismState(plant),
+        lambda: BatchCalcMassMatrix(plant, context, np.zeros((3, 2))),
+        lambda: plant._tree.CalcMassMatrixViaInverseDynamics(context),
+    ):
+        with pytest.raises(RuntimeError, match=r"tendon 't' has the armature 0\.5, which this function leaves out"):
+            call()
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -278,6 +322,9 @@ def test_what_is_no_transmission_is_refused():
         (lambda: tendon.set_spring(1.0, 2.0, 1.0), "in order"),
         (lambda: tendon.set_limits(1.0, 1.0), "must be less than"),
         (lambda: tendon.set_friction(-1.0), "dry friction must not be negative"),
+        (lambda: tendon.set_armature(-1.0), "armature must not be negative, but is -1"),
+        (lambda: SpatialTendon("t", [sites[0], sphere, sites[1]]).set_armature(1.0), "it wraps around surfaces"),
+        (lambda: SiteTransmission("t", sites[1], [0, 0, 0, 1, 0, 0]).set_armature(1.0), "it is a site, for which"),
     ):
         with pytest.raises(ValueError, match=what):
             call()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.autodiff import AutoDiffXd, ExtractValue
 from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
@@ -254,3 +255,39 @@ def test_adhesion_pulls_as_in_mujoco():
         touching = model.geom_bodyid[data.contact.geom]
         num_pulls += [model.body(name).id in touching for name in ("hand", "pad", "box")]
     assert num_pulls.min() > 5
+
+
+ARMATURE = """<mujoco><worldbody><site name="w" pos="-.1 .2 .4"/><body><joint name="j1" axis="0 1 0"/>
+<geom type="box" size=".2 .05 .05" pos=".2 0 0" mass="1"/><site name="a" pos=".2 .1 .1"/>
+<body pos=".4 0 0"><joint name="j2" axis=".6 0 .8"/><geom type="box" size=".1 .05 .05" mass=".5"/><site name="b"
+pos=".3 0 .05"/></body></body></worldbody><tendon><fixed name="f" armature=".3"><joint joint="j1" coef=".5"/><joint
+joint="j2" coef="-2"/></fixed><spatial name="t" armature="2" stiffness="7" springlength=".2"><site site="w"/><site
+site="a"/><site site="b"/><pulley divisor="2"/><site site="b"/><site site="w"/></spatial></tendon>
+<actuator><motor name="m" tendon="t" gear="3" armature=".1"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("time_step", [0.0, 1e-7])
+@pytest.mark.parametrize("scalar", [float, AutoDiffXd])
+def test_armature_of_tendons_is_that_of_mujoco(scalar, time_step):
+    """In a chain; between branches MuJoCo 4.0 leaves the entries of M out that its tree does not have."""
+    model, plant = mujoco.MjModel.from_xml_string(ARMATURE), MultibodyPlant(time_step)
+    data, M, rng = mujoco.MjData(model), np.zeros((2, 2)), np.random.default_rng(0)
+    Parser(plant).AddModelsFromString(ARMATURE, "xml")
+    plant.SetUseSampledOutputPorts(False)
+    plant.Finalize()
+    plant = plant if scalar is float else plant.ToAutoDiffXd()
+    context = plant.CreateDefaultContext()
+    plant.get_actuation_input_port().FixValue(context, [6.0])
+    for _ in range(5):
+        data.qpos[:], data.qvel[:], data.ctrl[0] = rng.uniform(-1.4, 1.4, 2), rng.uniform(-1.0, 1.0, 2), 2.0
+        mujoco.mj_forward(model, data)
+        mujoco.mj_fullM(model, data, M)
+        plant.SetPositionsAndVelocities(context, [*data.qpos, *data.qvel])
+        np.testing.assert_allclose(ExtractValue(plant.CalcMassMatrix(context)), M, atol=1e-12)
+        if time_step:
+            v_next = ExtractValue(plant.EvalUniquePeriodicDiscreteUpdate(context).value()).ravel()[2:]
+            acceleration = (v_next - data.qvel) / time_step
+        else:
+            rates = plant.EvalTimeDerivatives(context).get_generalized_velocity().CopyToVector()
+            acceleration = ExtractValue(rates).ravel()
+        np.testing.assert_allclose(acceleration, data.qacc, rtol=1e-6 if time_step else 1e-10, atol=1e-7)

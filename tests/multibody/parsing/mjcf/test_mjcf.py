@@ -412,7 +412,7 @@ def test_one_warning_lists_all_that_has_no_counterpart_with_lines(caplog):
     lines = DOCUMENTS["actuators"].splitlines()
     for word, what in (
         ("<velocity", "<velocity> ctrlrange: the desired speed"),
-        ("<spatial", "<spatial> tendon armature has no effect"),
+        ("<spatial", "<spatial> tendon margin has no effect"),
         ('dyntype="user"', "dyntype user is left out"),
     ):
         number = next(i for i, line in enumerate(lines, 1) if word in line)
