@@ -161,8 +161,8 @@ def _saturation(value: Array, v: Any) -> float:
 def _misses(point: Array, value: Array, v: Any) -> float:
     """By how much an effort c - K v is not where it was guessed to be; not positive, or NaN, if it is."""
     effort, limit = real_part(value[OFFSET] - value[GAIN] * v), real_part(value[LIMIT])
-    guess, slack = real_part(point[_GUESS]), _SLACK * limit
-    by: float = select(guess == 0.0, abs(effort) - (limit + slack), (limit - slack) - guess * effort)
+    guess = real_part(point[_GUESS])
+    by: float = select(guess == 0.0, abs(effort) - (1.0 + _SLACK) * limit, (1.0 - _SLACK) * limit - guess * effort)
     return by
 
 
