@@ -187,9 +187,8 @@ def calc_derivatives(model: Model, state: State, inputs: Inputs, work: Work, out
         return num_pairs
     F_Bo_W = forces_on_bodies(model, inputs, work)
     if num_pairs > 0:
-        for i in range(F_Bo_W.shape[0]):
-            for k in range(6):
-                work.F_total[i, k] = F_Bo_W[i, k] + work.F_contact[i, k]
+        for n in range(6 * F_Bo_W.shape[0]):
+            work.F_total[n // 6, n % 6] = F_Bo_W[n // 6, n % 6] + work.F_contact[n // 6, n % 6]
         F_Bo_W = work.F_total
     status = accelerate(model, state, work, F_Bo_W, out)
     if status != 0:
