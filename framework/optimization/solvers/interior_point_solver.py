@@ -101,14 +101,16 @@ class InteriorPointSolver(SolverInterface):
 
 
 def _below(cost: float, patience: int) -> Callable[[Progress], bool]:
-    """Whether a search may go on: not near a point that costs more, nor for long where it does."""
+    """Whether a search may go on: not near a point that costs more, nor for long while it costs more or is restored."""
     last = np.inf
 
     def may_go_on(at: Progress) -> bool:
         nonlocal last
+        if at.is_restoration or at.cost <= cost:
+            return at.iteration < (patience if at.is_restoration else _LONGER * patience)
         change, last = abs(at.cost - last), at.cost
         is_settled = at.violation <= _NEAR and max(change, at.mu) < _SETTLED * (at.cost - cost)
-        return not is_settled and at.iteration < (patience if at.cost > cost else _LONGER * patience)
+        return not is_settled and at.iteration < patience
 
     return may_go_on
 
