@@ -74,8 +74,7 @@ class PositionConstraint(MeasuredPosture, AdjustableConstraint):
         if self._p_BQ is not None:
             return super()._value_and_jacobian(x)
         self._measures["p_BQ"] = x[-3:]
-        self._move_to(x)
-        value, by_q = self._at(x)
+        value, by_q = super()._value_and_jacobian(x)
         R_AB = self._R_AAbar @ self._plant.CalcRelativeRotationMatrix(self._context, *self._frames).matrix()
         return value, np.hstack([by_q, R_AB])
 

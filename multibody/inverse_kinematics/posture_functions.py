@@ -149,9 +149,6 @@ class MeasuredPosture(PostureFunction):
         self._kernels()[1](np.ascontiguousarray(weights[0]), x.copy(), H[0])
         return H
 
-    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        return self._at(x)  # which needs no Context at q
-
     def _at(self, x: Array) -> tuple[Array, Array]:
         values, J = self._measured(x[np.newaxis, : self._num_positions])
         self._last = x.tobytes(), values, J

@@ -33,11 +33,11 @@ _MAY_BE_BETTER = (SolutionResult.kSolutionFound, _FAILED)
 MOST_DENSE, _MOST_CURVED = 60, 150
 _MOST_SQUARED = 500  # variables, of which a step of dense least squares takes 30 ms
 # Further searches: the part of the guess in where they begin, the rest of which is the best end so far; steps of least
-# squares from there; first weight of the barrier. Of 84 swing-ups of 21 break points that many cost no more than by
-# SNOPT or IPOPT after one to five: 53, 68, 74, 77, 77.
-_FURTHER = ((1.0, 7, 0.1), (0.75, 4, 0.1), (0.5, 4, 0.1), (0.0, 0, 0.3), (1.0, 7, 1.0))
+# squares from there; first weight of the barrier. Of 56 swing-ups of 21 break points that many cost no more than by
+# SNOPT or IPOPT after one to five: 29, 37, 47, 50, 52.
+_FURTHER = ((1.0, 20, 0.1), (0.75, 4, 0.1), (0.5, 4, 0.1), (0.0, 0, 0.3), (1.0, 7, 1.0))
 _BETTER = 1e-3  # part of the cost, by which they look for less
-_PATIENCE, _LONGER = (30, 100), 4  # iterations of these: as many as of the first; a multiple where they cost less
+_PATIENCE, _LONGER = (30, 100), 100  # iterations of these: as many as of the first, and more while they cost less
 _NEAR, _SETTLED = 1e-2, 0.1  # violation; change of the cost, and weight, beside the way to a better one: where they end
 _SHARP = 1e-4  # what may be left of the gradient, in units of what variables change by
 
@@ -101,14 +101,16 @@ class InteriorPointSolver(SolverInterface):
 
 
 def _below(cost: float, patience: int) -> Callable[[Progress], bool]:
-    """Whether a search may go on: not near a point that costs more, nor for long where it does."""
+    """Whether a search may go on: not near a point that costs more, nor for long while it costs more or is restored."""
     last = np.inf
 
     def may_go_on(at: Progress) -> bool:
         nonlocal last
+        if at.is_restoration or at.cost <= cost:
+            return at.iteration < patience + (0 if at.is_restoration else _LONGER)
         change, last = abs(at.cost - last), at.cost
         is_settled = at.violation <= _NEAR and max(change, at.mu) < _SETTLED * (at.cost - cost)
-        return not is_settled and at.iteration < (patience if at.cost > cost else _LONGER * patience)
+        return not is_settled and at.iteration < patience
 
     return may_go_on
 

@@ -351,7 +351,7 @@ class KinematicTrajectoryOptimization(SplineProgram):
 
 def _others_than_zero(weights: Array) -> NDArray[np.intp]:
     """Relevant control points, at least one; weights of shape [n] or [orders, n]."""
-    places = (weights if weights.ndim == 1 else weights.any(axis=0)).nonzero()[0]
+    places = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=0))
     return places if places.size else np.zeros(1, np.intp)
 
 
