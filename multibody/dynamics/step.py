@@ -436,9 +436,8 @@ def _find_pairs_of_geometries(model: Model, margin: float, out: StepResults) -> 
         margin = 0.0  # points are an error then
     if not pose_geometries(model, out):
         return BAD_POSE
-    surfaces, X_WG = geometry.geometries, geometry.X_WG
-    work = geometry.boxes, geometry.grid
-    given = surfaces, geometry.frames, geometry.filtered, X_WG, max(geometry.margin, margin)
+    surfaces, work = geometry.geometries, (geometry.boxes, geometry.grid)
+    given = surfaces, geometry.frames, geometry.filtered, geometry.X_WG, max(geometry.margin, margin)
     num_candidates = call_kernel(code.find_candidates, (*given, *work, out.candidates))
     out.found["candidates"] = num_candidates
     if num_candidates > out.candidates.shape[0]:
