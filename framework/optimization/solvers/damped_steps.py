@@ -77,6 +77,7 @@ def damped_step(
     damping: float,       # mu > 0
     part_of_box: float,   # the most that a variable changes: this part of the width of its box,
     part_of_size: float,  # and this multiple of its size, or of 1
+    order_in: Array,      # in which variables are eliminated, shape [n]
     # Work:
     is_free_work: Array,  # integers, shape [n]
     slope_work: Array,    # J^T r, shape [n]
@@ -94,7 +95,7 @@ def damped_step(
         is_free_work[i] = 0 if stays else 1
     is_done = False
     while not is_done:
-        _solve_normal_equations(J_in, slope_work, damping, is_free_work, normal_work, step_out)
+        _solve_normal_equations(J_in, slope_work, damping, order_in, is_free_work, normal_work, step_out)
         is_done = True
         for i in range(n):  # those that would leave through a bound that they are at stay as well
             leaves = (x_in[i] <= lower_in[i] and step_out[i] < 0.0) or (x_in[i] >= upper_in[i] and step_out[i] > 0.0)
@@ -249,39 +250,47 @@ def make_eigenvalues_positive(
 
 @device
 def _solve_normal_equations(
-    J: Array, slope: Array, damping: float, is_free: Array, normal_work: Array, d_out: Array
+    J: Array, slope: Array, damping: float, order: Array, is_free: Array, normal_work: Array, d_out: Array
 ) -> None:
     """By Cholesky's factors of the rows and columns that are free; the others are those of the identity."""
-    n = slope.shape[0]
+    n, A = slope.shape[0], normal_work
     for i in range(n):
-        d_out[i] = -slope[i] if is_free[i] == 1 else 0.0
         for j in range(i + 1):
-            normal_work[i, j] = 0.0
-        normal_work[i, i] = damping if is_free[i] == 1 else 1.0
+            A[i, j] = 0.0
+        A[i, i] = damping if is_free[order[i]] == 1 else 1.0
     for k in range(J.shape[0]):
         for i in range(n):
-            if J[k, i] != 0.0 and is_free[i] == 1:  # few are, of rows of a motion
+            slope_of_i = J[k, order[i]]
+            if slope_of_i != 0.0 and is_free[order[i]] == 1:  # few are, of rows of a motion
                 for j in range(i + 1):
-                    normal_work[i, j] += J[k, i] * J[k, j] if is_free[j] == 1 else 0.0
-    _factor(normal_work)
+                    A[i, j] += slope_of_i * J[k, order[j]] if is_free[order[j]] == 1 else 0.0
+    _factor(A)
     for i in range(n):
+        d = -slope[order[i]] if is_free[order[i]] == 1 else 0.0
         for j in range(i):
-            d_out[i] -= normal_work[i, j] * d_out[j]
-        d_out[i] /= normal_work[i, i]
+            d -= A[i, j] * d_out[order[j]]
+        d_out[order[i]] = d / A[i, i]
     for i in range(n - 1, -1, -1):
+        d = d_out[order[i]]
         for j in range(i + 1, n):
-            d_out[i] -= normal_work[j, i] * d_out[j]
-        d_out[i] /= normal_work[i, i]
+            d -= A[j, i] * d_out[order[j]]
+        d_out[order[i]] = d / A[i, i]
 
 
 @device
 def _factor(A: Array) -> bool:
-    """Cholesky's factor of a lower triangle, in its place; whether the matrix is positive definite."""
+    """Cholesky's factor of a lower triangle, in its place; whether the matrix is positive definite.
+
+    Zeros before the first entry of a row remain.
+    """
     is_positive = True
     for i in range(A.shape[0]):
-        for j in range(i + 1):
+        first = 0
+        while first < i and A[i, first] == 0.0:
+            first += 1
+        for j in range(first, i + 1):
             total = A[i, j]
-            for k in range(j):
+            for k in range(first, j):
                 total -= A[i, k] * A[j, k]
             if i == j:
                 is_positive = is_positive and total > 0.0

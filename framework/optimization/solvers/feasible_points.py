@@ -24,6 +24,7 @@ _PART_OF_BOX, _PART_OF_SIZE = 0.2, 10.0  # the most that a variable changes in a
 _SLOW = 1e-2  # a change by less than this part of the gaps is none
 _EXACT = 1e-9
 MOST_STEPS = 100
+_FEW = 50  # variables, whose order does not matter
 _PATIENCE = 6  # steps without a decrease; one without a change counts twice
 
 
@@ -42,6 +43,18 @@ def _point(form: NonlinearForm, x: Array) -> _Point:
     return _Point(x, violation, r, J, float(r @ r))
 
 
+def _order_of_elimination(form: NonlinearForm) -> Array:
+    """Variables of the same rows come one after the other, so that J^T J is a band (Cuthill and McKee 1969)."""
+    n, (rows, columns) = form.num_vars, form.entries
+    if n < _FEW:
+        return np.arange(n)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    J = csr_array((np.ones(rows.size), (rows, columns)), (form.g_lower.size, n))
+    return reverse_cuthill_mckee(csr_array(J.T @ J), symmetric_mode=True).astype(np.int64)
+
+
 def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STEPS) -> tuple[Array, float, int]:
     """Searches for a point that satisfies the constraints, as exactly as possible.
 
@@ -54,7 +67,7 @@ def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STE
         The last point, its worst violation, which may be NaN, and the number of steps.
     """
     n = start.size
-    works = np.empty(n, np.int64), np.empty(n), np.empty((n, n))
+    works = _order_of_elimination(form), np.empty(n, np.int64), np.empty(n), np.empty((n, n))
     here, damping, patience, count = _point(form, start), _FIRST_DAMPING, _PATIENCE, 0
     while not here.violation <= _EXACT and patience > 0 and count < most_steps:
         count += 1

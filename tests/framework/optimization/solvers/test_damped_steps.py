@@ -1,11 +1,11 @@
-"""Kernels of small dense programs: eigenvalues without their signs."""
+"""Kernels of searches: damped steps in any order, and eigenvalues without their signs."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from merganser.framework.optimization.solvers.damped_steps import make_eigenvalues_positive
+from merganser.framework.optimization.solvers.damped_steps import damped_step, make_eigenvalues_positive
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 20])
@@ -22,3 +22,21 @@ def test_of_what_is_not_a_number_the_diagonal_is_left() -> None:
     W = np.array([[1.0, np.nan], [np.nan, -1.0]])
     make_eigenvalues_positive.interpreted(1e-8, W, np.empty((3, 2)))
     np.testing.assert_array_equal(W, np.eye(2))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damped_steps_solve_normal_equations_in_any_order(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, n, damping = 12, 9, 0.3
+    J, r, x = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.3), rng.normal(size=m), rng.normal(size=n)
+    lower, upper = np.full(n, -1e9), np.full(n, 1e9)
+    held = int(np.flatnonzero(J.T @ r)[0])  # at a bound, which a descent would leave
+    lower[held], upper[held] = (x[held], 1e9) if (J.T @ r)[held] > 0.0 else (-1e9, x[held])
+    free = np.arange(n) != held
+    expected = np.zeros(n)
+    expected[free] = -np.linalg.solve((J.T @ J + damping * np.eye(n))[np.ix_(free, free)], (J.T @ r)[free])
+    for order in (np.arange(n), rng.permutation(n)):
+        step = np.empty(n)
+        works = np.empty(n, np.int64), np.empty(n), np.full((n, n), np.nan)
+        damped_step.interpreted(J, r, x, lower, upper, damping, 1.0, 1e9, order, *works, step)
+        np.testing.assert_allclose(step, expected, rtol=0.0, atol=1e-12)

@@ -97,3 +97,24 @@ def test_a_search_may_begin_at_a_feasible_point_and_ends_at_the_optimum() -> Non
     result = SlsqpSolver().Solve(prog)
     assert result.is_success()
     np.testing.assert_allclose(result.GetSolution(x), np.sqrt(0.5), atol=1e-7)
+
+
+def test_long_chains_of_unknowns_are_found_from_a_far_guess() -> None:
+    """x_{k+1} = x_k + h cos(x_k), with both ends given, as motions without a cost are; 400 variables in any order."""
+    rng, n = np.random.default_rng(3), 200
+    prog = MathematicalProgram()
+    x, u = prog.NewContinuousVariables(n), prog.NewContinuousVariables(n)
+    places = rng.permutation(n - 1)
+    for k in places:
+        prog.AddConstraint(
+            lambda z: [z[1] - z[0] - 0.05 * np.cos(z[0]) - 0.05 * z[2]], [0.0], [0.0], [x[k], x[k + 1], u[k]]
+        )
+    prog.AddBoundingBoxConstraint(-1.0, 1.0, u)
+    prog.AddBoundingBoxConstraint(0.0, 0.0, x[0])
+    prog.AddBoundingBoxConstraint(1.2, 1.2, x[-1])
+    prog.SetInitialGuess(x, rng.normal(size=n))
+    prog.SetInitialGuess(u, np.zeros(n))
+    result = SlsqpSolver().Solve(prog)
+    assert result.is_success()
+    found, inputs = result.GetSolution(x), result.GetSolution(u)
+    np.testing.assert_allclose(np.diff(found), 0.05 * (np.cos(found) + inputs)[:-1], rtol=0.0, atol=1e-8)
