@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.solvers.damped_steps import call, damped_step
@@ -43,7 +44,7 @@ def _point(form: NonlinearForm, x: Array) -> _Point:
     return _Point(x, violation, r, J, float(r @ r))
 
 
-def _order_of_elimination(form: NonlinearForm) -> Array:
+def _order_of_elimination(form: NonlinearForm) -> NDArray[np.int64]:
     """Variables of the same rows come one after the other, so that J^T J is a band (Cuthill and McKee 1969)."""
     n, (rows, columns) = form.num_vars, form.entries
     if n < _FEW:
@@ -52,7 +53,7 @@ def _order_of_elimination(form: NonlinearForm) -> Array:
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     J = csr_array((np.ones(rows.size), (rows, columns)), (form.g_lower.size, n))
-    return reverse_cuthill_mckee(csr_array(J.T @ J), symmetric_mode=True).astype(np.int64)
+    return reverse_cuthill_mckee(csr_array(J.T @ J), symmetric_mode=True).astype(np.int64, copy=False)
 
 
 def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STEPS) -> tuple[Array, float, int]:
