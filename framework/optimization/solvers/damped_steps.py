@@ -15,6 +15,7 @@ from merganser.framework.optimization.forms.dense_programs import EQUATION
 
 Array = np.ndarray[Any, Any]
 _codes: dict[Any, Any] = {}
+PART_OF_BOX, PART_OF_SIZE = 0.2, 10.0  # the most that a variable changes in a step: of its box, and of its size or 1
 _ROUNDING, _MOST_SWEEPS = 1e-16, 30  # of Jacobi's rotations; six or seven sweeps are enough
 
 
@@ -75,8 +76,6 @@ def damped_step(
     lower_in: Array,      # their bounds, shape [n]
     upper_in: Array,
     damping: float,       # mu > 0
-    part_of_box: float,   # the most that a variable changes: this part of the width of its box,
-    part_of_size: float,  # and this multiple of its size, or of 1
     order_in: Array,      # in which variables are eliminated, shape [n]
     # Work:
     is_free_work: Array,  # integers, shape [n]
@@ -104,7 +103,7 @@ def damped_step(
                 is_done = False
     part = 1.0
     for i in range(n):
-        longest = min(part_of_box * (upper_in[i] - lower_in[i]), part_of_size * max(1.0, abs(x_in[i])))
+        longest = min(PART_OF_BOX * (upper_in[i] - lower_in[i]), PART_OF_SIZE * max(1.0, abs(x_in[i])))
         if part * abs(step_out[i]) > longest:
             part = longest / abs(step_out[i])
     for i in range(n):

@@ -21,7 +21,6 @@ from merganser.framework.optimization.solvers.nonlinear_form import NonlinearFor
 
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 0.1, 1e-8, 1e4
 _LESS, _MORE = 0.3, 3.0  # factors of the damping
-_PART_OF_BOX, _PART_OF_SIZE = 0.2, 10.0  # the most that a variable changes in a step
 _SLOW = 1e-2  # a change by less than this part of the gaps is none
 _EXACT = 1e-9
 MOST_STEPS = 100
@@ -53,7 +52,7 @@ def _order_of_elimination(form: NonlinearForm) -> NDArray[np.int64]:
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     J = csr_array((np.ones(rows.size), (rows, columns)), (form.g_lower.size, n))
-    return reverse_cuthill_mckee(csr_array(J.T @ J), symmetric_mode=True).astype(np.int64, copy=False)
+    return np.ascontiguousarray(reverse_cuthill_mckee(csr_array(J.T @ J), symmetric_mode=True), np.int64)
 
 
 def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STEPS) -> tuple[Array, float, int]:
@@ -73,8 +72,7 @@ def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STE
     while not here.violation <= _EXACT and patience > 0 and count < most_steps:
         count += 1
         step = np.empty(n)
-        limits = _PART_OF_BOX, _PART_OF_SIZE
-        call(damped_step, here.J, here.r, here.x, form.x_lower, form.x_upper, damping, *limits, *works, step)
+        call(damped_step, here.J, here.r, here.x, form.x_lower, form.x_upper, damping, *works, step)
         there = _point(form, here.x + step)
         is_flat = abs(there.size - here.size) < _SLOW * here.size
         patience = patience - 1 - is_flat if is_flat or not there.size < here.size else _PATIENCE

@@ -29,7 +29,7 @@ def test_damped_steps_solve_normal_equations_in_any_order(seed: int) -> None:
     rng = np.random.default_rng(seed)
     m, n, damping = 12, 9, 0.3
     J, r, x = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.3), rng.normal(size=m), rng.normal(size=n)
-    lower, upper = np.full(n, -1e9), np.full(n, 1e9)
+    lower, upper = np.full(n, -1e9), np.full(n, 1e9)  # so that no step is cut
     held = int(np.flatnonzero(J.T @ r)[0])  # at a bound, which a descent would leave
     lower[held], upper[held] = (x[held], 1e9) if (J.T @ r)[held] > 0.0 else (-1e9, x[held])
     free = np.arange(n) != held
@@ -38,5 +38,5 @@ def test_damped_steps_solve_normal_equations_in_any_order(seed: int) -> None:
     for order in (np.arange(n), rng.permutation(n)):
         step = np.empty(n)
         works = np.empty(n, np.int64), np.empty(n), np.full((n, n), np.nan)
-        damped_step.interpreted(J, r, x, lower, upper, damping, 1.0, 1e9, order, *works, step)
+        damped_step.interpreted(J, r, x, lower, upper, damping, order, *works, step)
         np.testing.assert_allclose(step, expected, rtol=0.0, atol=1e-12)
