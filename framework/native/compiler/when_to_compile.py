@@ -150,7 +150,8 @@ def want(*codes: OptionalCode) -> None:
 
 def missing() -> list[OptionalCode]:
     """What is wanted and not there."""
-    return [code for code in _waiting if isinstance(code, OptionalCode) and code not in _usable and not code.is_kept()]
+    codes = [*_waiting]  # other threads add what they want meanwhile
+    return [code for code in codes if isinstance(code, OptionalCode) and code not in _usable and not code.is_kept()]
 
 
 def are_usable(*codes: OptionalCode) -> bool:

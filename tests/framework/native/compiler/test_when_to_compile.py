@@ -124,6 +124,16 @@ def test_what_is_not_is_asked_for_at_once_together_and_used_when_it_is_there(mac
     assert machine.num_compiled == 0
 
 
+def test_other_threads_may_want_more_while_one_looks_for_what_is_missing(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted_meanwhile = OptionalCode("merganser.analysis.plan.loop", "LOOP", "wanted_meanwhile")
+    monkeypatch.setattr(OptionalCode, "is_kept", lambda _code: bool(want(wanted_meanwhile)))
+    want(CODE, OTHER)
+    assert missing() == [CODE, OTHER]
+    assert missing() == [CODE, OTHER, wanted_meanwhile]
+
+
 def test_the_disk_is_looked_at_ten_times_a_second_only(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float] = []
     monkeypatch.setattr(OptionalCode, "is_kept", lambda _code: bool(looks.append(machine.now)))
