@@ -357,9 +357,13 @@ def _scatter(context: Context, x: Array) -> None:
 def _rates(system: System, context: Context) -> tuple[tuple[float, float], ...]:
     """Periods and offsets of the periodic discrete updates, each once."""
     path = system.GetSystemPathname()
-    changing = [leaf.system for leaf in context.layout.leaves() if leaf.system._sys_abstract_state_models]
-    if not all(getattr(leaf, "changes_abstract_state_at_events_only", False) for leaf in changing):
-        raise RuntimeError(f"System '{path}' has abstract state and cannot be linearized.")
+    for leaf in (leaf.system for leaf in context.layout.leaves() if leaf.system._sys_abstract_state_models):
+        if not getattr(leaf, "changes_abstract_state_at_events_only", False):
+            raise RuntimeError(
+                f"System '{path}' has abstract state and cannot be linearized: {type(leaf).__name__} "
+                f"'{leaf.GetSystemPathname()}' declares it. (A discrete MultibodyPlant keeps samples of its outputs so, "
+                "unless SetUseSampledOutputPorts(False) is called before Finalize.)"
+            )
     if not context.num_discrete_state_groups():
         return ()
     periodic = declared_events(system, context, TriggerType.kPeriodic)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from merganser.analysis.system_dynamics import SystemDynamics
+from merganser.framework import DiagramBuilder
+from merganser.framework.primitives import Linearize
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import RevoluteSpring, SpatialInertia
@@ -126,3 +128,17 @@ def test_derivatives_of_a_derived_plant_are_its_own() -> None:
     plant.Finalize()
     context = plant.CreateDefaultContext()
     assert plant._sys_linearized_dynamics(context, plant.get_actuation_input_port()) is None
+
+
+def test_samples_of_outputs_are_refused_with_what_to_do() -> None:
+    builder = DiagramBuilder()
+    plant = builder.AddNamedSystem("cart_pole", MultibodyPlant(0.01))
+    Parser(plant).AddModelsFromString(CART_POLE, "urdf")
+    plant.Finalize()
+    builder.ExportInput(plant.get_actuation_input_port())
+    diagram = builder.Build()
+    context = diagram.CreateDefaultContext()
+    diagram.get_input_port().FixValue(context, 0.0)
+    what = r"MultibodyPlant '::Diagram::cart_pole' declares it.*SetUseSampledOutputPorts\(False\)"
+    with pytest.raises(RuntimeError, match=what):
+        Linearize(diagram, context)
