@@ -49,6 +49,8 @@ class LinkPublicNames(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:
         """Looks at all code of a page."""
         names = public_names()
+        for given in self.document.findall(addnodes.pending_xref):
+            given.attributes.pop("refspecific", None)  # types have their whole names; to look for ends takes a minute
         for literal in list(self.document.findall(nodes.literal)):
             if any(isinstance(parent, _NO_LINKS_IN) for parent in _parents(literal)):
                 continue
