@@ -263,7 +263,7 @@ class BatchSimulator:
     # ------------------------------------------------------------------ by workers
 
     def is_compiled(self) -> bool:
-        """Whether simulations from states run in compiled code, which Python has no part in and that is at hand."""
+        """Whether simulations from states run in compiled code, which is available and in which Python has no part."""
         return any(worker.is_usable() for worker in self._workers) or self._add_worker(self._context)
 
     def _add_worker(self, template: Context) -> bool:

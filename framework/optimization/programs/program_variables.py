@@ -93,9 +93,9 @@ class ProgramVariables:
     def _append(self, new: list[Variable]) -> None:
         self._derived.clear()
         start = len(self._variables)
-        self._places.update(zip([each._index for each in new], range(start, start + len(new))))
+        self._places.update(zip([each.get_id() for each in new], range(start, start + len(new))))
         self._variables += new
-        self._num_integers += len(new) - [each._type for each in new].count(_CONTINUOUS)
+        self._num_integers += len(new) - [each.get_type() for each in new].count(_CONTINUOUS)
         self._guess += [math.nan] * len(new)
 
     def AddIndeterminate(self, new_indeterminate: Any) -> int:

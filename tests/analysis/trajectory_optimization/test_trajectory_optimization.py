@@ -127,7 +127,7 @@ def test_further_searches_with_longer_time_steps_find_a_motion_that_costs_less()
     assert trajopt.GetSampleTimes(results[2])[-1] > 1.3 * trajopt.GetSampleTimes(results[0])[-1]
 
 
-def test_a_motion_of_many_break_points_is_found_although_the_search_from_its_guess_is_slow() -> None:
+def test_a_slow_search_from_the_guess_is_left_for_faster_ones() -> None:
     """That search takes 860 iterations, 576 of cost; least-effort swing-ups end at 350 or less."""
     plant = MultibodyPlant(0.0)
     Parser(plant).AddModels(str(MODELS / "cart_pole.sdf"))
