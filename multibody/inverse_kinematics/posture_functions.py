@@ -106,10 +106,11 @@ class MeasuredPosture(PostureFunction):
         measure["kind"] = kind
         for name, value in given.items():
             measure[name] = value
-        before = self.__dict__.get("_measures", np.zeros(0, measure_dtype))
-        self._set_measures(np.concatenate((before, measure)))
+        self._set_measures([self._measures, measure] if "_measures" in vars(self) else [measure])
 
-    def _set_measures(self, measures: NDArray[Any]) -> None:
+    def _set_measures(self, parts: list[NDArray[Any]]) -> None:
+        # In 1 us; np.concatenate() takes 85 for records with many fields.
+        measures = np.frombuffer(bytearray().join(map(bytes, parts)), measure_dtype)
         values, gaps = np.array(NUM_VALUES)[measures["kind"]], np.array(NUM_GAPS)[measures["kind"]]
         self._num_values = int(values.sum())
         measures["row"] = np.cumsum(values) - values
@@ -186,7 +187,7 @@ class MergedPostures(MeasuredPosture, Constraint):
 
     def __init__(self, first: MeasuredPosture, all: list[Any]) -> None:
         self._plant, self._context, self._num_positions = first._plant, first._context, first._num_positions
-        self._set_measures(np.concatenate([each._measures for each in all]))
+        self._set_measures([each._measures for each in all])
         lower, upper = (np.concatenate([each._numbers()[k] for each in all]) for k in range(2))
         Constraint.__init__(self, self._num_positions, lower, upper)
 
