@@ -65,7 +65,7 @@ class NonlinearProblem:
         n, m = len(self.x_lower), len(self.g_lower)
         for what, low, high in (("x", self.x_lower, self.x_upper), ("g", self.g_lower, self.g_upper)):
             if low.shape != high.shape:
-                raise ValueError(f"{what}_lower has {len(low)} elements and {what}_upper {len(high)}: expected as many.")
+                raise ValueError(f"{what}_lower has {len(low)} elements and {what}_upper {len(high)}: give as many.")
             for i in np.flatnonzero(~(low <= high) | (low == np.inf) | (high == -np.inf)):
                 raise ValueError(f"The bounds of {what}[{i}] are {low[i]} and {high[i]}: no number is between them.")
         if m and (self.g is None or self.jacobian is None):

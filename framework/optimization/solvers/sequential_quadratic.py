@@ -87,10 +87,10 @@ def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) 
             step = _step(form, here, W, here.g, here.x)
         if step is None:
             restored, _, _ = feasible_point(form, here.x)
-            there = _point(form, restored)
-            if not there.theta < 0.5 * here.theta:
+            nearer = _point(form, restored)
+            if not nearer.theta < 0.5 * here.theta:
                 return here.x, SINGULAR, iteration, z
-            here, tried, B = there, Filter(there.theta), np.eye(start.size)
+            here, tried, B = nearer, Filter(nearer.theta), np.eye(start.size)
             continue
         d, z = step
         slope = float(here.gradient @ d)
