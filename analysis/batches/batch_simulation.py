@@ -73,7 +73,8 @@ class BatchSimulator:
     Args:
         system: shared by all simulations; its callbacks must not keep values in the system itself.
         context: root context, whose values hold where nothing else is said; by default a new one. It is not changed.
-        config: settings of the simulators; start times come from the contexts or from `times`.
+        config: settings of the simulators, or a Simulator with such settings; start times come from the contexts or
+            from `times`.
         parallelize: number of threads; True for as many as there are processors. Results do not depend on it.
 
     Raises:
@@ -86,7 +87,7 @@ class BatchSimulator:
         system: System,
         context: Context | None = None,
         *,
-        config: SimulatorConfig | None = None,
+        config: SimulatorConfig | Simulator | None = None,
         parallelize: bool | int = True,
     ) -> None:
         self._system = system
@@ -248,6 +249,10 @@ class BatchSimulator:
         work.note(1)
 
     def _make_simulator(self, context: Context) -> Simulator:
+        if isinstance(self._config, Simulator):
+            simulator = copy.copy(self._config)
+            simulator.reset_context(context)
+            return simulator
         start = context.get_time()
         simulator = Simulator(self._system, context)
         if self._config is not None:
@@ -256,6 +261,10 @@ class BatchSimulator:
         return simulator
 
     # ------------------------------------------------------------------ by workers
+
+    def is_compiled(self) -> bool:
+        """Whether simulations from states run in compiled code, which is available and in which Python has no part."""
+        return any(worker.is_usable() for worker in self._workers) or self._add_worker(self._context)
 
     def _add_worker(self, template: Context) -> bool:
         worker = _worker_of(self._make_simulator(template.Clone())) if _may_have_worker(template) else None

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.analysis.batches.batch_simulation import BatchSimulator
 from merganser.analysis.simulation.simulator import Simulator
 from merganser.analysis.system_dynamics import selected_input_port
 from merganser.framework import Context, InputPortSelection
@@ -113,11 +114,11 @@ def FittedValueIteration(
                 f"its periodic boundaries {condition.low} and {condition.high}."
             )
     u_points = inputs.get_all_mesh_points()
-    costs, transitions = _transitions(steps, states, u_points)
+    costs, P = _transitions(steps, states, u_points)
     J = np.zeros(states.get_num_mesh_points())
     iteration, change = 0, np.inf
     while change > options.convergence_tol:
-        values = np.array([cost + options.discount_factor * (P @ J) for cost, P in zip(costs, transitions)])  # (1)
+        values = costs + options.discount_factor * (P @ J).reshape(costs.shape)  # (1)
         choice = values.argmin(axis=0)
         following = values.min(axis=0)
         change = np.abs(following - J).max()
@@ -133,24 +134,22 @@ def FittedValueIteration(
     return BarycentricMeshSystem(states, policy), J
 
 
-def _transitions(steps: _Steps, states: BarycentricMesh, u_points: Array) -> tuple[list[Array], list[Any]]:
-    """For each input, the costs h g at all points [n], and the weights of J at all points [n, n] that give J(f)."""
+def _transitions(steps: _Steps, states: BarycentricMesh, u_points: Array) -> tuple[Array, Any]:
+    """For each of k inputs the costs h g at n points, shape [k, n], and the weights of J that give J(f), [k n, n]."""
     from scipy.sparse import csr_matrix
 
-    points, width = states.get_num_mesh_points(), states.get_num_interpolants()
-    x_points = states.get_all_mesh_points()
-    costs, transitions = [], []
+    x_points, costs, columns, weights = states.get_all_mesh_points(), [], [], []
     for u in u_points.T:
-        cost, columns, weights = np.empty(points), np.empty((points, width), int), np.empty((points, width))
-        for i, x in enumerate(x_points.T):
-            step = steps.take(x, u)
-            cost[i] = step.cost
-            columns[i], weights[i] = states.EvalBarycentricWeights(step.x)
-        rows = np.arange(0, points * width + 1, width)
+        cost, ends = steps.take(x_points, u)
         costs.append(cost)
-        transitions.append(csr_matrix((weights.reshape(-1), columns.reshape(-1), rows), shape=(points, points)))
+        for end in ends.T:
+            places, parts = states.EvalBarycentricWeights(end)
+            columns.append(places)
+            weights.append(parts)
     steps.restore()
-    return costs, transitions
+    width, shape = states.get_num_interpolants(), (len(weights), x_points.shape[1])
+    rows = np.arange(0, shape[0] * width + 1, width)
+    return np.array(costs), csr_matrix((np.concatenate(weights), np.concatenate(columns), rows), shape=shape)
 
 
 def LinearProgrammingApproximateDynamicProgramming(
@@ -193,15 +192,15 @@ def LinearProgrammingApproximateDynamicProgramming(
     features = _Features(linearly_parameterized_cost_to_go_function, num_parameters)
     gamma = options.discount_factor
     objective, rows, bounds = np.zeros(num_parameters), [], []
-    for x in xs.T:
+    taken = [steps.take(xs, u) for u in us.T]
+    steps.restore()
+    for i, x in enumerate(xs.T):
         phi, offset = features.at(x)
         objective -= phi
-        for u in us.T:
-            step = steps.take(x, u)
-            phi_next, offset_next = features.at(step.x)
+        for costs, ends in taken:
+            phi_next, offset_next = features.at(ends[:, i])
             rows.append(phi - gamma * phi_next)  # (2)
-            bounds.append(step.cost + gamma * offset_next - offset)
-    steps.restore()
+            bounds.append(costs[i] + gamma * offset_next - offset)
     solution = linprog(objective, A_ub=np.array(rows), b_ub=np.array(bounds), bounds=(None, None), method="highs")
     if solution.x is None or solution.status != 0:
         raise RuntimeError(
@@ -229,15 +228,8 @@ class _Features:
         return phi, float(J.Evaluate(dict.fromkeys(self._parameters, 0.0)))
 
 
-class _Step(NamedTuple):
-    """The cost of one time step, and the wrapped state after it."""
-
-    cost: float
-    x: Array
-
-
 class _Steps:
-    """Takes single steps of a simulator from any state with any input."""
+    """Takes single steps of a simulator from many states with one input."""
 
     def __init__(
         self, name: str, simulator: Simulator, cost: CostFunction, time_step: float, options: DynamicProgrammingOptions
@@ -265,7 +257,7 @@ class _Steps:
                 raise ValueError(f"{where}, {context.num_continuous_states()} state variables: {condition} cannot be.")
         self._name, self._simulator, self._context, self._port = name, simulator, context, port
         self._cost, self._h, self._conditions = cost, float(time_step), options.periodic_boundary_conditions
-        self._saved = context.Clone()
+        self._saved, self._batch = context.Clone(), BatchSimulator(system, context, config=simulator)
 
     def require_sizes(self, num_states: int, num_inputs: int) -> None:
         """Raises a ValueError unless the system has a state and an input of these sizes."""
@@ -276,21 +268,30 @@ class _Steps:
                 f"and {wanted[1]}."
             )
 
-    def take(self, x: Array, u: Array) -> _Step:
-        """One step of h seconds from x at time 0."""
-        context = self._context
-        if not context.has_only_continuous_state():
-            context.SetStateAndParametersFrom(self._saved)
-        context.SetTimeAndContinuousState(0.0, x)
+    def take(self, states: Array, u: Array) -> tuple[Array, Array]:
+        """Costs of a step of h seconds from time 0, shape [n], and the wrapped states after it, shape [num_states, n].
+
+        By compiled code where Python has no part in the steps; the results are the same.
+        """
+        context, has_others = self._context, not self._context.has_only_continuous_state()
         self._port.FixValue(context, u)
-        cost = self._h * float(self._cost(context))
-        self._simulator.Initialize()
-        self._simulator.AdvanceTo(self._h)
-        result = context.get_continuous_state_vector().CopyToVector()
+        is_compiled = not has_others and self._batch.is_compiled()
+        costs, ends = np.empty(states.shape[1]), np.empty(states.shape)
+        for i, x in enumerate(states.T):
+            if has_others:
+                context.SetStateAndParametersFrom(self._saved)
+            context.SetTimeAndContinuousState(0.0, x)
+            costs[i] = self._h * float(self._cost(context))
+            if not is_compiled:
+                self._simulator.Initialize()
+                self._simulator.AdvanceTo(self._h)
+                ends[:, i] = context.get_continuous_state_vector().CopyToVector()
+        if is_compiled:
+            ends = self._batch.simulate(states, self._h, times=np.zeros(costs.size)).states
         for condition in self._conditions:
             span, i = condition.high - condition.low, condition.state_index
-            result[i] = (result[i] - condition.low) % span + condition.low
-        return _Step(cost, result)
+            ends[i] = (ends[i] - condition.low) % span + condition.low
+        return costs, ends
 
     def restore(self) -> None:
         """Gives the simulator's context the state that it had."""

@@ -39,7 +39,7 @@ from merganser.framework.symbolic import MakeVectorContinuousVariable
 from merganser.framework.trajectories import PiecewisePolynomial
 
 Array = NDArray[np.float64]
-_NUM_STARTS, _FROM, _MORE = 5, 41, 6  # searches, and more from so many break points, where they take less than SNOPT
+_NUM_STARTS = 6  # searches
 
 
 class DirectCollocationConstraint(StackedEvaluator, Constraint):
@@ -216,8 +216,7 @@ class DirectCollocation(MultipleShooting):
         self._steps_beside = objects(MakeVectorContinuousVariable(2, "h"))  # placeholders
         sizes = self._constraint.num_states(), self._constraint.num_inputs()
         super().__init__(*sizes, num_time_samples, (minimum_time_step, maximum_time_step), prog)
-        count = _MORE if num_time_samples >= _FROM else _NUM_STARTS
-        self._prog.SetSolverOption(InteriorPointSolver.id(), "num_starts", count)
+        self._prog.SetSolverOption(InteriorPointSolver.id(), "num_starts", _NUM_STARTS)
         set_time_steps(self._prog, self._h)
         names = (f"collocation constraint for segment {k}" for k in range(num_time_samples - 1))
         x, u = self._x, self._u

@@ -31,6 +31,8 @@ class BarycentricMesh:
         if not self._grid or any(axis.size == 0 or np.isnan(axis).any() for axis in self._grid):
             raise ValueError("BarycentricMesh: input_grid needs at least one dimension, and numbers in each.")
         self._strides = np.cumprod([1, *(axis.size for axis in self._grid)])
+        ends: list[int] = np.cumsum([axis.size for axis in self._grid]).tolist()
+        self._axes = [x for axis in self._grid for x in axis.tolist()], ends, self._strides[:-1].tolist()
 
     def get_input_grid(self) -> list[set[float]]:
         """The coordinates of the grid, for each dimension."""
@@ -42,9 +44,7 @@ class BarycentricMesh:
 
     def axes(self) -> tuple[list[float], list[int], list[int]]:
         """The coordinates of all dimensions, where those of each end, and how far apart points along each are."""
-        coordinates = [x for axis in self._grid for x in axis.tolist()]
-        ends: list[int] = np.cumsum([axis.size for axis in self._grid]).tolist()
-        return coordinates, ends, self._strides[:-1].tolist()
+        return self._axes
 
     def get_num_mesh_points(self) -> int:
         """Number of points of the grid."""
@@ -83,8 +83,7 @@ class BarycentricMesh:
         if point.size != len(self._grid):
             raise ValueError(f"BarycentricMesh: expected an input of {len(self._grid)} elements, got {point.size}.")
         found = [0.0] * (2 * self.get_num_interpolants())
-        coordinates, ends, strides = self.axes()
-        find_points(point.tolist(), coordinates, ends, strides, found)
+        find_points(point.tolist(), *self._axes, found)
         indices, weights = np.array(found).reshape(2, -1)
         return indices.astype(np.int32), weights
 

@@ -31,7 +31,8 @@ class LinearConstraint(AdjustableConstraint):
         A = self._checked(A)
         self._set_A(A)
         super().__init__(A.shape[1], lb, ub)
-        self._check_rows(A)
+        if A.shape[0] != self._lower.size:
+            raise ValueError(f"{self._where()}: A has {A.shape[0]} rows, and the bounds {self._lower.size} values.")
 
     def _set_A(self, A: Any) -> None:
         self._A = A
@@ -43,10 +44,6 @@ class LinearConstraint(AdjustableConstraint):
         A = A.tocsc(copy=True)
         finite(A.data, self._where(), "A.data")
         return A
-
-    def _check_rows(self, A: Any) -> None:
-        if A.shape[0] != self._lower.size:
-            raise ValueError(f"{self._where()}: A has {A.shape[0]} rows, and the bounds {self._lower.size} values.")
 
     def GetDenseA(self) -> Array:
         """A as an array, shape [m, n]."""

@@ -182,7 +182,7 @@ class BarrierMethod:
         """Residuals of (1), equation (5)."""
         below, above = self._distances()
         low, high = self._has_lower, self._has_upper
-        dual = np.abs(self._gradient_of_lagrangian()).max(initial=0.0)
+        dual = np.abs(self.gradient + self._times_transpose(self.y) - self.z_l + self.z_u).max(initial=0.0)
         violation = np.abs(self.c).max(initial=0.0)
         gaps = np.concatenate([below[low] * self.z_l[low], above[high] * self.z_u[high]])
         gap = np.abs(gaps - mu).max(initial=0.0)
@@ -229,9 +229,6 @@ class BarrierMethod:
         """J^T y."""
         form = self._form
         return np.bincount(form.columns, self._jacobian * y[form.rows], form.num_variables)
-
-    def _gradient_of_lagrangian(self) -> Array:
-        return self.gradient + self._times_transpose(self.y) - self.z_l + self.z_u
 
     def _beyond_rounding(self, c: Array) -> Array:
         """c, less what rounding of z, or of terms of size 1, makes of it.

@@ -64,20 +64,16 @@ class NonlinearProblem:
             getattr(self, name).setflags(write=False)
         n, m = len(self.x_lower), len(self.g_lower)
         for what, low, high in (("x", self.x_lower, self.x_upper), ("g", self.g_lower, self.g_upper)):
-            _check_bounds(what, low, high)
+            if low.shape != high.shape:
+                raise ValueError(f"{what}_lower has {len(low)} elements and {what}_upper {len(high)}: give as many.")
+            for i in np.flatnonzero(~(low <= high) | (low == np.inf) | (high == -np.inf)):
+                raise ValueError(f"The bounds of {what}[{i}] are {low[i]} and {high[i]}: no number is between them.")
         if m and (self.g is None or self.jacobian is None):
             raise ValueError(f"There are bounds for {m} constraints: give g and jacobian.")
         if self.f is not None and self.gradient is None:
             raise ValueError("There is a cost f: give its gradient.")
         _check_places("jacobian", self.jacobian_rows, self.jacobian_columns, m, n)
         _check_places("hessian", self.hessian_rows, self.hessian_columns, n, n)
-
-
-def _check_bounds(what: str, low: Array, high: Array) -> None:
-    if low.shape != high.shape:
-        raise ValueError(f"{what}_lower has {len(low)} elements and {what}_upper {len(high)}; they must have as many.")
-    for i in np.flatnonzero(~(low <= high) | (low == np.inf) | (high == -np.inf)):
-        raise ValueError(f"The bounds of {what}[{i}] are {low[i]} and {high[i]}: no number is between them.")
 
 
 def _check_places(what: str, rows: Array, columns: Array, num_rows: int, num_columns: int) -> None:

@@ -106,10 +106,8 @@ class ProgramConstraints(ProgramBindings):
     def AddBoundingBoxConstraint(self, lb: Any, ub: Any, vars: Any) -> Binding:
         """Adds lb <= vars <= ub, for numbers or arrays of the shape of vars."""
         variables = objects(vars)
-        low, high = (
-            np.full(variables.size, bound, dtype=np.float64) if np.ndim(bound) == 0 else bound for bound in (lb, ub)
-        )
-        return self._add(Binding(BoundingBoxConstraint(_flat(low), _flat(high)), variables))
+        low, high = ([bound] * variables.size if np.ndim(bound) == 0 else bound for bound in (lb, ub))
+        return self._add(Binding(BoundingBoxConstraint(low, high), variables))
 
     def AddLinearConstraint(
         self, A: Any = None, lb: Any = None, ub: Any = None, vars: Any = None, **others: Any

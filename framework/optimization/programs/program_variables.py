@@ -48,7 +48,7 @@ class ProgramVariables:
             if size < 0:
                 raise ValueError(f"MathematicalProgram: expected sizes of variables that are not negative, got {size}.")
         result = self._new((rows,) if cols is None else (rows, cols), name, kind)
-        self._append(objects(result).tolist())
+        self._append(result.ravel("F").tolist())
         return result
 
     def NewContinuousVariables(self, rows: int, cols: int | str | None = None, name: str = "x") -> Objects:
@@ -92,9 +92,10 @@ class ProgramVariables:
 
     def _append(self, new: list[Variable]) -> None:
         self._derived.clear()
-        self._places.update(zip(numbers_of(objects(new)), range(len(self._variables), len(self._variables) + len(new))))
+        start = len(self._variables)
+        self._places.update(zip([each.get_id() for each in new], range(start, start + len(new))))
         self._variables += new
-        self._num_integers += sum(each.get_type() is not _CONTINUOUS for each in new)
+        self._num_integers += len(new) - [each.get_type() for each in new].count(_CONTINUOUS)
         self._guess += [math.nan] * len(new)
 
     def AddIndeterminate(self, new_indeterminate: Any) -> int:

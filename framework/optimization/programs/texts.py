@@ -45,10 +45,6 @@ def _number(bound: float) -> str:
     return repr(float(bound) + 0.0).removesuffix(".0")
 
 
-def _comment(evaluator: EvaluatorBase) -> str:
-    return f" \\tag{{{evaluator.get_description()}}}" if evaluator.get_description() else ""
-
-
 def evaluator_latex(evaluator: EvaluatorBase, vars: Any, precision: int) -> str:
     """An evaluator applied to variables; evaluators that take no expressions are named f(x)."""
     from merganser.framework.optimization.evaluators.cone_constraints import PositiveSemidefiniteConstraint
@@ -94,6 +90,7 @@ def program_latex(costs: list[Any], constraints: list[Any], variables: Any, prec
     if not costs:
         lines = [f"\\text{{find}}_{{{names}}} & "]
     for i, binding in enumerate(constraints):
-        lines.append(("\\text{subject to} & " if i == 0 else "& ") + binding.ToLatex(precision)
-                     + _comment(binding.evaluator()))  # fmt: skip
+        name = binding.evaluator().get_description()
+        tag = f" \\tag{{{name}}}" if name else ""
+        lines.append(("\\text{subject to} & " if i == 0 else "& ") + binding.ToLatex(precision) + tag)
     return "\\begin{align*} " + " \\\\ ".join(lines) + " \\end{align*}"

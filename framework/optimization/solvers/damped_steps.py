@@ -68,6 +68,22 @@ def set_gaps(
 
 
 @kernel
+def sum_of_violations(
+    # In:
+    g_in: Array,       # values of rows, shape [m]
+    bounds_in: Array,  # lower and upper ones, shape [2, m]
+) -> float:  # fmt: skip
+    """By how much rows are outside of their bounds, all in all; NaN if a value is."""
+    total = 0.0
+    for i in range(g_in.shape[0]):
+        if not bounds_in[0, i] <= g_in[i]:
+            total += bounds_in[0, i] - g_in[i]
+        elif g_in[i] > bounds_in[1, i]:
+            total += g_in[i] - bounds_in[1, i]
+    return total
+
+
+@kernel
 def damped_step(
     # In:
     J_in: Array,          # derivatives of the gaps, shape [k, n]

@@ -110,7 +110,8 @@ class DaqpSolver(SolverInterface):
         details.multipliers, is_active = answer.prices, answer.distance <= _ACTIVE
         duals: Any = functools.partial(form.duals, answer.prices)
         has_many = np.count_nonzero(is_active) > np.count_nonzero(answer.prices)
-        if has_many and not form.is_linear and not _are_independent(form.both[is_active]):
+        # Prices of active rows that depend on each other are not unique: rank < number of rows.
+        if has_many and not form.is_linear and np.linalg.matrix_rank(form.both[is_active]) < is_active.sum():
             duals = _central_prices(prog, guess, options) or duals
         found = SolutionResult.kSolutionFound
         return Outcome(found, x, details, duals, is_judged=True, cost=form.cost(answer))
@@ -159,10 +160,6 @@ class _DenseForm(DenseProgram):
     def duals(self, z: Array) -> dict[Binding, Array]:
         """Prices of the constraints."""
         return {**self._rows.by_binding(-z[self._n :]), **self._boxes.by_binding(-z[: self._n])}
-
-
-def _are_independent(rows: Array) -> bool:
-    return len(rows) <= rows.shape[1] and int(np.linalg.matrix_rank(rows)) == len(rows)
 
 
 def _central_prices(prog: MathematicalProgram, guess: Array, options: SolverOptions) -> dict[Binding, Array]:

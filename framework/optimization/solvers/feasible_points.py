@@ -22,7 +22,7 @@ from merganser.framework.optimization.solvers.nonlinear_form import NonlinearFor
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 0.1, 1e-8, 1e4
 _LESS, _MORE = 0.3, 3.0  # factors of the damping
 _SLOW = 1e-2  # a change by less than this part of the gaps is none
-_EXACT = 1e-9
+EXACT = 1e-9
 MOST_STEPS = 100
 _FEW = 50  # variables, whose order does not matter
 _PATIENCE = 6  # steps without a decrease; one without a change counts twice
@@ -55,13 +55,16 @@ def _order_of_elimination(form: NonlinearForm) -> NDArray[np.int64]:
     return np.ascontiguousarray(reverse_cuthill_mckee(csr_array(J.T @ J), symmetric_mode=True), np.int64)
 
 
-def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STEPS) -> tuple[Array, float, int]:
+def feasible_point(
+    form: NonlinearForm, start: Array, most_steps: int = MOST_STEPS, enough: float = EXACT
+) -> tuple[Array, float, int]:
     """Searches for a point that satisfies the constraints, as exactly as possible.
 
     Args:
         form: the program.
         start: where to begin, in the box of the variables.
         most_steps: how many steps there may be.
+        enough: the worst violation at which the search ends.
 
     Returns:
         The last point, its worst violation, which may be NaN, and the number of steps.
@@ -69,7 +72,7 @@ def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STE
     n = start.size
     works = _order_of_elimination(form), np.empty(n, np.int64), np.empty(n), np.empty((n, n))
     here, damping, patience, count = _point(form, start), _FIRST_DAMPING, _PATIENCE, 0
-    while not here.violation <= _EXACT and patience > 0 and count < most_steps:
+    while not here.violation <= enough and patience > 0 and count < most_steps:
         count += 1
         step = np.empty(n)
         call(damped_step, here.J, here.r, here.x, form.x_lower, form.x_upper, damping, *works, step)

@@ -31,13 +31,13 @@ _MAY_BE_BETTER = (SolutionResult.kSolutionFound, _FAILED)
 # Variables up to which dense quadratic programs take less time than sparse steps: splines of 71 to 141 variables, whose
 # second derivatives are known and whose equations are linear, 1.3 to 17 times less. Curved equations make them slow.
 MOST_DENSE, _MOST_CURVED = 60, 150
-_MOST_SQUARED = 500  # variables, of which a step of dense least squares takes 30 ms
+_MOST_SQUARED = 800  # variables, up to which least squares lead to where searches begin
 # Further searches: the part of the guess in where they begin, the rest of which is the best end so far; steps of least
-# squares from there; first weight of the barrier. Of 56 swing-ups of 21 break points that many cost no more than by
-# SNOPT or IPOPT after one to five: 29, 37, 47, 50, 52.
-_FURTHER = ((1.0, 20, 0.1), (0.75, 4, 0.1), (0.5, 4, 0.1), (0.0, 0, 0.3), (1.0, 7, 1.0))
+# squares from there; first weight of the barrier. The largest one comes first, as it mostly ends soon, and others then
+# where they cost more: swing-ups of 61 break points take a fifth of the time that they take with it as the last.
+_FURTHER = ((1.0, 7, 1.0), (1.0, 20, 0.1), (0.75, 4, 0.1), (0.5, 4, 0.1), (0.0, 0, 0.3))
 _BETTER = 1e-3  # part of the cost, by which they look for less
-_PATIENCE, _LONGER = (30, 100), 100  # iterations of these: as many as of the first, and more while they cost less
+_PATIENCE = 100  # iterations of these, twice as many while they cost less, and of the first unless they find nothing
 _NEAR, _SETTLED = 1e-2, 0.1  # violation; change of the cost, and weight, beside the way to a better one: where they end
 _SHARP = 1e-4  # what may be left of the gradient, in units of what variables change by
 
@@ -84,33 +84,33 @@ class InteriorPointSolver(SolverInterface):
         num_starts = int(given.pop("num_starts", 1))
         settings = Settings(**given)
         form, found = NonlinearForm(prog), SolutionResult.kSolutionFound
-        best = _search(form, guess, settings)
-        patience = min(max(_PATIENCE[0], best.details.iterations), _PATIENCE[1])
+        most = min(settings.max_iter, _PATIENCE if num_starts > 1 else settings.max_iter)
+        best = first = _search(form, guess, replace(settings, max_iter=most))
         for part, num_steps, weight in _FURTHER[: max(num_starts - 1, 0)]:
             if best.result is SolutionResult.kUnbounded or (best.result is found and not form.has_cost):
                 break
             end = best.x if np.isfinite(best.x).all() else guess
             start, weight = _start(form, part * guess + (1.0 - part) * end, num_steps, weight)
             cost = cost_at(prog, best.x) if best.result is found else np.inf
-            less = form.cost_scale * (cost - _BETTER * abs(cost))
-            may_go_on = _below(less, patience) if best.result is found else None
-            other, _ = _attempt(form, start, replace(settings, mu_init=weight), may_go_on)
+            less = form.cost_scale * (cost - _BETTER * abs(cost)) if cost < np.inf else np.inf
+            other, _ = _attempt(form, start, replace(settings, mu_init=weight), _below(less))
             if other.result is found and cost_at(prog, other.x) < cost:
                 best = other
-        return best
+        is_cut_short = best is first and best.details.status == Status.ITERATION_LIMIT.value
+        return _search(form, guess, settings) if is_cut_short and most < settings.max_iter else best
 
 
-def _below(cost: float, patience: int) -> Callable[[Progress], bool]:
+def _below(cost: float) -> Callable[[Progress], bool]:
     """Whether a search may go on: not near a point that costs more, nor for long while it costs more or is restored."""
     last = np.inf
 
     def may_go_on(at: Progress) -> bool:
         nonlocal last
         if at.is_restoration or at.cost <= cost:
-            return at.iteration < patience + (0 if at.is_restoration else _LONGER)
+            return at.iteration < (_PATIENCE if at.is_restoration else 2 * _PATIENCE)
         change, last = abs(at.cost - last), at.cost
         is_settled = at.violation <= _NEAR and max(change, at.mu) < _SETTLED * (at.cost - cost)
-        return not is_settled and at.iteration < patience
+        return not is_settled and at.iteration < _PATIENCE
 
     return may_go_on
 

@@ -35,6 +35,15 @@ _OTHER_CONSTRAINTS = tuple(name for name in CONSTRAINTS if name not in (*_LINEAR
 _Index = npt.NDArray[np.intp]
 
 
+@functools.cache
+def _all_entries(m: int, p: int) -> _Index:
+    """Rows and columns of a Jacobian, row by row."""
+    return np.indices((m, p)).reshape(2, -1)
+
+
+_lower_triangle = functools.cache(np.tril_indices)
+
+
 class _Function:
     """N costs or constraints that are one function with m values of p variables.
 
@@ -53,12 +62,11 @@ class _Function:
         self._last: tuple[bytes, Array, Array]  # point, values and derivatives
         self.forget()
         (count, p), m = places.shape, rows.shape[1]
-        pattern = evaluator.gradient_sparsity_pattern()
-        is_full = pattern is None
-        own = np.indices((m, p)).reshape(2, -1) if is_full else np.array(pattern, np.intp).reshape(-1, 2).T
-        self._pattern = None if is_full else own[0] * p + own[1]
+        pattern = evaluator._sparsity
+        own = _all_entries(m, p) if pattern is None else np.array(pattern, np.intp).reshape(-1, 2).T
+        self._pattern = None if pattern is None else own[0] * p + own[1]
         self.entries = rows[:, own[0]].ravel(), places[:, own[1]].ravel()
-        first, second = np.tril_indices(p)
+        first, second = _lower_triangle(p)
         self._lower = first * p + second
         i, j = places[:, first].ravel(), places[:, second].ravel()
         self.curved = np.maximum(i, j), np.minimum(i, j)

@@ -46,7 +46,7 @@ class StandIn(SolverInterface):
     _warned: ClassVar[set[tuple[str, str]]] = set()
 
     def _objection(self, prog: MathematicalProgram) -> str:
-        return convexity_objection(prog) if self._taken() <= CONVEX else ""
+        return convexity_objection(prog) if self.TAKES <= CONVEX else ""
 
     def _crossed(self, prog: MathematicalProgram, guess: Array) -> Outcome:
         return self._translated(prog, self.BY()._crossed(prog, guess), 0.0)

@@ -226,8 +226,9 @@ class _Search:
         solution = solved(clarabel, P, q, csc_matrix(A), b, cones)
         result = OUTCOMES.get(str(solution.status), SolutionResult.kSolverSpecificError)
         z = np.array(solution.z)
-        if np.isfinite(z).all():
-            self._add_duals(z)
+        for _, A, b, part in self._blocks() if np.isfinite(z).all() else ():  # (1) for each cone: z'A x <= z'b
+            if np.abs(z[part]).max(initial=0.0) > 1e-9:
+                self._add(z[part] @ A, float(z[part] @ b))
         if result is SolutionResult.kSolutionFound:
             x[free] = solution.x
             self._add_tangents(x)
@@ -249,13 +250,6 @@ class _Search:
             blocks.append((cone.kind, self._form.A[part].toarray(), self._form.b[part], part))
             start = part.stop
         return blocks
-
-    def _add_duals(self, z: Array) -> None:
-        """(1) for each cone: z'A x <= z'b."""
-        for _, A, b, part in self._blocks():
-            price = z[part]
-            if np.abs(price).max(initial=0.0) > 1e-9:
-                self._add(price @ A, float(price @ b))
 
     def _add_tangents(self, x: Array) -> None:
         """(2), and u's1 <= s0 with the direction u of s1 for each Lorentz cone that x is outside of, or on the rim."""

@@ -31,6 +31,7 @@ from merganser.framework.optimization.solvers.damped_steps import (
     make_eigenvalues_positive,
     set_convex,
     set_quadratic_program,
+    sum_of_violations,
 )
 from merganser.framework.optimization.solvers.feasible_points import feasible_point
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
@@ -62,12 +63,7 @@ class _Point(NamedTuple):
 def _point(form: NonlinearForm, x: Array) -> _Point:
     f, gradient = form.cost(x)
     g, J = form.guarded(x)
-    return _Point(x, f, gradient, g, J, _violation(form, g))
-
-
-def _violation(form: NonlinearForm, g: Array) -> float:
-    with np.errstate(invalid="ignore"):
-        return float(np.maximum(np.maximum(form.guards[0] - g, g - form.guards[1]), 0.0).sum())
+    return _Point(x, f, gradient, g, J, call(sum_of_violations, g, form.guards))
 
 
 def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) -> tuple[Array, int, int, Array]:
@@ -91,32 +87,35 @@ def local_optimum(form: NonlinearForm, start: Array, maxiter: int, ftol: float) 
             step = _step(form, here, W, here.g, here.x)
         if step is None:
             restored, _, _ = feasible_point(form, here.x)
-            there = _point(form, restored)
-            if not there.theta < 0.5 * here.theta:
+            nearer = _point(form, restored)
+            if not nearer.theta < 0.5 * here.theta:
                 return here.x, SINGULAR, iteration, z
-            here, tried, B = there, Filter(there.theta), np.eye(start.size)
+            here, tried, B = nearer, Filter(nearer.theta), np.eye(start.size)
             continue
         d, z = step
         slope = float(here.gradient @ d)
         change = max(abs(slope), float(d @ W @ d)) / max(1.0, abs(here.f))
-        is_tiny = bool((np.abs(d) < _LEAST_STEP * (1.0 + np.abs(here.x))).all())
-        if here.theta <= _FEASIBLE and (is_tiny or change <= _PART_OF_TOLERANCE * ftol):
+        if here.theta <= _FEASIBLE and (change <= _PART_OF_TOLERANCE * ftol or _is_tiny(d, here.x)):
             return here.x, SOLVED, iteration, z
-        found, alpha = _search(form, here, d, slope, W, tried)
-        if found is None:
-            return here.x, SOLVED if is_tiny else NO_DESCENT, iteration, z
-        there = found
+        there, alpha = _search(form, here, d, slope, W, tried)
+        if there is None:
+            return here.x, SOLVED if _is_tiny(d, here.x) else NO_DESCENT, iteration, z
         if exact and alpha == 1.0 and there.theta <= _FEASIBLE and change <= ftol:
             form.show(there.x)
             return there.x, SOLVED, iteration + 1, z  # what is left is of second order
-        size = max(1.0, float(np.abs(W.diagonal()).max()))
-        B = B if exact else _updated(B, there.x - here.x, _slope(there, z) - _slope(here, z))
         moved, last = there.x - here.x, moved
+        B = B if exact else _updated(B, moved, _slope(there, z) - _slope(here, z))
         is_too_long = alpha < _SMALL_PART or moved @ last < -0.5 * max(moved @ moved, last @ last)  # or back again
-        damping = max(8.0 * damping, _FIRST_DAMPING * size) if is_too_long else damping / 8.0
-        damping = damping if damping > _LEAST_CURVATURE * size else 0.0
+        if damping > 0.0 or is_too_long:
+            size = max(1.0, float(np.abs(W.diagonal()).max()))
+            damping = max(8.0 * damping, _FIRST_DAMPING * size) if is_too_long else damping / 8.0
+            damping = damping if damping > _LEAST_CURVATURE * size else 0.0
         here = there
     return here.x, LIMIT, maxiter, z
+
+
+def _is_tiny(d: Array, x: Array) -> bool:
+    return bool((np.abs(d) < _LEAST_STEP * (1.0 + np.abs(x))).all())
 
 
 def _slope(point: _Point, z: Array) -> Array:
@@ -163,7 +162,7 @@ def _search(
         x = np.minimum(np.maximum(x, form.x_lower), form.x_upper)  # np.clip takes five times as long
         there = _point(form, x) if form.has_hessian else None  # where slopes take no longer than values
         f, g = (there.f, there.g) if there is not None else (form.cost_value(x), form.guarded_values(x))
-        theta = _violation(form, g)
+        theta = call(sum_of_violations, g, form.guards)
         if tried.accepts(current, (theta, f), alpha, slope):
             return there or _point(form, x), alpha
         if step is d and here.theta <= theta < np.inf:  # once from rows as they are at the end of the step

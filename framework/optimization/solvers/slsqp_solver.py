@@ -11,7 +11,7 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult, SolverId
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.solvers.feasible_points import MOST_STEPS, feasible_point
+from merganser.framework.optimization.solvers.feasible_points import EXACT, MOST_STEPS, feasible_point
 from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
 from merganser.framework.optimization.solvers.judgement import KEPT, cost_at
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
@@ -20,6 +20,7 @@ from merganser.framework.optimization.solvers.solver import Outcome, SolverInter
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 _BEGINNING = 1e-2  # largest violation of points that are refined
+_ENOUGH = 1e-3  # and of those where a search for the least cost begins, as its steps bring it to 0 just as fast
 _ROUNDING = 1e-9  # sizes of rows below it are rounding
 _SHARP = 1e-4  # what is left of the gradient where no search with better scales is needed
 _FARTHEST = 10.0  # of the size of a guess, how far from it other starts are
@@ -154,12 +155,14 @@ def _search(
         if number == 1:  # most searches need one start only
             rng = np.random.default_rng(0)
         start = _start(form, guess, part, rng) if number else guess
-        x, violation, steps = feasible_point(form, start, min(maxiter, MOST_STEPS))
+        enough = _ENOUGH if form.has_cost else EXACT
+        x, violation, steps = feasible_point(form, start, min(maxiter, MOST_STEPS), enough)
         is_known = abs(violation - least) < _ALIKE * least
         part = min(1.0, max(part + 1.0 / num_starts, 2.0 * part if is_known else 0.0))
         if violation < least:
             least, nearest = violation, x
-        if violation <= _BEGINNING and (violation == 0.0 or form.keeps_constraints(x)):
+        is_near = violation <= _ENOUGH if form.has_cost else violation == 0.0
+        if is_near or (violation <= _BEGINNING and form.keeps_constraints(x)):
             all_hold = SolutionResult.kSolutionFound, 0.0, 0, "All constraints hold, and there is no cost.", steps
             tried.append(_run(form, x, given) if form.has_cost else _Found(x, *all_hold))
     if not tried or not tried[-1].is_end():

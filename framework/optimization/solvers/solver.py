@@ -139,7 +139,7 @@ class SolverInterface:
 
     def ExplainUnsatisfiedProgramAttributes(self, prog: MathematicalProgram) -> str:
         """Why this solver does not take a program; empty if it does."""
-        others = sorted(each.name.removeprefix("k") for each in prog.required_capabilities() - self._taken())
+        others = sorted(each.name.removeprefix("k") for each in prog.required_capabilities() - self.TAKES)
         if others:
             verb = "were" if len(others) > 1 else "was"
             plural = "are" if len(others) > 1 else "is"
@@ -149,9 +149,6 @@ class SolverInterface:
             )
         objection = self._objection(prog)
         return f"{type(self).__name__} is unable to solve because {objection}." if objection else ""
-
-    def _taken(self) -> frozenset[ProgramAttribute]:
-        return self.TAKES
 
     def Solve(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merganser.analysis import Simulator
+from merganser.analysis import BatchSimulator, RungeKutta2Integrator, Simulator
 from merganser.analysis.controllers import (
     DynamicProgrammingOptions,
     FittedValueIteration,
@@ -49,6 +49,32 @@ def test_periodic_coordinates_may_be_left_at_either_end() -> None:
     options.periodic_boundary_conditions = [PeriodicBoundaryCondition(0, 0.0, 2.0)]
     _, J = FittedValueIteration(simulator, is_away, [[*grid, 2.0]], [[-1.0, 0.0, 1.0]], 0.2, options)
     np.testing.assert_allclose(J[:-1], np.minimum(grid, 2.0 - grid), atol=1e-6)
+
+
+def test_compiled_steps_are_those_of_the_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An oscillator with an input and a wrapped position, by a method of low order whose errors would show."""
+    simulate, batches = BatchSimulator.simulate, []
+    monkeypatch.setattr(BatchSimulator, "simulate", lambda *a, **k: batches.append(simulate(*a, **k)) or batches[-1])
+    options = DynamicProgrammingOptions(discount_factor=0.9)
+    options.periodic_boundary_conditions = [PeriodicBoundaryCondition(0, -1.0, 1.0)]
+    grids = [np.linspace(-1.0, 1.0, 9), np.linspace(-2.0, 2.0, 7)], [[-0.5, 0.0, 0.5]]
+    found, num_batches = [], []
+    for is_compiled in (True, False):
+        system = LinearSystem([[0.0, 1.0], [-1.0, -0.1]], [[0.0], [1.0]], np.eye(2), np.zeros((2, 1)))
+        simulator = Simulator(system)
+        simulator.set_use_native_plan(is_compiled, at_once=is_compiled)
+        simulator.reset_integrator(RungeKutta2Integrator(system, 0.05, simulator.get_mutable_context()))
+
+        def cost(context: Any, system: Any = system) -> float:
+            x = context.get_continuous_state_vector().CopyToVector()
+            return float(x @ x + system.get_input_port().Eval(context)[0] ** 2)
+
+        policy, J = FittedValueIteration(simulator, cost, *grids, 0.1, options)
+        found.append((policy.get_output_values(), J))
+        num_batches.append(len(batches))
+    assert num_batches == [3, 3]  # one for each input, and none more
+    for mine, other in zip(*found):
+        np.testing.assert_allclose(mine, other, rtol=1e-13, atol=1e-13)
 
 
 def test_linear_program_finds_the_quadratic_cost_of_a_regulator() -> None:
