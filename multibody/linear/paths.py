@@ -23,6 +23,7 @@ import math
 
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.simd import any_of
 from merganser.multibody.linear.products import Block, block_of, has_column, num_ends, tree_of
 from merganser.multibody.linear.records import Problem
 
@@ -132,7 +133,7 @@ def factor_along_paths(n: int, start: int, width: int, path: Integers, run: Inte
             i = path[p]
             while i >= 0 and (i >= last or last == k):
                 scale, target = U[at + i], start + i * width
-                if scale != 0.0:
+                if any_of(scale != 0.0):
                     _subtract_along(i, scale, U[at : at + n], U[target : target + n], path, run)
                     _subtract(scale, U[at + n : at + width], U[target + n : target + width])
                 i = path[i]

@@ -57,6 +57,21 @@ def any_of(mask: Mask) -> bool:
     return bool(np.any(mask))
 
 
+def all_of(mask: Mask) -> bool:
+    """Whether the mask is true everywhere; lanes do not part here."""
+    return bool(np.all(mask))
+
+
+def both(mask: Mask, other: Mask) -> Mask:
+    """Whether two masks are true; lanes do not part here."""
+    return np.logical_and(mask, other)
+
+
+def either(mask: Mask, other: Mask) -> Mask:
+    """Whether one of two masks is true; lanes do not part here."""
+    return np.logical_or(mask, other)
+
+
 def greatest(x: Lanes) -> float:
     """The greatest of several numbers."""
     return float(np.max(x))
