@@ -157,6 +157,20 @@ def lanes_dtype() -> np.dtype[Any]:
     return np.dtype([(LANES, np.float64, (num_lanes(),))])
 
 
+_VARYING: set[np.dtype[Any]] = set()
+
+
+def varying(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of records of integers and floats of which lanes have floats of their own; integers are the same."""
+    _VARYING.add(dtype)
+    return dtype
+
+
+def varies(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is a `varying` one."""
+    return dtype in _VARYING
+
+
 def in_lanes(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that has lanes in place of each float, see `with_numbers`."""
     return with_numbers(dtype, lanes_dtype())
@@ -166,15 +180,20 @@ def in_lanes(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def with_numbers(dtype: np.dtype[Any], number: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that has another kind of number in place of each float: lanes, or complex numbers.
 
-    Records that have integers, too, are the same for all of these, and stay as they are.
+    Records that have integers, too, are the same for all of these, and stay as they are; but for `varying` ones.
     """
-    if number == np.float64 or not _has_floats_only(dtype):
+    is_varying = dtype in _VARYING and number != np.complex128
+    if number == np.float64 or not (is_varying or _has_floats_only(dtype)):
         return dtype
+    return _with_each(dtype, number)
+
+
+def _with_each(dtype: np.dtype[Any], number: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.subdtype is not None:
-        return np.dtype((with_numbers(dtype.base, number), dtype.shape))
+        return np.dtype((_with_each(dtype.base, number), dtype.shape))
     if dtype.names is not None:
-        return np.dtype([(name, with_numbers(dtype[name], number)) for name in dtype.names])
-    return number
+        return np.dtype([(name, _with_each(dtype[name], number)) for name in dtype.names])
+    return number if dtype == np.float64 else dtype
 
 
 def _has_floats_only(dtype: np.dtype[Any]) -> bool:
@@ -186,12 +205,28 @@ def _has_floats_only(dtype: np.dtype[Any]) -> bool:
 def repeated(array: NDArray[Any]) -> NDArray[np.float64]:
     """Lanes with the numbers of an array or of records of floats, shape [how many numbers, num_lanes()]."""
     numbers = np.atleast_1d(array).reshape(-1).view(np.float64)
-    width = num_lanes()
-    memory = np.empty(numbers.size * width + _ALIGNMENT // 8)
-    start = -(memory.ctypes.data // 8) % (_ALIGNMENT // 8)
-    lanes = memory[start : start + numbers.size * width].reshape(-1, width)
+    lanes = _aligned(numbers.size * num_lanes()).reshape(-1, num_lanes())
     lanes[:] = numbers[:, None]
     return lanes
+
+
+def repeated_records(array: NDArray[Any]) -> NDArray[Any]:
+    """Lanes with the numbers of an array of `varying` records, or of one."""
+    records, dtype = np.atleast_1d(array), in_lanes(array.dtype)
+    lanes = _aligned(records.size * dtype.itemsize // 8).view(dtype)
+    for name in dtype.names or ():
+        has_lanes = dtype[name].base == lanes_dtype()
+        (lanes[name][LANES] if has_lanes else lanes[name])[:] = (
+            records[name][..., np.newaxis] if has_lanes else records[name]
+        )
+    return lanes
+
+
+def _aligned(size: int) -> NDArray[np.float64]:
+    """So many zeros where vectors of the processor may begin."""
+    memory = np.zeros(size + _ALIGNMENT // 8)
+    start = -(memory.ctypes.data // 8) % (_ALIGNMENT // 8)
+    return memory[start : start + size]
 
 
 def in_all_lanes(array: NDArray[Any]) -> NDArray[Any]:
