@@ -121,7 +121,7 @@ def contact_manifolds_in_lanes(
     work: SearchWork,
     contacts_out: Contacts,
 ) -> int:
-    """The same of several scenes; more than what fits where a pair has not as many points in all, so that lanes part."""
+    """The same of several scenes; where a pair has more points in some, it returns more than what fits: lanes part."""
     w, count, num_first = work[0], 0, 0
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, TypeAlias
+from typing import TypeAlias
 
 from merganser.framework.native import device, inlined, kernel
-from merganser.framework.native.memory.hinted_types import IntegerTable, Poses
-from merganser.framework.native.memory.records_of_arrays import ONE_VALUE
-from merganser.framework.native.memory.simd import any_of, element, width_of
+from merganser.framework.native.memory.hinted_types import Poses
 from merganser.geometry.proximity.broad_phase import turned_box_gap
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
 from merganser.geometry.proximity.gjk import are_near
@@ -21,7 +19,6 @@ from merganser.geometry.proximity.layout import (
     SOLVED,
     UNBOUNDED,
     UNSOLVED,
-    Contacts,
     Geometries,
     Hulls,
     Pose,

@@ -106,7 +106,8 @@ def cone_slope(law: Law, v_1: float, v_2: float, v_n: float, d_1: float, d_2: fl
     if all_of(is_open):
         return 0.0 * y_n, 0.0 * y_n, 0.0 * y_n, 0.0 * y_n
     bend = gain_t * (d_1 * d_1 + d_2 * d_2) + gain_n * d_n * d_n
-    slope_1, slope_2, slope_n = select(is_open, 0.0, y_1 * d_1), select(is_open, 0.0, y_2 * d_2), select(is_open, 0.0, y_n * d_n)
+    slope_1, slope_2 = select(is_open, 0.0, y_1 * d_1), select(is_open, 0.0, y_2 * d_2)
+    slope_n = select(is_open, 0.0, y_n * d_n)
     bend, is_done = select(is_open, 0.0, bend), either(is_open, sticks)
     if all_of(is_done):
         return slope_1, slope_2, slope_n, bend
@@ -117,7 +118,8 @@ def cone_slope(law: Law, v_1: float, v_2: float, v_n: float, d_1: float, d_2: fl
     along, across = t_1 * d_1 + t_2 * d_2, t_1 * d_2 - t_2 * d_1
     curvature = mu * gain_t * (law["cone_scale"] * f * along * along + gamma_n * inverse * across * across)
     curvature += f * gain_n * d_n * (2.0 * mu * along + d_n)
-    slope_1, slope_2 = select(is_done, slope_1, mu * gamma_n * t_1 * d_1), select(is_done, slope_2, mu * gamma_n * t_2 * d_2)
+    slope_1 = select(is_done, slope_1, mu * gamma_n * t_1 * d_1)
+    slope_2 = select(is_done, slope_2, mu * gamma_n * t_2 * d_2)
     return slope_1, slope_2, select(is_done, slope_n, gamma_n * d_n), select(is_done, bend, curvature)
 
 

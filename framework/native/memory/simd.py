@@ -110,8 +110,8 @@ def set_six(array: Any, at: int, x: Lanes) -> None:
 
 
 def total_of_six(x: Lanes) -> float:
-    """The sum of six numbers, in whatever order is fastest."""
-    return x.sum()
+    """The sum of six numbers, in an order that is fast."""
+    return ((x[0] + x[4]) + x[2]) + ((x[1] + x[5]) + x[3])
 
 
 # ------------------------------------------------------------------ lanes in place of numbers

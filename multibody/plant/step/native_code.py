@@ -330,8 +330,9 @@ class NativeDynamics:
         code, geometry = _DERIVATIVES_IN_LANES, record.model.contact.geometry
         if isinstance(record, StepRecord):
             code = _CONTACT_STEPS_IN_LANES if len(geometry.mobods) else _STEPS_IN_LANES
-        constrains = code is _CONTACT_STEPS_IN_LANES and record.model.contact.settings["approximation"] in (SAP, SIMILAR, LAGGED)
-        places = len(geometry.mobods) == 0 or (code is _CONTACT_STEPS_IN_LANES and _can_look_for_contacts(geometry))
+        touches = code is _CONTACT_STEPS_IN_LANES
+        constrains = touches and record.model.contact.settings["approximation"] in (SAP, SIMILAR, LAGGED)
+        places = len(geometry.mobods) == 0 or (touches and _can_look_for_contacts(geometry))
         if _has_others(record.model) or not (places and num_lanes() and code.is_usable()):
             return None
         operation = code.load()
