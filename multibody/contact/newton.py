@@ -26,6 +26,8 @@ f increases with alpha, by at least dv^T A dv, and is negative at 0. Newton's me
 bracket catches steps that leave it, or that do not halve it, as f has kinks where contacts open or start to slide.
 J dv is computed once, so that each iteration takes a time proportional to the number of constraints.
 
+Lanes (framework/native/memory/simd.py) search side by side, with step lengths of their own; one that has ended stays.
+
 Sources: Castro et al. (2022), section IV, where (2) is the optimality condition, and (3) in IV.D; W. Press et al.,
 Numerical Recipes (2007), section 9.4 (safe Newton).
 """

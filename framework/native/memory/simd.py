@@ -7,7 +7,8 @@ one number after the other. Said with the functions below, a row is one variable
     set_six(numbers, at, row)
 
 Compiled code keeps rows in registers: + - * / unary -, comparisons, which give masks, and `where`, which chooses.
-Numbers join in as if each were a row. In plain Python, rows are arrays of shape [6].
+Numbers join in as if each were a row. In plain Python, rows are arrays of shape [6]. Rows of arrays of lanes have lanes
+as their elements.
 
 **Lanes in place of numbers.** A kernel that is compiled for arrays of lanes computes as many results side by side, from
 the same source, with the bits that each has alone: sums and products are rounded one by one, and functions such as
@@ -18,7 +19,9 @@ only, they part: what is computed from there on holds in none. So who calls such
     ...
     if has_left(): ...    # drop the results, and compute each lane by itself
 
-which is noted for each thread. Arrays of lanes are those of numbers, each number as many times, see `repeated`.
+which is noted for each thread. Where each lane is to decide for itself, masks choose (`where`) and are joined (`both`,
+`either`), and a loop goes on as long as it must in any lane (`any_of`), while others leave what they have as it is.
+Arrays of lanes are those of numbers, each number as many times, see `repeated`.
 
 A variable that begins as a plain number and becomes lanes in a loop is lanes; but what it is compared with there is one
 truth value. So begin with 0.0 * x, of lanes x, what is compared.

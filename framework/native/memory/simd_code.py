@@ -184,7 +184,7 @@ def _define(
 
         def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
             several = [arg for arg in args if isinstance(arg, (LanesType, _MaskType))]
-            widest = max(several, key=lambda arg: arg.width, default=None)
+            widest = max(several, key=lambda arg: (arg.width, arg.part), default=None)
             for result, *given in signatures:
                 is_right = bool(several) == bool({*given} & {*_TYPES})
                 wanted = [_as_wide_as(widest, kind) for kind in given] if is_right else ()

@@ -25,7 +25,7 @@ OURS = library("ours")
 SIDE = 0.1  # of what is stacked [m]
 STANCE = (0.0, 0.8, -1.6)  # angles of a leg [rad]
 QUADRUPED = Path(__file__).parents[3] / "examples" / "models" / "quadruped.urdf"
-WEDGE = 0.5 * SIDE * np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0 - x)])
+WEDGE = 0.5 * SIDE * np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0 - x)]).T
 
 
 class Scene(NamedTuple):
