@@ -115,24 +115,28 @@ def test_worlds_whose_contacts_last_go_side_by_side(name: str, approximation: st
     assert min(steps.min() for steps in ahead) > 5
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("speed", [0.01, 0.1, 1.0])
 @pytest.mark.parametrize("name", ["stacks", "shapes", "quadruped"])
-def test_worlds_that_slide_lift_and_fall_are_those_of_simulators(name: str, seed: int, ahead: list[Any]) -> None:
+def test_worlds_that_slide_lift_and_fall_are_those_of_simulators(name: str, speed: float) -> None:
     """Contacts begin and end in some of the worlds, at other times in others."""
-    given = scene(name, "kLagged" if seed == 1 else "kSap")
-    touches = assert_as_alone(given, states_near(given, 10.0 ** (seed - 2), seed), 0.1)
-    assert len(set(touches)) > 1 or seed == 0
+    given = scene(name, "kLagged" if speed == 0.1 else "kSap")
+    touches = assert_as_alone(given, states_near(given, speed, 1), 0.1)
+    assert len(set(touches)) > 1 or speed < 1.0
 
 
 def test_a_world_that_is_not_finite_leaves_the_bits_of_those_it_touches_beside(ahead: list[Any]) -> None:
     given = scene("stacks", "kSap")
-    states, failures = states_near(given, 1e-4, 0), {}
-    batch = BatchSimulator(given.diagram)
+    states, failures, batch = states_near(given, 1e-4, 0), {}, BatchSimulator(given.diagram)
     right = batch.simulate(states, END).states
-    assert ahead[-1].min() > 5
-    states[-1, 2] = np.nan
-    worlds = batch.make_worlds(NUM, lambda context, n: begin(given.plant, context, states[:, n]))
+
+    def begin_one(context: Context, n: int) -> None:
+        begin(given.plant, context, states[:, n])
+        if n == 2:
+            given.plant.GetMyContextFromRoot(context).SetDiscreteState(np.full(len(states), np.nan))
+
+    worlds = batch.make_worlds(NUM, begin_one)
     batch.advance(worlds, END, failures=failures)
     others = np.delete(np.arange(NUM), 2)
     assert list(failures) == [2]
+    assert ahead[0].min() > 5
     np.testing.assert_array_equal(worlds.states[:, others], right[:, others])
