@@ -38,6 +38,7 @@ class Scene(NamedTuple):
         approximation: of contact.
         is_explicit: whether velocity products are explicit, as MuJoCo's are.
         speed: of the random velocities [m/s, rad/s]: what lies or stands hops by 0.2, and stays by 0.001.
+        is_stack: whether boxes are on top of each other.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Scene(NamedTuple):
     approximation: str
     is_explicit: bool
     speed: float
+    is_stack: bool = False
 
 
 SCENES = (
@@ -57,6 +59,8 @@ SCENES = (
     Scene("quadruped on the ground, SAP, explicit products", QUADRUPED, 0, 0.0, "kSap", True, 0.2),
     Scene("4 boxes at rest, Lagged", "", 4, 0.0, "kLagged", False, 0.001),
     Scene("4 boxes at rest, SAP", "", 4, 0.0, "kSap", False, 0.001),
+    Scene("stack of five boxes, Lagged", "", 5, 0.0, "kLagged", False, 0.0001, True),
+    Scene("stack of five boxes, SAP", "", 5, 0.0, "kSap", False, 0.0001, True),
     Scene("quadruped that stands, Lagged", QUADRUPED, 0, 0.0, "kLagged", False, 0.001),
     Scene("quadruped that stands, SAP", QUADRUPED, 0, 0.0, "kSap", False, 0.001),
     Scene("quadruped that stands, SAP, explicit products", QUADRUPED, 0, 0.0, "kSap", True, 0.001),
@@ -97,7 +101,8 @@ def build(library: Library, scene: Scene) -> Model:
     for n in range(scene.num_boxes):
         body = plant.AddRigidBody(f"box{n}", library.tree.SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
         plant.RegisterCollisionGeometry(body, nowhere, geometry.Box(0.1, 0.1, 0.1), f"box{n}", material)
-        q += [1.0, 0.0, 0.0, 0.0, 0.2 * n, 0.0, 0.05 + scene.height]
+        place = (0.0, 0.0, 0.05 + 0.1 * n - 1e-5 * (n + 1)) if scene.is_stack else (0.2 * n, 0.0, 0.05 + scene.height)
+        q += [1.0, 0.0, 0.0, 0.0, *place]
     if scene.robot:
         text = (MODELS / f"{scene.robot}.urdf").read_text()
         if scene.robot == ARM:  # without contact
