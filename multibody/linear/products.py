@@ -119,7 +119,7 @@ def has_column(block: Block, k: int) -> bool:
     """Whether a block of J has anything in a column."""
     at, is_there = k, False
     while at < block.J.shape[0]:
-        is_there = is_there or block.J[at] != 0.0
+        is_there = is_there or any_of(block.J[at] != 0.0)
         at += block.num_v
     return is_there
 
