@@ -34,13 +34,13 @@ def worlds() -> None:
     from merganser.analysis import BatchSimulator
     from merganser.analysis.batches.rows_in_lanes import LOOP
     from merganser.geometry import Box
-    from merganser.multibody.dynamics.operation import DERIVATIVES_IN_LANES, STEPS_IN_LANES
+    from merganser.multibody.dynamics.operation import CONTACT_STEPS_IN_LANES, DERIVATIVES_IN_LANES, STEPS_IN_LANES
 
     system = scene_of_two(Box(0.1, 0.1, 0.1), "lagged", TIME_STEP)
     batch = BatchSimulator(system)
     batch.advance(worlds := batch.make_worlds(2), TIME_STEP)
     worlds.eval_output(system.GetSubsystemByName("plant").GetOutputPort("state"))
-    for operation in (LOOP.load(), STEPS_IN_LANES, DERIVATIVES_IN_LANES):
+    for operation in (LOOP.load(), STEPS_IN_LANES, CONTACT_STEPS_IN_LANES, DERIVATIVES_IN_LANES):
         operation.address()
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.native.memory.by_value import of_scalar
 from merganser.framework.native.memory.records_of_arrays import FLOAT, INTEGER, ArrayOf, RecordOf
+from merganser.framework.native.memory.simd import varying
 
 # Kinds of core, and what their measures size_0, size_1, size_2 mean.
 POINT = 0  # nothing
@@ -95,6 +96,7 @@ contact_dtype = _records(
         ("share", np.float64),  # of all that the pair can carry, see manifolds.py
     ]
 )
+varying(contact_dtype)
 
 MAX_CORNERS = 32  # of a face
 MAX_CLIPPED = 2 * MAX_CORNERS  # while it is clipped: each edge of the other face adds one at most

@@ -15,10 +15,13 @@ to that of the pair.
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.by_value import larger, smaller
 from merganser.framework.native.memory.hinted_types import FloatTable, IntegerTable, Poses
+from merganser.framework.native.memory.records_of_arrays import SAME_VALUE
+from merganser.framework.native.memory.simd import any_of, element, width_of, with_element
 from merganser.geometry.proximity.box_faces import clip_box_faces, face_area, steepest_axis
 from merganser.geometry.proximity.features import face_of, has_line_only, line_of, to_frame_A
 from merganser.geometry.proximity.layout import (
@@ -40,7 +43,7 @@ from merganser.geometry.proximity.layout import (
     Shape,
     ShapeWork,
 )
-from merganser.geometry.proximity.narrow_phase import set_relative_pose, solve_pair
+from merganser.geometry.proximity.narrow_phase import gap_of_boxes, set_relative_pose, solve_pair, wider
 from merganser.geometry.proximity.search import set_inverse_pose
 from merganser.geometry.proximity.shares import ALIGNED, STEEP, corner, fade, keep, set_corner
 from merganser.geometry.proximity.terrain.pairs import find_terrain_points
@@ -88,8 +91,6 @@ def contact_manifolds(
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]
         a, b = geometries[i], geometries[j]
-        num_points, normal, status, is_rough = 0, (0.0, 0.0, 1.0), UNSOLVED, True
-        is_near = True
         set_relative_pose(X_WG, i, j, w.X_AB)
         if max(a.kind, b.kind) >= HEIGHT_FIELD:
             num_points = find_terrain_points(a, b, hulls, w, margin) if min(a.kind, b.kind) < HALF_SPACE else 0
@@ -99,28 +100,87 @@ def contact_manifolds(
                     write_point(X_WG, i, w, m, corner(w.field_normal, m), contacts_out[count])
                 count += 1
             continue
-        while status == UNSOLVED:
-            status = solve_pair(a, b, hulls, w, is_rough)
-            distance = -w.value - a.radius - b.radius
-            is_near = status != UNBOUNDED and distance <= margin
-            if not is_near:
-                break  # a rough distance is too small at most
-            if status != UNSOLVED or w.value >= 0.0:
-                num_points, normal = _clip(a, b, hulls, w, margin)
-            if num_points > 0:
-                break
-            is_rough = False
-        if not is_near:
-            continue
-        if num_points == 0:
-            normal = _set_point(a, b, w)
-            num_points = 1
+        num_points, normal = _touch(a, b, hulls, w, margin)
         for m in range(num_points):
             if count < contacts_out.shape[0]:
                 contacts_out[count].pair = k
                 write_point(X_WG, i, w, m, normal, contacts_out[count])
             count += 1
     return count
+
+
+@kernel
+def contact_manifolds_in_lanes(
+    # As above; no terrain:
+    geometries: Geometries,
+    hulls: Annotated[Hulls, SAME_VALUE],
+    X_WG: Poses,
+    pairs: IntegerTable,
+    num_pairs: int,
+    margin: float,
+    work: SearchWork,
+    contacts_out: Contacts,
+) -> int:
+    """The same of several scenes; where a pair has more points in some, it returns more than what fits: lanes part."""
+    w, count, num_first = work[0], 0, 0
+    for k in range(num_pairs):
+        i, j = pairs[k, 0], pairs[k, 1]
+        a, b = geometries[i], geometries[j]
+        X_AB, gap = gap_of_boxes(geometries, X_WG, i, j)
+        if not any_of(gap <= wider(margin)):
+            continue
+        for lane in range(width_of(gap)):
+            for n in range(12):
+                w.X_AB[n] = element(X_AB[n], lane)
+            num_points, normal = 0, (0.0, 0.0, 1.0)
+            if element(gap, lane) <= wider(margin):
+                num_points, normal = _touch(a, b, hulls, w, margin)
+            if lane == 0:
+                num_first = num_points
+            if num_points != num_first or count + num_points > contacts_out.shape[0]:
+                return contacts_out.shape[0] + 1
+            for m in range(num_points):
+                contacts_out[count + m].pair = k
+                _write_point_of_lane(X_WG, i, w, m, normal, lane, contacts_out[count + m])
+        count += num_first
+    return count
+
+
+@device
+def _write_point_of_lane(
+    X_WG: Poses, i: int, work: ShapeWork, m: int, normal: Vector3, lane: int, out: Array
+) -> None:
+    """Writes what `write_point` does to one lane."""
+    out.depth = with_element(out.depth, lane, work.depth[m])
+    out.share = with_element(out.share, lane, work.share[m])
+    for r in range(3):
+        p, n = element(X_WG[i, r, 3], lane), 0.0 * element(X_WG[i, r, 3], lane)
+        for c in range(3):
+            p += element(X_WG[i, r, c], lane) * work.clipped[m, c]
+            n -= element(X_WG[i, r, c], lane) * normal[c]
+        out.p_WC[r] = with_element(out.p_WC[r], lane, p)
+        out.nhat_BA_W[r] = with_element(out.nhat_BA_W[r], lane, n)
+
+
+@device
+def _touch(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, margin: float) -> tuple[int, Vector3]:
+    """Writes the contact points of a pair, whose X_AB is in `work`, into `clipped` of it, in A.
+
+    Returns:
+        How many there are, 0 if the pair is farther apart than the margin, and the unit normal from A to B.
+    """
+    num_points, normal, status, is_rough = 0, (0.0, 0.0, 1.0), UNSOLVED, True
+    while status == UNSOLVED:
+        status = solve_pair(a, b, hulls, work, is_rough)
+        distance = -work.value - a.radius - b.radius
+        if status == UNBOUNDED or not distance <= margin:
+            return 0, normal  # a rough distance is too small at most
+        if status != UNSOLVED or work.value >= 0.0:
+            num_points, normal = _clip(a, b, hulls, work, margin)
+        if num_points > 0:
+            return num_points, normal
+        is_rough = False
+    return 1, _set_point(a, b, work)
 
 
 @device

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, TypeAlias
+from typing import TypeAlias
 
 from merganser.framework.native import device, inlined, kernel
-from merganser.framework.native.memory.hinted_types import IntegerTable, Poses
-from merganser.framework.native.memory.records_of_arrays import ONE_VALUE
-from merganser.framework.native.memory.simd import any_of, element, width_of
+from merganser.framework.native.memory.hinted_types import Poses
 from merganser.geometry.proximity.broad_phase import turned_box_gap
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
 from merganser.geometry.proximity.gjk import are_near
@@ -21,7 +19,6 @@ from merganser.geometry.proximity.layout import (
     SOLVED,
     UNBOUNDED,
     UNSOLVED,
-    Contacts,
     Geometries,
     Hulls,
     Pose,
@@ -238,36 +235,21 @@ def calc_is_nearer(
 is_nearer = kernel(calc_is_nearer)
 
 
-@kernel
-def count_near_pairs_in_lanes(
-    # Model:
-    geometries: Geometries,  # geometry_dtype, shape [num_geometries]
-    hulls: Annotated[Hulls, ONE_VALUE],
-    # In: as contact_manifolds() has it
-    X_WG: Poses,
-    pairs: IntegerTable,
-    num_pairs: int,
-    margin: float,
-    # Work:
-    work: SearchWork,  # work_dtype, shape [1]
-    # Out:
-    contacts_out: Contacts,  # not written
-) -> int:
-    """0 if no pair is as near as the margin in any lane; otherwise more than what fits, so that lanes part."""
-    limit = (1.0 + _SLACK) * margin + _SLACK
-    for k in range(num_pairs):
-        i, j = pairs[k, 0], pairs[k, 1]
-        a, b, (u, v, w) = geometries[i], geometries[j], _relative_rows(X_WG, i, j)
-        X_AB = u[0], u[1], u[2], v[0], v[1], v[2], w[0], w[1], w[2], u[3], v[3], w[3]
-        gap = 0.0 * X_AB[0] - math.inf
-        if a.kind != HALF_SPACE and b.kind != HALF_SPACE:
-            gap = turned_box_gap(a, b, X_AB)
-        if not any_of(gap <= limit):
-            continue
-        for lane in range(width_of(gap)):
-            if element(gap, lane) <= limit:
-                for n in range(12):
-                    work[0].X_AB[n] = element(X_AB[n], lane)
-                if calc_is_nearer(geometries, hulls, i, j, limit, work):
-                    return contacts_out.shape[0] + 1
-    return 0
+@inlined
+def gap_of_boxes(geometries: Geometries, X_WG: Poses, i: int, j: int) -> tuple[tuple[float, ...], float]:
+    """X_AB of two geometries, and how far their boxes are apart, at most their distance; less than any for half spaces.
+
+    Boxes of what touches may seem apart by rounding: so compare with `wider` margins.
+    """
+    a, b, (u, v, w) = geometries[i], geometries[j], _relative_rows(X_WG, i, j)
+    X_AB = u[0], u[1], u[2], v[0], v[1], v[2], w[0], w[1], w[2], u[3], v[3], w[3]
+    gap = 0.0 * X_AB[0] - math.inf
+    if a.kind != HALF_SPACE and b.kind != HALF_SPACE:
+        gap = turned_box_gap(a, b, X_AB)
+    return X_AB, gap
+
+
+@inlined
+def wider(margin: float) -> float:
+    """A margin, and some rounding [m]."""
+    return (1.0 + _SLACK) * margin + _SLACK

@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
+from merganser.framework.native.memory.by_value import select
+from merganser.framework.native.memory.simd import either
 from merganser.multibody.contact.layout import Law
 
 
@@ -27,8 +29,6 @@ def stiffest_gain(beta: float, w: float) -> float:
 def bounded_response(law: Law, v: float) -> tuple[float, float]:
     """Impulse and Hessian of one row at a velocity."""
     y = law["offset"] - law["gain"] * v
-    if y.real >= law["upper"].real:
-        return law["upper"], 0.0 * y
-    if y.real <= law["lower"].real:
-        return law["lower"], 0.0 * y
-    return y, law["gain"]
+    is_above, is_below = y.real >= law["upper"].real, y.real <= law["lower"].real
+    gamma = select(is_above, law["upper"], select(is_below, law["lower"], y))
+    return gamma, select(either(is_above, is_below), 0.0 * y, law["gain"])

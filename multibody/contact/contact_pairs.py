@@ -67,9 +67,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.memory.by_value import larger
+from merganser.framework.native.memory.by_value import larger, select
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers, IntegerTable, Poses
 from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
+from merganser.framework.native.memory.simd import any_of, varying
 from merganser.geometry.proximity.layout import Contacts
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.kernels.frames import arm_to, velocity_of
@@ -119,6 +120,7 @@ contact_pair_dtype = np.dtype(
         ("v_SbSa_W", np.float64, 3),  # by which the surface of A moves on A more than that of B on B [m/s]
     ]
 )
+varying(contact_pair_dtype)
 
 
 Material = Annotated[Any, RecordOf(material_dtype)]
@@ -330,11 +332,12 @@ def drop_distant_pairs(
     for i in range(contact_pairs_io.shape[0]):
         pair = contact_pairs_io[i]
         gap = pair["phi"]
-        if gap > NEAR:
+        is_apart = gap > NEAR
+        if any_of(is_apart):
             n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
             v_A = _velocity_along(topology, position_in, num_q, x_star_in, pair["mobod_A"], p_WC, n)
             v_B = _velocity_along(topology, position_in, num_q, x_star_in, pair["mobod_B"], p_WC, n)
-            gap += time_step * (v_A - v_B)
+            gap = select(is_apart, gap + time_step * (v_A - v_B), gap)
         if gap <= NEAR:
             if count < i:
                 contact_pairs_io[count] = contact_pairs_io[i]

@@ -27,7 +27,9 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.memory.by_value import larger, select, smaller
 from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.simd import Mask, any_of, both
 from merganser.multibody.contact.laws import set_slip
 from merganser.multibody.contact.work_arrays import Workspace
 from merganser.multibody.linear.records import CONTACT, HESSIAN_SIZE, Problem
@@ -38,17 +40,18 @@ _T_2 = 7
 
 
 @device
-def forget_directions(problem: Problem, constraints: Integers, hessian: Floats) -> None:
-    """T = 0 for all contacts of an island."""
+def forget_directions(problem: Problem, constraints: Integers, is_wanted: Mask, hessian: Floats) -> None:
+    """T = 0 for all contacts of an island, where that is wanted."""
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
         if c["kind"] == CONTACT:
             start = HESSIAN_SIZE * c["row_start"]
-            hessian[start + _T_1], hessian[start + _T_2] = 0.0, 0.0
+            for k in (_T_1, _T_2):
+                hessian[start + k] = select(is_wanted, 0.0, hessian[start + k])
 
 
 @inlined
-def _slip(row: int, work: Workspace) -> tuple[float, bool]:
+def _slip(row: int, work: Workspace) -> tuple[float, Mask]:
     """s of equation (1) for a contact, 0 without friction, and whether it grows with the slip velocity."""
     slip = work.contact[:2]
     slip[0], slip[1] = 0.0, 0.0
@@ -57,8 +60,10 @@ def _slip(row: int, work: Workspace) -> tuple[float, bool]:
 
 
 @device
-def soften_hessians(problem: Problem, constraints: Integers, gamma: Floats, work: Workspace) -> None:
-    """Puts (2) in place of the Hessian of friction; gamma and G are those at v_c."""
+def soften_hessians(
+    problem: Problem, constraints: Integers, gamma: Floats, is_wanted: Mask, work: Workspace
+) -> None:
+    """Puts (2) in place of the Hessian of friction, where that is wanted; gamma and G are those at v_c."""
     velocity, hessian = work.velocity, work.hessian
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
@@ -66,26 +71,25 @@ def soften_hessians(problem: Problem, constraints: Integers, gamma: Floats, work
             continue
         row = c["row_start"]
         s, is_sliding = _slip(row, work)
-        if not is_sliding:
-            continue
         G = hessian[HESSIAN_SIZE * row : HESSIAN_SIZE * (row + 3)]
-        u_1, u_2 = -velocity[row] / s, -velocity[row + 1] / s
-        # b / s, as gamma_t = -b / s v_t
         v_1, v_2 = velocity[row], velocity[row + 1]
         square = v_1 * v_1 + v_2 * v_2
-        if square == 0.0:
+        has_changed = both(both(is_wanted, is_sliding), square > 0.0)
+        if not any_of(has_changed):
             continue
+        u_1, u_2 = -v_1 / s, -v_2 / s
+        # b / s, as gamma_t = -b / s v_t
         across = -(gamma[row] * v_1 + gamma[row + 1] * v_2) / square
         d_1, d_2 = across * (u_1 - G[_T_1]), across * (u_2 - G[_T_2])
-        G[0] += d_1 * u_1
-        G[1] += 0.5 * (d_1 * u_2 + d_2 * u_1)
-        G[2] += d_2 * u_2
+        G[0] = select(has_changed, G[0] + d_1 * u_1, G[0])
+        G[1] = select(has_changed, G[1] + 0.5 * (d_1 * u_2 + d_2 * u_1), G[1])
+        G[2] = select(has_changed, G[2] + d_2 * u_2, G[2])
 
 
 @device
 def turn_directions(problem: Problem, constraints: Integers, alpha: float, work: Workspace) -> None:
     """Equation (3), where v_c is that before the step."""
-    part, velocity, velocity_step, hessian = min(1.0, alpha), work.velocity, work.velocity_step, work.hessian
+    part, velocity, velocity_step, hessian = smaller(1.0, alpha), work.velocity, work.velocity_step, work.hessian
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
         if c["kind"] != CONTACT:
@@ -94,15 +98,14 @@ def turn_directions(problem: Problem, constraints: Integers, alpha: float, work:
         s, is_sliding = _slip(row, work)
         start = HESSIAN_SIZE * row
         T_1, T_2 = hessian[start + _T_1], hessian[start + _T_2]
-        if s > 0.0:
-            inverse = 1.0 / s
-            u_1, u_2 = -velocity[row] * inverse, -velocity[row + 1] * inverse
-            d_1, d_2 = velocity_step[row], velocity_step[row + 1]
-            growth = -(u_1 * d_1 + u_2 * d_2) if is_sliding else 0.0
-            T_1 += part * (-(d_1 + T_1 * growth) * inverse + u_1 - T_1)
-            T_2 += part * (-(d_2 + T_2 * growth) * inverse + u_2 - T_2)
+        slips = s > 0.0
+        inverse = 1.0 / select(slips, s, 1.0)
+        u_1, u_2 = -velocity[row] * inverse, -velocity[row + 1] * inverse
+        d_1, d_2 = velocity_step[row], velocity_step[row + 1]
+        growth = select(is_sliding, -(u_1 * d_1 + u_2 * d_2), 0.0)
+        T_1 = select(slips, T_1 + part * (-(d_1 + T_1 * growth) * inverse + u_1 - T_1), T_1)
+        T_2 = select(slips, T_2 + part * (-(d_2 + T_2 * growth) * inverse + u_2 - T_2), T_2)
         square = T_1 * T_1 + T_2 * T_2
-        if square > 1.0:
-            scale = 1.0 / math.sqrt(square)
-            T_1, T_2 = scale * T_1, scale * T_2
+        scale = 1.0 / math.sqrt(larger(1.0, square))
+        T_1, T_2 = scale * T_1, scale * T_2
         hessian[start + _T_1], hessian[start + _T_2] = T_1, T_2

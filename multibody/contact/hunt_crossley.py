@@ -29,8 +29,9 @@ import math
 import numpy as np
 
 from merganser.framework.native import device, inlined
-from merganser.framework.native.memory.by_value import larger
+from merganser.framework.native.memory.by_value import larger, select
 from merganser.framework.native.memory.hinted_types import Floats
+from merganser.framework.native.memory.simd import either
 from merganser.multibody.contact.friction_cone import Slope
 from merganser.multibody.contact.law_kind import LawKind
 from merganser.multibody.contact.layout import SIMILAR, Law, Settings
@@ -91,9 +92,8 @@ def normal_impulse(elastic: float, gain: float, dissipation: float, v: float) ->
     """n(v) and -dn/dv, equation (1)."""
     spring = elastic - gain * v
     damper = 1.0 - dissipation * v
-    if spring.real <= 0.0 or damper.real <= 0.0:
-        return 0.0, 0.0
-    return spring * damper, gain * damper + dissipation * spring
+    is_open = either(spring.real <= 0.0, damper.real <= 0.0)
+    return select(is_open, 0.0, spring * damper), select(is_open, 0.0, gain * damper + dissipation * spring)
 
 
 @device

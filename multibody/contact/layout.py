@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
+from merganser.framework.native.memory.simd import varying
 from merganser.multibody.linear.records import Constraints, Trees, tree_dtype
 
 Count: TypeAlias = int  # what a kernel returns that counts, and is no status
@@ -107,6 +108,7 @@ law_dtype = np.dtype(
         ("complex_code", np.int64),
     ]
 )
+varying(law_dtype)
 
 result_dtype = np.dtype(
     [
@@ -120,6 +122,7 @@ result_dtype = np.dtype(
         ("blocks_needed", np.int64),  # blocks off the diagonal that it has
     ]
 )
+varying(result_dtype)
 
 
 # What kernels take, by the hints of their parameters (framework/native/memory/hinted_types.py).

@@ -26,6 +26,8 @@ f increases with alpha, by at least dv^T A dv, and is negative at 0. Newton's me
 bracket catches steps that leave it, or that do not halve it, as f has kinks where contacts open or start to slide.
 J dv is computed once, so that each iteration takes a time proportional to the number of constraints.
 
+Lanes (framework/native/memory/simd.py) search side by side, with step lengths of their own; one that has ended stays.
+
 Sources: Castro et al. (2022), section IV, where (2) is the optimality condition, and (3) in IV.D; W. Press et al.,
 Numerical Recipes (2007), section 9.4 (safe Newton).
 """
@@ -35,7 +37,9 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.memory.by_value import larger, select
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.memory.simd import Mask, any_of, both, either
 from merganser.multibody.contact.balance import bound_rounding, calc_momentum_left, measure_rounding
 from merganser.multibody.contact.friction_directions import forget_directions, soften_hessians, turn_directions
 from merganser.multibody.contact.hunt_crossley import soften
@@ -86,7 +90,7 @@ _STILL = 1e-30  # of twice the kinetic energy: a step of 1e-15 of the velocities
 @device
 def start_island(
     problem: Problem, trees: Integers, v: Floats, v_star: Floats, is_again: int, velocities: FloatTable
-) -> tuple[float, bool]:
+) -> tuple[float, Mask]:
     """Computes A v, A v* and D of an island.
 
     Returns:
@@ -99,17 +103,19 @@ def start_island(
             for k in range(tree["num_v"]):
                 mass = problem.matrix[tree["matrix_start"] + k * tree["num_v"] + k]
                 velocities[SCALE, tree["v_start"] + k] = 1.0 / math.sqrt(mass)
-    change, momentum = 0.0, 0.0
     multiply_matrix(problem, trees, v_star, velocities[STEP])
+    energy = dot_over_trees(problem, trees, v_star, velocities[STEP])
+    change, momentum = 0.0 * energy, 0.0 * energy
     for i in range(trees.shape[0]):
         tree = problem.trees[trees[i]]
         for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
             change += (velocities[SCALE, k] * (velocities[STEP, k] - velocities[MOMENTUM_STAR, k])) ** 2
             momentum += (velocities[SCALE, k] * velocities[MOMENTUM, k]) ** 2
             velocities[MOMENTUM_STAR, k] = velocities[STEP, k]
-    energy = dot_over_trees(problem, trees, v_star, velocities[MOMENTUM_STAR])
     unseen = min(_UNSEEN, problem.settings["relative_tolerance"])
-    return energy, not is_again or change > unseen * unseen * momentum
+    if not is_again:
+        change, momentum = math.inf, 0.0
+    return energy, change > unseen * unseen * momentum
 
 
 @device
@@ -163,6 +169,7 @@ def minimize_island(
     constraints: Integers,  # of the island
     pattern: Pattern,
     energy: float,  # v*^T A v*, of start_island()
+    is_wanted: Mask,  # whether there is anything to solve
     least: int,  # iterations; one for a problem that is solved again
     v_star: Floats,  # shape [num_v]
     work: Workspace,  # v_c at v in `velocity`
@@ -178,9 +185,8 @@ def minimize_island(
     if is_softened:
         budget = min(budget, _PATIENCE)
     status = _minimize(
-        problem, trees, constraints, pattern, energy, (least, budget), v_star, work, v, gamma_out,
-        result,
-    )  # fmt: skip
+        problem, trees, constraints, pattern, energy, is_wanted, (least, budget), v_star, work, v, gamma_out, result
+    )
     if status != NOT_CONVERGED or not is_softened or budget < _PATIENCE:
         return status
     bound = 1.0
@@ -188,9 +194,8 @@ def minimize_island(
         greatest = _soften_contacts(problem, constraints, bound, work.laws)
         budget, result["residual"] = problem.settings["max_iterations"], residual_before
         status = _minimize(
-            problem, trees, constraints, pattern, energy, (least, budget), v_star, work, v, gamma_out,
-            result,
-        )  # fmt: skip
+            problem, trees, constraints, pattern, energy, is_wanted, (least, budget), v_star, work, v, gamma_out, result
+        )
         if not bound < greatest:
             break
         bound *= _STIFFENING
@@ -215,6 +220,7 @@ def _minimize(
     constraints: Integers,
     pattern: Pattern,
     energy: float,  # v*^T A v*
+    is_going: Mask,  # whether the search is to begin; it goes on in each lane as long as it must
     counts: tuple[int, int],  # of iterations, at least and at most
     v_star: Floats,
     work: Workspace,
@@ -224,10 +230,8 @@ def _minimize(
 ) -> int:
     """Newton's method with the present laws, from the present v, v_c and A v."""
     velocities, (least, budget) = work.velocities, counts
-    is_still = False
     relative = 0.0
-    num_cut = 0  # steps that the line search has cut short
-    num_forced = 0
+    num_cut = num_forced = 0.0 * energy  # steps that the line search has cut short, and that were taken whole
     energy_now = energy
     for count in range(budget + 1):
         calc_impulses(problem, constraints, work.laws, work.velocity, gamma_out, work.hessian)
@@ -236,43 +240,44 @@ def _minimize(
             return NOT_A_NUMBER
         relative = residual / scale if scale > 0.0 else 0.0
         tolerance = calc_tolerance(problem, scale)
-        if residual > tolerance and count >= _MANY and count % 4 == 0:
+        if count >= _MANY and count % 4 == 0 and any_of(residual > tolerance):
             tolerance += measure_rounding(problem, trees, constraints, gamma_out, velocities)
-        if is_still or (residual <= tolerance and count >= least) or residual == 0.0:
+        is_going = both(is_going, residual > select(count >= least, tolerance, 0.0 * tolerance))
+        if not any_of(is_going):
             end_search(problem, trees, constraints, pattern, residual, scale, gamma_out, v_star, work, v, result)
             return CONVERGED
         if count == budget:
             break
         follows_directions = num_cut >= _MOST_CUT
-        if follows_directions:
-            soften_hessians(problem, constraints, gamma_out, work)
+        if any_of(follows_directions):
+            soften_hessians(problem, constraints, gamma_out, follows_directions, work)
         status = _calc_step(problem, trees, constraints, pattern, work)
         if status != CONVERGED:
             return status
         curvature = dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM_STEP])
         slope = dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM])
         slope -= dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM_STAR])
-        alpha, searches = 1.0, 0
-        if residual > tolerance:  # below, steps are whole
-            alpha, searches = find_step_length(
-                problem, constraints, slope, curvature, _ROUGH if follows_directions else _EXACT, work
-            )
-        if alpha < _SHORT and num_forced < _MOST_FORCED and curvature <= _TINY * energy_now:
-            alpha, num_forced = 1.0, num_forced + 1
-        if follows_directions:
+        alpha, searches = find_step_length(
+            problem, constraints, slope, curvature, select(follows_directions, _ROUGH, _EXACT),
+            both(is_going, residual > tolerance), work,  # below, steps are whole
+        )  # fmt: skip
+        is_short = both(alpha < _SHORT, both(num_forced < _MOST_FORCED, curvature <= _TINY * energy_now))
+        alpha, num_forced = select(is_short, 1.0, alpha), select(is_short, num_forced + 1.0, num_forced)
+        if any_of(follows_directions):
             turn_directions(problem, constraints, alpha, work)
-        elif alpha < _SHORT:
-            num_cut += 1
-            if num_cut == _MOST_CUT:
-                forget_directions(problem, constraints, work.hessian)
+        num_cut = select(alpha < _SHORT, num_cut + 1.0, num_cut)
+        begins_directions = both(alpha < _SHORT, num_cut == _MOST_CUT)
+        if any_of(begins_directions):
+            forget_directions(problem, constraints, begins_directions, work.hessian)
+        alpha = select(is_going, alpha, 0.0)
         take_step(problem, trees, constraints, alpha, v, work)
         result["total_iterations"] += 1
         result["line_search_iterations"] += searches
         result["iterations"] = max(result["iterations"], count + 1)
         energy_now = max(energy, dot_over_trees(problem, trees, v, velocities[MOMENTUM]))
-        is_still = alpha * alpha * curvature <= _STILL * energy_now
+        is_going = both(is_going, alpha * alpha * curvature > _STILL * energy_now)
     result["residual"] = max(result["residual"], relative)
-    return NOT_CONVERGED
+    return NOT_CONVERGED if is_going else CONVERGED  # lanes part where only some have ended
 
 
 @inlined
@@ -366,40 +371,34 @@ def find_step_length(
     momentum_slope: float,  # dv^T A (v - v*)
     momentum_curvature: float,  # dv^T A dv
     relative_tolerance: float,  # of f, to |f(0)|
+    is_wanted: Mask,  # whether to search at all
     work: Workspace,  # with laws, v_c and J dv
 ) -> tuple[float, int]:
-    """alpha where (3) is zero, or 0 if (3) is not negative at 0, and the number of iterations."""
-    slope_0, _, size = calc_slope(problem, constraints, 0.0, work)
+    """alpha where (3) is zero, 0 if (3) is not negative at 0, 1 if it is not wanted; and the number of iterations."""
+    zero, count = 0.0 * momentum_slope, 0
+    if not any_of(is_wanted):
+        return 1.0 + zero, count
+    slope_0, _, _ = calc_slope(problem, constraints, zero, work)
     slope_0 += momentum_slope
-    if not slope_0 < 0.0:
-        return 0.0, 0
+    is_searching = both(is_wanted, slope_0 < 0.0)
     tolerance = relative_tolerance * abs(slope_0)
     rounding = _ROUNDING_OF_SLOPE * math.sqrt(1.0 * work.velocity_step.shape[0])
-    low, high, is_bracketed = 0.0, 1.0, False
-    alpha = 1.0
-    count = 0
-    while count < _MOST_LENGTHS:
+    low, high = zero, zero + math.inf  # infinite until there is a bracket
+    alpha = select(is_wanted, select(slope_0 < 0.0, 1.0, zero), 1.0)
+    while count < _MOST_LENGTHS and any_of(is_searching):
         count += 1
         slope, curvature, size = calc_slope(problem, constraints, alpha, work)
         size += abs(momentum_slope) + alpha * momentum_curvature
         slope += momentum_slope + alpha * momentum_curvature
         curvature += momentum_curvature
-        if abs(slope) <= max(tolerance, rounding * size):
-            break
-        if slope < 0.0:
-            low = alpha
-        else:
-            high, is_bracketed = alpha, True
-        previous = alpha
-        alpha -= slope / curvature
-        if not is_bracketed:
-            if count > _MOST_EXPANSIONS:
-                break
-            high = 4.0 * previous
-            if not alpha < high:
-                alpha = high
-        elif not low < alpha < high or count % 4 == 0:
-            alpha = 0.5 * (low + high)
-        if is_bracketed and high - low <= 1e-15 * high:
-            break
+        is_searching = both(is_searching, abs(slope) > larger(tolerance, rounding * size))
+        low, high = select(slope < 0.0, alpha, low), select(slope < 0.0, high, alpha)
+        has_bracket = high < math.inf
+        is_searching = both(is_searching, either(has_bracket, count <= _MOST_EXPANSIONS))
+        most, following = select(has_bracket, high, 4.0 * alpha), alpha - slope / curvature
+        is_above = either(both(low < following, count % 4 != 0), high == math.inf)
+        is_inside = both(is_above, following < most)
+        following = select(is_inside, following, select(has_bracket, 0.5 * (low + most), most))
+        alpha = select(is_searching, following, alpha)
+        is_searching = both(is_searching, high - low > 1e-15 * most)
     return alpha, count

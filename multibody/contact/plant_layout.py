@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
+from merganser.framework.native.memory.simd import varying
 from merganser.multibody.contact.contact_pairs import ContactPairs
 from merganser.multibody.contact.layout import Rows
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
@@ -53,6 +54,7 @@ drive_dtype = np.dtype(
         ("limit", np.float64),  # of the effort
     ]
 )
+varying(drive_dtype)
 
 
 # How much of the arrays of a problem is in use.

@@ -48,7 +48,7 @@ from merganser.multibody.kernels.constraints.records import ConstraintRecords
 from merganser.multibody.kernels.constraints.rows import fill_more, fill_row, write_row
 from merganser.multibody.kernels.layout import Mobod, Parameter, Parameters, Positions, Scratch, Topology
 from merganser.multibody.kernels.mass_matrix import add_composite, fill_rows, start_composite
-from merganser.multibody.kernels.scalars import arctangent
+from merganser.multibody.kernels.scalars import arctangent, is_set
 from merganser.multibody.kernels.spatial import (
     Vector3,
     add,
@@ -145,7 +145,7 @@ def calc_tree_matrices(
             fill_rows(i, topology, position_in, scratch_work[i], tree["v_start"], block)
             _add_to_diagonal(node, parameters[i], time_step, tree, matrix_out)
         for k in range(node["num_v"]):
-            is_locked_out[node["v_start"] + k] = parameters[i]["is_locked"].real > 0.5
+            is_locked_out[node["v_start"] + k] = int(is_set(parameters[i]["is_locked"]))
         if node["parent"] > 0:
             add_composite(scratch_work[i], vector(position_in[i]["p_PoBo_W"]), scratch_work[node["parent"]])
 

@@ -37,7 +37,9 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.memory.by_value import larger
 from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.simd import all_of, any_of
 from merganser.multibody.contact.bounded import stiffest_gain
 from merganser.multibody.contact.laws import set_law
 from merganser.multibody.contact.layout import Law, Laws, Rows, Settings
@@ -92,12 +94,14 @@ def _moves_anything(problem: Problem, constraint: Constraint) -> bool:
 
     A rod along which its ends cannot move, say, would answer its error by an impulse of more digits than there are.
     """
+    longest = 0.0 * problem.jacobian[constraint["jacobian_0"]].real
     for end in range(num_ends(constraint)):
         J = block_of(problem.trees, problem.jacobian, constraint, end).J
         for k in range(J.shape[0]):
-            if abs(J[k].real) > _LEAST_ARM:
+            longest = larger(abs(J[k].real), longest)
+            if all_of(longest > _LEAST_ARM):
                 return True
-    return False
+    return bool(longest > _LEAST_ARM)
 
 
 @inlined
@@ -129,7 +133,7 @@ def _compliance_of_one_row(problem: Problem, constraint: Constraint) -> float:
         J, n, _, column = block_of(problem.trees, problem.jacobian, constraint, end)
         tree = tree_of(constraint, end)
         for k in range(n):
-            if J[k] != 0.0:
+            if any_of(J[k] != 0.0):
                 w += J[k] * J[k] / _mass(problem, tree, column + k)
     return w
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.simd import Mask, any_of
 from merganser.multibody.contact.layout import (
     CONVERGED,
     FELL_BACK,
@@ -94,7 +95,7 @@ def _solve(
         island_trees = islands.tree_order[islands.tree_start[i] : islands.tree_start[i + 1]]
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
         energy, has_changed = start_island(problem, island_trees, v, given.v_star, given.is_again, views.velocities)
-        if not has_changed:
+        if not any_of(has_changed):
             continue
         capacity, outcome = views.factor.shape[0], CONVERGED
         if result["num_islands"] > 1 or not given.is_again:  # the pattern of the last island is still there
@@ -102,8 +103,9 @@ def _solve(
         # Once one island lacks room, others are only laid out, to learn how much they need.
         if outcome == CONVERGED and status > NO_CAPACITY:
             outcome = search(
-                given, problem, island_trees, chosen, pattern, energy, reduction.velocity_guess, views, solution
-            )
+                given, problem, island_trees, chosen, pattern, energy, has_changed, reduction.velocity_guess, views,
+                solution,
+            )  # fmt: skip
         status = min(status, outcome)
     return FELL_BACK if status == CONVERGED and result["num_fallbacks"] > 0 else status
 
@@ -111,12 +113,12 @@ def _solve(
 @device
 def _minimize(
     given: StepProblem, problem: Problem, trees: Integers, constraints: Integers, pattern: Pattern, energy: float,
-    _velocity_guess: Floats, work: Workspace, solution: Solution,
+    is_wanted: Mask, _velocity_guess: Floats, work: Workspace, solution: Solution,
 ) -> int:  # fmt: skip
     """The search of convex laws, see newton.py."""
     v, impulses, result = solution
     status: int = minimize_island(
-        problem, trees, constraints, pattern, energy, given.is_again, given.v_star, work, v, impulses, result
+        problem, trees, constraints, pattern, energy, is_wanted, given.is_again, given.v_star, work, v, impulses, result
     )
     return status
 

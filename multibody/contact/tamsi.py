@@ -27,6 +27,7 @@ import math
 
 from merganser.framework.native import device
 from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.simd import Mask
 from merganser.multibody.contact.hunt_crossley import set_implicit_impulse
 from merganser.multibody.contact.layout import (
     CONVERGED,
@@ -72,6 +73,7 @@ def solve_by_tamsi(
     constraints: Integers,  # of the island
     pattern: Pattern,
     _energy: float,  # which has no meaning here
+    _is_wanted: Mask,  # nor has this
     velocity_guess: Floats,  # work, shape [num_rows]
     work: Workspace,
     solution: Solution,
@@ -88,7 +90,7 @@ def solve_by_tamsi(
     energy, _ = start_island(problem, trees, v, given.v_star, 0, work.velocities)
     result["num_fallbacks"] += 1
     status: int = minimize_island(
-        problem, trees, constraints, pattern, energy, 0, given.v_star, work, v, impulses, result
+        problem, trees, constraints, pattern, energy, True, 0, given.v_star, work, v, impulses, result
     )  # fmt: skip
     return status
 

@@ -38,7 +38,7 @@ from merganser.multibody.dynamics.records import (
     Work,
 )
 from merganser.multibody.dynamics.step import calc_derivatives, take_step
-from merganser.multibody.dynamics.step_kernels import COMPLEX_KERNELS, KERNELS_IN_LANES
+from merganser.multibody.dynamics.step_kernels import COMPLEX_KERNELS, CONTACT_KERNELS_IN_LANES, KERNELS_IN_LANES
 from merganser.multibody.linear.records import Trees
 
 sample_counts_dtype = np.dtype(
@@ -231,14 +231,24 @@ def plant_steps_in_lanes(values: Any, numbers: Any, integers: Any) -> None:
     """Steps of several worlds side by side, whose states change in place.
 
     Integers: the number of steps, which becomes that of those taken, and a StepsInLanes. Steps end before one in which
-    the worlds part, or which needs constraints or fails in any of them: each of these has to take it alone.
+    the worlds part, or which fails in any of them: each of these has to take it alone.
     """
-    step = _steps_in_lanes_at(values, integers_at(place_at(integers, 1)))
+    _take_steps_in_lanes(_steps_in_lanes_at(values, integers_at(place_at(integers, 1))), integers)
+
+
+def plant_contact_steps_in_lanes(values: Any, numbers: Any, integers: Any) -> None:
+    """The same where geometries may touch, whose kernels take a minute to compile."""
+    _take_steps_in_lanes(_steps_in_lanes_at(values, integers_at(place_at(integers, 1))), integers)
+
+
+@device
+def _take_steps_in_lanes(step: Any, integers: Any) -> None:
     out, x = step.out, step.state.x
     forget_leave()
     for n in range(integers[0]):
         status = take_step(step.model, step.state, step.time_step, step.inputs, step.work, out)
-        if status != 0 or out.found["is_constrained"] or has_left():
+        is_solved = out.found["is_constrained"] == 0 or out.found["outcome"] == CONVERGED
+        if status != 0 or not is_solved or has_left():
             integers[0] = n
             return
         for k in range(x.shape[0]):
@@ -343,6 +353,9 @@ class _OfOtherNumbers(CompiledOperation):
 
 STEP = CompiledOperation(plant_step)
 STEPS_IN_LANES = _OfOtherNumbers(plant_steps_in_lanes, KERNELS_IN_LANES)
+CONTACT_STEPS_IN_LANES = _OfOtherNumbers(
+    plant_contact_steps_in_lanes, (*KERNELS_IN_LANES, *CONTACT_KERNELS_IN_LANES)
+)
 STEP_WITH_DEFORMABLES = CompiledOperation(plant_step_with_deformables)
 DERIVATIVES = CompiledOperation(plant_derivatives, has_complex_form=True)
 DERIVATIVES_IN_LANES = _OfOtherNumbers(plant_derivatives_in_lanes, COMPLEX_KERNELS)

@@ -14,7 +14,7 @@ from merganser.framework.native.memory.hinted_types import (
     IntegerTable,
     Poses,
 )
-from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf, RecordOf
+from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, SAME_VALUE, ArrayOf, RecordOf
 from merganser.geometry.hydroelastic.buffers import Buffers
 from merganser.geometry.hydroelastic.layout import Bodies, Meshes
 from merganser.geometry.proximity.layout import Contacts, Geometries, Hulls, SearchWork
@@ -117,7 +117,7 @@ class Geometry(NamedTuple):
     X_BG: Poses
     X_WG: Poses
     geometries: Geometries
-    hulls: Annotated[Hulls, ONE_VALUE]
+    hulls: Annotated[Hulls, SAME_VALUE]
     frames: Integers
     filtered: Integers
     boxes: FloatTable
@@ -128,8 +128,8 @@ class Geometry(NamedTuple):
     margin: float
     points: int
     bodies: Bodies
-    meshes: Annotated[Meshes, ONE_VALUE]
-    clipping: Annotated[Buffers, ONE_VALUE]
+    meshes: Annotated[Meshes, SAME_VALUE]
+    clipping: Annotated[Buffers, SAME_VALUE]
 
 
 class ConstraintModel(NamedTuple):

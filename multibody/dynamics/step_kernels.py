@@ -20,8 +20,7 @@ from merganser.framework.native.memory.shared_code import feature_of, job_of, sh
 from merganser.geometry.deformable.moving_meshes import put_meshes
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
 from merganser.geometry.proximity.broad_phase import find_candidates, find_candidates_of_few
-from merganser.geometry.proximity.manifolds import contact_manifolds
-from merganser.geometry.proximity.narrow_phase import count_near_pairs_in_lanes
+from merganser.geometry.proximity.manifolds import contact_manifolds, contact_manifolds_in_lanes
 from merganser.multibody import kernels
 from merganser.multibody.contact.adhesion import adhesion_forces
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
@@ -225,12 +224,19 @@ KERNELS_IN_LANES = (
     kernels.discrete_step,
     kernels.next_pass,
     end_step,
+)
+# Where geometries may touch:
+CONTACT_KERNELS_IN_LANES = (
     geometry_poses,
     find_candidates_of_few,
-    count_near_pairs_in_lanes,
+    contact_manifolds_in_lanes,
+    make_contact_pairs,
+    drop_distant_pairs,
+    start_step,
+    contact_velocities,
 )
-# What lanes call instead, to see that nothing touches.
-_INSTEAD = {find_candidates: find_candidates_of_few, contact_manifolds: count_near_pairs_in_lanes}
+# What lanes call instead.
+_INSTEAD = {find_candidates: find_candidates_of_few, contact_manifolds: contact_manifolds_in_lanes}
 
 
 def kernels_of(model: Model) -> StepCode:
@@ -272,7 +278,8 @@ def addresses_of(plant: Plant, number: np.dtype[Any] = FLOAT) -> StepCode:
     needed = [kernel if use.is_needed(plant) else None for kernel, use in zip(kernels_of(plant.model), _USES)]
     if number != FLOAT:
         others = [_INSTEAD.get(kernel, kernel) for kernel in needed]
-        needed = [kernel if kernel in (*KERNELS_IN_LANES, *COMPLEX_KERNELS) else None for kernel in others]
+        known = *KERNELS_IN_LANES, *CONTACT_KERNELS_IN_LANES, *COMPLEX_KERNELS
+        needed = [kernel if kernel in known else None for kernel in others]
     if plant.is_complete and plant.has_geometry and number == FLOAT:
         searches = [name for name in shared_names() if not feature_of(name)] if must_compile_here() else []
         jobs = [hinted_job(kernel) for kernel in reversed(needed) if kernel is not None]

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.hinted_types import Floats
+from merganser.framework.native.memory.simd import any_of
 from merganser.multibody.linear.ordering import Pattern
 from merganser.multibody.linear.paths import factor_along_paths, solve_lower_along_paths, solve_upper_along_paths
 from merganser.multibody.linear.records import Trees
@@ -106,7 +107,7 @@ def _divide_columns(n: int, start: int, width: int, first: int, U: Floats) -> No
         for k in range(i):
             above = U[start + k * width + first : start + (k + 1) * width]
             scale = U[start + k * width + i]
-            if scale != 0.0:
+            if any_of(scale != 0.0):
                 for j in range(width - first):
                     row[j] -= scale * above[j]
         inverse = U[start + i * width + i]
@@ -159,7 +160,7 @@ def _subtract_product(
         row = U[target + a * target_width : target + a * target_width + num_j]
         for k in range(num_p):
             scale = U[left + k * width + a]
-            if scale != 0.0:
+            if any_of(scale != 0.0):
                 source = U[right + k * width : right + k * width + num_j]
                 for j in range(num_j):
                     row[j] -= scale * source[j]

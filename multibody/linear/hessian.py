@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.simd import any_of
 from merganser.multibody.linear.factorization import find_column
 from merganser.multibody.linear.ordering import Pattern
 from merganser.multibody.linear.products import Block, block_of, num_ends, tree_of
@@ -73,7 +74,7 @@ def is_zero(G: Floats) -> bool:
     The rest of G is then zero, too: G is symmetric and positive semidefinite, but for G_1n and G_2n of TAMSI, and these
     are multiples of G_nn.
     """
-    return G[0] == 0.0 and G[2] == 0.0 and G[5] == 0.0
+    return not (any_of(G[0] != 0.0) or any_of(G[2] != 0.0) or any_of(G[5] != 0.0))
 
 
 @device
@@ -139,7 +140,7 @@ def add_product(
         g_1 = G_11 * j_1 + G_12 * j_2 + row_n[0] * j_n
         g_2 = G_12 * j_1 + G_22 * j_2 + row_n[1] * j_n
         g_n = column_n[0] * j_1 + column_n[1] * j_2 + G_nn * j_n
-        if g_1 == 0.0 and g_2 == 0.0 and g_n == 0.0:
+        if not (any_of(g_1 != 0.0) or any_of(g_2 != 0.0) or any_of(g_n != 0.0)):
             continue
         size = i + 1 if is_lower else m
         at = start + (left.column + i) * width + right.column
@@ -164,7 +165,7 @@ def add_rows(
     """Equation (1) for the rows of a constraint, and all blocks of positions p < q; q = -1 if there is one tree."""
     for r in range(constraint["num_rows"]):
         gain = hessian[HESSIAN_SIZE * (constraint["row_start"] + r)]
-        if gain == 0.0:
+        if not any_of(gain != 0.0):
             continue
         _add_row(pattern, gain, r, p, J_p, p, J_p, 0, panels)
         if q >= 0:
@@ -191,7 +192,7 @@ def _add_row(
     width, start = pattern.panel_width[p], panels_from + find_block(pattern, p, q)
     left, right = J_p.J[r * n : (r + 1) * n], J_q.J[r * m : (r + 1) * m]
     for i in range(n):
-        if left[i] == 0.0:
+        if not any_of(left[i] != 0.0):
             continue
         scale = gain * left[i]
         at = start + (J_p.column + i) * width + J_q.column

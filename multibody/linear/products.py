@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from merganser.framework.native import device, inlined
 from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.simd import any_of
 from merganser.multibody.linear.records import Constraint, Problem, Trees
 from merganser.multibody.linear.six import add_three_rows_of_six, three_rows_times_six
 
@@ -118,7 +119,7 @@ def has_column(block: Block, k: int) -> bool:
     """Whether a block of J has anything in a column."""
     at, is_there = k, False
     while at < block.J.shape[0]:
-        is_there = is_there or block.J[at] != 0.0
+        is_there = is_there or any_of(block.J[at] != 0.0)
         at += block.num_v
     return is_there
 
@@ -136,13 +137,13 @@ def multiply_jacobian_transpose(
         c = problem.constraints[constraints[i]]
         if c["num_rows"] == 3:
             gamma = y[c["row_start"] : c["row_start"] + 3]
-            if gamma[0] != 0.0 or gamma[1] != 0.0 or gamma[2] != 0.0:
+            if any_of(gamma[0] != 0.0) or any_of(gamma[1] != 0.0) or any_of(gamma[2] != 0.0):
                 for end in range(num_ends(c)):
                     _add_three_rows(block_of(problem.trees, problem.jacobian, c, end), gamma, out)
             continue
         for r in range(c["num_rows"]):
             value = y[c["row_start"] + r]
-            if value != 0.0:
+            if any_of(value != 0.0):
                 for end in range(num_ends(c)):
                     add_row(block_of(problem.trees, problem.jacobian, c, end), r, value, out)
 

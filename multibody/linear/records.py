@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.native.memory.hinted_types import Floats
 from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
+from merganser.framework.native.memory.simd import varying
 
 HESSIAN_SIZE = 3  # numbers of G for each row; of a contact 9 in all, of which six are used
 
@@ -54,6 +55,7 @@ constraint_dtype = np.dtype(
         ("feedforward", np.float64),  # effort u_ff of a drive [N m or N]
     ]
 )
+varying(constraint_dtype)
 
 # What kernels take, by the hints of their parameters (framework/native/memory/hinted_types.py).
 Tree = Annotated[Any, RecordOf(tree_dtype)]

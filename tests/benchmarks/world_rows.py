@@ -1,7 +1,7 @@
 """Rows about many worlds: copies of one scene, each from a state of its own, beside MuJoCo's batch (`mujoco.rollout`).
 
-Both take the same steps in as many threads. The time is that of a world for one step, processor time with `--cpu`. Arms
-have no shapes that may touch, so that their worlds take steps side by side in lanes.
+Both take the same steps in as many threads. The time is that of a world for one step, processor time with `--cpu`.
+Arms, which have no shapes that may touch, and what stays at rest take steps side by side in lanes.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ class Scene(NamedTuple):
         height: over where it touches the ground [m].
         approximation: of contact.
         is_explicit: whether velocity products are explicit, as MuJoCo's are.
+        speed: of the random velocities [m/s, rad/s]: what lies or stands hops by 0.2, and stays by 0.001.
+        is_stack: whether boxes are on top of each other.
     """
 
     name: str
@@ -45,18 +47,27 @@ class Scene(NamedTuple):
     height: float
     approximation: str
     is_explicit: bool
+    speed: float
+    is_stack: bool = False
 
 
 SCENES = (
-    Scene("4 boxes on the ground, Lagged", "", 4, 0.0, "kLagged", False),
-    Scene("4 boxes on the ground, SAP", "", 4, 0.0, "kSap", False),
-    Scene("quadruped on the ground, Lagged", QUADRUPED, 0, 0.0, "kLagged", False),
-    Scene("quadruped on the ground, SAP", QUADRUPED, 0, 0.0, "kSap", False),
-    Scene("quadruped on the ground, SAP, explicit products", QUADRUPED, 0, 0.0, "kSap", True),
-    Scene("quadruped in the air", QUADRUPED, 0, 5.0, "kLagged", False),
-    Scene("quadruped in the air, explicit products", QUADRUPED, 0, 5.0, "kLagged", True),
-    Scene("arm with controllers", ARM, 0, 0.0, "kLagged", False),
-    Scene("arm with controllers, explicit products", ARM, 0, 0.0, "kLagged", True),
+    Scene("4 boxes on the ground, Lagged", "", 4, 0.0, "kLagged", False, 0.2),
+    Scene("4 boxes on the ground, SAP", "", 4, 0.0, "kSap", False, 0.2),
+    Scene("quadruped on the ground, Lagged", QUADRUPED, 0, 0.0, "kLagged", False, 0.2),
+    Scene("quadruped on the ground, SAP", QUADRUPED, 0, 0.0, "kSap", False, 0.2),
+    Scene("quadruped on the ground, SAP, explicit products", QUADRUPED, 0, 0.0, "kSap", True, 0.2),
+    Scene("4 boxes at rest, Lagged", "", 4, 0.0, "kLagged", False, 0.001),
+    Scene("4 boxes at rest, SAP", "", 4, 0.0, "kSap", False, 0.001),
+    Scene("stack of five boxes, Lagged", "", 5, 0.0, "kLagged", False, 0.0001, True),
+    Scene("stack of five boxes, SAP", "", 5, 0.0, "kSap", False, 0.0001, True),
+    Scene("quadruped that stands, Lagged", QUADRUPED, 0, 0.0, "kLagged", False, 0.001),
+    Scene("quadruped that stands, SAP", QUADRUPED, 0, 0.0, "kSap", False, 0.001),
+    Scene("quadruped that stands, SAP, explicit products", QUADRUPED, 0, 0.0, "kSap", True, 0.001),
+    Scene("quadruped in the air", QUADRUPED, 0, 5.0, "kLagged", False, 0.2),
+    Scene("quadruped in the air, explicit products", QUADRUPED, 0, 5.0, "kLagged", True, 0.2),
+    Scene("arm with controllers", ARM, 0, 0.0, "kLagged", False, 0.2),
+    Scene("arm with controllers, explicit products", ARM, 0, 0.0, "kLagged", True, 0.2),
 )
 
 
@@ -90,7 +101,8 @@ def build(library: Library, scene: Scene) -> Model:
     for n in range(scene.num_boxes):
         body = plant.AddRigidBody(f"box{n}", library.tree.SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
         plant.RegisterCollisionGeometry(body, nowhere, geometry.Box(0.1, 0.1, 0.1), f"box{n}", material)
-        q += [1.0, 0.0, 0.0, 0.0, 0.2 * n, 0.0, 0.05 + scene.height]
+        place = (0.0, 0.0, 0.05 + 0.1 * n - 1e-5 * (n + 1)) if scene.is_stack else (0.2 * n, 0.0, 0.05 + scene.height)
+        q += [1.0, 0.0, 0.0, 0.0, *place]
     if scene.robot:
         text = (MODELS / f"{scene.robot}.urdf").read_text()
         if scene.robot == ARM:  # without contact
@@ -103,7 +115,7 @@ def build(library: Library, scene: Scene) -> Model:
         q = 7 * [0.5] if is_arm else [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, HEIGHT + scene.height, *4 * STANCE]
     plant.Finalize()
     starts = np.tile(np.concatenate([q, np.zeros(plant.num_velocities())])[:, None], (1, NUM_WORLDS))
-    starts[len(q) :] = 0.2 * np.random.default_rng(1).normal(size=(plant.num_velocities(), NUM_WORLDS))
+    starts[len(q) :] = scene.speed * np.random.default_rng(1).normal(size=(plant.num_velocities(), NUM_WORLDS))
     desired = np.array(4 * STANCE if scene.robot == QUADRUPED else q if scene.robot else [])
     return Model(builder.Build(), plant, scene_graph, starts, desired)
 

@@ -22,7 +22,7 @@ from merganser.framework.native.compiler.parallel_compilation import Job
 from merganser.framework.native.memory.records_of_arrays import (
     FLOAT,
     INTEGER,
-    ONE_VALUE,
+    SAME_VALUE,
     ArrayOf,
     RecordOf,
     hints_of,
@@ -54,7 +54,7 @@ def example_of_hint(hint: Any, number: np.dtype[Any] = FLOAT) -> Any:
     if get_origin(hint) is Annotated:
         kind, mark = get_args(hint)
         if not isinstance(mark, ArrayOf | RecordOf):
-            return example_of_hint(kind, FLOAT if mark == ONE_VALUE else number)
+            return example_of_hint(kind, FLOAT if mark == SAME_VALUE else number)
         dtype = with_numbers(mark.dtype, number)
         return np.zeros((0,) * mark.num_dimensions, dtype) if isinstance(mark, ArrayOf) else np.zeros(1, dtype)[0]
     if is_record_class(hint):

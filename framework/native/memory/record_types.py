@@ -147,7 +147,7 @@ def _pointers(context: Any, builder: Any, kind: Any, values: Any, integers: Any)
 
 
 def _type_of(field: Field, number: np.dtype[Any] = FLOAT) -> Any:
-    kind = field.kind
+    kind, number = field.kind, FLOAT if field.is_same else number
     if field.is_list:
         return _ListType(kind, number)
     if isinstance(kind, ArrayOf | RecordOf):
@@ -192,7 +192,7 @@ def _write_field(context: Any, builder: Any, signature: Any, arguments: Any, nam
 
 
 def _read(context: Any, builder: Any, field: Field, values: Any, integers: Any, number: np.dtype[Any] = FLOAT) -> Any:
-    kind, result = field.kind, _type_of(field, number)
+    kind, result, number = field.kind, _type_of(field, number), FLOAT if field.is_same else number
     if field.is_list:
         size, distance = _load(builder, integers, field.start, 2)
         made = cgutils.create_struct_proxy(result)(context, builder)

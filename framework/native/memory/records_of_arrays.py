@@ -9,7 +9,7 @@ A record is a class derived from NamedTuple whose fields say by their type hints
         size: int
         length: float
         motor: Motor                                # another such class
-        hull: Annotated[Hull, ONE_VALUE]            # one that kernels take as an argument
+        hull: Annotated[Hull, ONE_VALUE]            # one that kernels take as an argument; SAME_VALUE: see simd.py
         inputs: tuple[Input, ...]                   # any number of another such class
         simulate: Code                              # a kernel: where it stands
 
@@ -39,10 +39,11 @@ import numpy as np
 from merganser.framework.core.context.native_code import Argument
 from merganser.framework.native.compiler.extending import Later, import_whole, intrinsic, register_module
 from merganser.framework.native.memory.addresses import address_of_array
-from merganser.framework.native.memory.simd import repeated, with_numbers
+from merganser.framework.native.memory.simd import repeated, repeated_records, varies, with_numbers
 
 FLOAT, INTEGER, COMPLEX = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.complex128)
 ONE_VALUE = "one value"
+SAME_VALUE = "one value, the same in all lanes"
 
 
 class ArrayOf(NamedTuple):
@@ -108,12 +109,14 @@ class Field(NamedTuple):
         kind: ArrayOf, RecordOf, int, float, Code, or a class of records.
         is_one_value: whether kernels take it as an argument.
         is_list: whether it is any number of such records.
+        is_same: whether its numbers are floats, whatever those of the record are.
     """
 
     start: int
     kind: Any
     is_one_value: bool = False
     is_list: bool = False
+    is_same: bool = False
 
     def size(self) -> int:
         """How many integers it takes in its record."""
@@ -159,7 +162,9 @@ def fields_of(record: Any) -> dict[str, Field]:
 def _field(name: str, start: int, hint: Any) -> Field:
     if get_origin(hint) is Annotated:
         kind, mark = get_args(hint)
-        return Field(start, kind, is_one_value=True) if mark == ONE_VALUE else Field(start, mark)
+        if mark in (ONE_VALUE, SAME_VALUE):
+            return Field(start, kind, is_one_value=True, is_same=mark == SAME_VALUE)
+        return Field(start, mark)
     if get_origin(hint) is tuple:
         return Field(start, get_args(hint)[0], is_list=True)
     if hint in (int, float) or is_record_class(hint):
@@ -214,12 +219,19 @@ def integers_with(record: Any, number: np.dtype[Any]) -> tuple[tuple[Argument, .
             return written
         key = address_of_array(value), value.nbytes
         if key not in made:
-            floats = np.atleast_1d(value).reshape(-1).view(FLOAT)
-            made[key] = value, floats.astype(COMPLEX) if number == COMPLEX else repeated(floats)
+            made[key] = value, _with_same(value, number)
         return (address_of_array(made[key][1]), *written[1:])
 
     _write(integers, 0, record, write_field)
     return tuple(integers), list(made.values())
+
+
+def _with_same(array: Any, number: np.dtype[Any]) -> Any:
+    """Other numbers with the values of floats."""
+    if varies(array.dtype):
+        return repeated_records(array)
+    floats = np.atleast_1d(array).reshape(-1).view(FLOAT)
+    return floats.astype(COMPLEX) if number == COMPLEX else repeated(floats)
 
 
 def _write(integers: list[Argument], start: int, record: Any, write_field: Any = None) -> None:
@@ -235,7 +247,7 @@ def _write(integers: list[Argument], start: int, record: Any, write_field: Any =
         elif is_record_class(kind):
             if type(value) is not kind:
                 raise TypeError(f"{record_class.__qualname__}.{name} must be a {kind.__qualname__}.")
-            _write(integers, at, value, write_field)
+            _write(integers, at, value, None if field.is_same else write_field)
         else:
             written = (write_field or _integers)(f"{record_class.__qualname__}.{name}", kind, value)
             integers[at : at + len(written)] = written

@@ -7,7 +7,8 @@ one number after the other. Said with the functions below, a row is one variable
     set_six(numbers, at, row)
 
 Compiled code keeps rows in registers: + - * / unary -, comparisons, which give masks, and `where`, which chooses.
-Numbers join in as if each were a row. In plain Python, rows are arrays of shape [6].
+Numbers join in as if each were a row. In plain Python, rows are arrays of shape [6]. Rows of arrays of lanes have lanes
+as their elements.
 
 **Lanes in place of numbers.** A kernel that is compiled for arrays of lanes computes as many results side by side, from
 the same source, with the bits that each has alone: sums and products are rounded one by one, and functions such as
@@ -18,7 +19,9 @@ only, they part: what is computed from there on holds in none. So who calls such
     ...
     if has_left(): ...    # drop the results, and compute each lane by itself
 
-which is noted for each thread. Arrays of lanes are those of numbers, each number as many times, see `repeated`.
+which is noted for each thread. Where each lane is to decide for itself, masks choose (`where`) and are joined (`both`,
+`either`), and a loop goes on as long as it must in any lane (`any_of`), while others leave what they have as it is.
+Arrays of lanes are those of numbers, each number as many times, see `repeated`.
 
 A variable that begins as a plain number and becomes lanes in a loop is lanes; but what it is compared with there is one
 truth value. So begin with 0.0 * x, of lanes x, what is compared.
@@ -55,6 +58,21 @@ def where(mask: Mask, x: Lanes, y: Lanes) -> Lanes:
 def any_of(mask: Mask) -> bool:
     """Whether the mask is true anywhere; lanes do not part here."""
     return bool(np.any(mask))
+
+
+def all_of(mask: Mask) -> bool:
+    """Whether the mask is true everywhere; lanes do not part here."""
+    return bool(np.all(mask))
+
+
+def both(mask: Mask, other: Mask) -> Mask:
+    """Whether two masks are true; lanes do not part here."""
+    return np.logical_and(mask, other)
+
+
+def either(mask: Mask, other: Mask) -> Mask:
+    """Whether one of two masks is true; lanes do not part here."""
+    return np.logical_or(mask, other)
 
 
 def greatest(x: Lanes) -> float:
@@ -95,8 +113,8 @@ def set_six(array: Any, at: int, x: Lanes) -> None:
 
 
 def total_of_six(x: Lanes) -> float:
-    """The sum of six numbers, in whatever order is fastest."""
-    return x.sum()
+    """The sum of six numbers, in an order that is fast."""
+    return ((x[0] + x[4]) + x[2]) + ((x[1] + x[5]) + x[3])
 
 
 # ------------------------------------------------------------------ lanes in place of numbers
@@ -142,6 +160,20 @@ def lanes_dtype() -> np.dtype[Any]:
     return np.dtype([(LANES, np.float64, (num_lanes(),))])
 
 
+_VARYING: set[np.dtype[Any]] = set()
+
+
+def varying(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of records of integers and floats of which lanes have floats of their own; integers are the same."""
+    _VARYING.add(dtype)
+    return dtype
+
+
+def varies(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is a `varying` one."""
+    return dtype in _VARYING
+
+
 def in_lanes(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that has lanes in place of each float, see `with_numbers`."""
     return with_numbers(dtype, lanes_dtype())
@@ -151,15 +183,20 @@ def in_lanes(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def with_numbers(dtype: np.dtype[Any], number: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that has another kind of number in place of each float: lanes, or complex numbers.
 
-    Records that have integers, too, are the same for all of these, and stay as they are.
+    Records that have integers, too, are the same for all of these, and stay as they are; but for `varying` ones.
     """
-    if number == np.float64 or not _has_floats_only(dtype):
+    is_varying = dtype in _VARYING and number != np.complex128
+    if number == np.float64 or not (is_varying or _has_floats_only(dtype)):
         return dtype
+    return _with_each(dtype, number)
+
+
+def _with_each(dtype: np.dtype[Any], number: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.subdtype is not None:
-        return np.dtype((with_numbers(dtype.base, number), dtype.shape))
+        return np.dtype((_with_each(dtype.base, number), dtype.shape))
     if dtype.names is not None:
-        return np.dtype([(name, with_numbers(dtype[name], number)) for name in dtype.names])
-    return number
+        return np.dtype([(name, _with_each(dtype[name], number)) for name in dtype.names])
+    return number if dtype == np.float64 else dtype
 
 
 def _has_floats_only(dtype: np.dtype[Any]) -> bool:
@@ -171,12 +208,28 @@ def _has_floats_only(dtype: np.dtype[Any]) -> bool:
 def repeated(array: NDArray[Any]) -> NDArray[np.float64]:
     """Lanes with the numbers of an array or of records of floats, shape [how many numbers, num_lanes()]."""
     numbers = np.atleast_1d(array).reshape(-1).view(np.float64)
-    width = num_lanes()
-    memory = np.empty(numbers.size * width + _ALIGNMENT // 8)
-    start = -(memory.ctypes.data // 8) % (_ALIGNMENT // 8)
-    lanes = memory[start : start + numbers.size * width].reshape(-1, width)
+    lanes = _aligned(numbers.size * num_lanes()).reshape(-1, num_lanes())
     lanes[:] = numbers[:, None]
     return lanes
+
+
+def repeated_records(array: NDArray[Any]) -> NDArray[Any]:
+    """Lanes with the numbers of an array of `varying` records, or of one."""
+    records, dtype = np.atleast_1d(array), in_lanes(array.dtype)
+    lanes = _aligned(records.size * dtype.itemsize // 8).view(dtype)
+    for name in dtype.names or ():
+        has_lanes = dtype[name].base == lanes_dtype()
+        (lanes[name][LANES] if has_lanes else lanes[name])[:] = (
+            records[name][..., np.newaxis] if has_lanes else records[name]
+        )
+    return lanes
+
+
+def _aligned(size: int) -> NDArray[np.float64]:
+    """So many zeros where vectors of the processor may begin."""
+    memory = np.zeros(size + _ALIGNMENT // 8)
+    start = -(memory.ctypes.data // 8) % (_ALIGNMENT // 8)
+    return memory[start : start + size]
 
 
 def in_all_lanes(array: NDArray[Any]) -> NDArray[Any]:

@@ -26,7 +26,10 @@ from merganser.framework.native.compiler.numba_inside import (
 from merganser.framework.native.memory.simd import (
     LANES,
     LEAVE,
+    all_of,
     any_of,
+    both,
+    either,
     element,
     forget_leave,
     fused,
@@ -45,15 +48,21 @@ _DOUBLE, _WORD = ir.DoubleType(), ir.IntType(32)
 
 
 class LanesType(types.Type):
-    """Several numbers."""
+    """Several numbers.
 
-    def __init__(self, width: int) -> None:
-        self.width, self.bitwidth = width, 64 * width
-        super().__init__(f"Lanes{width}")
+    Args:
+        width: how many.
+        part: how many each of its elements is; more than one in a row of lanes.
+    """
+
+    def __init__(self, width: int, part: int = 1) -> None:
+        self.width, self.part, self.bitwidth = width, part, 64 * width
+        super().__init__(f"Lanes{width}" if part == 1 else f"Lanes{width}of{part}")
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-        """Whether a number may take the place of as many equal ones."""
-        return Conversion.safe if isinstance(other, types.Float | types.Integer) else None
+        """Whether a number, or lanes, may take the place of as many equal ones."""
+        is_part = isinstance(other, LanesType) and other.width == self.part
+        return Conversion.safe if isinstance(other, types.Float | types.Integer) or is_part else None
 
     def unify(self, typingctx: Any, other: Any) -> Any:
         """The type of what is lanes here and a number there."""
@@ -64,10 +73,14 @@ class _MaskType(types.Type):
     """As many truth values; where one is wanted, all of them."""
 
     def __init__(self, width: int) -> None:
-        self.width = width
+        self.width, self.part = width, 1
         super().__init__(f"Mask{width}")
 
     def can_convert_to(self, typingctx: Any, other: Any) -> Any:
+        return Conversion.safe if isinstance(other, types.Boolean) else None
+
+    def can_convert_from(self, typingctx: Any, other: Any) -> Any:
+        """Whether one truth value may take the place of as many."""
         return Conversion.safe if isinstance(other, types.Boolean) else None
 
     def unify(self, typingctx: Any, other: Any) -> Any:
@@ -98,6 +111,23 @@ def _number_to_lanes(context: Any, builder: Any, fromty: Any, toty: Any, value: 
     return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), zeros)
 
 
+@lower_cast(LanesType, LanesType)
+def _lanes_to_row(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> Any:
+    return _parts(builder, value, [k % fromty.width for k in range(toty.width)])
+
+
+def _parts(builder: Any, x: Any, places: list[int]) -> Any:
+    """The lanes of x at these places; where there are no such, -0."""
+    zeros = ir.Constant(x.type, [-0.0] * x.type.count)
+    return builder.shuffle_vector(x, zeros, ir.Constant(ir.VectorType(_WORD, len(places)), places))
+
+
+@lower_cast(types.Boolean, _MaskType)
+def _truth_to_mask(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> Any:
+    bits = ir.IntType(toty.width)
+    return builder.bitcast(builder.select(value, bits(-1), bits(0)), ir.VectorType(ir.IntType(1), toty.width))
+
+
 @lower_cast(_MaskType, types.Boolean)
 def _mask_to_truth(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> Any:
     """Whether all are true. Where only some are, lanes part: that is noted for `has_left`."""
@@ -119,12 +149,14 @@ def _word_of_thread(builder: Any) -> Any:
 
 # ------------------------------------------------------------------ functions and operators
 
-_LANES, _MASK = "lanes", "mask"  # in signatures
-_TYPES: dict[Any, Any] = {_LANES: LanesType, _MASK: _MaskType}
+_LANES, _MASK, _PART = "lanes", "mask", "part"  # in signatures
+_TYPES: dict[Any, Any] = {_LANES: LanesType, _MASK: _MaskType, _PART: types.Type}
 
 
-def _of_width(kind: Any, width: int) -> Any:
-    return lanes_of(width) if kind is _LANES else _mask_of(width) if kind is _MASK else kind
+def _as_wide_as(widest: Any, kind: Any) -> Any:
+    if kind is _PART:
+        return types.float64 if widest.part == 1 else lanes_of(widest.part)
+    return lanes_of(widest.width, widest.part) if kind is _LANES else _mask_of(widest.width) if kind is _MASK else kind
 
 
 def _fits(arg: Any, wanted: Any) -> bool:
@@ -132,14 +164,18 @@ def _fits(arg: Any, wanted: Any) -> bool:
         return True
     if isinstance(wanted, types.Integer):
         return isinstance(arg, types.Integer)
+    if isinstance(wanted, LanesType) and isinstance(arg, LanesType):
+        return bool(arg.width == wanted.part)
     return isinstance(arg, types.Number if isinstance(wanted, (LanesType, types.Float)) else types.Boolean)
 
 
-def _define(function: Any, generate: Callable[..., Any], *signatures: tuple[Any, ...]) -> None:
+def _define(
+    function: Any, generate: Callable[..., Any], *signatures: tuple[Any, ...], needs_types: bool = False
+) -> None:
     """Has compiled code know a function or operator.
 
     Args:
-        generate: writes it, from a builder and values.
+        generate: writes it, from a builder and values; or as numba's functions do, if it needs the types.
         signatures: types of the result and of the arguments; single numbers join lanes.
     """
 
@@ -147,20 +183,20 @@ def _define(function: Any, generate: Callable[..., Any], *signatures: tuple[Any,
         key = function
 
         def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-            widths = {arg.width for arg in args if isinstance(arg, (LanesType, _MaskType))}
-            if len(widths) > 1:
-                return None
-            width = max(widths, default=0)
+            several = [arg for arg in args if isinstance(arg, (LanesType, _MaskType))]
+            widest = max(several, key=lambda arg: (arg.width, arg.part), default=None)
             for result, *given in signatures:
-                wanted = [_of_width(kind, width) for kind in given] if bool(width) == bool({*given} & {*_TYPES}) else ()
+                is_right = bool(several) == bool({*given} & {*_TYPES})
+                wanted = [_as_wide_as(widest, kind) for kind in given] if is_right else ()
                 if len(args) == len(wanted) and all(map(_fits, args, wanted)):
-                    return signature(_of_width(result, width), *wanted)
+                    return signature(_as_wide_as(widest, result), *wanted)
             return None
 
     infer_global(function)(Template)
     for each in signatures:
         kinds = [_TYPES.get(kind, kind) for kind in each[1:]]
-        lower_builtin(function, *kinds)(lambda context, builder, sig, values: generate(builder, *values))
+        of_values = lambda context, builder, sig, values: generate(builder, *values)  # noqa: E731
+        lower_builtin(function, *kinds)(generate if needs_types else of_values)
 
 
 def _comparison(name: str) -> Callable[..., Any]:
@@ -196,9 +232,36 @@ def _call_each(name: str) -> Callable[..., Any]:
 
 
 def _total(builder: Any, x: Any) -> Any:
-    kind, name = ir.FunctionType(_DOUBLE, [_DOUBLE, x.type]), f"llvm.vector.reduce.fadd.v{x.type.count}f64"
-    add = cgutils.get_or_insert_function(builder.module, kind, name)
-    return builder.call(add, [ir.Constant(_DOUBLE, -0.0), x], fastmath=("reassoc",))
+    """((x_0 + x_4) + x_2) + ((x_1 + x_5) + x_3), whatever the parts are."""
+    part = x.type.count // 6
+    for size in (4, 2, 1):
+        first = _parts(builder, x, list(range(size * part)))
+        rest = _parts(builder, x, [min(k, x.type.count) for k in range(size * part, 2 * size * part)])
+        x = builder.fadd(first, rest)
+    return builder.extract_element(x, _WORD(0)) if part == 1 else x
+
+
+def _slot_of_parts(builder: Any, x: Any, part: Any) -> tuple[Any, Any]:
+    """Memory for x, and the same as an array of its parts."""
+    slot = cgutils.alloca_once(builder, x.type)
+    builder.store(x, slot)
+    return slot, builder.bitcast(slot, part.as_pointer())
+
+
+def _element(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+    if sig.args[0].part == 1:
+        return builder.extract_element(*values)
+    _, parts = _slot_of_parts(builder, values[0], context.get_value_type(sig.return_type))
+    return builder.load(builder.gep(parts, values[1:]), align=8)
+
+
+def _with_element(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+    x, k, value = values
+    if sig.args[0].part == 1:
+        return builder.insert_element(x, value, k)
+    slot, parts = _slot_of_parts(builder, x, value.type)
+    builder.store(value, builder.gep(parts, [k]), align=8)
+    return builder.load(slot)
 
 
 def _greatest(builder: Any, x: Any) -> Any:
@@ -219,6 +282,11 @@ def _chosen(order: str) -> Callable[..., Any]:
 def _any(builder: Any, mask: Any) -> Any:
     bits = builder.bitcast(mask, ir.IntType(getattr(mask.type, "count", 1)))
     return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+
+
+def _all(builder: Any, mask: Any) -> Any:
+    bits = builder.bitcast(mask, ir.IntType(getattr(mask.type, "count", 1)))
+    return builder.icmp_unsigned("==", bits, ir.Constant(bits.type, -1))
 
 
 def _is_finite(builder: Any, x: Any) -> Any:
@@ -260,12 +328,16 @@ _define(
     (_PLAIN, types.boolean, _PLAIN, _PLAIN),
 )
 _define(any_of, _any, (types.boolean, _MASK), (types.boolean, types.boolean))
+_define(all_of, _all, (types.boolean, _MASK), (types.boolean, types.boolean))
+_BOTH = (_MASK, _MASK, _MASK), (types.boolean, types.boolean, types.boolean)
+_define(both, lambda builder, x, y: builder.and_(x, y), *_BOTH)
+_define(either, lambda builder, x, y: builder.or_(x, y), *_BOTH)
 _define(greatest, _greatest, (_PLAIN, _LANES), (_PLAIN, _PLAIN))
 _define(width_of, lambda builder, x: ir.Constant(ir.IntType(64), x.type.count), (types.int64, _LANES))
 _define(fused, _call("llvm.fma"), (_LANES, _LANES, _LANES, _LANES), (_PLAIN, _PLAIN, _PLAIN, _PLAIN))
-_define(element, lambda builder, x, k: builder.extract_element(x, k), (_PLAIN, _LANES, types.int64))
-_define(with_element, lambda builder, x, k, v: builder.insert_element(x, v, k), (_LANES, _LANES, types.int64, _PLAIN))
-_define(total_of_six, _total, (_PLAIN, _LANES))
+_define(element, _element, (_PART, _LANES, types.int64), needs_types=True)
+_define(with_element, _with_element, (_LANES, _LANES, types.int64, _PART), needs_types=True)
+_define(total_of_six, _total, (_PART, _LANES))
 
 
 @infer_global(operator.pow)
@@ -355,28 +427,34 @@ def _lower_has_left(context: Any, builder: Any, sig: Any, values: Any) -> Any:
 # ------------------------------------------------------------------ arrays of numbers
 
 
-def _is_of_doubles(kind: Any) -> bool:
-    """Whether a type is that of arrays whose numbers stand one after the other."""
-    return isinstance(kind, types.Array) and kind.dtype == types.float64 and kind.layout == "C"
+def _row_of(kind: Any) -> Any:
+    """The type of six elements of arrays whose numbers, or lanes, stand one after the other; None of others."""
+    if not (isinstance(kind, types.Array) and kind.layout == "C"):
+        return None
+    if isinstance(kind.dtype, LanesType):
+        return lanes_of(6 * kind.dtype.width, kind.dtype.width)
+    return lanes_of(6) if kind.dtype == types.float64 else None
 
 
 def _place(context: Any, builder: Any, array_type: Any, values: Any) -> Any:
     """Where a row is in an array."""
     data = context.make_array(array_type)(context, builder, values[0]).data
-    return builder.bitcast(builder.gep(data, [values[1]]), ir.VectorType(_DOUBLE, 6).as_pointer())
+    row = context.get_value_type(_row_of(array_type))
+    return builder.bitcast(builder.gep(data, [values[1]]), row.as_pointer())
 
 
 @infer_global(six_at)
 class _SixAt(AbstractTemplate):
     def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-        return signature(lanes_of(6), args[0], types.int64) if _is_of_doubles(args[0]) else None
+        row = _row_of(args[0])
+        return None if row is None else signature(row, args[0], types.int64)
 
 
 @infer_global(set_six)
 class _SetSix(AbstractTemplate):
     def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-        fits = _is_of_doubles(args[0]) and args[0].mutable
-        return signature(types.none, args[0], types.int64, lanes_of(6)) if fits else None
+        row = _row_of(args[0])
+        return None if row is None or not args[0].mutable else signature(types.none, args[0], types.int64, row)
 
 
 @lower_builtin(six_at, types.Array, types.int64)

@@ -48,6 +48,7 @@ from merganser.multibody import kernels
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
 from merganser.multibody.contact.contact_pairs import POINTS_ALONE, make_contact_pairs
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
+from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR
 from merganser.multibody.contact.plant_problem import start_step
 from merganser.multibody.dynamics.operation import DerivativesRecord, StepRecord, StepsInLanes
 from merganser.multibody.dynamics.records import Geometry, Inputs, Model, Part, State
@@ -70,6 +71,9 @@ _COMPLEX_DERIVATIVES = OptionalCode(
 )
 _STEP = OptionalCode("merganser.multibody.dynamics.operation", "STEP", "plant_step")
 _STEPS_IN_LANES = OptionalCode("merganser.multibody.dynamics.operation", "STEPS_IN_LANES", "plant_steps_in_lanes")
+_CONTACT_STEPS_IN_LANES = OptionalCode(
+    "merganser.multibody.dynamics.operation", "CONTACT_STEPS_IN_LANES", "plant_contact_steps_in_lanes"
+)
 _DERIVATIVES_IN_LANES = OptionalCode(
     "merganser.multibody.dynamics.operation", "DERIVATIVES_IN_LANES", "plant_derivatives_in_lanes"
 )
@@ -319,20 +323,23 @@ class NativeDynamics:
     def _in_lanes(self, context: Context, buffers: StepBuffers, lanes: Array) -> CodeInLanes | None:
         """The same steps or derivatives for several worlds, whose numbers are in an array of lanes.
 
-        Nothing constrains them but joint limits, and no function of a user has a part in them. None if they are not
-        compiled.
+        Nothing constrains them but contact, joint limits and controllers, and no function of a user has a part in
+        them. None if they are not compiled.
         """
         record = self._record(context, buffers)
-        code = _STEPS_IN_LANES if isinstance(record, StepRecord) else _DERIVATIVES_IN_LANES
-        geometry = record.model.contact.geometry
-        places = len(geometry.mobods) == 0 or (code is _STEPS_IN_LANES and _can_look_for_contacts(geometry))
+        code, geometry = _DERIVATIVES_IN_LANES, record.model.contact.geometry
+        if isinstance(record, StepRecord):
+            code = _CONTACT_STEPS_IN_LANES if len(geometry.mobods) else _STEPS_IN_LANES
+        touches = code is _CONTACT_STEPS_IN_LANES
+        constrains = touches and record.model.contact.settings["approximation"] in (SAP, SIMILAR, LAGGED)
+        places = len(geometry.mobods) == 0 or (touches and _can_look_for_contacts(geometry))
         if _has_others(record.model) or not (places and num_lanes() and code.is_usable()):
             return None
         operation = code.load()
         operation.address()
         model = record.model._replace(
-            code=addresses_of(Plant(buffers.model, is_complete=False), lanes_dtype()),
-            contact=record.model.contact._replace(is_complete=0),
+            code=addresses_of(Plant(buffers.model, is_complete=constrains), lanes_dtype()),
+            contact=record.model.contact._replace(is_complete=int(constrains)),
         )
         given: Any = record._replace(model=model)
         x_next = None

@@ -22,27 +22,12 @@ from merganser.geometry import Box, Capsule, Cylinder, Ellipsoid, HalfSpace
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
 from merganser.multibody.tree import JointActuatorIndex, PdControllerGains, RevoluteJoint, SpatialInertia
 
-pytest_plugins = ["compile_policy"]
+pytest_plugins = ["compile_policy", "steps_side_by_side"]
 pytestmark = pytest.mark.usefixtures("compile_at_once", "compiled_loop")
 
 STEP, END, NUM = 0.002, 0.04, 11  # no multiple of a number of lanes
 NUM_TIMES = 8
 OURS = library("ours")
-
-
-@pytest.fixture
-def ahead(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """How many steps of each world have been taken side by side, an array for each block of worlds."""
-    found: list[Any] = []
-    advance = batch_simulation._advance_in_lanes
-
-    def noted(*arguments: Any) -> Any:
-        rows, counts = advance(*arguments)
-        found.append(counts)
-        return rows, counts
-
-    monkeypatch.setattr(batch_simulation, "_advance_in_lanes", noted)
-    return found
 
 
 def arm(

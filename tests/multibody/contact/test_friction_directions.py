@@ -46,7 +46,7 @@ def response(approximation: int, direction: Any = None) -> tuple[Array, Array]:
     calc_impulses(given, np.array([0]), laws, SLIP, gamma, G)
     if direction is not None:
         G[6:8] = direction
-        soften_hessians(given, np.array([0]), gamma, work_of(laws, G))
+        soften_hessians(given, np.array([0]), gamma, True, work_of(laws, G))
     return gamma, np.array([[G[0], G[1], G[3]], [G[1], G[2], G[4]], [G[3], G[4], G[5]]])
 
 

@@ -8,6 +8,9 @@ import pytest
 
 from merganser.framework.native import inlined, kernel, register_all
 from merganser.framework.native.memory.simd import (
+    all_of,
+    both,
+    either,
     element,
     forget_leave,
     fused,
@@ -15,10 +18,12 @@ from merganser.framework.native.memory.simd import (
     in_lanes,
     num_lanes,
     repeated,
+    repeated_records,
     set_six,
     six_at,
     square_root,
     total_of_six,
+    varying,
     where,
     with_element,
 )
@@ -127,6 +132,51 @@ def test_a_mask_is_true_if_all_lanes_are_and_a_thread_knows_when_they_part():
     mixed_lanes[0, -1] = math.nan
     assert larger_than_one(lanes_with(mixed_lanes), out)
     assert not larger_than_one(lanes_with(np.full((1, num_lanes()), 1.5)), out)  # forgotten
+
+
+@kernel
+def choices(x_in, out):
+    """Whether lanes part, though numbers lie in different ranges."""
+    forget_leave()
+    for k in range(x_in.shape[0]):
+        x = x_in[k]
+        is_inside, is_far = both(x > -1.0, x < 1.0), either(x < -2.0, x > 2.0)
+        out[k] = where(is_inside, 1.0, where(is_far, 2.0, x))
+        if all_of(is_inside):
+            out[k] = 3.0
+    return has_left()
+
+
+def test_masks_are_joined_lane_by_lane():
+    numbers = 2.0 * np.random.default_rng(4).normal(size=(50, num_lanes()))
+    numbers[0], numbers[1, 0] = 0.5, math.nan
+    together = lanes_with(np.zeros((50, num_lanes())))
+    assert not choices(lanes_with(numbers), together)
+    expected = np.where(abs(numbers) < 1.0, 1.0, np.where(abs(numbers) > 2.0, 2.0, numbers))
+    expected[(abs(numbers) < 1.0).all(axis=1)] = 3.0
+    np.testing.assert_array_equal(together["lanes"], expected)
+
+
+def test_rows_of_lanes_have_the_bits_of_rows_of_numbers():
+    numbers = np.stack([sample(seed) for seed in range(num_lanes())], axis=1)
+    together = lanes_with(np.zeros((13, num_lanes())))
+    on_rows(lanes_with(numbers), together)
+    for lane in range(num_lanes()):
+        alone = np.zeros(13)
+        on_rows(numbers[:, lane].copy(), alone)
+        np.testing.assert_array_equal(together["lanes"][:, lane], alone)
+
+
+def test_varying_records_have_floats_of_their_own_and_the_same_integers():
+    dtype = np.dtype([("n", int), ("x", float), ("v", float, 3), ("twelfth", int)])
+    assert in_lanes(dtype) is dtype
+    varying(own := np.dtype([("n", int), ("x", float), ("v", float, 3), ("thirteenth", int)]))
+    records = np.array([(1, 2.0, (3.0, 4.0, 5.0), 6), (7, 8.0, (9.0, 10.0, 11.0), 12)], own)
+    lanes = repeated_records(records)
+    np.testing.assert_array_equal(lanes["n"], [1, 7])
+    np.testing.assert_array_equal(lanes["x"]["lanes"], np.repeat([[2.0], [8.0]], num_lanes(), axis=1))
+    np.testing.assert_array_equal(lanes["v"]["lanes"][..., -1], records["v"])
+    assert lanes.dtype.itemsize == 16 + 4 * 8 * num_lanes()
 
 
 def test_records_of_floats_alone_have_lanes():
