@@ -477,14 +477,12 @@ def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array
             pass
         rows[mine], ahead[mine] = part, ahead[mine] + counts
         num_together += int(counts.sum())
-        alone = num_alone * lanes.period
-        until = rows[:, 0] + alone
-        mine = mine[(until + alone < ends)[mine]]
+        mine = mine[(rows[:, 0] + 2 * num_alone * lanes.period < ends)[mine]]
         if work.is_stopped or not len(mine):
             break
         results = np.empty((len(mine), len(worker.results_at)))
         counts = np.zeros((len(mine), worker.num_counts), dtype=np.int64)
-        skipped = _run_rows(work, worker, rows[mine], until[mine], results, counts)
+        skipped = _run_rows(work, worker, rows[mine], ends[mine], results, counts, num_alone)
         done = [n for n in range(len(mine)) if n not in skipped and not work.is_stopped]
         mine, num_alone = mine[done], 2 * num_alone
         rows[mine[:, None], np.searchsorted(worker.offsets, worker.results_at)] = results[done]
@@ -494,16 +492,16 @@ def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array
 
 
 def _run_rows(
-    work: _Work, worker: BatchWorker, rows: Array, ends: Array, results: Array, counts: Array
+    work: _Work, worker: BatchWorker, rows: Array, ends: Array, results: Array, counts: Array, *most_steps: int
 ) -> set[int]:
-    """Runs rows to the end; returns those that Python has to simulate."""
+    """Runs rows to the end, or so many steps of each; returns those that Python has to simulate."""
     skipped: set[int] = set()
     if not (rows[:, 0] <= ends).all():  # a Simulator says what is wrong with that, or with NaN
         return set(range(len(rows)))
     worker.begin()
     while not work.is_stopped:
         begin = wall_clock.perf_counter()
-        outcome = worker.run(rows, ends, results, counts, work.num_steps)
+        outcome = worker.run(rows, ends, results, counts, work.num_steps, *most_steps)
         if outcome == 0:
             break
         if outcome is None:

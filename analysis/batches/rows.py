@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 _WORTHWHILE_SHARE = 0.3  # of steps that are taken side by side
+ANY_NUMBER = 1 << 62  # of steps
 _LONGEST_PAUSE = 63  # blocks of rows
 
 
@@ -66,6 +67,7 @@ class Rows(NamedTuple):
         row: the one in progress, or the next one.
         stage: of that row, see below.
         steps_left: until the loop returns.
+        most_steps: of each row, which is left where it is then.
         boundaries: up to which time each is simulated [s], shape [n].
         offsets: in the flat array: time, then other values, shape [m].
         results_at: in the flat array, shape [k].
@@ -81,6 +83,7 @@ class Rows(NamedTuple):
     row: int
     stage: int
     steps_left: int
+    most_steps: int
     boundaries: Floats
     offsets: Integers
     results_at: Integers
@@ -141,9 +144,11 @@ def advance_rows(
                 return outcome
             now.boundary = given.boundaries[n]
             given.stage = ADVANCE
-        now.steps_left = given.steps_left
+        now.steps_left = num_steps = min(given.steps_left, given.most_steps - now.num_steps)
         outcome = call_kernel(given.loop, (given.problem,))
-        given.steps_left = now.steps_left
+        given.steps_left -= num_steps - now.steps_left
+        if outcome == codes.PAUSE and now.num_steps >= given.most_steps:
+            outcome = codes.DONE
         if outcome != codes.DONE:
             return outcome
         for k in range(len(results_at)):
@@ -271,7 +276,9 @@ class BatchWorker:
         self._rows.row += 1
         self._rows.stage = LOAD
 
-    def run(self, rows: Array, ends: Array, results: Array, counts: Array, num_steps: int) -> int | None:
+    def run(
+        self, rows: Array, ends: Array, results: Array, counts: Array, num_steps: int, most_steps: int = ANY_NUMBER
+    ) -> int | None:
         """Goes on with rows, from where it was.
 
         Args:
@@ -280,12 +287,13 @@ class BatchWorker:
             results: gets the values at `results_at`, shape [n, k].
             counts: gets the numbers of steps, unrestricted and discrete updates, and publish events, shape [n, 4].
             num_steps: after how many steps to return.
+            most_steps: of each row, which is left where it is then.
 
         Returns:
             0 after the last row, 1 after `num_steps`; None if the row in progress is one that Python has to simulate.
         """
         plan = self._plan
-        self._rows.steps_left = num_steps
+        self._rows.steps_left, self._rows.most_steps = num_steps, most_steps
         place_arrays(self._rows, rows=rows, boundaries=ends, results=results, counts=counts)
         plan._begin_slice()
         while True:

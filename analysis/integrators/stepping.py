@@ -60,6 +60,12 @@ def first_step_size(p: Problem) -> float:
 
 
 @device
+def is_last_step(p: Problem, target: float) -> bool:
+    """Whether one step may reach the target [s], in fixed-step mode: whether it will."""
+    return bool(target - time_of(p) <= _STRETCH * step_of(p).max_step_size)
+
+
+@device
 def begin_step(p: Problem, target: float) -> int:
     """Notes where the step starts, and chooses the size of the first attempt.
 
@@ -72,8 +78,7 @@ def begin_step(p: Problem, target: float) -> int:
     s.end = target
     if s.num_breaks and not s.is_single:
         target = _stop_before_break(p, time, target)
-    room = target - time
-    is_last = room <= _STRETCH * longest
+    room, is_last = target - time, is_last_step(p, target)
     if not is_last:
         room = longest
         if _is_too_fine(room, time):
@@ -208,14 +213,16 @@ def scale_quaternions(p: Problem, x: Any) -> bool:
     Returns:
         Whether that has changed it.
     """
-    starts, has_changed = quaternions_of(p), False
+    quaternions, has_changed = quaternions_of(p), False
     for n in range(step_of(p).num_quaternions):
-        q = starts[n]
-        length = np.sqrt(x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3])
+        i, j, k, m = quaternions[n, 0], quaternions[n, 1], quaternions[n, 2], quaternions[n, 3]
+        length = np.sqrt(x[i] * x[i] + x[j] * x[j] + x[k] * x[k] + x[m] * x[m])
         if length != 1.0 and length != 0.0:
             has_changed = True
-            for i in range(4):
-                x[q + i] /= length
+            x[i] /= length
+            x[j] /= length
+            x[k] /= length
+            x[m] /= length
     return has_changed
 
 

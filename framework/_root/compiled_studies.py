@@ -32,7 +32,7 @@ def filters() -> None:
 def worlds() -> None:
     """simulations side by side"""
     from merganser.analysis import BatchSimulator
-    from merganser.analysis.batches.rows_in_lanes import LOOP
+    from merganser.analysis.batches.rows_in_lanes import CODE
     from merganser.geometry import Box
     from merganser.multibody.dynamics.operation import DERIVATIVES_IN_LANES, STEPS_IN_LANES
 
@@ -40,7 +40,7 @@ def worlds() -> None:
     batch = BatchSimulator(system)
     batch.advance(worlds := batch.make_worlds(2), TIME_STEP)
     worlds.eval_output(system.GetSubsystemByName("plant").GetOutputPort("state"))
-    for operation in (LOOP.load(), STEPS_IN_LANES, DERIVATIVES_IN_LANES):
+    for operation in (*(code.load() for code in CODE), STEPS_IN_LANES, DERIVATIVES_IN_LANES):
         operation.address()
 
 

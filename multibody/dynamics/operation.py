@@ -38,7 +38,7 @@ from merganser.multibody.dynamics.records import (
     Work,
 )
 from merganser.multibody.dynamics.step import calc_derivatives, take_step
-from merganser.multibody.dynamics.step_kernels import COMPLEX_KERNELS, KERNELS_IN_LANES
+from merganser.multibody.dynamics.step_kernels import COMPLEX_KERNELS, CONTACTS_IN_LANES, KERNELS_IN_LANES
 from merganser.multibody.linear.records import Trees
 
 sample_counts_dtype = np.dtype(
@@ -345,7 +345,7 @@ STEP = CompiledOperation(plant_step)
 STEPS_IN_LANES = _OfOtherNumbers(plant_steps_in_lanes, KERNELS_IN_LANES)
 STEP_WITH_DEFORMABLES = CompiledOperation(plant_step_with_deformables)
 DERIVATIVES = CompiledOperation(plant_derivatives, has_complex_form=True)
-DERIVATIVES_IN_LANES = _OfOtherNumbers(plant_derivatives_in_lanes, COMPLEX_KERNELS)
+DERIVATIVES_IN_LANES = _OfOtherNumbers(plant_derivatives_in_lanes, (*COMPLEX_KERNELS, *CONTACTS_IN_LANES))
 COMPLEX_DERIVATIVES = _OfOtherNumbers(complex_plant_derivatives, COMPLEX_KERNELS, is_complex=True)
 SLOPES = CompiledOperation(plant_slopes)
 INPUTS = CompiledOperation(plant_inputs)

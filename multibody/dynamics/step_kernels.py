@@ -217,6 +217,7 @@ _OF_OTHER_NUMBERS = (
     kernels.force_elements,
 )
 COMPLEX_KERNELS = *_OF_OTHER_NUMBERS, limit_forces, friction_forces, kernels.state_derivatives
+CONTACTS_IN_LANES = geometry_poses, find_candidates_of_few, count_near_pairs_in_lanes
 KERNELS_IN_LANES = (
     *_OF_OTHER_NUMBERS,
     find_limits,
@@ -225,9 +226,7 @@ KERNELS_IN_LANES = (
     kernels.discrete_step,
     kernels.next_pass,
     end_step,
-    geometry_poses,
-    find_candidates_of_few,
-    count_near_pairs_in_lanes,
+    *CONTACTS_IN_LANES,
 )
 # What lanes call instead, to see that nothing touches.
 _INSTEAD = {find_candidates: find_candidates_of_few, contact_manifolds: count_near_pairs_in_lanes}

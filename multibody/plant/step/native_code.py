@@ -325,8 +325,8 @@ class NativeDynamics:
         record = self._record(context, buffers)
         code = _STEPS_IN_LANES if isinstance(record, StepRecord) else _DERIVATIVES_IN_LANES
         geometry = record.model.contact.geometry
-        places = len(geometry.mobods) == 0 or (code is _STEPS_IN_LANES and _can_look_for_contacts(geometry))
-        if _has_others(record.model) or not (places and num_lanes() and code.is_usable()):
+        sees_contacts = len(geometry.mobods) == 0 or _can_look_for_contacts(geometry)
+        if _has_others(record.model) or not (sees_contacts and num_lanes() and code.is_usable()):
             return None
         operation = code.load()
         operation.address()
