@@ -2,10 +2,10 @@
 
 Where all that happens in a simulation is one discrete update, or fixed steps of one continuous state, that can be
 computed in lanes (NativeCode.in_lanes), rows that begin and end at the same times are advanced to the last update or
-step before their end; the loop of rows.py goes on from there. So lanes need not do everything: rows whose updates part, because a limit is reached in one world and not in the
-others, say, are left where they are, and so are their samples, failures and last steps. The bits are those that each
-row has alone: updates and derivatives in lanes have them, and a simulation that goes on from a row is one that has not been
-interrupted.
+step before their end; the loop of rows.py goes on from there. So lanes need not do everything: rows whose updates part,
+because a limit is reached in one world and not in the others, say, are left where they are, and so are their samples,
+failures and last steps. The bits are those that each row has alone: updates and derivatives in lanes have them, and a
+simulation that goes on from a row is one that has not been interrupted.
 """
 
 from __future__ import annotations

@@ -306,6 +306,7 @@ def left(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     run = LanesOfModel.run
     monkeypatch.setattr(rows_in_lanes, "may_use_compiled", lambda *_arguments: True)
+    monkeypatch.setattr(batch, "_ROWS_IF_LOADED", (("sys", 0),))
 
     def noted(*arguments: Any) -> Any:
         rows = run(*arguments)
@@ -402,7 +403,6 @@ def derivatives(plant: Any, context: Context, states: Any, forces: Any, *, in_la
     with pytest.MonkeyPatch.context() as patch:
         if not in_lanes:
             patch.setattr(batch, "_ROWS_WORTH_LANES", 10**9)
-        patch.setattr(batch, "_ROWS_IF_LOADED", (("sys", 0),))
         given = plant, context, np.zeros(states.shape[1]), states, forces, port
         for _ in range(NUM_TIMES):
             found = BatchEvalTimeDerivatives(*given, parallelize=1)
