@@ -435,6 +435,14 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
         moving = np.flatnonzero(rows[:, 0] != ends)
         indices, rows, ends = [indices[n] for n in moving], rows[moving], ends[moving]
     rows, ahead = _advance_in_lanes(work, worker, rows, ends)
+    is_over = (rows[:, 0] == ends) & (ahead > 0)
+    if is_over.any():
+        over, left = np.flatnonzero(is_over), np.flatnonzero(~is_over)
+        counts = np.zeros((len(over), worker.num_counts), dtype=np.int64)
+        counts[:, 0] = ahead[over]
+        runs.put(worker, [indices[n] for n in over], rows[over][:, worker.results_in_rows], counts, ends[over])
+        work.note(len(over))
+        indices, rows, ends, ahead = [indices[n] for n in left], rows[left], ends[left], ahead[left]
     singly = runs.wants_traces(worker, indices)
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:
@@ -485,7 +493,7 @@ def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array
         skipped = _run_rows(work, worker, rows[mine], ends[mine], results, counts, num_alone)
         done = [n for n in range(len(mine)) if n not in skipped and not work.is_stopped]
         mine, num_alone = mine[done], 2 * num_alone
-        rows[mine[:, None], np.searchsorted(worker.offsets, worker.results_at)] = results[done]
+        rows[mine[:, None], worker.results_in_rows] = results[done]
         ahead[mine] += counts[done, 0]
     worker.note_share(num_together / max(num_wanted, 1.0))
     return rows, ahead

@@ -11,6 +11,7 @@ import contextlib
 import math
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.batches.batch_contexts import (
@@ -170,6 +171,7 @@ class BatchWorker:
         context: the Context.
         offsets: offsets in its flat array of the values that a simulation starts from, shape [m]; the time first.
         results_at: offsets of the values that it changes: time and state, shape [k].
+        results_in_rows: where these are among `offsets`, shape [k].
         settled: numbers of the abstract state variables that it changes; None if unknown.
         logs_at: numbers of the cache entries that are logs to which it writes.
         routing: what feeds which input port, see `routing_of`.
@@ -202,6 +204,7 @@ class BatchWorker:
         self.routing = routing_of(context)
         self.offsets = independent_offsets(context)
         self.results_at = result_offsets(context)
+        self.results_in_rows = np.searchsorted(self.offsets, self.results_at)
         writers = {id(log.context) for log in plan._program.logs}
         slots = enumerate(context.store.slots)
         self.logs_at = [n for n, slot in slots if slot.entry.is_storage and id(slot.context) in writers]

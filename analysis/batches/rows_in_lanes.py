@@ -1,8 +1,8 @@
 """Worlds side by side: rows of which as many as a vector register holds numbers take their steps together.
 
 Where all that happens in a simulation is one discrete update, or fixed steps of one continuous state, that can be
-computed in lanes (NativeCode.in_lanes), rows that begin and end at the same times are advanced to the last update or
-step before their end; the loop of rows.py goes on from there. So lanes need not do everything: rows whose updates part,
+computed in lanes (NativeCode.in_lanes), rows that begin and end at the same times are advanced to their end, or to the
+last update before it; the loop of rows.py goes on from there. So lanes need not do everything: rows whose updates part,
 because a limit is reached in one world and not in the others, say, are left where they are, and so are their samples,
 failures and last steps. The bits are those that each row has alone: updates and derivatives in lanes have them, and a
 simulation that goes on from a row is one that has not been interrupted.
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from merganser.analysis.batches.batch_contexts import independent_offsets
 from merganser.analysis.integrators.compiled_steps import StepsInLanes
 from merganser.analysis.integrators.problem import step_problem_at
-from merganser.analysis.integrators.stepping import is_last_step
 from merganser.analysis.plan.loop_state import problem_at
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes, strike_after
 from merganser.analysis.simulation.event_schedule import EventSchedule
@@ -148,15 +147,13 @@ def _make_updates(given: Any) -> int:
 
 @device
 def _take_steps(given: Any, num_wanted: int) -> None:
-    """Takes so many steps of a block, or up to the last one, which is for the loop, or one that worlds take alone."""
-    end = given.boundaries[given.row]
+    """Takes so many steps of a block, or those up to its end, or to one that worlds take alone."""
+    times, end = given.times, given.boundaries[given.row]
     for _ in range(num_wanted):
-        if is_last_step(given.steps, end):
-            break
-        if call_kernel(problem_at(given.problem).take_step, (given.steps, end)) != SUCCEEDED:
+        if not times[0] < end or call_kernel(problem_at(given.problem).take_step, (given.steps, end)) != SUCCEEDED:
             break
         given.num_updates += 1
-    given.times[0] = given.values[0, 0]
+        times[0] = given.values[0, 0]
 
 
 @kernel
@@ -286,6 +283,8 @@ class LanesOfWorker:
             raise LookupError
         values, places = repeated(context.store.flat), {}
         if slots:
+            if worker.settled:  # by the loop, of which steps in lanes leave nothing
+                raise LookupError
             leaf, computed_by, self.period = slots[0].context, slots[0].entry.native, integrator.get_maximum_step_size()
             places = _places_of_derivatives(context, slots[0])
         else:
@@ -295,7 +294,7 @@ class LanesOfWorker:
                 raise LookupError
         code, self._operands = _code_in_lanes(leaf, computed_by, values, worker.offsets, places)
         self._kept = code, values, np.zeros(_MOST_STEPS + 1)
-        self._state_at = np.searchsorted(worker.offsets, worker.results_at[1:])
+        self._state_at = worker.results_in_rows[1:]
         self._rows = rows = new_record(LaneRows)
         self._address = address_of_record(rows)
         if slots:

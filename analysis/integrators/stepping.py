@@ -60,12 +60,6 @@ def first_step_size(p: Problem) -> float:
 
 
 @device
-def is_last_step(p: Problem, target: float) -> bool:
-    """Whether one step may reach the target [s], in fixed-step mode: whether it will."""
-    return bool(target - time_of(p) <= _STRETCH * step_of(p).max_step_size)
-
-
-@device
 def begin_step(p: Problem, target: float) -> int:
     """Notes where the step starts, and chooses the size of the first attempt.
 
@@ -78,7 +72,8 @@ def begin_step(p: Problem, target: float) -> int:
     s.end = target
     if s.num_breaks and not s.is_single:
         target = _stop_before_break(p, time, target)
-    room, is_last = target - time, is_last_step(p, target)
+    room = target - time
+    is_last = room <= _STRETCH * longest
     if not is_last:
         room = longest
         if _is_too_fine(room, time):
