@@ -434,7 +434,8 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
     if runs.may_rest and (rows[:, 0] == ends).any():
         moving = np.flatnonzero(rows[:, 0] != ends)
         indices, rows, ends = [indices[n] for n in moving], rows[moving], ends[moving]
-    rows, ahead = _advance_in_lanes(work, worker, rows, ends)
+    singly = runs.wants_traces(worker, indices)
+    rows, ahead = _advance_in_lanes(work, worker, rows, ends, singly)
     is_over = (rows[:, 0] == ends) & (ahead > 0)
     if is_over.any():
         over, left = np.flatnonzero(is_over), np.flatnonzero(~is_over)
@@ -443,7 +444,6 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
         runs.put(worker, [indices[n] for n in over], rows[over][:, worker.results_in_rows], counts, ends[over])
         work.note(len(over))
         indices, rows, ends, ahead = [indices[n] for n in left], rows[left], ends[left], ahead[left]
-    singly = runs.wants_traces(worker, indices)
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:
         results = np.empty((len(rows[part]), len(worker.results_at)))
@@ -467,7 +467,9 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
         work.note(len(done))
 
 
-def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array) -> tuple[Array, Array]:
+def _advance_in_lanes(
+    work: _Work, worker: BatchWorker, rows: Array, ends: Array, leaves_last: bool
+) -> tuple[Array, Array]:
     """Advances rows side by side as far as that goes; returns them, and how many steps each has made.
 
     Those that part take some steps alone, then as many more each time, before they try again.
@@ -480,7 +482,7 @@ def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array
     num_wanted, num_together = float((ends - rows[:, 0]).sum()) / lanes.period, 0
     while len(mine) > 1:
         part, counts = rows[mine], np.zeros(len(mine), dtype=np.int64)
-        lanes.begin(part, ends[mine], counts)
+        lanes.begin(part, ends[mine], counts, leaves_last)
         while not work.is_stopped and lanes.run(work.num_steps):
             pass
         rows[mine], ahead[mine] = part, ahead[mine] + counts

@@ -1,15 +1,16 @@
 """Worlds side by side: rows of which as many as a vector register holds numbers take their steps together.
 
 Where all that happens in a simulation is one discrete update, or fixed steps of one continuous state, that can be
-computed in lanes (NativeCode.in_lanes), rows that begin and end at the same times are advanced to their end, or to the
-last update before it; the loop of rows.py goes on from there. So lanes need not do everything: rows whose updates part,
-because a limit is reached in one world and not in the others, say, are left where they are, and so are their samples,
-failures and last steps. The bits are those that each row has alone: updates and derivatives in lanes have them, and a
-simulation that goes on from a row is one that has not been interrupted.
+computed in lanes (NativeCode.in_lanes), rows that begin and end at the same times are advanced towards their end; where
+they do not reach it, the loop of rows.py goes on. So lanes need not do everything: rows whose updates part, because a
+limit is reached in one world and not in the others, say, are left where they are, and so are their samples, failures
+and last steps. The bits are those that each row has alone: updates and derivatives in lanes have them, and a simulation
+that goes on from a row is one that has not been interrupted.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
@@ -69,6 +70,7 @@ class LaneRows(NamedTuple):
         num_updates: updates or steps that have been made with these rows.
         num_steps: of a simulation before the first of these.
         steps_left: of one block of rows, until Python is asked.
+        leaves_last: whether the last update before the end is for the loop.
         operands: integers of the operation; the first one is how many updates to make, and how many it has made.
         values: for each number of the flat array one of each row, shape [size of the flat array, number of lanes].
         times: how far the block is, then when updates are due [s], shape [_MOST_STEPS + 1].
@@ -89,6 +91,7 @@ class LaneRows(NamedTuple):
     num_updates: int
     num_steps: int
     steps_left: int
+    leaves_last: int
     operands: Integers
     values: Annotated[Array, ArrayOf(FLOAT, 2)]
     times: Floats
@@ -131,12 +134,12 @@ def _make_updates(given: Any) -> int:
     """Makes updates of a block until one that is for the loop, or that worlds make alone; returns how many are due."""
     clocks, num_clocks = problem_at(given.problem).clocks, problem_at(given.problem).num_clocks
     times, operands, end, num_wanted = given.times, given.operands, given.boundaries[given.row], 0
-    while num_wanted < _MOST_STEPS:
+    while num_wanted < _MOST_STEPS and times[num_wanted] < end:
         following, _ = strike_after(clocks, num_clocks, times[num_wanted], end)
-        if not following < end:  # the last update is for the loop
+        if math.isnan(following) or (given.leaves_last and not following < end):
             break
         num_wanted += 1
-        times[num_wanted] = following
+        times[num_wanted] = min(following, end)
     operands[0] = num_wanted
     if num_wanted > 0:
         call_operation(given.operation, given.values_at, 0, given.operands_at)
@@ -306,17 +309,18 @@ class LanesOfWorker:
         place_arrays(rows, operands=self._operands, values=values, times=self._kept[2])
         place_arrays(rows, offsets=worker.offsets, state_at=self._state_at)
 
-    def begin(self, rows: Array, ends: Array, counts: Array) -> None:
+    def begin(self, rows: Array, ends: Array, counts: Array, leaves_last: bool) -> None:
         """Begins with rows, which change: values at the worker's offsets.
 
         Args:
             rows: shape [n, m].
             ends: up to which time [s], shape [n].
             counts: gets how many steps have been taken, shape [n].
+            leaves_last: whether rows stop before their last update, which leaves a sample in the worker's Context.
         """
         self._arrays = rows, ends, counts
         place_arrays(self._rows, rows=rows, boundaries=ends, counts=counts)
-        self._rows.row = self._rows.size = 0
+        self._rows.row, self._rows.size, self._rows.leaves_last = 0, 0, leaves_last
 
     def run(self, num_steps: int) -> bool:
         """Goes on for about so many steps; returns whether there is something left to do."""
