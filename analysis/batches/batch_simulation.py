@@ -435,15 +435,16 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
         moving = np.flatnonzero(rows[:, 0] != ends)
         indices, rows, ends = [indices[n] for n in moving], rows[moving], ends[moving]
     singly = runs.wants_traces(worker, indices)
-    rows, ahead = _advance_in_lanes(work, worker, rows, ends, singly)
-    is_over = (rows[:, 0] == ends) & (ahead > 0)
-    if is_over.any():
+    reached, ahead = _advance_in_lanes(work, worker, rows, ends, singly)
+    if ahead.any():
+        is_over = (reached[:, 0] == ends) & (ahead > 0)
         over, left = np.flatnonzero(is_over), np.flatnonzero(~is_over)
         counts = np.zeros((len(over), worker.num_counts), dtype=np.int64)
         counts[:, 0] = ahead[over]
-        runs.put(worker, [indices[n] for n in over], rows[over][:, worker.results_in_rows], counts, ends[over])
+        runs.put(worker, [indices[n] for n in over], reached[over], counts, ends[over])
         work.note(len(over))
         indices, rows, ends, ahead = [indices[n] for n in left], rows[left], ends[left], ahead[left]
+        rows[:, worker.results_in_rows] = reached[left]
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:
         results = np.empty((len(rows[part]), len(worker.results_at)))
@@ -470,35 +471,36 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
 def _advance_in_lanes(
     work: _Work, worker: BatchWorker, rows: Array, ends: Array, leaves_last: bool
 ) -> tuple[Array, Array]:
-    """Advances rows side by side as far as that goes; returns them, and how many steps each has made.
+    """Advances rows side by side as far as that goes; returns time and state of each, and how many steps it has made.
 
     Those that part take some steps alone, then as many more each time, before they try again.
     """
-    ahead = np.zeros(len(rows), dtype=np.int64)
+    reached, ahead = rows[:, worker.results_in_rows], np.zeros(len(rows), dtype=np.int64)
     lanes = worker.lanes() if len(rows) > 1 and (rows[:, 0] <= ends).all() else None
     if lanes is None:
-        return rows, ahead
-    rows, mine, num_alone = rows.copy(), np.arange(len(rows)), _FIRST_ALONE
+        return reached, ahead
+    part, mine, num_alone = rows, np.arange(len(rows)), _FIRST_ALONE
     num_wanted, num_together = float((ends - rows[:, 0]).sum()) / lanes.period, 0
     while len(mine) > 1:
-        part, counts = rows[mine], np.zeros(len(mine), dtype=np.int64)
-        lanes.begin(part, ends[mine], counts, leaves_last)
+        results, counts = reached[mine], np.zeros(len(mine), dtype=np.int64)
+        lanes.begin(part, ends[mine], results, counts, leaves_last)
         while not work.is_stopped and lanes.run(work.num_steps):
             pass
-        rows[mine], ahead[mine] = part, ahead[mine] + counts
+        reached[mine], ahead[mine] = results, ahead[mine] + counts
         num_together += int(counts.sum())
-        mine = mine[(rows[:, 0] + 2 * num_alone * lanes.period < ends)[mine]]
+        mine = mine[(reached[:, 0] + 2 * num_alone * lanes.period < ends)[mine]]
         if work.is_stopped or not len(mine):
             break
-        results = np.empty((len(mine), len(worker.results_at)))
-        counts = np.zeros((len(mine), worker.num_counts), dtype=np.int64)
-        skipped = _run_rows(work, worker, rows[mine], ends[mine], results, counts, num_alone)
+        part = rows[mine]
+        part[:, worker.results_in_rows] = reached[mine]
+        results, counts = np.empty_like(reached[mine]), np.zeros((len(mine), worker.num_counts), dtype=np.int64)
+        skipped = _run_rows(work, worker, part, ends[mine], results, counts, num_alone)
         done = [n for n in range(len(mine)) if n not in skipped and not work.is_stopped]
-        mine, num_alone = mine[done], 2 * num_alone
-        rows[mine[:, None], worker.results_in_rows] = results[done]
+        part, mine, num_alone = part[done], mine[done], 2 * num_alone
+        part[:, worker.results_in_rows] = reached[mine] = results[done]
         ahead[mine] += counts[done, 0]
     worker.note_share(num_together / max(num_wanted, 1.0))
-    return rows, ahead
+    return reached, ahead
 
 
 def _run_rows(

@@ -75,9 +75,10 @@ class LaneRows(NamedTuple):
         values: for each number of the flat array one of each row, shape [size of the flat array, number of lanes].
         times: how far the block is, then when updates are due [s], shape [_MOST_STEPS + 1].
         offsets: in the flat array: time, then other values, shape [m].
-        state_at: which of these are the state.
+        results_at: where time and state are in the flat array, shape [k].
         boundaries: up to which time each row is simulated [s], shape [n].
         rows: values at `offsets`, shape [n, m].
+        results: get time and state of rows that have made steps, shape [n, k].
         counts: gets the numbers of steps, shape [n].
     """
 
@@ -96,9 +97,10 @@ class LaneRows(NamedTuple):
     values: Annotated[Array, ArrayOf(FLOAT, 2)]
     times: Floats
     offsets: Integers
-    state_at: Integers
+    results_at: Integers
     boundaries: Floats
     rows: Annotated[Array, ArrayOf(FLOAT, 2)]
+    results: Annotated[Array, ArrayOf(FLOAT, 2)]
     counts: Integers
 
 
@@ -244,22 +246,21 @@ def _begin_block(given: Any) -> None:
             given.num_steps = 1
         size = size if due > 0 and given.times[0] < ends[first] else 1
     given.size = size
-    for lane in range(num_lanes):  # those that are left over do what the last row does
-        row = first + min(lane, given.size - 1)
-        for k in range(len(offsets)):
-            values[offsets[k], lane] = rows[row, k]
+    for k in range(len(offsets)):
+        for lane in range(num_lanes):  # those that are left over do what the last row does
+            values[offsets[k], lane] = rows[first + min(lane, size - 1), k]
 
 
 @device
 def _end_block(given: Any) -> None:
     """Writes what its rows have come to, if that is any further."""
-    rows, values, offsets, state_at = given.rows, given.values, given.offsets, given.state_at
+    results, values, results_at = given.results, given.values, given.results_at
     if given.num_updates > 0:
         for lane in range(given.size):
             row = given.row + lane
-            rows[row, 0] = given.times[0]
-            for k in range(len(state_at)):
-                rows[row, state_at[k]] = values[offsets[state_at[k]], lane]
+            results[row, 0] = given.times[0]
+            for k in range(1, len(results_at)):
+                results[row, k] = values[results_at[k], lane]
             given.counts[row] = given.num_steps + given.num_updates
     given.row += given.size
     given.size = 0
@@ -297,7 +298,6 @@ class LanesOfWorker:
                 raise LookupError
         code, self._operands = _code_in_lanes(leaf, computed_by, values, worker.offsets, places)
         self._kept = code, values, np.zeros(_MOST_STEPS + 1)
-        self._state_at = worker.results_in_rows[1:]
         self._rows = rows = new_record(LaneRows)
         self._address = address_of_record(rows)
         if slots:
@@ -307,19 +307,20 @@ class LanesOfWorker:
         rows.problem, rows.operation = plan.address, code.operation.address()
         rows.values_at, rows.operands_at = address_of_array(values), address_of_array(self._operands)
         place_arrays(rows, operands=self._operands, values=values, times=self._kept[2])
-        place_arrays(rows, offsets=worker.offsets, state_at=self._state_at)
+        place_arrays(rows, offsets=worker.offsets, results_at=worker.results_at)
 
-    def begin(self, rows: Array, ends: Array, counts: Array, leaves_last: bool) -> None:
-        """Begins with rows, which change: values at the worker's offsets.
+    def begin(self, rows: Array, ends: Array, results: Array, counts: Array, leaves_last: bool) -> None:
+        """Begins with rows.
 
         Args:
-            rows: shape [n, m].
+            rows: values at the worker's offsets, shape [n, m].
             ends: up to which time [s], shape [n].
+            results: time and state of each, which change, shape [n, k].
             counts: gets how many steps have been taken, shape [n].
             leaves_last: whether rows stop before their last update, which leaves a sample in the worker's Context.
         """
-        self._arrays = rows, ends, counts
-        place_arrays(self._rows, rows=rows, boundaries=ends, counts=counts)
+        self._arrays = rows, ends, results, counts
+        place_arrays(self._rows, rows=rows, boundaries=ends, results=results, counts=counts)
         self._rows.row, self._rows.size, self._rows.leaves_last = 0, 0, leaves_last
 
     def run(self, num_steps: int) -> bool:
