@@ -167,7 +167,7 @@ class IntegratorBase(IntegratorSettings):
         """The record of arrays of an attempt for a state of size n; may replace `_xdot_start` by one of them."""
 
     def _make_arrays_in_lanes(self, num_lanes: int) -> Any:
-        """The same for states side by side in one: element n of state k is n num_lanes + k. None if there is none."""
+        """The same for states side by side: element n of state k is n num_lanes + k. None of a method without lanes."""
         return None
 
     def _evaluator_of(self, name: str) -> Evaluator:

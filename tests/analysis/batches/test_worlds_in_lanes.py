@@ -437,7 +437,7 @@ def test_states_beyond_limits_and_with_saturated_motors_go_side_by_side(left: li
     np.testing.assert_array_equal(found, derivatives(plant, context.Clone(), states, forces, in_lanes=False))
 
 
-def test_derivatives_are_those_of_each_state_where_shapes_touch_and_where_they_do_not(left: list[int]) -> None:
+def test_derivatives_where_some_shapes_touch_are_those_of_each_state(left: list[int]) -> None:
     (diagram, plant), rng = arm_with_shapes(0, 0.0), np.random.default_rng(0)
     context, states = diagram.CreateDefaultContext(), rng.normal(size=(8, 96))
     states[:4, :16] = np.array([1.5, 1.0, 0.5, 0.3])[:, np.newaxis]  # on the floor
