@@ -343,7 +343,7 @@ class LanesOfModel:
 
     def __init__(self, context: Any, fixed_input: Any, is_discrete: bool) -> None:
         flat, slots = context.store.flat, [] if is_discrete else _derivative_slots(context)
-        computed: list[Any] = [(slot.context, slot.entry.native) for slot in slots]
+        computed: list[tuple[Any, Any]] = [(slot.context, slot.entry.native) for slot in slots]
         if is_discrete:
             computed = [(leaf, event.native) for leaf, event in periodic_discrete_updates(context.system, context)]
         if len(computed) != 1 or not num_lanes():
