@@ -443,8 +443,17 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
     if runs.may_rest and (rows[:, 0] == ends).any():
         moving = np.flatnonzero(rows[:, 0] != ends)
         indices, rows, ends = [indices[n] for n in moving], rows[moving], ends[moving]
-    rows, ahead = _advance_in_lanes(work, worker, rows, ends)
     singly = runs.wants_traces(worker, indices)
+    reached, ahead = _advance_in_lanes(work, worker, rows, ends, singly)
+    if ahead.any():
+        is_over = (reached[:, 0] == ends) & (ahead > 0)
+        over, left = np.flatnonzero(is_over), np.flatnonzero(~is_over)
+        counts = np.zeros((len(over), worker.num_counts), dtype=np.int64)
+        counts[:, 0] = ahead[over]
+        runs.put(worker, [indices[n] for n in over], reached[over], counts, ends[over])
+        work.note(len(over))
+        indices, rows, ends, ahead = [indices[n] for n in left], rows[left], ends[left], ahead[left]
+        rows[:, worker.results_in_rows] = reached[left]
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:
         results = np.empty((len(rows[part]), len(worker.results_at)))
@@ -468,51 +477,52 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
         work.note(len(done))
 
 
-def _advance_in_lanes(work: _Work, worker: BatchWorker, rows: Array, ends: Array) -> tuple[Array, Array]:
-    """Advances rows side by side as far as that goes; returns them, and how many steps each has made.
+def _advance_in_lanes(
+    work: _Work, worker: BatchWorker, rows: Array, ends: Array, leaves_last: bool
+) -> tuple[Array, Array]:
+    """Advances rows side by side as far as that goes; returns time and state of each, and how many steps it has made.
 
     Those that part take some steps alone, then as many more each time, before they try again.
     """
-    ahead = np.zeros(len(rows), dtype=np.int64)
+    reached, ahead = rows[:, worker.results_in_rows], np.zeros(len(rows), dtype=np.int64)
     lanes = worker.lanes() if len(rows) > 1 and (rows[:, 0] <= ends).all() else None
     if lanes is None:
-        return rows, ahead
-    rows, mine, num_alone = rows.copy(), np.arange(len(rows)), _FIRST_ALONE
+        return reached, ahead
+    part, mine, num_alone = rows, np.arange(len(rows)), _FIRST_ALONE
     num_wanted, num_together = float((ends - rows[:, 0]).sum()) / lanes.period, 0
     while len(mine) > 1:
-        part, counts = rows[mine], np.zeros(len(mine), dtype=np.int64)
-        lanes.begin(part, ends[mine], counts)
+        results, counts = reached[mine], np.zeros(len(mine), dtype=np.int64)
+        lanes.begin(part, ends[mine], results, counts, leaves_last)
         while not work.is_stopped and lanes.run(work.num_steps):
             pass
-        rows[mine], ahead[mine] = part, ahead[mine] + counts
+        reached[mine], ahead[mine] = results, ahead[mine] + counts
         num_together += int(counts.sum())
-        alone = num_alone * lanes.period
-        until = rows[:, 0] + alone
-        mine = mine[(until + alone < ends)[mine]]
+        mine = mine[(reached[:, 0] + 2 * num_alone * lanes.period < ends)[mine]]
         if work.is_stopped or not len(mine):
             break
-        results = np.empty((len(mine), len(worker.results_at)))
-        counts = np.zeros((len(mine), worker.num_counts), dtype=np.int64)
-        skipped = _run_rows(work, worker, rows[mine], until[mine], results, counts)
+        part = rows[mine]
+        part[:, worker.results_in_rows] = reached[mine]
+        results, counts = np.empty_like(reached[mine]), np.zeros((len(mine), worker.num_counts), dtype=np.int64)
+        skipped = _run_rows(work, worker, part, ends[mine], results, counts, num_alone)
         done = [n for n in range(len(mine)) if n not in skipped and not work.is_stopped]
-        mine, num_alone = mine[done], 2 * num_alone
-        rows[mine[:, None], np.searchsorted(worker.offsets, worker.results_at)] = results[done]
+        part, mine, num_alone = part[done], mine[done], 2 * num_alone
+        part[:, worker.results_in_rows] = reached[mine] = results[done]
         ahead[mine] += counts[done, 0]
     worker.note_share(num_together / max(num_wanted, 1.0))
-    return rows, ahead
+    return reached, ahead
 
 
 def _run_rows(
-    work: _Work, worker: BatchWorker, rows: Array, ends: Array, results: Array, counts: Array
+    work: _Work, worker: BatchWorker, rows: Array, ends: Array, results: Array, counts: Array, *most_steps: int
 ) -> set[int]:
-    """Runs rows to the end; returns those that Python has to simulate."""
+    """Runs rows to the end, or so many steps of each; returns those that Python has to simulate."""
     skipped: set[int] = set()
     if not (rows[:, 0] <= ends).all():  # a Simulator says what is wrong with that, or with NaN
         return set(range(len(rows)))
     worker.begin()
     while not work.is_stopped:
         begin = wall_clock.perf_counter()
-        outcome = worker.run(rows, ends, results, counts, work.num_steps)
+        outcome = worker.run(rows, ends, results, counts, work.num_steps, *most_steps)
         if outcome == 0:
             break
         if outcome is None:

@@ -11,6 +11,7 @@ import contextlib
 import math
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.batches.batch_contexts import (
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 _WORTHWHILE_SHARE = 0.3  # of steps that are taken side by side
+ANY_NUMBER = 1 << 62  # of steps
 _LONGEST_PAUSE = 63  # blocks of rows
 
 
@@ -66,6 +68,7 @@ class Rows(NamedTuple):
         row: the one in progress, or the next one.
         stage: of that row, see below.
         steps_left: until the loop returns.
+        most_steps: of each row, which is left where it is then.
         boundaries: up to which time each is simulated [s], shape [n].
         offsets: in the flat array: time, then other values, shape [m].
         results_at: in the flat array, shape [k].
@@ -81,6 +84,7 @@ class Rows(NamedTuple):
     row: int
     stage: int
     steps_left: int
+    most_steps: int
     boundaries: Floats
     offsets: Integers
     results_at: Integers
@@ -141,9 +145,11 @@ def advance_rows(
                 return outcome
             now.boundary = given.boundaries[n]
             given.stage = ADVANCE
-        now.steps_left = given.steps_left
+        now.steps_left = num_steps = min(given.steps_left, given.most_steps - now.num_steps)
         outcome = call_kernel(given.loop, (given.problem,))
-        given.steps_left = now.steps_left
+        given.steps_left -= num_steps - now.steps_left
+        if outcome == codes.PAUSE and now.num_steps >= given.most_steps:
+            outcome = codes.DONE
         if outcome != codes.DONE:
             return outcome
         for k in range(len(results_at)):
@@ -165,6 +171,7 @@ class BatchWorker:
         context: the Context.
         offsets: offsets in its flat array of the values that a simulation starts from, shape [m]; the time first.
         results_at: offsets of the values that it changes: time and state, shape [k].
+        results_in_rows: where these are among `offsets`, shape [k].
         settled: numbers of the abstract state variables that it changes; None if unknown.
         logs_at: numbers of the cache entries that are logs to which it writes.
         routing: what feeds which input port, see `routing_of`.
@@ -197,6 +204,7 @@ class BatchWorker:
         self.routing = routing_of(context)
         self.offsets = independent_offsets(context)
         self.results_at = result_offsets(context)
+        self.results_in_rows = np.searchsorted(self.offsets, self.results_at)
         writers = {id(log.context) for log in plan._program.logs}
         slots = enumerate(context.store.slots)
         self.logs_at = [n for n, slot in slots if slot.entry.is_storage and id(slot.context) in writers]
@@ -271,7 +279,9 @@ class BatchWorker:
         self._rows.row += 1
         self._rows.stage = LOAD
 
-    def run(self, rows: Array, ends: Array, results: Array, counts: Array, num_steps: int) -> int | None:
+    def run(
+        self, rows: Array, ends: Array, results: Array, counts: Array, num_steps: int, most_steps: int = ANY_NUMBER
+    ) -> int | None:
         """Goes on with rows, from where it was.
 
         Args:
@@ -280,12 +290,13 @@ class BatchWorker:
             results: gets the values at `results_at`, shape [n, k].
             counts: gets the numbers of steps, unrestricted and discrete updates, and publish events, shape [n, 4].
             num_steps: after how many steps to return.
+            most_steps: of each row, which is left where it is then.
 
         Returns:
             0 after the last row, 1 after `num_steps`; None if the row in progress is one that Python has to simulate.
         """
         plan = self._plan
-        self._rows.steps_left = num_steps
+        self._rows.steps_left, self._rows.most_steps = num_steps, most_steps
         place_arrays(self._rows, rows=rows, boundaries=ends, results=results, counts=counts)
         plan._begin_slice()
         while True:

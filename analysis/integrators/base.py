@@ -166,6 +166,10 @@ class IntegratorBase(IntegratorSettings):
     def _make_arrays(self, n: int, dtype: Any) -> Any:
         """The record of arrays of an attempt for a state of size n; may replace `_xdot_start` by one of them."""
 
+    def _make_arrays_in_lanes(self, num_lanes: int) -> Any:
+        """The same for states side by side: element n of state k is n num_lanes + k. None of a method without lanes."""
+        return None
+
     def _evaluator_of(self, name: str) -> Evaluator:
         """What computes an operation of all systems with continuous state, see `operations`."""
         found = [(operation_slot(slot.context, name), slot) for slot in self._derivatives.slots]
@@ -237,7 +241,7 @@ class IntegratorBase(IntegratorSettings):
         # What the method keeps from step to step; the second is much, and changes in few steps only (`save_bulk`).
         self._memory: NDArray[Any] = np.zeros(0)
         self._bulk: NDArray[Any] = np.zeros(0)
-        self._quaternions = np.array(context.layout.root.unit_quaternions, dtype=np.int64)
+        self._quaternions = np.array(context.layout.root.unit_quaternions, np.int64)[:, np.newaxis] + np.arange(4)
         self._derivatives = context.derivative_evaluator()
         self._evaluators = [self._derivatives, *map(self._evaluator_of, self.operations)]
         self._arrays = self._make_arrays(n, dtype)

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.integrators import step_state as f
-from merganser.analysis.integrators.problem import Problem, attempt, step_problem_at
+from merganser.analysis.integrators.problem import Problem, attempt, indices_in_lanes, step_problem_at
 from merganser.analysis.integrators.stepping import begin_step, complete_step, note_step
 from merganser.framework.native import PreparedKernel, kernel, kernel_address, specialize
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import (
     address_of_record,
     copy_of_record,
+    integers_of,
     place_arrays,
 )
 from merganser.framework.native.memory.tape import (
@@ -61,6 +62,43 @@ def evaluate_here(p: Problem, number: int) -> int:
 
 
 STEPS = PreparedKernel(take_step, 0, 0.0)
+
+
+class StepsInLanes:
+    """Steps of several simulations side by side, which are taken as those of one with a state of all numbers.
+
+    Steps with fixed sizes do with each number what they do with it alone, so that it has the same bits. A step in which
+    one of the simulations is not finite is taken by none.
+
+    Args:
+        integrator: whose steps have compiled forms.
+        values: flat array of its Context, for each number one of each simulation, shape [size, num_lanes].
+        kernel, argument: what computes the derivatives there, as in Evaluation.
+
+    Attributes:
+        address: of a StepProblem.
+
+    Raises:
+        LookupError: steps depend on their errors, or on more than time, state and its derivatives.
+    """
+
+    def __init__(self, integrator: IntegratorBase, values: NDArray[np.float64], kernel: int, argument: int) -> None:
+        layout, num_lanes = integrator.get_context().layout, values.shape[1]
+        arrays = integrator._make_arrays_in_lanes(num_lanes)
+        if arrays is None or not integrator._step.is_fixed_step or integrator._step.num_breaks or integrator.operations:
+            raise LookupError
+        start, end = layout.xc_range
+        shift = layout.root.num_xc
+        x, xdot = values[start:end].reshape(-1), values[start + shift : end + shift].reshape(-1)
+        quaternions, integers = indices_in_lanes(integrator._quaternions, num_lanes), np.array(integers_of(arrays))
+        self._problem = problem = copy_of_record(integrator._problem)
+        x_start = x.copy()
+        self._kept = values, x_start, quaternions, arrays, integers
+        problem.step.num_quaternions = len(quaternions)
+        problem.arrays = address_of_array(integers)
+        problem.evaluation.kernel, problem.evaluation.argument = kernel, argument
+        place_arrays(problem, time=values[0, :1], state=x, xdot=xdot, x_start=x_start, quaternions=quaternions)
+        self.address = address_of_record(problem)
 
 
 class CompiledSteps:

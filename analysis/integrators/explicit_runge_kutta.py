@@ -109,10 +109,17 @@ class ExplicitRungeKutta(IntegratorBase):
         return self.tableau.error_order
 
     def _make_arrays(self, n: int, dtype: Any) -> RungeKuttaArrays:
+        arrays = self._arrays_of_size(n, dtype)
+        self._xdot_start = arrays.k[0]
+        return arrays
+
+    def _make_arrays_in_lanes(self, num_lanes: int) -> RungeKuttaArrays:
+        return self._arrays_of_size(len(self._x) * num_lanes, np.float64)
+
+    def _arrays_of_size(self, n: int, dtype: Any) -> RungeKuttaArrays:
         tableau, num_stages = self.tableau, len(self.tableau.b)
         weights = tableau.weights.astype(dtype)
         k = np.zeros((num_stages, n), dtype)
-        self._xdot_start = k[0]
         return RungeKuttaArrays(
             np.array(tableau.c), weights, weights.copy(), np.array([math.nan]), k, np.zeros(n, dtype),
             int(tableau.ends_in_last_stage),

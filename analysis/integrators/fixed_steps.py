@@ -12,6 +12,7 @@ from merganser.analysis.integrators.problem import (
     arrays_of_method,
     evaluate,
     evaluate_start,
+    indices_in_lanes,
     move,
     scale_at,
     step_of,
@@ -105,5 +106,8 @@ class SemiExplicitEulerIntegrator(FixedStepIntegrator):
     def _make_arrays(self, n: int, dtype: Any) -> SemiExplicitEulerArrays:
         positions = np.array(self._bound_context().layout.xc_partition[0], dtype=np.int64)
         others = np.setdiff1d(np.arange(n), positions)
-        xdot, change_of_others, change = np.zeros((3, n), dtype)
-        return SemiExplicitEulerArrays(positions, others, self._xdot_start, xdot, change_of_others, change)
+        return SemiExplicitEulerArrays(positions, others, self._xdot_start, *np.zeros((3, n), dtype))
+
+    def _make_arrays_in_lanes(self, num_lanes: int) -> SemiExplicitEulerArrays:
+        indices = (indices_in_lanes(each, num_lanes) for each in self._arrays[:2])
+        return SemiExplicitEulerArrays(*indices, *np.zeros((4, len(self._x) * num_lanes)))

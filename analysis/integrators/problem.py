@@ -47,10 +47,24 @@ def _step_of(p: int) -> Any:
 state_of = field_at_address(StepProblem, "state", lambda p: p._x)
 # Room for the derivatives at the end of the step.
 end_derivatives_of = field_at_address(StepProblem, "xdot_end", lambda p: p._xdot_end)
-# Where quaternions of length 1 start in the state.
+# Indices of quaternions of length 1 in the state, shape [num_quaternions, 4].
 quaternions_of = field_at_address(StepProblem, "quaternions", lambda p: p._quaternions)
 # Times where what the derivatives depend on is not smooth, each with a time just before it [s].
 breaks_of = field_at_address(StepProblem, "breaks", lambda p: p._breaks)
+
+
+def indices_in_lanes(indices: Array, num_lanes: int) -> Array:
+    """Indices for states side by side, whose element n of state k is at n num_lanes + k.
+
+    Args:
+        indices: in one state, shape [n, ...].
+        num_lanes: how many states.
+
+    Returns:
+        The same of all states, shape [n num_lanes, ...].
+    """
+    lanes = np.arange(num_lanes).reshape(-1, *np.ones(indices.ndim - 1, np.int64))
+    return (num_lanes * indices[:, np.newaxis] + lanes).reshape(-1, *indices.shape[1:])
 
 
 def arrays_of_method(record: type) -> Any:

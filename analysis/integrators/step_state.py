@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from merganser.framework.native.memory.hinted_types import IntegerTable
 from merganser.framework.native.memory.records_of_arrays import Floats, Integers
 from merganser.framework.native.memory.tape import AGAIN
 
@@ -150,7 +151,7 @@ class StepProblem(NamedTuple):
         time, state, xdot: in the flat array of the Context.
         x_start, xdot_start: state and derivatives at the start of the step.
         xdot_end: scratch array for the derivatives at the end of the step.
-        quaternions: where they start in the state.
+        quaternions: the indices of each in the state, shape [num_quaternions, 4].
         breaks: each break, in increasing order, and a time just before it [s].
         memory: numbers that the method keeps from step to step.
         memory_before: what they were at the start of the step.
@@ -170,7 +171,7 @@ class StepProblem(NamedTuple):
     x_start: Floats
     xdot_start: Floats
     xdot_end: Floats
-    quaternions: Integers
+    quaternions: IntegerTable
     breaks: Floats
     memory: Floats
     memory_before: Floats

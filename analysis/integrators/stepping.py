@@ -208,14 +208,16 @@ def scale_quaternions(p: Problem, x: Any) -> bool:
     Returns:
         Whether that has changed it.
     """
-    starts, has_changed = quaternions_of(p), False
+    quaternions, has_changed = quaternions_of(p), False
     for n in range(step_of(p).num_quaternions):
-        q = starts[n]
-        length = np.sqrt(x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3])
+        i, j, k, m = quaternions[n, 0], quaternions[n, 1], quaternions[n, 2], quaternions[n, 3]
+        length = np.sqrt(x[i] * x[i] + x[j] * x[j] + x[k] * x[k] + x[m] * x[m])
         if length != 1.0 and length != 0.0:
             has_changed = True
-            for i in range(4):
-                x[q + i] /= length
+            x[i] /= length
+            x[j] /= length
+            x[k] /= length
+            x[m] /= length
     return has_changed
 
 

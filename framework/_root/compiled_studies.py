@@ -32,15 +32,21 @@ def filters() -> None:
 def worlds() -> None:
     """simulations side by side"""
     from merganser.analysis import BatchSimulator
-    from merganser.analysis.batches.rows_in_lanes import LOOP
+    from merganser.analysis.batches.rows_in_lanes import CODE
     from merganser.geometry import Box
-    from merganser.multibody.dynamics.operation import CONTACT_STEPS_IN_LANES, DERIVATIVES_IN_LANES, STEPS_IN_LANES
+    from merganser.multibody.dynamics.operation import (
+        CONTACT_DERIVATIVES_IN_LANES,
+        CONTACT_STEPS_IN_LANES,
+        DERIVATIVES_IN_LANES,
+        STEPS_IN_LANES,
+    )
 
     system = scene_of_two(Box(0.1, 0.1, 0.1), "lagged", TIME_STEP)
     batch = BatchSimulator(system)
     batch.advance(worlds := batch.make_worlds(2), TIME_STEP)
     worlds.eval_output(system.GetSubsystemByName("plant").GetOutputPort("state"))
-    for operation in (LOOP.load(), STEPS_IN_LANES, CONTACT_STEPS_IN_LANES, DERIVATIVES_IN_LANES):
+    steps, derivatives = (STEPS_IN_LANES, CONTACT_STEPS_IN_LANES), (DERIVATIVES_IN_LANES, CONTACT_DERIVATIVES_IN_LANES)
+    for operation in (*(code.load() for code in CODE), *steps, *derivatives):
         operation.address()
 
 

@@ -38,7 +38,12 @@ from merganser.multibody.dynamics.records import (
     Work,
 )
 from merganser.multibody.dynamics.step import calc_derivatives, take_step
-from merganser.multibody.dynamics.step_kernels import COMPLEX_KERNELS, CONTACT_KERNELS_IN_LANES, KERNELS_IN_LANES
+from merganser.multibody.dynamics.step_kernels import (
+    COMPLEX_KERNELS,
+    CONTACT_KERNELS_IN_LANES,
+    KERNELS_IN_LANES,
+    PENALTY_KERNELS_IN_LANES,
+)
 from merganser.multibody.linear.records import Trees
 
 sample_counts_dtype = np.dtype(
@@ -264,7 +269,16 @@ def plant_derivatives(values: Any, numbers: Any, integers: Any) -> None:
 
 def plant_derivatives_in_lanes(values: Any, numbers: Any, integers: Any) -> None:
     """The same for states side by side; integers: 1, which becomes 0 where each has to be alone, and a record."""
-    given = _derivatives_in_lanes_at(values, integers_at(place_at(integers, 1)))
+    _find_derivatives_in_lanes(_derivatives_in_lanes_at(values, integers_at(place_at(integers, 1))), integers)
+
+
+def plant_contact_derivatives_in_lanes(values: Any, numbers: Any, integers: Any) -> None:
+    """The same where geometries may touch."""
+    _find_derivatives_in_lanes(_derivatives_in_lanes_at(values, integers_at(place_at(integers, 1))), integers)
+
+
+@device
+def _find_derivatives_in_lanes(given: Any, integers: Any) -> None:
     forget_leave()
     if calc_derivatives(given.model, given.state, given.inputs, given.work, given.out) != 0 or has_left():
         integers[0] = 0
@@ -359,6 +373,9 @@ CONTACT_STEPS_IN_LANES = _OfOtherNumbers(
 STEP_WITH_DEFORMABLES = CompiledOperation(plant_step_with_deformables)
 DERIVATIVES = CompiledOperation(plant_derivatives, has_complex_form=True)
 DERIVATIVES_IN_LANES = _OfOtherNumbers(plant_derivatives_in_lanes, COMPLEX_KERNELS)
+CONTACT_DERIVATIVES_IN_LANES = _OfOtherNumbers(
+    plant_contact_derivatives_in_lanes, (*COMPLEX_KERNELS, *PENALTY_KERNELS_IN_LANES)
+)
 COMPLEX_DERIVATIVES = _OfOtherNumbers(complex_plant_derivatives, COMPLEX_KERNELS, is_complex=True)
 SLOPES = CompiledOperation(plant_slopes)
 INPUTS = CompiledOperation(plant_inputs)

@@ -226,15 +226,9 @@ KERNELS_IN_LANES = (
     end_step,
 )
 # Where geometries may touch:
-CONTACT_KERNELS_IN_LANES = (
-    geometry_poses,
-    find_candidates_of_few,
-    contact_manifolds_in_lanes,
-    make_contact_pairs,
-    drop_distant_pairs,
-    start_step,
-    contact_velocities,
-)
+_PAIRS_IN_LANES = geometry_poses, find_candidates_of_few, contact_manifolds_in_lanes, make_contact_pairs
+CONTACT_KERNELS_IN_LANES = *_PAIRS_IN_LANES, drop_distant_pairs, start_step, contact_velocities
+PENALTY_KERNELS_IN_LANES = *_PAIRS_IN_LANES, penalty_forces
 # What lanes call instead.
 _INSTEAD = {find_candidates: find_candidates_of_few, contact_manifolds: contact_manifolds_in_lanes}
 
@@ -278,7 +272,7 @@ def addresses_of(plant: Plant, number: np.dtype[Any] = FLOAT) -> StepCode:
     needed = [kernel if use.is_needed(plant) else None for kernel, use in zip(kernels_of(plant.model), _USES)]
     if number != FLOAT:
         others = [_INSTEAD.get(kernel, kernel) for kernel in needed]
-        known = *KERNELS_IN_LANES, *CONTACT_KERNELS_IN_LANES, *COMPLEX_KERNELS
+        known = *KERNELS_IN_LANES, *CONTACT_KERNELS_IN_LANES, *COMPLEX_KERNELS, *PENALTY_KERNELS_IN_LANES
         needed = [kernel if kernel in known else None for kernel in others]
     if plant.is_complete and plant.has_geometry and number == FLOAT:
         searches = [name for name in shared_names() if not feature_of(name)] if must_compile_here() else []

@@ -70,13 +70,15 @@ _COMPLEX_DERIVATIVES = OptionalCode(
     "merganser.multibody.dynamics.operation", "COMPLEX_DERIVATIVES", "complex_plant_derivatives"
 )
 _STEP = OptionalCode("merganser.multibody.dynamics.operation", "STEP", "plant_step")
-_STEPS_IN_LANES = OptionalCode("merganser.multibody.dynamics.operation", "STEPS_IN_LANES", "plant_steps_in_lanes")
-_CONTACT_STEPS_IN_LANES = OptionalCode(
-    "merganser.multibody.dynamics.operation", "CONTACT_STEPS_IN_LANES", "plant_contact_steps_in_lanes"
-)
-_DERIVATIVES_IN_LANES = OptionalCode(
-    "merganser.multibody.dynamics.operation", "DERIVATIVES_IN_LANES", "plant_derivatives_in_lanes"
-)
+_CODE_IN_LANES = {  # by whether it is of steps, and whether geometries may touch
+    (is_step, may_touch): OptionalCode("merganser.multibody.dynamics.operation", name.upper(), f"plant_{name}")
+    for is_step, may_touch, name in (
+        (True, False, "steps_in_lanes"),
+        (True, True, "contact_steps_in_lanes"),
+        (False, False, "derivatives_in_lanes"),
+        (False, True, "contact_derivatives_in_lanes"),
+    )
+}
 _SLOPES = OptionalCode("merganser.multibody.dynamics.operation", "SLOPES", "plant_slopes")
 _INPUTS = OptionalCode("merganser.multibody.dynamics.operation", "INPUTS", "plant_inputs")
 _STEP_WITH_DEFORMABLES = OptionalCode(
@@ -327,13 +329,12 @@ class NativeDynamics:
         them. None if they are not compiled.
         """
         record = self._record(context, buffers)
-        code, geometry = _DERIVATIVES_IN_LANES, record.model.contact.geometry
-        if isinstance(record, StepRecord):
-            code = _CONTACT_STEPS_IN_LANES if len(geometry.mobods) else _STEPS_IN_LANES
-        touches = code is _CONTACT_STEPS_IN_LANES
-        constrains = touches and record.model.contact.settings["approximation"] in (SAP, SIMILAR, LAGGED)
-        places = len(geometry.mobods) == 0 or (touches and _can_look_for_contacts(geometry))
-        if _has_others(record.model) or not (places and num_lanes() and code.is_usable()):
+        geometry, is_step = record.model.contact.geometry, isinstance(record, StepRecord)
+        may_touch = len(geometry.mobods) > 0
+        code = _CODE_IN_LANES[is_step, may_touch]
+        constrains = is_step and may_touch and record.model.contact.settings["approximation"] in (SAP, SIMILAR, LAGGED)
+        sees_contacts = not may_touch or _can_look_for_contacts(geometry)
+        if _has_others(record.model) or not (sees_contacts and num_lanes() and code.is_usable()):
             return None
         operation = code.load()
         operation.address()

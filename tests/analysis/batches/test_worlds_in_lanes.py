@@ -10,14 +10,16 @@ from joint_mechanisms import library
 from random_plants import RandomPlant
 
 from merganser.analysis import (
+    ApplySimulatorConfig,
     BatchEvalTimeDerivatives,
     BatchEvalUniquePeriodicDiscreteUpdate,
     BatchSimulator,
     Simulator,
+    SimulatorConfig,
 )
-from merganser.analysis.batches import batch, batch_simulation
+from merganser.analysis.batches import batch, batch_simulation, rows_in_lanes
 from merganser.analysis.batches.rows_in_lanes import LanesOfModel
-from merganser.framework import Context, DiagramBuilder
+from merganser.framework import Context, DiagramBuilder, InputPortSelection
 from merganser.geometry import Box, Capsule, Cylinder, Ellipsoid, HalfSpace
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
 from merganser.multibody.tree import JointActuatorIndex, PdControllerGains, RevoluteJoint, SpatialInertia
@@ -27,6 +29,7 @@ pytestmark = pytest.mark.usefixtures("compile_at_once", "compiled_loop")
 
 STEP, END, NUM = 0.002, 0.04, 11  # no multiple of a number of lanes
 NUM_TIMES = 8
+SCHEMES = "explicit_euler", "semi_explicit_euler", "runge_kutta2", "runge_kutta3", "bogacki_shampine3", "runge_kutta5"
 OURS = library("ours")
 
 
@@ -66,6 +69,20 @@ def set_up(plant: Any, context: Context, index: int, speed: float = 1.0) -> None
         port.FixValue(context, rng.normal(size=port.size()))
 
 
+def fixed_steps(length: float, scheme: str = "runge_kutta3") -> SimulatorConfig:
+    """Settings of steps of this length [s], without error control."""
+    return SimulatorConfig(integration_scheme=scheme, max_step_size=length, use_error_control=False)
+
+
+def simulator_of(system: Any, context: Context, config: SimulatorConfig | None) -> Simulator:
+    """A Simulator with the settings of a batch."""
+    start, simulator = context.get_time(), Simulator(system, context)
+    if config is not None:
+        ApplySimulatorConfig(config, simulator)
+        context.SetTime(start)
+    return simulator
+
+
 def assert_as_alone(plant: Any, begin: Any, num: int = NUM, end: float = END, **options: Any) -> None:
     """Compares worlds of a batch with a Simulator for each, bit by bit."""
     batch = BatchSimulator(plant, **options)
@@ -75,7 +92,7 @@ def assert_as_alone(plant: Any, begin: Any, num: int = NUM, end: float = END, **
     for n in range(num):
         context = plant.CreateDefaultContext()
         begin(context, n)
-        simulator = Simulator(plant, context)
+        simulator = simulator_of(plant, context, options.get("config"))
         simulator.AdvanceTo(0.5 * end)
         before = simulator.get_num_steps_taken()
         simulator.AdvanceTo(end)
@@ -95,7 +112,7 @@ def test_worlds_of_random_trees_are_those_of_simulators(seed: int, ahead: list[A
 def test_worlds_with_controllers_are_those_of_simulators(is_explicit: bool, ahead: list[Any]) -> None:
     plant = arm(is_explicit=is_explicit)
     assert_as_alone(plant, lambda context, n: set_up(plant, context, n))
-    assert max(steps.min() for steps in ahead) > 5
+    assert {int(num_steps) for steps in ahead for num_steps in steps} == {10}  # to the end
 
 
 def test_worlds_without_frames_and_springs_go_side_by_side(ahead: list[Any]) -> None:
@@ -116,10 +133,10 @@ def test_worlds_whose_motors_saturate_stay_side_by_side(effort: float, is_explic
     assert min(steps.min() for steps in ahead) > 70  # of 75 until the middle, and 75 to the end
 
 
-def arm_with_shapes(seed: int) -> Any:
+def arm_with_shapes(seed: int, step: float = STEP) -> Any:
     """Four links with random shapes above a floor, with PD controllers, in a diagram with a SceneGraph; its plant."""
     rng, builder = np.random.default_rng(seed), DiagramBuilder()
-    plant, _ = AddMultibodyPlantSceneGraph(builder, STEP)
+    plant, _ = AddMultibodyPlantSceneGraph(builder, step)
     plant.SetUseSampledOutputPorts(False)
     last: Any = plant.world_body()
     friction = CoulombFriction(0.5, 0.5)
@@ -142,10 +159,11 @@ def arm_with_shapes(seed: int) -> Any:
     return builder.Build(), plant
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_worlds_whose_shapes_do_not_touch_go_side_by_side(seed: int, ahead: list[Any]) -> None:
-    diagram, plant = arm_with_shapes(seed)
-    batch, end, touches = BatchSimulator(diagram), 0.3, []
+@pytest.mark.parametrize(("seed", "step"), [(0, STEP), (1, STEP), (2, STEP), (3, STEP), (0, 0.0), (1, 0.0)])
+def test_worlds_whose_shapes_do_not_touch_go_side_by_side(seed: int, step: float, ahead: list[Any]) -> None:
+    diagram, plant = arm_with_shapes(seed, step)
+    config = None if step else fixed_steps(1e-4)
+    batch, end, touches = BatchSimulator(diagram, config=config), 0.3, []
 
     def begin(context: Context, n: int) -> None:
         set_up(plant, plant.GetMyContextFromRoot(context), n)
@@ -157,12 +175,38 @@ def test_worlds_whose_shapes_do_not_touch_go_side_by_side(seed: int, ahead: list
     for n in range(NUM):
         context = diagram.CreateDefaultContext()
         begin(context, n)
-        Simulator(diagram, context).AdvanceTo(end)
+        simulator_of(diagram, context, config).AdvanceTo(end)
         mine, alone = (plant.GetMyContextFromRoot(each) for each in (worlds.make_context(n), context))
         np.testing.assert_array_equal(plant.GetPositionsAndVelocities(mine), plant.GetPositionsAndVelocities(alone))
         touches.append(plant.get_contact_results_output_port().Eval(alone).num_point_pair_contacts())
     assert 0 < sum(touches) < NUM
-    assert max(steps.min() for steps in ahead) > 100 > min(steps.min() for steps in ahead)
+    num_steps = end / (step or config.max_step_size)
+    assert max(steps.min() for steps in ahead) > 0.67 * num_steps
+    assert min(steps.min() for steps in ahead) < 0.8 * num_steps
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_fixed_steps_of_worlds_are_those_of_simulators(scheme: str, ahead: list[Any]) -> None:
+    plant = arm(effort=8.0, limit=0.7, step=0.0)  # limits and efforts in some worlds and not in others
+    config = fixed_steps(1e-3, scheme)
+    assert_as_alone(plant, lambda context, n: set_up(plant, context, n, 3.0), end=0.0405, config=config)
+    assert min(steps.min() for steps in ahead) >= 20
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_fixed_steps_of_random_trees_are_those_of_simulators(seed: int, scheme: str, ahead: list[Any]) -> None:
+    plant = RandomPlant(OURS, seed, num_joints=6, has_springs=seed % 2 == 1).build()
+    config = fixed_steps(1e-4, scheme)
+    assert_as_alone(plant, lambda context, n: set_up(plant, context, n), end=0.003, config=config)
+    assert seed % 2 or max(steps.max() for steps in ahead) > 10  # worlds with springs or on paths may part
+
+
+def test_worlds_under_error_control_go_alone(ahead: list[Any]) -> None:
+    plant = arm(step=0.0)
+    batch = BatchSimulator(plant, config=SimulatorConfig(max_step_size=0.01))
+    batch.advance(batch.make_worlds(NUM, lambda context, n: set_up(plant, context, n)), END)
+    assert not any(steps.any() for steps in ahead)
 
 
 def test_worlds_that_part_at_limits_meet_again(ahead: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,15 +222,16 @@ def test_worlds_that_part_at_limits_meet_again(ahead: list[Any], monkeypatch: py
     assert len(parts) > len(ahead)
 
 
-def test_a_world_that_is_not_finite_leaves_the_bits_of_the_others(ahead: list[Any]) -> None:
-    plant, failures = arm(), {}
+@pytest.mark.parametrize("step", [STEP, 0.0])
+def test_a_world_that_is_not_finite_leaves_the_bits_of_the_others(step: float, ahead: list[Any]) -> None:
+    plant, failures = arm(step=step), {}
 
     def begin(context: Context, n: int, is_wrong: bool = True) -> None:
         set_up(plant, context, n)
         if n == 2 and is_wrong:
-            context.SetDiscreteState(np.full(6, np.nan))
+            (context.SetDiscreteState if step else context.SetContinuousState)(np.full(6, np.nan))
 
-    batch = BatchSimulator(plant)
+    batch = BatchSimulator(plant, config=None if step else fixed_steps(1e-3))
     worlds, right = batch.make_worlds(NUM, begin), batch.make_worlds(NUM, lambda c, n: begin(c, n, False))
     batch.advance(worlds, END, failures=failures)
     batch.advance(right, END)
@@ -216,7 +261,7 @@ def test_samples_of_contexts_are_those_of_the_last_step(ahead: list[Any]) -> Non
         set_up(plant, context, n)
     alone = [context.Clone() for context in contexts]
     BatchSimulator(plant).advance(contexts, END)
-    assert ahead[-1].min() > 5
+    assert set(ahead[-1].tolist()) == {19}  # of 20, as the last one leaves the sample
     port = plant.get_net_actuation_output_port()
     for one, other in zip(contexts, alone):
         Simulator(plant, other).AdvanceTo(END)
@@ -245,6 +290,8 @@ def left(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows of a batch of updates have been left to be computed alone, for each batch that went in lanes."""
     found: list[int] = []
     run = LanesOfModel.run
+    monkeypatch.setattr(rows_in_lanes, "may_use_compiled", lambda *_arguments: True)
+    monkeypatch.setattr(batch, "_ROWS_IF_LOADED", (("sys", 0),))
 
     def noted(*arguments: Any) -> Any:
         rows = run(*arguments)
@@ -341,7 +388,6 @@ def derivatives(plant: Any, context: Context, states: Any, forces: Any, *, in_la
     with pytest.MonkeyPatch.context() as patch:
         if not in_lanes:
             patch.setattr(batch, "_ROWS_WORTH_LANES", 10**9)
-        patch.setattr(batch, "_ROWS_IF_LOADED", (("sys", 0),))
         given = plant, context, np.zeros(states.shape[1]), states, forces, port
         for _ in range(NUM_TIMES):
             found = BatchEvalTimeDerivatives(*given, parallelize=1)
@@ -374,3 +420,17 @@ def test_states_beyond_limits_and_with_saturated_motors_go_side_by_side(left: li
     found = derivatives(plant, context, states, forces, in_lanes=True)
     assert left[-1] == 0
     np.testing.assert_array_equal(found, derivatives(plant, context.Clone(), states, forces, in_lanes=False))
+
+
+def test_derivatives_where_some_shapes_touch_are_those_of_each_state(left: list[int]) -> None:
+    (diagram, plant), rng = arm_with_shapes(0, 0.0), np.random.default_rng(0)
+    context, states = diagram.CreateDefaultContext(), rng.normal(size=(8, 96))
+    states[:4, :16] = np.array([1.5, 1.0, 0.5, 0.3])[:, np.newaxis]  # on the floor
+    set_up(plant, plant.GetMyContextFromRoot(context), 0)
+    for _ in range(NUM_TIMES):
+        given = np.zeros(96), states, np.zeros((0, 96)), InputPortSelection.kNoInput
+        found = BatchEvalTimeDerivatives(diagram, context, *given, parallelize=1)
+    assert 16 <= left[0] < 96
+    for n in range(96):
+        context.SetContinuousState(states[:, n])
+        np.testing.assert_array_equal(found[:, n], diagram.EvalTimeDerivatives(context).CopyToVector())
