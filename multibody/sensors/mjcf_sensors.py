@@ -115,6 +115,12 @@ def _beyond_limit(m: Measured, ports: Ports) -> tuple[float, float]:
     return (high - x, -rate) if x > high else (0.0, 0.0)
 
 
+def _limit_force(m: Measured, ports: Ports) -> list[float]:
+    """How hard limits push, in the elements of forces that the constants number."""
+    assert m.constants is not None
+    return [float(np.linalg.norm(ports["limit_forces"][m.constants]))]
+
+
 def _projection(m: Measured, ports: Ports) -> Array:
     """Where the first frame is in the image of the camera that is the second one [pixels]."""
     assert m.constants is not None
@@ -251,6 +257,7 @@ _SENSORS = (
         SensorKind(f"{of}limitvel", 1, lambda m, ports: [_beyond_limit(m, ports)[1]], ("state", *_MOVING))
         for of in ("joint", "tendon")
     ),
+    *(SensorKind(f"{of}limitfrc", 1, _limit_force, ("limit_forces",), is_positive=True) for of in ("joint", "tendon")),
     SensorKind("rangefinder", 1, _range, (_POSES, "geometry_query")),
     SensorKind("camprojection", 2, _projection, (_POSES,)),
     SensorKind("insidesite", 1, _is_inside_site, (_POSES,)),
@@ -368,6 +375,12 @@ class PlantFinder:
                     pulls.append((int(index), of_actuator, self._context()))
         joints = [(plant.GetJointByName(joint, self._instance), c * scale) for joint, c in sensor.joints]
         is_ball = any(joint.num_velocities() > 1 for joint, _ in joints)
+        constants = sensor.constants
+        if sensor.kind == "jointlimitfrc":
+            constants = joints[0][0].velocity_start() + np.arange(joints[0][0].num_velocities())
+        elif sensor.kind == "tendonlimitfrc":
+            assert transmission is not None
+            constants = np.array([plant.num_velocities() + int(transmission[0].index())])
         num_q = plant.num_positions()
         measured = find_measured(
             plant,
@@ -383,7 +396,7 @@ class PlantFinder:
             bodies=tuple(self.weigh(body) for body in sensor.bodies),
             shape=sensor.shape,
             limits=sensor.limits,
-            constants=sensor.constants,
+            constants=constants,
         )
         return sensor.name, kind, measured, sensor.cutoff, sensor.sampling
 

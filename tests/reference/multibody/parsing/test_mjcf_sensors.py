@@ -10,6 +10,8 @@ from merganser.framework import DiagramBuilder
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 from merganser.multibody.sensors import AddMjcfSensors
+from tests.multibody.sensors.test_limit_forces import LIMITED as LIMITED_AT_REST
+from tests.multibody.sensors.test_limit_forces import make as make_limited
 from tests.support.mujoco_models import ModelPair
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed (extra `reference`)")
@@ -112,6 +114,18 @@ def test_sensors_measure_what_those_of_mujoco_do(model, sensors, caplog):
                 wanted = -wanted
             np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-9, err_msg=f"{name} {model.sensor(i).name}")
         assert system.EvalSensors(own).shape == expected.shape
+
+
+def test_forces_of_limits_are_those_of_mujoco_at_rest():
+    limits = 'solreflimit=".004 1" solimplimit=".9999 .9999 .001"'  # as stiff as MuJoCo's limits get
+    text = LIMITED_AT_REST.replace("<joint name", f"<joint {limits} name").replace("<fixed", f"<fixed {limits}")
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data, 4000)
+    mujoco.mj_forward(model, data)
+    _, _, simulator, measure = make_limited(0.002)
+    simulator.AdvanceTo(8.0)
+    np.testing.assert_allclose(measure(), data.sensordata, rtol=2e-4)
 
 
 RANGES = """<mujoco model="m"><asset><mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset><worldbody>
