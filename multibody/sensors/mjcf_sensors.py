@@ -23,6 +23,7 @@ from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing import Parser
 from merganser.multibody.parsing.description import BodyReference, ModelDescription, ShapeDescription
 from merganser.multibody.parsing.instrument_description import SensorDescription, SensorSampling
+from merganser.multibody.parsing.parser import described_model
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.sensors.plant_sensors import (
     Array,
@@ -314,34 +315,10 @@ def AddMjcfSensors(
         RuntimeError: the plant is not finalized, or the parser has read no such model.
     """
     require_types("AddMjcfSensors", builder=(builder, DiagramBuilder))
-    plant, instance, model = described_model("AddMjcfSensors", parser, model_instance)
+    plant, instance, model = described_model("AddMjcfSensors", parser, model_instance, ("sensors", "cameras"))
     name = f"{plant.GetModelInstanceName(instance).replace('::', '_')}_sensors"
     system: MjcfSensors = add_sensors(builder, plant, MjcfSensors(plant, instance, model), name)
     return system
-
-
-def described_model(
-    caller: str, parser: Parser, model_instance: ModelInstanceIndex | None
-) -> tuple[MultibodyPlant, ModelInstanceIndex, ModelDescription]:
-    """The plant of a parser, and the one model with sensors or cameras that it has read, or that of an instance.
-
-    Raises:
-        RuntimeError: the plant is not finalized, or there is no such model.
-        TypeError: the parser is something else.
-    """
-    require_types(caller, parser=(parser, Parser))
-    plant, known = parser.plant(), parser._instruments
-    if not plant.is_finalized():
-        raise RuntimeError(f"{caller}(): the plant is not finalized; call Finalize() first.")
-    if model_instance is None and len(known) == 1:
-        model_instance = next(iter(known))
-    if model_instance is None or model_instance not in known:
-        names = ", ".join(f"'{plant.GetModelInstanceName(instance)}'" for instance in known) or "none"
-        raise RuntimeError(
-            f"{caller}(): model instance {model_instance} is none that this parser has read from an MJCF file with "
-            f"sensors or cameras. There are: {names}. Pass the index that AddModels() has returned."
-        )
-    return plant, model_instance, known[model_instance]
 
 
 class PlantFinder:
