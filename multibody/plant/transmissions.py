@@ -112,8 +112,8 @@ class PlantTransmissions:
         w, h = self._kinematics.eval_position(context), sample.time_step
         num_q, num_v = len(w.q), len(w.v)
         forces = np.zeros(num_v + len(self._tree.transmissions), w.dtype)
-        if h > 0.0 and sample.contacts is None:
-            return forces
+        if w.scalar.__name__ == "Expression" or (h > 0.0 and sample.contacts is None):
+            return forces  # symbols know no limits
         v = np.array(sample.result if h > 0.0 else sample.x, w.dtype)[num_q:]
         shortest, law = 0.0, np.zeros(1, constraint_dtype)[0]
         if w.variable_steps is not None and w.variable_steps.buffers.settings is not None:
@@ -125,14 +125,14 @@ class PlantTransmissions:
             for sign, bound in ((1.0, limit.lower), (-1.0, limit.upper)):
                 g, rate = sign * (limit.length - bound), sign * limit.J.dot(v)
                 if h == 0.0:
-                    f, is_met = -limit.stiffness * g * larger(0.0, 1.0 - limit.dissipation * rate), g < 0.0  # (2)
+                    f, is_met = -limit.stiffness * g * larger(0.0, 1.0 - limit.dissipation * rate), g.real < 0.0  # (2)
                 else:
                     gain, reach, resolved = 2.0 * LIMIT_STIFFNESS * h * h, 2.0 * h, stiffest_gain(law["beta"], limit.w)
-                    if gain > resolved:
+                    if gain > resolved.real:
                         gain, reach = resolved, max(reach, shortest)
                     f = (-g / reach - rate) * gain / h  # (1)
-                    is_met = g <= 0.0 or not sign * limit.slopes.dot(on_joints[limit.place]) <= 0.0
-                if is_met and f > 0.0:
+                    is_met = g.real <= 0.0 or not (sign * limit.slopes.dot(on_joints[limit.place])).real <= 0.0
+                if is_met and f.real > 0.0:
                     forces[limit.place] += sign * f * limit.slopes
         return forces
 

@@ -7,6 +7,7 @@ import pytest
 
 from merganser.analysis import ApplySimulatorConfig, Simulator, SimulatorConfig
 from merganser.framework import DiagramBuilder
+from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 from merganser.multibody.sensors import AddMjcfSensors
@@ -84,6 +85,31 @@ def test_sensors_of_limits_measure_weights_at_rest(time_step, scheme):
     found, loads = measure(), [abs(weights[0]), weights[1], np.linalg.norm(weights[2:5]), weights[5], weights[5:].sum()]
     tolerance = 1e-3 if time_step == 0.0 else 1e-6  # integrators of an accuracy come to rest up to that
     np.testing.assert_allclose(found, [*loads, 7.0], rtol=tolerance)
+
+
+@pytest.mark.parametrize("time_step", [0.0, 0.002])
+def test_forces_of_limits_have_derivatives(time_step):
+    builder, step = DiagramBuilder(), 1e-7
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step)
+    plant.SetUseSampledOutputPorts(False)
+    text = LIMITED.partition("<sensor>")[0].replace('name="ball" type="ball"', 'name="ball" axis="1 0 0"')
+    Parser(plant).AddModelsFromString(f"{text}</mujoco>", "xml")
+    plant.Finalize()
+    context = plant.GetMyContextFromRoot(builder.Build().CreateDefaultContext())
+    x = np.array([0.524, -0.0501, 0.71, -0.6, -0.301, 0.01, -0.02, 0.01, -0.02, -0.03])  # beyond all limits
+
+    def forces(x: np.ndarray) -> np.ndarray:
+        plant.SetPositionsAndVelocities(context, x)
+        return plant.get_limit_forces_output_port().Eval(context).copy()
+
+    converted = plant.ToAutoDiffXd()
+    of_converted = converted.CreateDefaultContext()
+    converted.SetPositionsAndVelocities(of_converted, InitializeAutoDiff(x).reshape(-1))
+    found = converted.get_limit_forces_output_port().Eval(of_converted)
+    np.testing.assert_array_equal(ExtractValue(found).ravel(), forces(x))
+    differences = [(forces(x + step * e) - forces(x - step * e)) / (2.0 * step) for e in np.eye(len(x))]
+    scale = np.abs(differences).max()
+    np.testing.assert_allclose(ExtractGradient(found), np.transpose(differences), rtol=0.0, atol=1e-6 * scale)
 
 
 def test_plants_without_limits_have_no_port_of_their_forces():
