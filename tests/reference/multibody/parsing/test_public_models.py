@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,14 @@ DRIVEN = [
 class Driven:
     """A model in continuous time, whose contacts, constraints and dry friction are left out."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, path: Path) -> None:
         plant = self.plant = MultibodyPlant(0.0)  # without a SceneGraph, and so without contacts
-        (instance,) = Parser(plant).AddModels(path_of(name))
+        (instance,) = Parser(plant).AddModels(path)
         for joint in map(plant.get_joint, plant.GetJointIndices()):
             if hasattr(joint, "set_default_friction_vector"):
                 joint.set_default_friction_vector(np.zeros(joint.num_velocities()))
         plant.Finalize()
-        self.pair = ModelPair(mujoco, mujoco.MjModel.from_xml_path(str(path_of(name))), plant, instance)
+        self.pair = ModelPair(mujoco, mujoco.MjModel.from_xml_path(str(path)), plant, instance)
         self.pair.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
         self.model, self.data, self.context = self.pair.model, self.pair.data, self.pair.context
         for constraint in plant.GetConstraintIds():
@@ -46,6 +47,9 @@ class Driven:
         unnamed = [plant.get_joint_actuator(index).name() for index in plant.GetJointActuatorIndices()]
         names = [self.model.actuator(i).name or unnamed[i] for i in range(self.model.nu)]
         self.actuators = [plant.GetJointActuatorByName(name) for name in names]
+        drives = [actuator.transmission() for actuator in self.actuators]
+        has_gear = [drive is None or drive.kind().name in ("fixed tendon", "spatial tendon") for drive in drives]
+        self.gears = np.where(has_gear, self.model.actuator_gear[:, 0], 1.0)  # others have theirs in their arms
 
     def randomize(self, rng: np.random.Generator) -> None:
         """Sets a state within the limits of joints, activations and controls of both."""
@@ -60,7 +64,7 @@ class Driven:
         self.pair.set_state(qpos, rng.normal(size=model.nv))
         u, wanted = np.zeros(self.plant.num_actuated_dofs()), {}
         for i, actuator in enumerate(self.actuators):
-            place, gear, gain = model.actuator_actadr[i], model.actuator_gear[i, 0], model.actuator_gainprm[i, 0]
+            place, gear, gain = model.actuator_actadr[i], self.gears[i], model.actuator_gainprm[i, 0]
             signal = data.act[place] if place >= 0 else data.ctrl[i]
             if actuator.has_controller():
                 stiffness, damping = -model.actuator_biasprm[i, 1:3]
@@ -105,9 +109,7 @@ def errors(both: Driven) -> list[float]:
                 arms = abs(tendon.CalcMomentArms(context) @ both.pair.T - J[i]).max()
                 of_tendons[i] = abs(tendon.CalcLength(context) - data.ten_length[i]), arms
     efforts = plant.get_net_actuation_output_port().Eval(context)
-    along = [int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_TENDON)]  # gears of others are in their arms
-    gears = np.where(np.isin(model.actuator_trntype, along), model.actuator_gear[:, 0], 1.0)
-    expected = gears * data.actuator_force
+    expected = both.gears * data.actuator_force
     found = np.array([efforts[actuator.input_start()] for actuator in both.actuators])
     of_forces = (abs(found - expected) / np.maximum(1.0, abs(expected))).max(initial=0.0)
     M = np.zeros((model.nv, model.nv))
@@ -122,8 +124,29 @@ def errors(both: Driven) -> list[float]:
 @pytest.mark.skipif(not DRIVEN, reason="dm_control is not installed (extra `reference`)")
 @pytest.mark.parametrize("name", DRIVEN)
 def test_tendons_and_actuators_of_a_public_model_are_those_of_mujoco(name):
-    both, rng, worst = Driven(name), np.random.default_rng(0), np.zeros(4)
+    both, rng, worst = Driven(path_of(name)), np.random.default_rng(0), np.zeros(4)
     for _ in range(NUM_STATES if both.model.nu < 60 else 20):
         both.randomize(rng)
         worst = np.maximum(worst, errors(both))
     assert (worst < [1e-9, 1e-9, 1e-9, 1e-7]).all(), worst
+
+
+FREE = """<mujoco><compiler autolimits="true"/><worldbody><body name="torso" pos="0 0 1" euler="10 20 30">
+<freejoint name="root"/><geom type="box" size=".1 .1 .1" mass="3"/>
+<body pos=".1 0 0"><joint name="sh" type="ball" damping=".3"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/>
+<body pos=".3 0 0"><joint name="el" axis="0 1 0" range="-120 0"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/>
+</body></body></body></worldbody><actuator><motor name="bx" joint="sh" gear="2 0 1"/>
+<motor name="jp" jointinparent="sh" gear="0 3 1"/><motor name="up" joint="root" gear="0 0 2 0 0 0"/>
+<motor name="screw" joint="root" gear="1 -2 1 .3 -.5 .7"/><motor name="turn" jointinparent="root" gear="1 0 0 0 1 2"/>
+<damper name="drag" joint="root" gear="0 1 0 0 0 0" kv="2" ctrlrange="0 1"/>
+<general name="filtered" joint="root" gear="0 0 0 0 1 0" dyntype="filter" dynprm=".1" gainprm="3"/></actuator>
+</mujoco>"""
+
+
+def test_actuators_of_free_and_ball_joints_are_those_of_mujoco(tmp_path):
+    (tmp_path / "m.xml").write_text(FREE)
+    both, rng = Driven(tmp_path / "m.xml"), np.random.default_rng(0)
+    assert len(both.actuators) == 7
+    for _ in range(20):
+        both.randomize(rng)
+        assert max(errors(both)) < 1e-12
