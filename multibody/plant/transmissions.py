@@ -123,6 +123,8 @@ class PlantTransmissions:
         on_joints = forces if h == 0.0 else np.append(sample.contacts.tau_joints, np.full(len(forces) - num_v, np.nan))
         for limit in self._limits_at(w, sample):
             for sign, bound in ((1.0, limit.lower), (-1.0, limit.upper)):
+                if not np.isfinite(bound):
+                    continue
                 g, rate = sign * (limit.length - bound), sign * limit.J.dot(v)
                 if h == 0.0:
                     f, is_met = -limit.stiffness * g * larger(0.0, 1.0 - limit.dissipation * rate), g.real < 0.0  # (2)
@@ -147,8 +149,9 @@ class PlantTransmissions:
         lengths, rates = np.zeros(num_q + num_t, w.dtype), np.zeros(num_v + 2 * num_t, w.dtype)
         arms, M = np.zeros((num_t, num_v), w.dtype), np.zeros((num_v, num_v), w.dtype)
         scratch = w.make_records(num_mobods, layout.scratch_dtype)
-        of_motion = tree.topology, records, tree.transmission_nodes, q, x[num_q:], position, velocity, scratch
-        w.call(transmission_motion, *of_motion, lengths, rates, arms)
+        if num_t:
+            of_motion = tree.topology, records, tree.transmission_nodes, q, x[num_q:], position, velocity, scratch
+            w.call(transmission_motion, *of_motion, lengths, rates, arms)
         w.call(kernels.mass_matrix, w.topology, parameters, position, scratch, M)
         A = M.diagonal().copy()
         for node, body in zip(w.topology, parameters):
