@@ -42,12 +42,10 @@ class _Limit(NamedTuple):
     """A length between bounds, its arms J, w of (1), its spring in continuous time; where its force is, and share."""
 
     length: Any
-    lower: float
-    upper: float
+    bounds: tuple[float, float]
     J: Array
     w: Any
-    stiffness: float
-    dissipation: float
+    spring: tuple[float, float]
     place: Array
     slopes: Array
 
@@ -120,14 +118,17 @@ class PlantTransmissions:
             shortest = w.variable_steps.buffers.settings["shortest_relaxation"]
         set_holonomic(law, LIMIT_STIFFNESS, h, 0.0, np.inf)
         # A joint that feels nothing was too far from its limit to be in the problem, and reaches it in the next step.
-        on_joints = forces if h == 0.0 else np.append(sample.contacts.tau_joints, np.full(len(forces) - num_v, np.nan))
+        on_joints = forces
+        if sample.contacts is not None:
+            on_joints = np.append(sample.contacts.tau_joints, np.full(len(forces) - num_v, np.nan))
         for limit in self._limits_at(w, sample):
-            for sign, bound in ((1.0, limit.lower), (-1.0, limit.upper)):
+            for sign, bound in zip((1.0, -1.0), limit.bounds):
                 if not np.isfinite(bound):
                     continue
                 g, rate = sign * (limit.length - bound), sign * limit.J.dot(v)
                 if h == 0.0:
-                    f, is_met = -limit.stiffness * g * larger(0.0, 1.0 - limit.dissipation * rate), g.real < 0.0  # (2)
+                    stiffness, dissipation = limit.spring
+                    f, is_met = -stiffness * g * larger(0.0, 1.0 - dissipation * rate), g.real < 0.0  # (2)
                 else:
                     gain, reach, resolved = 2.0 * LIMIT_STIFFNESS * h * h, 2.0 * h, stiffest_gain(law["beta"], limit.w)
                     if gain > resolved.real:
@@ -159,16 +160,17 @@ class PlantTransmissions:
             A[first : first + count] += sample.time_step * body["damping"][:count]
         found = []
         springs = self._model.contact.limit_springs() if sample.time_step == 0.0 and len(limits) else (limits["q"],) * 2
-        for limit, *spring in zip(limits, *springs):
+        for limit, stiffness, dissipation in zip(limits, *springs):
             length, slopes = limited_position(limit, q)
             place, J = limit["v"] + np.arange(limit["num_v"]), np.zeros(num_v, w.dtype)
             J[place] = slopes[: limit["num_v"]]
-            bounds = limit["lower"], limit["upper"]
-            found.append(_Limit(length, *bounds, J, (J * J / A).sum(), *spring, place, J[place]))
+            bounds, spring = (limit["lower"], limit["upper"]), (stiffness, dissipation)
+            found.append(_Limit(length, bounds, J, (J * J / A).sum(), spring, place, J[place]))
         for i, (tendon, J) in enumerate(zip(records, arms)):
-            numbers = tendon["lower"], tendon["upper"], J, (J * J / A).sum()
-            spring = [tendon["limit_stiffness"], tendon["limit_dissipation"]]
-            found.append(_Limit(lengths[num_q + i], *numbers, *spring, num_v + np.arange(i, i + 1), np.ones(1)))
+            bounds = tendon["lower"], tendon["upper"]
+            spring = tendon["limit_stiffness"], tendon["limit_dissipation"]
+            place = num_v + np.arange(i, i + 1)
+            found.append(_Limit(lengths[num_q + i], bounds, J, (J * J / A).sum(), spring, place, np.ones(1)))
         return found
 
     def calc_path(self, context: Context, index: int) -> list[Array]:

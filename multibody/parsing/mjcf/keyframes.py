@@ -140,4 +140,4 @@ def SetMjcfKeyframe(
         if len(values) == 6:
             body = plant.GetBodyByName(body_name, instance)
             w_WB_W = plant.EvalBodyPoseInWorld(context, body).rotation() @ values[3:]
-            plant.SetFreeBodySpatialVelocity(body, SpatialVelocity(w_WB_W, values[:3]), context)
+            plant.SetFreeBodySpatialVelocity(context, body, SpatialVelocity(w_WB_W, values[:3]))
