@@ -13,6 +13,7 @@ Source: the XML reference of MuJoCo, on sensors.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,14 @@ def _limit_force(m: Measured, ports: Ports) -> list[float]:
     """How hard limits push, in the elements of forces that the constants number."""
     assert m.constants is not None
     return [float(np.linalg.norm(ports["limit_forces"][m.constants]))]
+
+
+def _energy(m: Measured, ports: Ports, calc: Callable[[MultibodyPlant, Context], Any]) -> list[float]:
+    """An energy of the whole plant [J]."""
+    assert m.whole is not None
+    plant, context = m.whole
+    plant.SetPositionsAndVelocities(context, ports["state"])
+    return [float(calc(plant, context))]
 
 
 def _projection(m: Measured, ports: Ports) -> Array:
@@ -276,6 +285,8 @@ _SENSORS = (
     SensorKind("subtreecom", 3, lambda m, ports: _centers(m, ports)[2], _MOVING),
     SensorKind("subtreelinvel", 3, lambda m, ports: _centers(m, ports)[3], _MOVING),
     SensorKind("subtreeangmom", 3, _angular_momentum, _MOVING),
+    SensorKind("e_potential", 1, lambda m, ports: _energy(m, ports, MultibodyPlant.CalcPotentialEnergy), ("state",)),
+    SensorKind("e_kinetic", 1, lambda m, ports: _energy(m, ports, MultibodyPlant.CalcKineticEnergy), ("state",)),
     SensorKind("clock", 1, lambda m, ports: [ports.time], ()),
 )
 MJCF_SENSORS = {kind.name: kind for kind in _SENSORS}
@@ -370,6 +381,7 @@ class PlantFinder:
             if is_ball
             else tuple((joint.position_start(), num_q + joint.velocity_start(), c) for joint, c in joints),
             actuators=tuple(actuators),
+            whole=(plant, self._context()) if sensor.kind in ("e_potential", "e_kinetic") else None,
             bodies=tuple(self.weigh(body) for body in sensor.bodies),
             shape=sensor.shape,
             limits=sensor.limits,

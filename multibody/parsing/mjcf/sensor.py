@@ -41,7 +41,7 @@ _SENSORS = {
         "framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", "framelinvel", "frameangvel", "framelinacc",
         "frameangacc", "insidesite", "camprojection",
     ),
-    "nothing": ("clock",),
+    "nothing": ("clock", "e_potential", "e_kinetic"),
 }  # fmt: skip
 _OF = {kind: what for what, kinds in _SENSORS.items() for kind in kinds}
 _OBJECTS = ("site", "body", "xbody", "geom", "camera")
@@ -49,7 +49,6 @@ _NAMED = {"xbody": "body"}  # whose name is that of another kind
 _LEFT_OUT = {
     **dict.fromkeys(("distance", "normal", "fromto"), "ask the query object of the scene graph"),
     **dict.fromkeys(("contact", "tactile"), "the plant reports contacts in its contact results"),
-    **dict.fromkeys(("e_potential", "e_kinetic"), "ask the plant for its energy"),
     "user": "its numbers come from the program",
     "plugin": "plugins of MuJoCo are not run",
 }

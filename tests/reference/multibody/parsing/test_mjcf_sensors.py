@@ -36,7 +36,8 @@ OTHERS = """<jointpos joint="k"/><jointvel joint="k"/><jointpos joint="r"/><ball
 <ballangvel joint="ball"/><actuatorpos actuator="m"/><actuatorvel actuator="m"/><actuatorfrc actuator="m"/>
 <actuatorpos actuator="p"/><actuatorfrc actuator="n"/><tendonpos tendon="both"/><tendonvel tendon="both"/>
 <subtreecom body="a"/><subtreelinvel body="b"/><subtreeangmom body="a"/><subtreeangmom body="world"/>
-<subtreecom body="world"/><clock/><gyro site="s" cutoff=".3"/><jointvel joint="k" cutoff=".2"/>"""
+<subtreecom body="world"/><clock/><e_kinetic/><e_potential/><gyro site="s" cutoff=".3"/>
+<jointvel joint="k" cutoff=".2"/>"""
 MODEL = """<mujoco model="m"><option gravity="1 2 -9" magnetic=".1 .2 .3"><flag contact="disable"/></option><worldbody>
 <body name="a" pos="0 0 1" euler="10 20 30"><freejoint/><geom size=".2"/><site name="u" pos=".1 0 .2" euler="0 30 0"/>
 <body name="b" pos="1 0 0"><joint name="k" axis="0 1 1" armature=".1" damping=".3" stiffness="2"/>
@@ -64,7 +65,8 @@ LIMITED = (
 )  # fmt: skip
 
 TENDONS = (
-    MODEL.replace("</tendon>", '<spatial name="path" range=".5 1.2"><site site="u"/><geom geom="knob" sidesite="s"/>'
+    MODEL.replace("</tendon>", '<spatial name="path" range=".5 1.2" stiffness="7" springlength=".1 .6">'
+                  '<site site="u"/><geom geom="knob" sidesite="s"/>'
                   '<site site="t"/></spatial></tendon>')
     .replace("</actuator>", '<motor name="along" tendon="path" gear="2"/><motor name="sum" tendon="both" gear="-4"/>'
              '<motor name="push" site="t" refsite="u" gear="1 0 2"/></actuator>')
@@ -73,7 +75,7 @@ TENDONS = (
 OF_TENDONS = "".join(f'<tendon{what} tendon="path"/>' for what in ("pos", "vel", "actuatorfrc", "limitpos", "limitvel"))
 OF_TENDONS += "".join(f'<actuator{what} actuator="{a}"/>' for what in ("pos", "vel", "frc") for a in ("along", "sum"))
 OF_TENDONS += '<tendonactuatorfrc tendon="both"/><jointactuatorfrc joint="k"/><jointactuatorfrc joint="r"/>'
-OF_TENDONS += '<actuatorfrc actuator="push"/><actuatorvel actuator="push"/>'
+OF_TENDONS += '<e_potential/><e_kinetic/><actuatorfrc actuator="push"/><actuatorvel actuator="push"/>'
 
 
 @pytest.mark.parametrize(
