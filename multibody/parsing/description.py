@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from merganser.multibody.fem.config import DeformableBodyConfig
     from merganser.multibody.parsing.instrument_description import (
         CameraDescription,
+        KeyframeDescription,
         LightDescription,
         SensorDescription,
     )
@@ -534,6 +535,7 @@ class ModelDescription:
     cameras: list[CameraDescription] = field(default_factory=list)
     lights: list[LightDescription] = field(default_factory=list)
     sensors: list[SensorDescription] = field(default_factory=list)
+    keyframes: list[KeyframeDescription] = field(default_factory=list)
     is_added_first: bool = False
     gravity: np.ndarray | None = None
     sky: np.ndarray | None = None

@@ -1,4 +1,4 @@
-"""Cameras, lights and sensors of a model file; see description.py."""
+"""Cameras, lights, sensors and keyframes of a model file; see description.py."""
 
 from __future__ import annotations
 
@@ -165,3 +165,19 @@ class SensorDescription:
     limits: tuple[float, float] = (-inf, inf)
     constants: np.ndarray | None = None
     sampling: SensorSampling | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class KeyframeDescription:
+    """A state of one model, as a key of MJCF gives it.
+
+    Attributes:
+        name: unique among the keys of the model.
+        positions, velocities: numbers of qpos and qvel by the names of joints, or of bodies that float; quaternions are
+            of length 1.
+    """
+
+    name: str
+    location: SourceLocation
+    positions: dict[str, np.ndarray]
+    velocities: dict[str, np.ndarray]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from merganser.framework.common.errors import nearest_names
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform
 from merganser.geometry import Mesh
 from merganser.multibody.parsing.build import add_document
@@ -218,7 +219,7 @@ class Parser:
         self._diagnostics = Diagnostics()
         self._auto_renaming = False
         self._filter_groups = CollisionFilterGroups()
-        self._instruments: dict[Any, ModelDescription] = {}  # cameras and sensors, see ../sensors
+        self._instruments: dict[Any, ModelDescription] = {}  # cameras, sensors, keyframes
         self._sky: Any = None  # of the last model that has one, see ModelDescription and show_sky()
         if scene_graph is not None and not plant.geometry_source_is_registered():
             plant.RegisterAsSourceForSceneGraph(scene_graph)
@@ -450,7 +451,7 @@ class Parser:
         instances = add_document(self._plant, document, instance_names, self._diagnostics)
         for model in document.models:
             self._sky = self._sky if model.sky is None else model.sky
-            if model.cameras or model.sensors:
+            if model.cameras or model.sensors or model.keyframes:
                 self._instruments[self._plant.GetModelInstanceByName(instance_names[model.name])] = model
         resolver = GroupResolver(self._plant)
         for model in document.all_models():
@@ -528,3 +529,28 @@ def _file_type(path: Path) -> str:
 def _unsupported(file_type: str) -> str:
     known = ", ".join(f".{name}" for name in (*_READERS, *_USD, *_MESHES, _DIRECTIVES))
     return f"file type '{file_type or '(none)'}' is not supported; the parser reads {known}."
+
+
+def described_model(
+    caller: str, parser: Parser, model_instance: ModelInstanceIndex | None, what: tuple[str, ...]
+) -> tuple[MultibodyPlant, ModelInstanceIndex, ModelDescription]:
+    """The plant of a parser, and the one MJCF model that has any of what it has read, or that of an instance.
+
+    Raises:
+        RuntimeError: the plant is not finalized, or there is no such model.
+        TypeError: the parser is something else.
+    """
+    require_types(caller, parser=(parser, Parser))
+    plant = parser.plant()
+    known = {i: model for i, model in parser._instruments.items() if any(getattr(model, name) for name in what)}
+    if not plant.is_finalized():
+        raise RuntimeError(f"{caller}(): the plant is not finalized; call Finalize() first.")
+    if model_instance is None and len(known) == 1:
+        model_instance = next(iter(known))
+    if model_instance is None or model_instance not in known:
+        names = ", ".join(f"'{plant.GetModelInstanceName(instance)}'" for instance in known) or "none"
+        raise RuntimeError(
+            f"{caller}(): model instance {model_instance} is none that this parser has read from an MJCF file with "
+            f"{' or '.join(what)}. There are: {names}. Pass the index that AddModels() has returned."
+        )
+    return plant, model_instance, known[model_instance]

@@ -174,7 +174,9 @@ class MultibodyPlant(
         self._center_of_mass = CenterOfMass(model, views, kinematics, self._jacobians, dynamics.calc_vdot)
         self._frame_motion = FrameMotion(model, kinematics, self._sampling)
         self._loops = LoopJoints(model, views, kinematics, self._settings, dynamics)
-        self._outputs = OutputPorts(model, views, kinematics, self._geometry, self._sampling, self._deformables)
+        self._outputs = OutputPorts(
+            model, views, kinematics, self._geometry, self._sampling, self._transmissions, self._deformables
+        )
 
     def time_step(self) -> float:
         """Returns the period of the discrete update [s]; 0 for a continuous plant."""

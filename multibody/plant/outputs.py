@@ -32,6 +32,7 @@ from merganser.multibody.plant.step.native_outputs import (
     NativePart,
 )
 from merganser.multibody.plant.step.sampling import Sampling
+from merganser.multibody.plant.transmissions import PlantTransmissions
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
 
@@ -53,6 +54,7 @@ class OutputPorts:
     Args:
         model, views, kinematics, geometry: of the plant.
         results: results of the dynamics, sampled or live.
+        transmissions: of the plant, with its limits.
         deformables: the deformable bodies.
 
     Attributes:
@@ -82,10 +84,12 @@ class OutputPorts:
         kinematics: PlantKinematics,
         geometry: GeometryRegistration,
         results: Sampling,
+        transmissions: PlantTransmissions,
         deformables: DeformableModel,
     ) -> None:
         self._model, self._tree, self._system = model, model.tree, model.system
         self._views, self._kinematics, self._geometry, self._results = views, kinematics, geometry, results
+        self._transmissions = transmissions
         self.geometry_pose_port = self._system.DeclareAbstractOutputPort(
             "geometry_pose", _allocate_geometry_poses, self._calc_geometry_pose, {self._system.configuration_ticket()}
         )
@@ -144,6 +148,7 @@ class OutputPorts:
             )
             self._instance_state_ports[-1].cache_entry().use_native(NativePart(x, indices))
             self._declare_instance_dynamics_ports(index, name)
+        self._declare_limit_forces()
         moving = [(index, frame) for index, frame in self._geometry.frame_ids.items() if index != 0]
         self._frame_mobods = np.array([tree.mobod_of_body[index] for index, _ in moving], np.int64)
         self._moving_frame_ids = [frame for _, frame in moving]
@@ -173,6 +178,16 @@ class OutputPorts:
         self._reaction_forces_port = self._system.DeclareAbstractOutputPort(
             "reaction_forces", self._allocate_reaction_forces, self._calc_reaction_forces, bodies
         )
+
+    def _declare_limit_forces(self) -> None:
+        """The last port, of plants with limits alone, so that others have the ports that they have in pydrake."""
+        self._limit_forces_port: LeafOutputPort[Array] | None = None
+        records = self._tree.transmission_records
+        if len(self._model.contact.limits) or np.isfinite([records["lower"], records["upper"]]).any():
+            self._limit_forces_port = self._system.DeclareVectorOutputPort(
+                "limit_forces", self._tree.num_velocities() + len(records), self._calc_limit_forces,
+                {self._results.sample_entry.ticket()},
+            )  # fmt: skip
 
     def _declare_instance_dynamics_ports(self, index: int, name: str) -> None:
         velocities, inputs = self._tree.velocity_indices(index), self._tree.input_indices(index)
@@ -250,6 +265,20 @@ class OutputPorts:
         self._model.require_finalized("get_reaction_forces_output_port()")
         return self._reaction_forces_port
 
+    def get_limit_forces_output_port(self) -> LeafOutputPort[Array]:
+        """Returns the port with the forces of limits: tau of those of joints, behind it f of those of transmissions.
+
+        They are positive where limits push towards greater q or length, as steps have found them, or as springs of
+        continuous plants exert them [N m or N], shape [num_velocities + num_transmissions]. (pydrake has no such port.)
+
+        Raises:
+            RuntimeError: before Finalize(), or nothing has limits that the plant keeps.
+        """
+        self._model.require_finalized("get_limit_forces_output_port()")
+        if self._limit_forces_port is None:
+            raise RuntimeError("get_limit_forces_output_port(): no joint and no transmission of the plant has limits.")
+        return self._limit_forces_port
+
     def get_contact_results_output_port(self) -> LeafOutputPort[ContactResults]:
         """Returns the port with the ContactResults."""
         self._model.require_finalized("get_contact_results_output_port()")
@@ -289,6 +318,11 @@ class OutputPorts:
     def _calc_net_actuation(self, context: Context, output: BasicVector) -> None:
         u, middles = self._results.eval_net_actuation(context), self._results.dynamics.inputs.effort_middles()
         output.get_mutable_value()[:] = u + middles if middles.any() else u
+
+    def _calc_limit_forces(self, context: Context, output: BasicVector) -> None:
+        sample = self._results.eval_sample(context)
+        forces = 0.0 if sample is None else self._transmissions.calc_limit_forces(context, sample)
+        output.get_mutable_value()[:] = forces
 
     def _calc_contact_results(self, context: Context, output: AbstractValue) -> None:
         plant = cast("MultibodyPlant", self._system)

@@ -1,23 +1,53 @@
-"""Tendons and other transmissions of a plant in a Context: lengths, rates and moment arms, energies, and paths."""
+"""Tendons and other transmissions of a plant in a Context: lengths, rates and moment arms, energies, paths; limits.
+
+A limit at the distance g, whose rate is gdot = J v, pushes with what its law in a step of length h says, or with its
+spring in continuous time,
+
+    f = (-g / reach - gdot+) gain / h,   w = J diag(A)^-1 J^T,   A = M + h D                            (1)
+    f = -k g (1 - d gdot)_+                                                                             (2)
+
+where this is positive. Gain and reach are those of ../contact/regularization.py, so that (1) is the impulse that the
+contact solver has found, by the velocities that it has found.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context
+from merganser.framework.native.memory.by_value import larger
+from merganser.multibody import kernels
+from merganser.multibody.contact.bounded import stiffest_gain
+from merganser.multibody.contact.plant_problem import LIMIT_STIFFNESS, limited_position, set_holonomic
+from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.kernels.transmissions import transmission_motion
 from merganser.multibody.kernels.transmissions.arms import node_axis, node_point
 from merganser.multibody.kernels.transmissions.motion import stretch_of
 from merganser.multibody.kernels.transmissions.records import PULLEY, SITE, SPHERE
 from merganser.multibody.kernels.transmissions.wrapping import wrap
+from merganser.multibody.linear.records import constraint_dtype
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.step.sample import DynamicsSample
+from merganser.multibody.plant.workspace import Workspace
 
 Array = NDArray[Any]
+
+
+class _Limit(NamedTuple):
+    """A length between bounds, its arms J, w of (1), its spring in continuous time; where its force is, and share."""
+
+    length: Any
+    bounds: tuple[float, float]
+    J: Array
+    w: Any
+    spring: tuple[float, float]
+    place: Array
+    slopes: Array
 
 
 class PlantTransmissions:
@@ -65,6 +95,83 @@ class PlantTransmissions:
             return 0.0
         rates = self.calc_motion(context)[1]
         return 0.5 * (self._tree.transmission_records["armature"] * rates).dot(rates)
+
+    def calc_limit_forces(self, context: Context, sample: DynamicsSample) -> Array:
+        """Generalized forces of the limits of joints, and behind them the forces of those of transmissions.
+
+        Args:
+            context: of the plant.
+            sample: what a step, or a computation of time derivatives, started from and found.
+
+        Returns:
+            tau and f as limits push, positive where they increase q or a length [N m or N],
+            shape [num_v + num_transmissions].
+        """
+        w, h = self._kinematics.eval_position(context), sample.time_step
+        num_q, num_v = len(w.q), len(w.v)
+        forces = np.zeros(num_v + len(self._tree.transmissions), w.dtype)
+        if w.scalar.__name__ == "Expression" or (h > 0.0 and sample.contacts is None):
+            return forces  # symbols know no limits
+        v = np.array(sample.result if h > 0.0 else sample.x, w.dtype)[num_q:]
+        shortest, law = 0.0, np.zeros(1, constraint_dtype)[0]
+        if w.variable_steps is not None and w.variable_steps.buffers.settings is not None:
+            shortest = w.variable_steps.buffers.settings["shortest_relaxation"]
+        set_holonomic(law, LIMIT_STIFFNESS, h, 0.0, np.inf)
+        # A joint that feels nothing was too far from its limit to be in the problem, and reaches it in the next step.
+        on_joints = forces
+        if sample.contacts is not None:
+            on_joints = np.append(sample.contacts.tau_joints, np.full(len(forces) - num_v, np.nan))
+        for limit in self._limits_at(w, sample):
+            for sign, bound in zip((1.0, -1.0), limit.bounds):
+                if not np.isfinite(bound):
+                    continue
+                g, rate = sign * (limit.length - bound), sign * limit.J.dot(v)
+                if h == 0.0:
+                    stiffness, dissipation = limit.spring
+                    f, is_met = -stiffness * g * larger(0.0, 1.0 - dissipation * rate), g.real < 0.0  # (2)
+                else:
+                    gain, reach, resolved = 2.0 * LIMIT_STIFFNESS * h * h, 2.0 * h, stiffest_gain(law["beta"], limit.w)
+                    if gain > resolved.real:
+                        gain, reach = resolved, max(reach, shortest)
+                    f = (-g / reach - rate) * gain / h  # (1)
+                    is_met = g.real <= 0.0 or not (sign * limit.slopes.dot(on_joints[limit.place])).real <= 0.0
+                if is_met and f.real > 0.0:
+                    forces[limit.place] += sign * f * limit.slopes
+        return forces
+
+    def _limits_at(self, w: Workspace, sample: DynamicsSample) -> list[_Limit]:
+        """The limits of joints and transmissions at the state from which a sample started."""
+        tree, limits, records = self._tree, self._model.contact.limits, self._tree.transmission_records
+        num_q, num_v, num_t, num_mobods = len(w.q), len(w.v), len(records), len(w.topology)
+        x, parameters = np.array(sample.x, w.dtype), np.array(sample.parameters, w.dtype)
+        q, parameters = x[:num_q], w.view_records(parameters, layout.parameter_dtype)
+        position, velocity = (w.make_records(num_mobods, d) for d in (layout.position_dtype, layout.velocity_dtype))
+        w.call(kernels.kinematics, w.topology, parameters, q, x[num_q:], position, velocity)
+        lengths, rates = np.zeros(num_q + num_t, w.dtype), np.zeros(num_v + 2 * num_t, w.dtype)
+        arms, M = np.zeros((num_t, num_v), w.dtype), np.zeros((num_v, num_v), w.dtype)
+        scratch = w.make_records(num_mobods, layout.scratch_dtype)
+        if num_t:
+            of_motion = tree.topology, records, tree.transmission_nodes, q, x[num_q:], position, velocity, scratch
+            w.call(transmission_motion, *of_motion, lengths, rates, arms)
+        w.call(kernels.mass_matrix, w.topology, parameters, position, scratch, M)
+        A = M.diagonal().copy()
+        for node, body in zip(w.topology, parameters):
+            first, count = node["v_start"], node["num_v"]
+            A[first : first + count] += sample.time_step * body["damping"][:count]
+        found = []
+        springs = self._model.contact.limit_springs() if sample.time_step == 0.0 and len(limits) else (limits["q"],) * 2
+        for limit, stiffness, dissipation in zip(limits, *springs):
+            length, slopes = limited_position(limit, q)
+            place, J = limit["v"] + np.arange(limit["num_v"]), np.zeros(num_v, w.dtype)
+            J[place] = slopes[: limit["num_v"]]
+            bounds, spring = (limit["lower"], limit["upper"]), (stiffness, dissipation)
+            found.append(_Limit(length, bounds, J, (J * J / A).sum(), spring, place, J[place]))
+        for i, (tendon, J) in enumerate(zip(records, arms)):
+            bounds = tendon["lower"], tendon["upper"]
+            spring = tendon["limit_stiffness"], tendon["limit_dissipation"]
+            place = num_v + np.arange(i, i + 1)
+            found.append(_Limit(lengths[num_q + i], bounds, J, (J * J / A).sum(), spring, place, np.ones(1)))
+        return found
 
     def calc_path(self, context: Context, index: int) -> list[Array]:
         """Where a spatial tendon runs in W [m]: each of its branches as points that straight lines join, shape [n, 3].

@@ -32,9 +32,10 @@ from merganser.geometry.sensors import RgbdSensor
 from merganser.multibody.parsing import Parser
 from merganser.multibody.parsing.description import ModelDescription
 from merganser.multibody.parsing.instrument_description import CameraDescription, CameraMotion
+from merganser.multibody.parsing.parser import described_model
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.sensors.camera_config import ApplyCameraConfig, CameraConfig, add_camera, find_system
-from merganser.multibody.sensors.mjcf_sensors import PlantFinder, described_model
+from merganser.multibody.sensors.mjcf_sensors import PlantFinder
 from merganser.multibody.tree import ModelInstanceIndex
 
 
@@ -58,7 +59,7 @@ def GetMjcfCameraConfigs(parser: Parser, model_instance: ModelInstanceIndex | No
     Raises:
         RuntimeError: the plant is not finalized, or the parser has read no such model.
     """
-    plant, instance, model = described_model("GetMjcfCameraConfigs", parser, model_instance)
+    plant, instance, model = described_model("GetMjcfCameraConfigs", parser, model_instance, ("sensors", "cameras"))
     scope = plant.GetModelInstanceName(instance)
     return {
         camera.name: _config(model, scope, camera, Transform(base_frame=f"{scope}::{camera.frame}"))
@@ -111,7 +112,7 @@ def AddMjcfCameras(
         RuntimeError: as GetMjcfCameraConfigs(), and as ApplyCameraConfig().
     """
     fixed = GetMjcfCameraConfigs(parser, model_instance)
-    plant, instance, model = described_model("AddMjcfCameras", parser, model_instance)
+    plant, instance, model = described_model("AddMjcfCameras", parser, model_instance, ("sensors", "cameras"))
     for config in fixed.values():
         ApplyCameraConfig(config, builder, plant=plant)
     moving = [camera for camera in model.cameras if camera.motion is not None]

@@ -13,6 +13,7 @@ Source: the XML reference of MuJoCo, on sensors.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing import Parser
 from merganser.multibody.parsing.description import BodyReference, ModelDescription, ShapeDescription
 from merganser.multibody.parsing.instrument_description import SensorDescription, SensorSampling
+from merganser.multibody.parsing.parser import described_model
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.sensors.plant_sensors import (
     Array,
@@ -113,6 +115,20 @@ def _beyond_limit(m: Measured, ports: Ports) -> tuple[float, float]:
     if x < low:
         return x - low, rate
     return (high - x, -rate) if x > high else (0.0, 0.0)
+
+
+def _limit_force(m: Measured, ports: Ports) -> list[float]:
+    """How hard limits push, in the elements of forces that the constants number."""
+    assert m.constants is not None
+    return [float(np.linalg.norm(ports["limit_forces"][m.constants]))]
+
+
+def _energy(m: Measured, ports: Ports, calc: Callable[[MultibodyPlant, Context], Any]) -> list[float]:
+    """An energy of the whole plant [J]."""
+    assert m.whole is not None
+    plant, context = m.whole
+    plant.SetPositionsAndVelocities(context, ports["state"])
+    return [float(calc(plant, context))]
 
 
 def _projection(m: Measured, ports: Ports) -> Array:
@@ -251,6 +267,7 @@ _SENSORS = (
         SensorKind(f"{of}limitvel", 1, lambda m, ports: [_beyond_limit(m, ports)[1]], ("state", *_MOVING))
         for of in ("joint", "tendon")
     ),
+    *(SensorKind(f"{of}limitfrc", 1, _limit_force, ("limit_forces",), is_positive=True) for of in ("joint", "tendon")),
     SensorKind("rangefinder", 1, _range, (_POSES, "geometry_query")),
     SensorKind("camprojection", 2, _projection, (_POSES,)),
     SensorKind("insidesite", 1, _is_inside_site, (_POSES,)),
@@ -268,6 +285,8 @@ _SENSORS = (
     SensorKind("subtreecom", 3, lambda m, ports: _centers(m, ports)[2], _MOVING),
     SensorKind("subtreelinvel", 3, lambda m, ports: _centers(m, ports)[3], _MOVING),
     SensorKind("subtreeangmom", 3, _angular_momentum, _MOVING),
+    SensorKind("e_potential", 1, lambda m, ports: _energy(m, ports, MultibodyPlant.CalcPotentialEnergy), ("state",)),
+    SensorKind("e_kinetic", 1, lambda m, ports: _energy(m, ports, MultibodyPlant.CalcKineticEnergy), ("state",)),
     SensorKind("clock", 1, lambda m, ports: [ports.time], ()),
 )
 MJCF_SENSORS = {kind.name: kind for kind in _SENSORS}
@@ -307,34 +326,10 @@ def AddMjcfSensors(
         RuntimeError: the plant is not finalized, or the parser has read no such model.
     """
     require_types("AddMjcfSensors", builder=(builder, DiagramBuilder))
-    plant, instance, model = described_model("AddMjcfSensors", parser, model_instance)
+    plant, instance, model = described_model("AddMjcfSensors", parser, model_instance, ("sensors", "cameras"))
     name = f"{plant.GetModelInstanceName(instance).replace('::', '_')}_sensors"
     system: MjcfSensors = add_sensors(builder, plant, MjcfSensors(plant, instance, model), name)
     return system
-
-
-def described_model(
-    caller: str, parser: Parser, model_instance: ModelInstanceIndex | None
-) -> tuple[MultibodyPlant, ModelInstanceIndex, ModelDescription]:
-    """The plant of a parser, and the one model with sensors or cameras that it has read, or that of an instance.
-
-    Raises:
-        RuntimeError: the plant is not finalized, or there is no such model.
-        TypeError: the parser is something else.
-    """
-    require_types(caller, parser=(parser, Parser))
-    plant, known = parser.plant(), parser._instruments
-    if not plant.is_finalized():
-        raise RuntimeError(f"{caller}(): the plant is not finalized; call Finalize() first.")
-    if model_instance is None and len(known) == 1:
-        model_instance = next(iter(known))
-    if model_instance is None or model_instance not in known:
-        names = ", ".join(f"'{plant.GetModelInstanceName(instance)}'" for instance in known) or "none"
-        raise RuntimeError(
-            f"{caller}(): model instance {model_instance} is none that this parser has read from an MJCF file with "
-            f"sensors or cameras. There are: {names}. Pass the index that AddModels() has returned."
-        )
-    return plant, model_instance, known[model_instance]
 
 
 class PlantFinder:
@@ -368,6 +363,12 @@ class PlantFinder:
                     pulls.append((int(index), of_actuator, self._context()))
         joints = [(plant.GetJointByName(joint, self._instance), c * scale) for joint, c in sensor.joints]
         is_ball = any(joint.num_velocities() > 1 for joint, _ in joints)
+        constants = sensor.constants
+        if sensor.kind == "jointlimitfrc":
+            constants = joints[0][0].velocity_start() + np.arange(joints[0][0].num_velocities())
+        elif sensor.kind == "tendonlimitfrc":
+            assert transmission is not None
+            constants = np.array([plant.num_velocities() + int(transmission[0].index())])
         num_q = plant.num_positions()
         measured = find_measured(
             plant,
@@ -380,10 +381,11 @@ class PlantFinder:
             if is_ball
             else tuple((joint.position_start(), num_q + joint.velocity_start(), c) for joint, c in joints),
             actuators=tuple(actuators),
+            whole=(plant, self._context()) if sensor.kind in ("e_potential", "e_kinetic") else None,
             bodies=tuple(self.weigh(body) for body in sensor.bodies),
             shape=sensor.shape,
             limits=sensor.limits,
-            constants=sensor.constants,
+            constants=constants,
         )
         return sensor.name, kind, measured, sensor.cutoff, sensor.sampling
 

@@ -59,6 +59,7 @@ class Measured:
         coordinates: places of positions, of velocities among the states, and coefficients.
         joint: indices of its two bodies, its frames on these, and its index; of ball joints, and of reaction forces.
         actuators: their indices, and gears by which forces are divided.
+        whole: the plant whose energy it measures, and a Context to compute it in.
         bodies: of a subtree.
         shape: in which contacts or the first frame count, around the last frame.
         gravity: in the world [m/s^2].
@@ -73,6 +74,7 @@ class Measured:
     coordinates: tuple[tuple[int, int, float], ...] = ()
     joint: tuple[int, RigidTransform, int, RigidTransform, int] | None = None
     actuators: tuple[tuple[int, float], ...] = ()
+    whole: tuple[MultibodyPlant, Context] | None = None
     bodies: tuple[Weighed, ...] = ()
     shape: ShapeDescription | None = None
     gravity: Array | None = None

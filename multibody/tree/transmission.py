@@ -429,7 +429,7 @@ class SiteTransmission(Transmission):
         F: [moment; force] by which a force of 1 along the transmission acts, shape [6].
         reference: on which the opposite force acts, and in whose frame F is; the length is then that of the site's
             position and turning in it along F, without it 0.
-        turns_with_site: whether F, then a moment alone, is in the frame of the site although there is a reference.
+        turns_with_site: whether the moment is in the frame of the site although there is a reference.
     """
 
     def __init__(
@@ -437,8 +437,6 @@ class SiteTransmission(Transmission):
         turns_with_site: bool = False,
     ) -> None:  # fmt: skip
         given = as_vector(F, 6, "SiteTransmission: F")
-        if turns_with_site and given[3:].any():
-            raise ValueError(f"SiteTransmission {name!r}: what turns with its site is a moment alone, not {given}.")
         path = [site] if reference is None else [site, reference]
         super().__init__(name, SITE_FORCE, path, [*given[3:], *given[:3], float(turns_with_site)])
 

@@ -42,8 +42,8 @@ inertiagrouprange="0 1"/>
 <body name="q" pos="0 0 3"><joint name="z" axis="0 1 0"/><geom size=".1"/>
 <body name="r" xyaxes="0 1 0 -1 1 0"><geom size=".2" pos="1 0 0"/></body></body>
 <body name="s" zaxis="1 2 3"><joint/><geom size=".1"/><attach body="r" prefix="again-"/></body></worldbody>
-<actuator><motor name="m" joint="j"/><motor name="n" joint="k"/></actuator>
-<contact><exclude body1="q" body2="r"/></contact></mujoco>""",
+<actuator><motor name="m" joint="j"/><motor name="n" joint="k"/><motor name="one" joint="k_01"/></actuator>
+<contact><exclude body1="q" body2="r"/><exclude body1="b0" body2="again-r"/></contact></mujoco>""",
     "actuators": """<mujoco model="actuators"><default><motor ctrlrange="-1 1" gear="3"/></default><worldbody>
 <body name="a"><joint name="j" range="-30 50" armature="0.2" actuatorfrcrange="-9 9"/><geom size=".1" pos="1 0 0"/>
 <body name="b" pos="1 0 0"><joint name="k" type="slide" axis="1 0 0"/><geom size=".1"/>
@@ -169,7 +169,8 @@ FILES: dict[str, str] = {
 <body name="base" pos="0 0 2"><joint/><geom size=".4"/><frame euler="0 30 0"><attach model="kid" body="arm"
 prefix="L-"/>
 </frame><replicate count="2" offset="1 0 0"><attach model="kid" frame="fr" prefix="R-"/></replicate></body>
-<attach model="kid" prefix="all-"/></worldbody></mujoco>""",
+<attach model="kid" prefix="all-"/></worldbody><equality><joint joint1="R-j1" joint2="L-k"/></equality>
+<actuator><motor name="own" joint="L-j"/></actuator><sensor><jointpos joint="all-o"/></sensor></mujoco>""",
 }  # fmt: skip
 _CHILD = """<mujoco model="child"><compiler angle="radian" autolimits="false"/><default><joint damping="3"/>
 <default class="x"><geom size=".3"/></default></default><worldbody><site name="w"/><frame name="fr" pos="0 0 1">

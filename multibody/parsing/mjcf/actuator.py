@@ -33,7 +33,13 @@ from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_range
 from merganser.multibody.parsing.mjcf.names import Copies, unique_name
 from merganser.multibody.parsing.mjcf.settings import MjcfSettings
 from merganser.multibody.parsing.mjcf.source import ACTUATOR_TAGS
-from merganser.multibody.parsing.mjcf.tendon import FixedTendon, MjcfTransmission, make_transmission
+from merganser.multibody.parsing.mjcf.tendon import (
+    FixedTendon,
+    MjcfTransmission,
+    PathTendon,
+    make_free_force,
+    make_transmission,
+)
 from merganser.multibody.parsing.mjcf.tree import MjcfTree, Placement
 from merganser.multibody.parsing.mjcf.vocabulary import MjcfReport
 from merganser.multibody.parsing.xml_reader import XmlNode
@@ -256,6 +262,8 @@ def _drives(
         if isinstance(drive, MjcfJoint) and drive.type == "ball":
             constants = float(attribute == "jointinparent"), *map(float, gear[:3])
             drive = FixedTendon(node, "", "ball", constants, coefficients={drive: 1.0})
+        elif isinstance(drive, MjcfJoint) and drive.type == "free":
+            drive = make_free_force(node, drive.body, gear, attribute == "jointinparent")
         found.append((copies, drive))
     return found
 
@@ -276,14 +284,15 @@ def _control_range(actuator: MjcfActuator) -> tuple[float, float] | None:
 
 def _unsupported(law: MjcfLaw, drive: MjcfJoint | MjcfTransmission) -> str:
     """The reason why an actuator is left out; empty if supported."""
-    if isinstance(drive, MjcfJoint) and not drive.is_scalar:
-        return f"of a {drive.type} joint is left out: actuators act on hinges, slides and balls"
     is_muscle = law.gain_type == "muscle" and law.bias_type in ("muscle", "none")
     is_known = is_muscle or (law.gain_type in ("fixed", "affine") and law.bias_type in ("none", "affine"))
     if law.integral is not None and not law.is_servo and not law.damping_ratio:
         return "is left out: it has no gain kp or kv"
     if is_muscle and not isinstance(drive, MjcfJoint) and drive.kind == "adhesion":
         return "of a body is left out: adhesion has no length"
+    needs_length = is_muscle or law.gain[1] != 0.0 or law.bias[1] != 0.0
+    if needs_length and isinstance(drive, PathTendon) and drive.is_of_free_joint():
+        return "of a free joint is left out: it has no length, which the law of the actuator needs"
     if not is_known or law.dynamics not in _OF_LAWS:
         return f"with gaintype {law.gain_type}, biastype {law.bias_type}, dyntype {law.dynamics} is left out"
     return ""
@@ -311,7 +320,11 @@ def add_actuators(
         description: has the joints, and receives the actuators.
         report: receives what has no counterpart.
     """
-    reference = ReferenceMass(model)
+    reference, drives = ReferenceMass(model), [actuator.drive for actuator in actuators]
+    for k, drive in enumerate(drives):
+        if isfinite(min(map(abs, drive.effort_range))) and drive in drives[:k] and drive not in drives[k + 1 :]:
+            node = drive.part.node if isinstance(drive, MjcfJoint) else drive.node
+            report.add(node.location, f"<{node.tag}> actuatorfrcrange bounds each of its actuators, not their sum")
     taken = {actuator.name for actuator in actuators if actuator.name}
     places = {(joint.child.model, joint.name): i for i, joint in enumerate(description.joints)}
     ranks = {"motor": 0, "position": 1}

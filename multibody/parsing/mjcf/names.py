@@ -65,10 +65,12 @@ class MjcfNames:
     Attributes:
         spot: where the file is put.
         is_complete: whether all of the file is there; what refers to missing parts is an error then.
+        of_model: what is in the whole model, by kinds and full names; all files share it.
     """
 
     spot: Spot
     is_complete: bool
+    of_model: dict[tuple[str, str], Any] = field(default_factory=dict)
     _things: dict[tuple[str, str], dict[Copies, Any]] = field(default_factory=dict)
 
     def add(self, kind: str, name: str, copies: Copies, thing: Any, node: XmlNode) -> None:
@@ -83,16 +85,22 @@ class MjcfNames:
         if copies in found:
             raise node.error(f"a second {kind} is named '{name}'. Rename one of them.")
         found[copies] = thing
+        self.of_model.setdefault((kind, self.spot.full(name, copies)), thing)
 
     def find(self, node: XmlNode, kind: str, name: str) -> list[Copy]:
         """All elements that a name means: one, if it is not replicated; none, if it is not at this spot.
 
+        What is not so named in the file may be one replica, `leg0` of the body `leg`, or attached, `left_leg`.
+
         Raises:
-            ParsingError: there is no such element in the file.
+            ParsingError: there is no such element in the file, nor attached to it.
         """
         found = self._things.get((kind, name), {})
+        full = kind, self.spot.full(name, ())
+        if not found and full in self.of_model and (self.is_complete or self.spot.prefix):
+            return [Copy((), self.of_model[full])]
         if not found and self.is_complete:
-            known = [known_name for known_kind, known_name in self._things if known_kind == kind]
+            known = [known_name for known_kind, known_name in {**self._things, **self.of_model} if known_kind == kind]
             hint = nearest_names(name, known)
             raise node.error(f"{node.describe()} names the unknown {kind} '{name}'. {hint}")
         return [Copy(copies, thing) for copies, thing in found.items()]

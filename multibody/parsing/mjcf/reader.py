@@ -10,11 +10,9 @@ References: the XML reference of MuJoCo 4, and what its compiler makes of a file
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
+from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.parsing.description import (
     DocumentDescription,
     FluidDescription,
@@ -28,11 +26,12 @@ from merganser.multibody.parsing.mjcf.camera import read_lights
 from merganser.multibody.parsing.mjcf.collision import add_exclusions, read_pairs, touching_geometries
 from merganser.multibody.parsing.mjcf.equality import add_equalities
 from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry, MjcfGeometryReader
-from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_spring_dampers, switch_off
+from merganser.multibody.parsing.mjcf.joint import read_spring_dampers, switch_off
+from merganser.multibody.parsing.mjcf.keyframes import apply_home, read_keyframes
 from merganser.multibody.parsing.mjcf.links import add_links, fuse_static_bodies
 from merganser.multibody.parsing.mjcf.sensor import add_sensors
 from merganser.multibody.parsing.mjcf.settings import MjcfOptions
-from merganser.multibody.parsing.mjcf.source import MjcfSource, read_source
+from merganser.multibody.parsing.mjcf.source import read_source
 from merganser.multibody.parsing.mjcf.tendon import MjcfTransmission, add_transmissions, read_tendons
 from merganser.multibody.parsing.mjcf.texture import sky_colors
 from merganser.multibody.parsing.mjcf.tree import MjcfTree, read_tree
@@ -97,7 +96,8 @@ def _describe(tree: MjcfTree, model: MjcfModel, description: ModelDescription, r
     add_sensors(tree, model, description, report)
     add_fluid(model, options, description, report)
     add_exclusions(tree, model, touching, pairs, description, report)
-    apply_home(tree.world.source, model, description, report)
+    description.keyframes = read_keyframes(tree.world.source, model, report)
+    apply_home(description)
 
 
 _COEFFICIENTS = [0.5, 0.25, 1.5, 1.0, 1.0]
@@ -171,63 +171,3 @@ def _on_box(link: MjcfLink, options: MjcfOptions) -> FluidDescription | None:
     X_BG = RigidTransform(RotationMatrix.ProjectToRotationMatrix(axes), link.mass.p_SoScm_S)
     fluid = options.density, options.viscosity, options.wind
     return FluidDescription(link.name, X_BG, link.body.node.location, np.sqrt(squares), *fluid)
-
-
-_HOME = "home"
-
-
-def apply_home(source: MjcfSource, model: MjcfModel, description: ModelDescription, report: MjcfReport) -> None:
-    """Makes the positions of the key `home` the default ones.
-
-    Args:
-        source: the main file.
-        model: has the joints in MuJoCo's order.
-        description: its joints and links get the default positions.
-        report: names the other keys, and velocities, activations and controls.
-
-    Raises:
-        ParsingError: the key has the wrong number of positions, or a quaternion is zero.
-    """
-    for node in source.section("keyframe"):
-        name = node.attributes.get("name", "")
-        if name != _HOME:
-            what = f"'{name}'" if name else "without a name"
-            report.add(node.location, f"<key> {what} is not used: the key 'home' gives default positions")
-            continue
-        others = [other for other in ("qvel", "act", "ctrl", "mpos", "mquat", "time") if other in node.attributes]
-        if others:
-            report.add(node.location, f"<key> 'home': {', '.join(others)} not used, only qpos")
-        if "qpos" in node.attributes:
-            _apply(node, model, description)
-
-
-def _apply(node: XmlNode, model: MjcfModel, description: ModelDescription) -> None:
-    size = sum(joint.num_positions for joint in model.joints())
-    q = node.vector_attribute("qpos", size)
-    joints = {joint.name: i for i, joint in enumerate(description.joints)}
-    links = {link.name: link for link in description.links}
-    start = 0
-    for joint in model.joints():
-        values = q[start : start + joint.num_positions]
-        start += joint.num_positions
-        if joint.type != "free":
-            place = joints[joint.name]
-            default = _default_positions(node, joint, values)
-            description.joints[place] = replace(description.joints[place], default_positions=default)
-        else:
-            rotation = RotationMatrix(Quaternion(_unit(node, joint, values[3:])))
-            links[joint.name].X_WB = RigidTransform(rotation, values[:3])
-
-
-def _default_positions(node: XmlNode, joint: MjcfJoint, values: np.ndarray) -> tuple[float, ...]:
-    """Positions in the order of the plant."""
-    if joint.type == "ball":
-        return tuple(_unit(node, joint, values))
-    return tuple(values)
-
-
-def _unit(node: XmlNode, joint: MjcfJoint, q: np.ndarray) -> np.ndarray:
-    length = float(np.linalg.norm(q))
-    if not length > 0.0:
-        raise node.error(f"{node.describe()} has the quaternion 0 0 0 0 for joint '{joint.name}'.")
-    return q / length

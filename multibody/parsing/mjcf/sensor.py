@@ -28,24 +28,27 @@ _Frame = tuple[BodyReference, RigidTransform]
 # Sensors, by what they are of.
 _SENSORS = {
     "site": ("accelerometer", "velocimeter", "gyro", "force", "torque", "magnetometer", "touch", "rangefinder"),
-    "joint": ("jointpos", "jointvel", "jointlimitpos", "jointlimitvel", "jointactuatorfrc", "ballquat", "ballangvel"),
-    "tendon": ("tendonpos", "tendonvel", "tendonlimitpos", "tendonlimitvel", "tendonactuatorfrc"),
+    "joint": (
+        "jointpos", "jointvel", "jointlimitpos", "jointlimitvel", "jointlimitfrc", "jointactuatorfrc", "ballquat",
+        "ballangvel",
+    ),
+    "tendon": (
+        "tendonpos", "tendonvel", "tendonlimitpos", "tendonlimitvel", "tendonlimitfrc", "tendonactuatorfrc",
+    ),
     "actuator": ("actuatorpos", "actuatorvel", "actuatorfrc"),
     "body": ("subtreecom", "subtreelinvel", "subtreeangmom"),
     "frames": (
         "framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", "framelinvel", "frameangvel", "framelinacc",
         "frameangacc", "insidesite", "camprojection",
     ),
-    "nothing": ("clock",),
+    "nothing": ("clock", "e_potential", "e_kinetic"),
 }  # fmt: skip
 _OF = {kind: what for what, kinds in _SENSORS.items() for kind in kinds}
 _OBJECTS = ("site", "body", "xbody", "geom", "camera")
 _NAMED = {"xbody": "body"}  # whose name is that of another kind
 _LEFT_OUT = {
-    **dict.fromkeys(("jointlimitfrc", "tendonlimitfrc"), "forces of limits have no output of their own"),
     **dict.fromkeys(("distance", "normal", "fromto"), "ask the query object of the scene graph"),
     **dict.fromkeys(("contact", "tactile"), "the plant reports contacts in its contact results"),
-    **dict.fromkeys(("e_potential", "e_kinetic"), "ask the plant for its energy"),
     "user": "its numbers come from the program",
     "plugin": "plugins of MuJoCo are not run",
 }
@@ -115,13 +118,13 @@ class _SensorWriter:
         if _OF[kind] == "tendon":
             if kind == "tendonactuatorfrc":
                 return {"actuators": self._acting_on(thing.name, True)}, ""
-            if not isinstance(thing, FixedTendon):
+            if not isinstance(thing, FixedTendon) or kind == "tendonlimitfrc":
                 return self._within(node, {"transmission": thing.name}, thing.limits)
             joints = tuple((joint.name, c) for joint, c in thing.coefficients.items())
             return self._within(node, {"joints": joints}, thing.limits)
         joint = self.model.joint_of[thing[1]]
         needs_ball = kind in ("ballquat", "ballangvel")
-        may_be_ball = needs_ball or kind in ("jointlimitpos", "jointlimitvel")
+        may_be_ball = needs_ball or kind.startswith("jointlimit")
         if not (may_be_ball if joint.type == "ball" else joint.is_scalar and not needs_ball):
             raise node.error(f"{node.describe()} is of joint '{joint.part.name}', which is {joint.type}.")
         if kind == "jointactuatorfrc":
@@ -138,6 +141,8 @@ class _SensorWriter:
         """The object of a sensor, with its limits if it measures them."""
         if "limit" not in node.tag:
             return what, ""
+        if node.tag.endswith("limitfrc") and not self.placement.source.options.allows("limit"):
+            return {}, "limits have no forces, as a <flag> says"
         return {**what, "limits": limits}, "" if np.isfinite(limits).any() else "what it is about has no limits"
 
     def _of_site(self, node: XmlNode, body: MjcfBody, site: Any) -> tuple[dict[str, Any], str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.description import (
     JointTermDescription,
     ModelDescription,
@@ -101,13 +102,18 @@ class PathTendon(MjcfTransmission):
     """A length along sites, pulleys and surfaces, or a body that adheres.
 
     Attributes:
-        elements: a pulley's divisor; or a site or surface with its body and that of the side site, if there is one.
+        elements: a pulley's divisor; or a site or surface with its body and that of the side site, if there is one; or
+            a body whose frame is a site.
     """
 
     elements: list[Any] = field(default_factory=list)
 
+    def is_of_free_joint(self) -> bool:
+        """Whether it is a force on a free body, along no length."""
+        return any(tag == "frame" for tag, *_ in self.elements)
+
     def path(self, model: MjcfModel) -> tuple[PathElementDescription, ...]:
-        """The sites, pulleys and surfaces."""
+        """The sites, pulleys and surfaces, or the frame of a free body and that of the world."""
         return tuple(self._element(model, *element) for element in self.elements)
 
     def _element(self, model: MjcfModel, tag: str, thing: Any, side: Any = None) -> PathElementDescription:
@@ -115,6 +121,8 @@ class PathTendon(MjcfTransmission):
             return PulleyDescription(thing)
         if tag == "site":
             return _site(model, thing)
+        if tag == "frame":
+            return SiteDescription(model.reference(model.link_of[thing]), RigidTransform())
         if tag == "body":
             return model.reference(model.link_of[thing])
         body, part = thing
@@ -299,6 +307,19 @@ def make_transmission(node: XmlNode, kind: str, placement: Placement, gear: Any)
     for copies, things in placement.names.combinations(node, [(tag, name) for name in names]):
         made.append((copies, PathTendon(node, "", kind, constants, elements=[(tag, thing) for thing in things])))
     return made
+
+
+def make_free_force(node: XmlNode, body: MjcfBody, gear: Any, is_in_world: bool) -> PathTendon:
+    """What an actuator on a free joint acts along: a force in the world at the origin of the body, and a moment.
+
+    Args:
+        node: the actuator.
+        body: that floats.
+        gear: six numbers, those of the force first.
+        is_in_world: whether the moment is expressed in the world, not in the body.
+    """
+    constants = *map(float, [*gear[3:], *gear[:3]]), float(not is_in_world)
+    return PathTendon(node, "", "site", constants, elements=[("frame", body), ("frame", body.parent)])
 
 
 def add_transmissions(

@@ -179,7 +179,8 @@ class _TreeReader:
     def _placed(
         self, source: MjcfSource, spot: Spot, body: MjcfBody, X_BF: RigidTransform, is_complete: bool
     ) -> _Inside:
-        placement = Placement(source, MjcfNames(spot, is_complete))
+        of_model = self._placements[0].names.of_model if self._placements else {}
+        placement = Placement(source, MjcfNames(spot, is_complete, of_model))
         self._placements.append(placement)
         return _Inside(placement, spot, body, X_BF, "")
 

@@ -131,7 +131,7 @@ _MEANING = {
     "condim": "contacts are frictional, without torsion or rolling",
     "impratio": "contacts, limits and constraints have the stiffness of the plant",
     "actuatorgravcomp": "what takes the weight of bodies acts beside actuators and their limits",
-    "sleep": "bodies do not sleep",
+    "sleep": "bodies do not sleep", "springyield": "springs are elastic, however far they are stretched",
     "align": "the body frame stays where it is", "alignfree": "body frames stay where they are",
     **dict.fromkeys(_SOLVER, "limits, contacts and constraints have the stiffness of the plant"),
 }  # fmt: skip

@@ -281,6 +281,7 @@ class PortsFace:
     get_net_actuation_output_port = from_part(OutputPorts.get_net_actuation_output_port)
     get_reaction_forces_output_port = from_part(OutputPorts.get_reaction_forces_output_port)
     get_surface_displacements_output_port = from_part(PlantBelts.get_output_port)
+    get_limit_forces_output_port = from_part(OutputPorts.get_limit_forces_output_port)
     get_contact_results_output_port = from_part(OutputPorts.get_contact_results_output_port)
     get_generalized_contact_forces_output_port = from_part(OutputPorts.get_generalized_contact_forces_output_port)
     get_geometry_pose_output_port = from_part(OutputPorts.get_geometry_pose_output_port)

@@ -69,6 +69,20 @@ def test_info_lists_tendons_and_joints_that_close_loops(tmp_path, capsys):
     assert "frames:" not in output
 
 
+def test_info_lists_tendons_of_mjcf_and_the_muscles_along_them(tmp_path, capsys):
+    model = tmp_path / "m.xml"
+    model.write_text(
+        '<mujoco><worldbody><site name="a" pos="0 0 .1"/><body name="b"><joint name="j" axis="0 1 0"/><geom size=".1"/>'
+        '<site name="s" pos=".1 0 0"/></body></worldbody><tendon><spatial name="t" range="0 .3" stiffness="3" '
+        'damping=".1"><site site="a"/><site site="s"/></spatial></tendon><actuator><muscle name="m" tendon="t"/>'
+        '<position name="p" joint="j" kp="4"/></actuator></mujoco>'
+    )
+    assert main(["info", str(model)]) == 0
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in capsys.readouterr().out.splitlines()]
+    assert ["t", "spatial tendon", "3", "0.1", "0", "0 to 0.3"] in rows
+    assert ["m", "t (muscle)"] in [row[:2] for row in rows] and ["p", "j"] in [row[:2] for row in rows]
+
+
 @pytest.mark.parametrize("model", ["cart_pole.sdf", "double_pendulum.urdf", "arm7.urdf", "free_box.sdf"])
 @pytest.mark.parametrize("time_step", ["0", "0.002"])
 def test_any_model_drops_or_swings(model, time_step, capsys):

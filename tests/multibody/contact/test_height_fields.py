@@ -22,6 +22,9 @@ from merganser.geometry import (
     Ellipsoid,
     HalfSpace,
     HeightField,
+    InMemoryMesh,
+    MemoryFile,
+    Mesh,
     ProximityProperties,
     Shape,
     Sphere,
@@ -36,6 +39,9 @@ SINKS = G / STIFFNESS  # a body of 1 kg
 X21 = np.linspace(-1.0, 1.0, 21)
 FLAT = HeightField(np.zeros((21, 21)), 2.0, 2.0)
 CUBE = Convex(np.array(np.meshgrid(*[[-0.1, 0.1]] * 3)).reshape(3, -1), "cube")
+CUBE_OBJ = "".join(f"v {x} {y} {z}\n" for x in (-1, 1) for y in (-1, 1) for z in (-1, 1))
+CUBE_OBJ += "f 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n"
+CUBE_MESH = Mesh(InMemoryMesh(mesh_file=MemoryFile(CUBE_OBJ, ".obj", "cube")), 0.1)
 UPRIGHT, AT_ORIGIN = RotationMatrix(), RigidTransform()
 ON_SIDE = RollPitchYaw([0.0, np.pi / 2, 0.3]).ToRotationMatrix()
 TURNED = RollPitchYaw([0.0, 0.0, 0.3]).ToRotationMatrix()
@@ -85,6 +91,7 @@ STEP = rows(np.where(X21 < 0.0, 0.0, 0.2))
 _PLATEAU = np.zeros((21, 21))
 _PLATEAU[8:13, 8:13] = 0.2
 PLATEAU = HeightField(_PLATEAU, 2.0, 2.0)
+PIT = HeightField(-_PLATEAU, 2.0, 2.0)
 VALLEY, RIDGE = rows(0.5 * abs(X21)), rows(0.3 - 0.5 * abs(X21))
 
 
@@ -93,10 +100,13 @@ VALLEY, RIDGE = rows(0.5 * abs(X21)), rows(0.3 - 0.5 * abs(X21))
     [
         (Sphere(0.1), UPRIGHT), (Box(0.2, 0.2, 0.2), TURNED), (CUBE, TURNED), (Capsule(0.1, 0.2), ON_SIDE),
         (Cylinder(0.1, 0.2), UPRIGHT), (Cylinder(0.1, 0.2), ON_SIDE), (Ellipsoid(0.2, 0.2, 0.1), UPRIGHT),
+        (CUBE_MESH, TURNED),
     ],
     ids=lambda given: type(given).__name__,
 )  # fmt: skip
-@pytest.mark.parametrize(("field", "x", "z"), [(FLAT, 0.017, 0.0), (STEP, 0.31, 0.2), (PLATEAU, 0.017, 0.2)])
+@pytest.mark.parametrize(
+    ("field", "x", "z"), [(FLAT, 0.017, 0.0), (STEP, 0.31, 0.2), (PLATEAU, 0.017, 0.2), (PIT, 0.017, -0.2)]
+)
 def test_a_body_at_rest_sinks_into_a_flat_part_as_into_a_half_space(shape, R_WB, field, x, z):
     world = World(field, shape)
     height = world.run(RigidTransform(R_WB, [x, 0.023, z + 0.1]), 0.6).translation()[2]
@@ -117,7 +127,9 @@ def test_a_ball_in_a_valley_touches_both_slopes(x):
     np.testing.assert_allclose(p, [0.0, 0.03, (0.1 - G / (2.0 * n_z * STIFFNESS)) / n_z], atol=1e-7)
 
 
-@pytest.mark.parametrize("shape", [Sphere(0.1), Box(0.3, 0.3, 0.2), Capsule(0.1, 0.2)], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "shape", [Sphere(0.1), Box(0.3, 0.3, 0.2), Capsule(0.1, 0.2), CUBE, CUBE_MESH], ids=lambda s: type(s).__name__
+)
 def test_ridges_and_peaks_carry_what_is_balanced_on_them(shape):
     half = 0.2 if isinstance(shape, Capsule) else 0.1
     peak = np.zeros((21, 21))
@@ -128,13 +140,16 @@ def test_ridges_and_peaks_carry_what_is_balanced_on_them(shape):
         assert height == pytest.approx(0.3 + half - SINKS, abs=1e-8)
 
 
-@pytest.mark.parametrize("shape", [Sphere(0.1), Box(0.2, 0.2, 0.2), CUBE], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "shape", [Sphere(0.1), Box(0.2, 0.2, 0.2), Capsule(0.1, 0.2), CUBE, CUBE_MESH], ids=lambda s: type(s).__name__
+)
 def test_a_slope_is_that_of_a_half_space(shape):
     field = HeightField(0.2 * X21[None, :] - 0.1 * X21[:, None], 2.0, 2.0)
     n = np.array([-0.2, 0.1, 1.0]) / np.sqrt(1.05)
     R_WS = RotationMatrix.MakeFromOneVector(n, 2)
+    R_WB = R_WS @ (ON_SIDE if isinstance(shape, Capsule) else UPRIGHT)
     poses = [
-        World(ground, shape, X_WF=X_WF).run(RigidTransform(R_WS, 0.1 * n + R_WS @ [0.023, 0.03, 0.0]), 0.4)
+        World(ground, shape, X_WF=X_WF).run(RigidTransform(R_WB, 0.1 * n + R_WS @ [0.023, 0.03, 0.0]), 0.4)
         for ground, X_WF in ((field, RigidTransform()), (HalfSpace(), RigidTransform(R_WS, np.zeros(3))))
     ]
     np.testing.assert_allclose(poses[0].GetAsMatrix4(), poses[1].GetAsMatrix4(), atol=1e-9)

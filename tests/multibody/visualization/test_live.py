@@ -20,6 +20,7 @@ from merganser.framework import DiagramBuilder, Value
 from merganser.framework.math import RigidTransform
 from merganser.framework.primitives import ConstantValueSource
 from merganser.geometry import Box, Meshcat
+from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 from merganser.multibody.tree import PdControllerGains, RevoluteJoint, SpatialInertia
 from merganser.multibody.visualization import (
@@ -278,3 +279,27 @@ def test_sliders_set_efforts_within_limits_and_positions_of_actuators_with_gains
     assert plant.get_net_actuation_output_port().Eval(context)[0] == pytest.approx(-3.0)
     simulator.AdvanceTo(1.5)
     assert plant.GetPositions(context)[1] == pytest.approx(0.8, abs=0.01)
+
+
+def test_sliders_of_muscles_and_servos_along_tendons_have_their_ranges(meshcat: Meshcat) -> None:
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.001)
+    Parser(plant).AddModelsFromString(
+        '<mujoco><worldbody><site name="a" pos="0 0 .1"/><body name="b"><joint name="j" axis="0 1 0"/><geom size=".1"/>'
+        '<site name="s" pos=".1 0 0"/></body></worldbody><tendon><spatial name="t"><site site="a"/><site site="s"/>'
+        '</spatial></tendon><actuator><muscle name="m" tendon="t"/><position name="p" tendon="t" kp="4" '
+        'ctrlrange=".05 .15"/></actuator></mujoco>',
+        "xml",
+    )
+    plant.Finalize()
+    ActuatorSliders.AddToBuilder(builder, plant, meshcat)
+    controls = {c["name"].split("/")[0]: c for c in commands_for_a_page(meshcat) if c["type"] == "set_control"}
+    assert {n: [c["min"], c["max"], c["value"]] for n, c in controls.items()} == {
+        "m": [0.0, 1.0, 0.0], "p": [0.05, 0.15, 0.05],
+    }  # fmt: skip
+    simulator = Simulator(builder.Build())
+    context = plant.GetMyContextFromRoot(simulator.get_context())
+    for name in controls:
+        meshcat.SetSliderValue(controls[name]["name"], controls[name]["max"])
+    simulator.AdvanceTo(0.1)
+    assert plant.get_activations_output_port().Eval(context)[0] > 0.9  # after ten time constants

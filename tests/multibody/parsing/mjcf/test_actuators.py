@@ -179,3 +179,25 @@ def test_a_dc_motor_without_positive_constants_is_refused(constants):
     text = MODEL.format(joint="", actuator=f'<dcmotor name="d" joint="j" {constants}/>')
     with pytest.raises(ParsingError, match=r'xml:2: <dcmotor name="d"> has the motor constant .* expected positive'):
         driven(text, 1.0, 0.0, 0.0)
+
+
+def test_bounds_of_the_sum_of_several_actuators_are_named_and_those_of_one_are_not(caplog):
+    motor = '<motor joint="j"/>'
+    for actuator, is_named in ((motor, False), (2 * motor, True)):
+        caplog.clear()
+        text = MODEL.format(joint='actuatorfrcrange="-1 1"', actuator=actuator)
+        Parser(MultibodyPlant(0.0)).AddModelsFromString(text, "xml")
+        named = "<joint> actuatorfrcrange bounds each of its actuators, not their sum" in caplog.text
+        assert named == is_named
+
+
+@pytest.mark.parametrize("law", ['gaintype="affine" gainprm="1 2 0"', 'biastype="affine" biasprm="0 -3 0"'])
+def test_actuators_of_free_joints_whose_law_needs_a_length_are_left_out_by_name(law, caplog):
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(
+        '<mujoco><worldbody><body><freejoint name="f"/><geom size=".1"/></body></worldbody><actuator><general '
+        f'joint="f" {law}/><motor joint="f" gear="0 0 1"/></actuator></mujoco>',
+        "xml",
+    )
+    assert plant.num_actuators() == 1
+    assert "<general> of a free joint is left out: it has no length, which the law" in caplog.text

@@ -213,7 +213,8 @@ def test_elements_have_what_their_classes_say_unless_they_say_otherwise():
 def test_replicas_and_what_refers_to_them_get_suffixes_the_innermost_first():
     plant = read(DOCUMENTS["replicas"])
     assert names(bodies(plant)) == ["b0", "c_00", "c_10", "b1", "c_01", "c_11", "q", "r", "s", "again-r"]
-    assert names(actuators(plant)) == ["m0", "m1", "n_00", "n_10", "n_01", "n_11"]
+    assert names(actuators(plant)) == ["m0", "m1", "n_00", "n_10", "n_01", "n_11", "one"]
+    assert plant.GetJointActuatorByName("one").joint().name() == "k_01"
     assert plant.GetJointActuatorByName("n_01").joint().name() == "k_01"
 
 
@@ -225,8 +226,9 @@ def test_models_in_other_files_are_attached_with_prefixes(tmp_path):
         "extra", "base", "L-arm", "L-hand", "R-arm0", "R-hand0", "R-arm1", "R-hand1", "all-arm", "all-hand", "all-other"
     ]  # fmt: skip
     assert plant.GetJointByName("R-j1").position_upper_limits()[0] == 1.0  # radians in that file
-    assert names(actuators(plant)) == ["L-m", "R-m0", "R-m1", "all-m", "all-p"]
-    assert plant.num_coupler_constraints() == 4
+    assert names(actuators(plant)) == ["own", "L-m", "R-m0", "R-m1", "all-m", "all-p"]
+    assert plant.GetJointActuatorByName("own").joint().name() == "L-j"
+    assert plant.num_coupler_constraints() == 5
     assert plant.HasFrameNamed("all-w")
 
 

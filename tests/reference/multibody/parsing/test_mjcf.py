@@ -13,6 +13,7 @@ from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.multibody.parsing import PackageMap, Parser
 from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.mjcf import SetMjcfKeyframe
 from merganser.multibody.parsing.mjcf.reader import read_mjcf
 from merganser.multibody.parsing.xml_reader import read_xml
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
@@ -79,7 +80,9 @@ def read_both(path: Path) -> tuple[ModelPair, str, Any]:
     plant.Finalize()
     model = mujoco.MjModel.from_xml_path(str(path))
     warnings = "\n".join(message for _, message in parser._diagnostics.warnings)
-    return ModelPair(mujoco, model, plant, instance), warnings, scene_graph
+    pair = ModelPair(mujoco, model, plant, instance)
+    pair.parser = parser
+    return pair, warnings, scene_graph
 
 
 def check(path: Path) -> None:
@@ -129,6 +132,35 @@ def test_names_and_the_initial_configuration_are_those_of_mujoco(name, tmp_path)
     np.testing.assert_allclose(
         pair.plant.GetDefaultPositions(), pair.plant.GetPositions(pair.context), atol=1e-15
     )
+
+
+def test_keyframes_are_the_states_to_which_mujoco_resets(tmp_path):
+    rng, keys = np.random.default_rng(0), ""
+    for name in ("home", "run", "crouch"):
+        values = rng.normal(size=24)
+        values[3] = abs(values[3])  # of a quaternion, whose opposite is the same rotation
+        q, v = (" ".join(map(str, part)) for part in (values[:13], values[13:]))
+        keys += f'<key name="{name}" qpos="{q}"' + ("/>" if name == "crouch" else f' qvel="{v}"/>')
+    (tmp_path / "m.xml").write_text(
+        '<mujoco><worldbody><body name="a"><freejoint/><geom size=".1"/><body name="b"><joint name="h" axis="1 0 0"/>'
+        '<joint name="s" type="slide" axis="0 1 0" ref=".2"/><geom size=".1" pos=".1 0 0"/><body name="c" '
+        'euler="10 20 30"><joint name="ball" type="ball"/><geom size=".2" pos="0 .3 0"/></body></body></body>'
+        f"</worldbody><keyframe>{keys}</keyframe></mujoco>"
+    )
+    pair, report, _ = read_both(tmp_path / "m.xml")
+    assert not report
+    (instance,) = (parser := pair.parser)._instruments
+    default = pair.plant.GetDefaultPositions()
+    for i, name in enumerate(("home", "run", "crouch")):
+        pair.set_state(pair.model.key_qpos[i], pair.model.key_qvel[i] if name != "crouch" else np.zeros(11))
+        expected = pair.plant.GetPositionsAndVelocities(pair.context)
+        context = pair.plant.CreateDefaultContext()
+        SetMjcfKeyframe(parser, context, name)
+        np.testing.assert_allclose(pair.plant.GetPositionsAndVelocities(context), expected, atol=1e-14)
+        if name == "home":
+            np.testing.assert_allclose(default, expected[:13], atol=1e-14)
+    with pytest.raises(RuntimeError, match=r"m\.xml' has no key 'crawl'. .*crouch"):
+        SetMjcfKeyframe(parser, context, "crawl", instance)
 
 
 # ---------------------------------------------------------------------- contact

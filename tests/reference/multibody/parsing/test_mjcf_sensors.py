@@ -10,6 +10,8 @@ from merganser.framework import DiagramBuilder
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 from merganser.multibody.sensors import AddMjcfSensors
+from tests.multibody.sensors.test_limit_forces import LIMITED as LIMITED_AT_REST
+from tests.multibody.sensors.test_limit_forces import make as make_limited
 from tests.support.mujoco_models import ModelPair
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed (extra `reference`)")
@@ -34,7 +36,8 @@ OTHERS = """<jointpos joint="k"/><jointvel joint="k"/><jointpos joint="r"/><ball
 <ballangvel joint="ball"/><actuatorpos actuator="m"/><actuatorvel actuator="m"/><actuatorfrc actuator="m"/>
 <actuatorpos actuator="p"/><actuatorfrc actuator="n"/><tendonpos tendon="both"/><tendonvel tendon="both"/>
 <subtreecom body="a"/><subtreelinvel body="b"/><subtreeangmom body="a"/><subtreeangmom body="world"/>
-<subtreecom body="world"/><clock/><gyro site="s" cutoff=".3"/><jointvel joint="k" cutoff=".2"/>"""
+<subtreecom body="world"/><clock/><e_kinetic/><e_potential/><gyro site="s" cutoff=".3"/>
+<jointvel joint="k" cutoff=".2"/>"""
 MODEL = """<mujoco model="m"><option gravity="1 2 -9" magnetic=".1 .2 .3"><flag contact="disable"/></option><worldbody>
 <body name="a" pos="0 0 1" euler="10 20 30"><freejoint/><geom size=".2"/><site name="u" pos=".1 0 .2" euler="0 30 0"/>
 <body name="b" pos="1 0 0"><joint name="k" axis="0 1 1" armature=".1" damping=".3" stiffness="2"/>
@@ -62,7 +65,8 @@ LIMITED = (
 )  # fmt: skip
 
 TENDONS = (
-    MODEL.replace("</tendon>", '<spatial name="path" range=".5 1.2"><site site="u"/><geom geom="knob" sidesite="s"/>'
+    MODEL.replace("</tendon>", '<spatial name="path" range=".5 1.2" stiffness="7" springlength=".1 .6">'
+                  '<site site="u"/><geom geom="knob" sidesite="s"/>'
                   '<site site="t"/></spatial></tendon>')
     .replace("</actuator>", '<motor name="along" tendon="path" gear="2"/><motor name="sum" tendon="both" gear="-4"/>'
              '<motor name="push" site="t" refsite="u" gear="1 0 2"/></actuator>')
@@ -71,7 +75,7 @@ TENDONS = (
 OF_TENDONS = "".join(f'<tendon{what} tendon="path"/>' for what in ("pos", "vel", "actuatorfrc", "limitpos", "limitvel"))
 OF_TENDONS += "".join(f'<actuator{what} actuator="{a}"/>' for what in ("pos", "vel", "frc") for a in ("along", "sum"))
 OF_TENDONS += '<tendonactuatorfrc tendon="both"/><jointactuatorfrc joint="k"/><jointactuatorfrc joint="r"/>'
-OF_TENDONS += '<actuatorfrc actuator="push"/><actuatorvel actuator="push"/>'
+OF_TENDONS += '<e_potential/><e_kinetic/><actuatorfrc actuator="push"/><actuatorvel actuator="push"/>'
 
 
 @pytest.mark.parametrize(
@@ -112,6 +116,18 @@ def test_sensors_measure_what_those_of_mujoco_do(model, sensors, caplog):
                 wanted = -wanted
             np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-9, err_msg=f"{name} {model.sensor(i).name}")
         assert system.EvalSensors(own).shape == expected.shape
+
+
+def test_forces_of_limits_are_those_of_mujoco_at_rest():
+    limits = 'solreflimit=".004 1" solimplimit=".9999 .9999 .001"'  # as stiff as MuJoCo's limits get
+    text = LIMITED_AT_REST.replace("<joint name", f"<joint {limits} name").replace("<fixed", f"<fixed {limits}")
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data, 4000)
+    mujoco.mj_forward(model, data)
+    _, _, simulator, measure = make_limited(0.002)
+    simulator.AdvanceTo(8.0)
+    np.testing.assert_allclose(measure(), data.sensordata, rtol=2e-4)
 
 
 RANGES = """<mujoco model="m"><asset><mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset><worldbody>
