@@ -19,11 +19,11 @@ from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.model import (
     ContactModel,
+    ContactOfKind,
     DiscreteContactApproximation,
     DiscreteContactSolver,
     PlantModel,
 )
-from merganser.multibody.plant.step.contact_arrays import ContactOfKind
 from merganser.multibody.tree import BodyIndex, RigidBody
 
 _APPROXIMATIONS = {

@@ -83,7 +83,7 @@ class InputPorts:
     def __init__(self, model: PlantModel, views: StateViews, kinematics: PlantKinematics) -> None:
         self._model, self._tree, self._system = model, model.tree, model.system
         self._views, self._kinematics = views, kinematics
-        self.surface_speeds: InputPort | None = None  # of plants with belts, see belts.py
+        self.surface_speeds: InputPort | None = None  # of plants with belts, see transmissions.py
         self._table: ActuatorTable | None = None  # None until it is needed, and after a change of an actuator
         self._undriven_instances: set[int] = set()  # for which it was said that nothing drives their actuators
         self.geometry_query = self._system.DeclareAbstractInputPort("geometry_query", Value(QueryObject()))
@@ -150,13 +150,13 @@ class InputPorts:
 
     # ------------------------------------------------------------------ inputs
 
-    def read(self, context: Context, w: Workspace, table: ActuatorTable) -> Inputs:
+    def read(self, context: Context, w: Workspace) -> Inputs:
         """The values of the ports, as ../dynamics/step.py takes them.
 
         Raises:
             RuntimeError: an applied spatial force is not finite, or acts on no body of the plant.
         """
-        read, nothing = context.read_input, w.nothing
+        read, nothing, table = context.read_input, w.nothing, self.actuators_in(context)
         whole, applied = read(self.actuation.get_index()), read(self.generalized_force.get_index())
         forces = read(self.spatial_force.get_index())
         parts: tuple[Part, ...] = ()
@@ -247,8 +247,9 @@ class InputPorts:
         disarmed = tuple(i for i in table.controlled if not context.has_input(ports[i].get_index()))
         return table.without_controllers_of(disarmed, self._tree) if disarmed else table
 
-    def active_controllers(self, w: Workspace, table: ActuatorTable) -> Controllers:
-        """The PD controllers but those of locked joints, which are ignored."""
+    def active_controllers(self, context: Context, w: Workspace) -> Controllers:
+        """The PD controllers at work: those with desired states, but none of locked joints."""
+        table = self.actuators_in(context)
         if not len(table.controllers.inputs):
             return table.controllers
         locks = w.parameters["is_locked"][table.controllers.mobods]

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from merganser.multibody.plant.step.sampling import Sampling
 
 from merganser.multibody.tree import FixedOffsetFrame
+from merganser.multibody.tree.coordinates import write_joint_frames
 from merganser.multibody.tree.force_elements import LinearBushingRollPitchYaw
-from merganser.multibody.tree.parameters import write_joint_frames
 
 _new = RigidTransform.__new__
 

@@ -12,7 +12,6 @@ from merganser.framework.common.deprecation import deprecated_method
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.deformable.model import DeformableModel
-from merganser.multibody.plant.belts import PlantBelts
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_geometry import ContactGeometry
 from merganser.multibody.plant.contact_settings import ContactSettings, ContactsOfKinds
@@ -24,6 +23,7 @@ from merganser.multibody.plant.names import PlantNames, Selectors
 from merganser.multibody.plant.outputs import OutputPorts
 from merganser.multibody.plant.step.sampling import Sampling
 from merganser.multibody.plant.topology_graph import topology_graphviz_string
+from merganser.multibody.plant.transmissions import PlantBelts
 from merganser.multibody.tree import (
     MultibodyTree,
     RigidBody,

@@ -108,7 +108,7 @@ class StepsOnValues:
         """
         dynamics, w = self._dynamics, self._w
         table = dynamics.inputs.actuators_in(context)
-        inputs = dynamics.inputs.read(context, w, table)
+        inputs = dynamics.inputs.read(context, w)
         self.reason = self._why_not(context, inputs)
         if self.reason:
             return None

@@ -137,6 +137,9 @@ class StepBuffers:
         self.time_step = dynamics.model.time_step if time_step is None else time_step
         self.takes_steps = self.time_step > 0.0
         self._has_multipliers = dynamics.has_multipliers and not self.takes_steps
+        may_constrain = dynamics.can_constrain or len(dynamics.model.contact.frictions) > 0
+        may_constrain = may_constrain if self.takes_steps else dynamics.may_touch
+        self._may_constrain = may_constrain and w.scalar.__name__ != "Expression"
         self._dynamics, self._context, self._w = dynamics, context, w
         self._contact_geometry, self._settings_of = dynamics.contact_geometry, dynamics.settings
         arrays = self.contact = dynamics.model.contact
@@ -214,22 +217,13 @@ class StepBuffers:
         """What the records are made of, beside controllers and deformable bodies."""
         choices = self._settings_of.choices
         sources: list[Any] = [choices.stiction_tolerance]
-        if self._has_multipliers or self._may_constrain():
+        if self._has_multipliers or self._may_constrain:
             sources.append(id(self._constraint_rows.read(self._context)))  # the records keep those of before
-        if self._may_constrain():
+        if self._may_constrain:
             sources += [self._settings_of.of_solver(), choices.near_rigid_threshold]
             if self._contact_geometry.may_touch:
                 sources += [*self._look_at_geometry(), choices.penetration_allowance]
         return sources
-
-    def _may_constrain(self) -> bool:
-        """Whether there may be constraints in steps, or anything may touch."""
-        dynamics = self._dynamics
-        if self.takes_steps:
-            may = dynamics.can_constrain or len(self.contact.frictions) > 0
-        else:
-            may = dynamics.may_touch
-        return may and self._w.scalar.__name__ != "Expression"
 
     def _look_at_geometry(self) -> tuple[Any, bool]:
         """What answers proximity queries, and whether all geometries move with bodies of the plant alone."""
@@ -263,13 +257,13 @@ class StepBuffers:
         if self._has_multipliers:
             rows = self._constraint_rows.read(self._context)
             self.work = self.work._replace(multipliers=self._w.make_multipliers(rows))
-        if self._may_constrain():
+        if self._may_constrain:
             self._constraint_rows.read(self._context)
             if self._contact_geometry.may_touch:
                 self._take_geometry()
         if self.deformable is not None:
             self.deformable.prepare(self)
-        if self._may_constrain():
+        if self._may_constrain:
             self._make_buffers()
         self.work.desired[2:] = self._dynamics.inputs.desired_constants
         self.model = self._make_model(controllers)
@@ -480,7 +474,7 @@ class StepBuffers:
     def _make_model(self, controllers: Controllers) -> Model:
         plant, w, arrays, inputs = self._dynamics.model, self._w, self.contact, self._dynamics.inputs
         is_continuous, no_numbers = not self.takes_steps, np.zeros(0)
-        springs = arrays.limit_springs() if is_continuous and len(arrays.limits) else (no_numbers, no_numbers)
+        springs = arrays.limit_springs(plant.tree) if is_continuous and len(arrays.limits) else (no_numbers, no_numbers)
         has_limits = w.scalar.__name__ != "Expression"
         model = Model(
             code=StepCode(),
@@ -503,7 +497,7 @@ class StepBuffers:
             limit_dissipation=springs[1],
             frictions=arrays.frictions,
             stiction_velocity=self._settings_of.choices.stiction_tolerance,
-            can_constrain=int(self._may_constrain()),
+            can_constrain=int(self._may_constrain),
             has_multipliers=int(self._has_multipliers),
             contact=self._make_contact(controllers),
         )  # fmt: skip
@@ -527,9 +521,9 @@ class StepBuffers:
             near_rigid_threshold=float(choices.near_rigid_threshold),
             constraint_rows=self._constraint_rows.rows,
             holds_transmissions=int(arrays.has_tendons or bool((controllers.velocities >= len(self._w.v)).any())),
-            adheres=int(self._may_constrain() and (arrays.has_adhesion or bool(known.materials["adhesion"].any()))),
+            adheres=int(self._may_constrain and (arrays.has_adhesion or bool(known.materials["adhesion"].any()))),
             looks_ahead=int(self._looks_ahead),
-            drives=controllers.records()[: None if self._may_constrain() else 0],
+            drives=controllers.records()[: None if self._may_constrain else 0],
             room=SolverWork(self._laws, self._solver_work, self._integer_work),
         )  # fmt: skip
 

@@ -27,7 +27,7 @@ from merganser.framework.primitives import (
     ZeroOrderHold,
 )
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.step import native_code, native_outputs
+from merganser.multibody.plant.step import native_code, sampling
 from merganser.multibody.tree import PrismaticJoint, SpatialInertia
 
 CALLBACKS = ["derivatives", "output", "logged output", "update", "publish"]
@@ -444,7 +444,7 @@ def test_the_loop_does_not_run_on_with_arrays_that_looking_for_code_has_replaced
         seen.append((result, plan._program.is_current()))
         return result
 
-    monkeypatch.setattr(native_outputs, "_CONTACT_FORCES", NotCompiled())
+    monkeypatch.setattr(sampling, "_CONTACT_FORCES", NotCompiled())
     monkeypatch.setattr(Plan, "_look", watched_look)
     simulator, _, end = SCENES["hydroelastic, compiled"]()
     simulator.AdvanceTo(0.5 * end)
