@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.common.deprecation import warn_deprecated
+from merganser.framework.common.errors import warn_deprecated
 from merganser.geometry import GeometryId, HydroelasticContactRepresentation
 from merganser.multibody.contact import make_settings
 from merganser.multibody.contact.contact_kinds import ContactKind, contact_source_dtype, set_contact_kind

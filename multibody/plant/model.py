@@ -143,7 +143,7 @@ class ContactModelArrays:
         has_adhesion: whether any of them pulls at what its body touches.
         has_tendons: whether any of them has a spring, limits or friction.
         contacts_of_kinds: those of which a body can move.
-        sources, source_numbers: the same as records, see ../../contact/contact_kinds.py.
+        sources, source_numbers: the same as records, see ../contact/contact_kinds.py.
         source_ids, source_bodies: of their sides A and B, one contact after the other.
         most_pairs_of_kinds: at how many places they may touch.
     """

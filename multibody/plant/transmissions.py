@@ -20,7 +20,7 @@ from merganser.multibody.kernels.transmissions.arms import node_axis, node_point
 from merganser.multibody.kernels.transmissions.motion import stretch_of
 from merganser.multibody.kernels.transmissions.records import PULLEY, SITE, SPHERE
 from merganser.multibody.kernels.transmissions.wrapping import wrap
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.plant.input_ports import InputPorts
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel

@@ -29,8 +29,7 @@ from merganser.multibody.parsing.description import (
     ShapeDescription,
 )
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation, located
-from merganser.multibody.parsing.usd.joints import read_joints
-from merganser.multibody.parsing.usd.stage import Array, UsdStage, rotation
+from merganser.multibody.parsing.usd.joints import Array, UsdStage, read_joints, rotation
 from merganser.multibody.tree import CalcSpatialInertia, RotationalInertia, SpatialInertia, UnitInertia
 
 

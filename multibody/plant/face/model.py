@@ -7,8 +7,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from numpy.typing import NDArray
 
-from merganser.framework.common.delegation import Delegated, written_out
-from merganser.framework.common.deprecation import deprecated_method
+from merganser.framework.common.errors import deprecated_method
+from merganser.framework.common.keywords import Delegated, written_out
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.deformable.model import DeformableModel

@@ -44,14 +44,13 @@ from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_geometry import ContactGeometry, listed
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
-from merganser.multibody.plant.input_ports import InputPorts
+from merganser.multibody.plant.input_ports import Controllers, InputPorts
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel, joints_with_limits_left_out
 from merganser.multibody.plant.scalars.contact_left_out import check_other_scalars
 from merganser.multibody.plant.scalars.workspaces import AutoDiffWorkspace
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step import failures
-from merganser.multibody.plant.step.drives import Controllers
 from merganser.multibody.plant.step.failures import WarnOnce, describe_overflow, time_of
 from merganser.multibody.plant.step.native_code import NativeDynamics, ResolvedBy
 from merganser.multibody.plant.step.sample import ContactSample, found_in, sample_of_contacts

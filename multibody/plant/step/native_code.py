@@ -52,7 +52,7 @@ from merganser.multibody.contact.plant_problem import start_step
 from merganser.multibody.dynamics.operation import DerivativesRecord, StepRecord, StepsInLanes
 from merganser.multibody.dynamics.records import Geometry, Inputs, Model, Part, State
 from merganser.multibody.dynamics.step_kernels import Plant, addresses_of, solver_of
-from merganser.multibody.plant.step.drives import Controllers
+from merganser.multibody.plant.input_ports import Controllers
 from merganser.multibody.plant.step.sample import SampleBox
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.variable_steps import VariableSteps

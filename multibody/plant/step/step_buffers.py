@@ -43,8 +43,8 @@ from merganser.multibody.kernels.layout import velocity_dtype
 from merganser.multibody.kernels.velocity_products import num_passes
 from merganser.multibody.linear.records import constraint_dtype, tree_dtype
 from merganser.multibody.plant.constraints import ConstraintRows
+from merganser.multibody.plant.input_ports import Controllers
 from merganser.multibody.plant.model import ContactModel
-from merganser.multibody.plant.step.drives import Controllers
 from merganser.multibody.plant.step.sample import DynamicsSample, SampleBox, take_sample
 from merganser.multibody.plant.workspace import Workspace
 

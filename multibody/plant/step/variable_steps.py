@@ -44,7 +44,7 @@ from merganser.multibody.dynamics.operation import (
     count_iterations,
 )
 from merganser.multibody.dynamics.records import NOT_SOLVED, Inputs, Model, Part, State
-from merganser.multibody.plant.step.drives import Controllers, controllers_of
+from merganser.multibody.plant.input_ports import Controllers, controllers_of
 from merganser.multibody.plant.step.sample import DynamicsSample
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
