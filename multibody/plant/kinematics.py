@@ -26,7 +26,7 @@ from merganser.multibody.tree import Frame, RigidBody
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-    from merganser.multibody.plant.step.sampling import Sampling
+    from merganser.multibody.plant.sampling import Sampling
 
 from merganser.multibody.tree import FixedOffsetFrame
 from merganser.multibody.tree.coordinates import write_joint_frames

@@ -43,11 +43,11 @@ from merganser.multibody.plant.kinematics import FrameMotion, FramePoses, PlantK
 from merganser.multibody.plant.loops import LoopJoints
 from merganser.multibody.plant.names import PlantNames, Selectors
 from merganser.multibody.plant.outputs import OutputPorts
+from merganser.multibody.plant.sampling import Sampling
 from merganser.multibody.plant.state import FreeBodies, PlantState
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.dynamics import PlantDynamics
 from merganser.multibody.plant.step.failures import WarnOnce
-from merganser.multibody.plant.step.sampling import Sampling
 from merganser.multibody.plant.transmissions import PlantBelts, PlantTransmissions
 
 Array = NDArray[Any]

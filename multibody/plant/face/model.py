@@ -21,7 +21,7 @@ from merganser.multibody.plant.loops import LoopJoints
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.names import PlantNames, Selectors
 from merganser.multibody.plant.outputs import OutputPorts
-from merganser.multibody.plant.step.sampling import Sampling
+from merganser.multibody.plant.sampling import Sampling
 from merganser.multibody.plant.topology_graph import topology_graphviz_string
 from merganser.multibody.plant.transmissions import PlantBelts
 from merganser.multibody.tree import (

@@ -79,12 +79,13 @@ class PlantDynamics:
         native: the same dynamics as an operation of the native plan.
         can_constrain: whether there may be constraints in steps.
         is_always_constrained: whether there are constraints wherever the bodies are: not joint limits, nor contacts.
+        constrains_at_once: whether there may be any before a joint limit is reached.
         has_multipliers: whether loop joints or constraints hold in continuous time, or tendons have armature there.
         may_touch: whether there is anything that may touch: geometries, or contacts of kinds.
         deformables: steps of deformable bodies; None without them.
     """
 
-    can_constrain = may_touch = is_always_constrained = has_multipliers = False
+    can_constrain = constrains_at_once = may_touch = is_always_constrained = has_multipliers = False
     deformables: DeformableSteps | None = None
 
     def __init__(
@@ -116,7 +117,8 @@ class PlantDynamics:
         self.is_always_constrained = has_rows or (is_discrete and acts_in_steps)
         self.may_touch = self.contact_geometry.may_touch or len(contact.sources) > 0
         has_limits = len(contact.limits) > 0 or len(self._tree.transmissions) > 0
-        self.can_constrain = self.may_touch or has_limits or self.is_always_constrained
+        self.constrains_at_once = self.may_touch or self.is_always_constrained
+        self.can_constrain = self.constrains_at_once or has_limits
         if self.deformables is not None:
             self.can_constrain = self.can_constrain or self.deformables.may_constrain
         names = joints_with_limits_left_out(self._tree)
@@ -447,10 +449,10 @@ class PlantDynamics:
             return None
         buffers, controllers = self._buffers_and_controllers(context, w)
 
-        def forces(out: StepResults) -> int:
+        def find(out: StepResults) -> int:
             return min(find_penalty_forces(buffers.model, buffers.state, buffers.work, out), 0)
 
-        status = self.run(context, buffers, controllers, forces)
+        status = self.run(context, buffers, controllers, find)
         if status:
             self.raise_failure(context, w, status)
         out = buffers.out

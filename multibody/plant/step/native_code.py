@@ -102,7 +102,7 @@ class NativeDynamics:
 
     Attributes:
         num_calls: how often Python has computed the dynamics.
-        sampling: the Sampling (sampling.py) that has a sample of each step.
+        sampling: the Sampling (../sampling.py) that has a sample of each step.
     """
 
     operation = ""
@@ -189,7 +189,7 @@ class NativeDynamics:
             return InPython.LEARNING
         if not is_usable(code):
             return InPython.NOT_COMPILED
-        if (dynamics.may_touch or dynamics.is_always_constrained) and not self._can_constrain():
+        if dynamics.constrains_at_once and not self._can_constrain():
             return InPython.CONTACT_NOT_COMPILED
         return None
 
@@ -231,8 +231,7 @@ class NativeDynamics:
         steps = w.variable_steps  # what output ports show follows from it
 
         has_controllers = self._dynamics.inputs.actuators_in(context).controlled
-        constrains_at_once = self._dynamics.may_touch or self._dynamics.is_always_constrained
-        may_change = step.takes_steps or has_controllers or constrains_at_once
+        may_change = step.takes_steps or has_controllers or self._dynamics.constrains_at_once
 
         of_deformables = None if step.deformable is None else step.deformable.records
 
@@ -249,7 +248,7 @@ class NativeDynamics:
     def _can_constrain(self) -> bool:
         """Whether the kernels are compiled that hold something, or this process has to compile them."""
         dynamics = self._dynamics
-        is_due = (dynamics.may_touch or dynamics.is_always_constrained) and must_compile_here()
+        is_due = dynamics.constrains_at_once and must_compile_here()
         has_any = dynamics.can_constrain or dynamics.has_multipliers
         return has_any and (is_due or self._has_slow_kernels())
 
@@ -381,8 +380,7 @@ class NativeDynamics:
         call = buffers.compiled.get(code)
         if call is None and self._why_not(context, code, OptionalCode.is_usable, w) is not None:
             return None
-        constrains_at_once = self._dynamics.may_touch or self._dynamics.is_always_constrained
-        if call is None and constrains_at_once and not self._has_slow_kernels():
+        if call is None and self._dynamics.constrains_at_once and not self._has_slow_kernels():
             return None
         buffers.prepare(inputs.active_controllers(context, w))
         values = [context.read_input(index) for index in inputs.of_vectors] if given is None else [id(given)]

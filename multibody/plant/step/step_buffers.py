@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.core.context.native_code import Capacity, Growth
 from merganser.framework.native.memory.addresses import address_of_array
-from merganser.geometry import GeometryId
 from merganser.geometry.hydroelastic.buffers import Buffers, capacities_of, lacks_memory, make_buffers, with_memory
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
@@ -27,7 +26,7 @@ from merganser.multibody.contact import (
     plant_layout,
     workspace_size,
 )
-from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
+from merganser.multibody.contact.contact_pairs import contact_pair_dtype
 from merganser.multibody.contact.layout import SolverWork, law_dtype, result_dtype, row_dtype
 from merganser.multibody.contact.penalty import limit_forces
 from merganser.multibody.contact.plant_layout import ProblemArrays, ProblemTrees
@@ -43,6 +42,7 @@ from merganser.multibody.kernels.layout import velocity_dtype
 from merganser.multibody.kernels.velocity_products import num_passes
 from merganser.multibody.linear.records import constraint_dtype, tree_dtype
 from merganser.multibody.plant.constraints import ConstraintRows
+from merganser.multibody.plant.contact_geometry import CollisionGeometry
 from merganser.multibody.plant.input_ports import Controllers
 from merganser.multibody.plant.model import ContactModel
 from merganser.multibody.plant.step.sample import DynamicsSample, SampleBox, take_sample
@@ -61,39 +61,6 @@ _FIRST_FACES = 128
 _FOUND = "candidates", "contacts", "faces", "contact_pairs"
 _SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
 _NO_GEOMETRY, _NO_SURFACES = ProximityArrays([], []), HydroelasticArrays([])
-
-
-class CollisionGeometry(NamedTuple):
-    """What the geometries of a SceneGraph are to a plant, see ContactGeometry.read(); rows are those of the layout.
-
-    Attributes:
-        layout: of proximity queries (geometry/scene/proximity_layout.py); None if no geometry has been read.
-        penetration_allowance: for which their stiffness was chosen [m].
-        bodies: indices of the bodies that they belong to, 0 for those of other sources.
-        materials: records of material_dtype.
-        mobods, X_BG: which they are fixed to, and where.
-        is_own: whether all are fixed to bodies of the plant.
-        is_foreign: which of them others than the plant move; has_foreign: any.
-        hydroelastic: what they are on contact surfaces; None without such.
-        margin: at which distance surfaces may begin [m].
-    """
-
-    layout: Any = None
-    penetration_allowance: float = 0.0
-    bodies: Array = np.zeros(0, np.int64)
-    materials: Array = np.zeros(0, material_dtype)
-    mobods: Array = np.zeros(0, np.int64)
-    X_BG: Array = np.zeros((0, 4, 4))
-    is_own: bool = False
-    is_foreign: Array = np.zeros(0, bool)
-    has_foreign: bool = False
-    hydroelastic: HydroelasticArrays | None = None
-    margin: float = 0.0
-
-    def ids(self) -> list[GeometryId]:
-        """The geometries, row by row."""
-        ids: list[GeometryId] = [] if self.layout is None else self.layout.geometry_ids
-        return ids
 
 
 class StepBuffers:
@@ -202,11 +169,7 @@ class StepBuffers:
     # ------------------------------------------------------------------ what the records were made for
 
     def is_current(self, controllers: Controllers) -> bool:
-        """Whether model and Context are as they were.
-
-        Args:
-            controllers: those at work.
-        """
+        """Whether model, Context and the controllers at work are as they were."""
         if controllers is not self.controllers or not self._is_current:
             return False
         if self.deformable is not None and not self.deformable.is_current():

@@ -66,7 +66,7 @@ class BodyDynamics(NamedTuple):
 
 
 class JointArrays(NamedTuple):
-    """What the kernel of reaction forces needs to know of each joint, see ../../kernels/inverse_dynamics.py."""
+    """What the kernel of reaction forces needs to know of each joint, see ../kernels/inverse_dynamics.py."""
 
     mobods: NDArray[np.int64]
     is_reversed: NDArray[np.int64]
@@ -282,7 +282,7 @@ class Sampling:
         output.set_value(self._body_dynamics_of(context, self._sample_now(context)))
 
     def _body_dynamics_of(self, context: Context, sample: DynamicsSample) -> BodyDynamics:
-        """From a sample, by the recursive Newton-Euler algorithm (../../kernels/inverse_dynamics.py)."""
+        """From a sample, by the recursive Newton-Euler algorithm (../kernels/inverse_dynamics.py)."""
         w, F_applied = self._views.workspace(context), np.asarray(sample.F_applied)
         given: tuple[Any, ...] = (
             self._vdot_of(sample), sample.x, sample.mean, F_applied, sample.parameters, sample.gravity
