@@ -1,11 +1,11 @@
 """Trajectory optimization for any System: the names of pydrake.planning."""
 
-from merganser.analysis.trajectory_optimization.direct_methods import (
+from merganser.analysis.trajectory_optimization.direct_collocation import (
     AddDirectCollocationConstraint,
     DirectCollocation,
     DirectCollocationConstraint,
-    DirectTranscription,
 )
+from merganser.analysis.trajectory_optimization.direct_transcription import DirectTranscription
 from merganser.analysis.trajectory_optimization.multiple_shooting import MultipleShooting
 from merganser.analysis.trajectory_optimization.zmp_planner import ZmpPlanner
 
