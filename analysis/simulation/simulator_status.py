@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from merganser.framework import System
 
 
-
 class SimulatorStatus:
     """Where `AdvanceTo` or `Initialize` stopped, and why."""
 

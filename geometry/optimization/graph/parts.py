@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from merganser.framework.symbolic import Variable
 
 
-
 class Block(NamedTuple):
     """A w in a cone.
 
