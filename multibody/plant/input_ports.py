@@ -394,7 +394,7 @@ class InputPorts:
     def active_controllers(self, context: Context, w: Workspace) -> Controllers:
         """The PD controllers at work: those with desired states, but none of locked joints."""
         table = self.actuators_in(context)
-        if not len(table.controllers.inputs):
+        if not table.controlled:
             return table.controllers
         locks = w.parameters["is_locked"][table.controllers.mobods]
         is_locked = locks.real > 0.5 if w.is_numeric else np.array([is_set(lock) for lock in locks], dtype=bool)

@@ -344,15 +344,16 @@ class PlantDynamics:
             out = buffers.out
             status = compute(out)
             self.contact_geometry.check_contacts(context, buffers, out)
-            outcome, has_choice = out.found["outcome"], buffers.settings is None and buffers.fallback is None
+            outcome = out.found["outcome"]
             if status == records.LACKS_CAPACITY or (status == NOT_SOLVED and outcome == NO_CAPACITY):
                 buffers.grow()
                 continue
-            has_choice = has_choice and self.settings.of_solver()["approximation"] != SAP
-            if status == NOT_SOLVED and outcome == NOT_CONVERGED and has_choice:
-                self._warn_of_fallback(context, "SAP")  # which always has a solution
-                buffers.fall_back(self.settings.of_fallback())
-                continue
+            if status == NOT_SOLVED and outcome == NOT_CONVERGED:
+                has_choice = buffers.settings is None and buffers.fallback is None
+                if has_choice and self.settings.of_solver()["approximation"] != SAP:
+                    self._warn_of_fallback(context, "SAP")  # which always has a solution
+                    buffers.fall_back(self.settings.of_fallback())
+                    continue
             buffers.fall_back(None)
             if status == NOT_SOLVED and buffers.settings is None:
                 w = self.views.workspace(context)
