@@ -35,7 +35,7 @@ from merganser.multibody.fem import DeformableBodyConfig
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, DiscreteContactApproximation
 from merganser.multibody.tree import PdControllerGains, PrismaticJoint, SpatialInertia
 from merganser.multibody.visualization import StressVisualizer, StressVisualizerParams
-from merganser.multibody.visualization.stress_visualizer import colors_of_stresses
+from merganser.multibody.visualization.plant_visualizers import colors_of_stresses
 
 TIME_STEP = 0.01  # s
 RADIUS, RESOLUTION = 0.04, 0.022  # of the ball [m]

@@ -121,7 +121,7 @@ def draw(file, times, sag, shapes, triangles):
     from matplotlib.colors import LinearSegmentedColormap, Normalize
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-    from merganser.multibody.visualization.stress_visualizer import colors_of_stresses
+    from merganser.multibody.visualization.plant_visualizers import colors_of_stresses
 
     figure = plt.figure(figsize=(12.0, 6.4), layout="constrained")
     a, y = np.meshgrid(np.linspace(0.0, 2.0 * np.pi, 25), [-0.5 * PEG_LENGTH, 0.5 * PEG_LENGTH])

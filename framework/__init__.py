@@ -45,8 +45,7 @@ from merganser.framework.core.declarations.ports import InputPort, LeafOutputPor
 from merganser.framework.core.declarations.witness import WitnessFunction, WitnessFunctionDirection
 from merganser.framework.core.diagram.diagram import Diagram
 from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
-from merganser.framework.core.drawing.diagram_plot import diagram_graph, plot_diagram
-from merganser.framework.core.drawing.graphviz import plot_graphviz, plot_system_graphviz
+from merganser.framework.core.drawing import diagram_graph, plot_diagram, plot_graphviz, plot_system_graphviz
 from merganser.framework.core.scalars.copying import PickleSystem
 from merganser.framework.core.scalars.templates import SystemTemplate as _SystemTemplate
 from merganser.framework.core.scalars.templates import ValueTemplate as _ValueTemplate

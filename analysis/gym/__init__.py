@@ -7,7 +7,6 @@ except ImportError as error:
         "merganser.analysis.gym needs Gymnasium. Install the extra: pip install 'merganser[gym]'."
     ) from error
 
-from merganser.analysis.gym.drake_gym_env import DrakeGymEnv
-from merganser.analysis.gym.vector_env import DrakeVectorEnv, MakeVectorEnv
+from merganser.analysis.gym.drake_gym_env import DrakeGymEnv, DrakeVectorEnv, MakeVectorEnv
 
 __all__ = ["DrakeGymEnv", "DrakeVectorEnv", "MakeVectorEnv"]

@@ -15,8 +15,7 @@ from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.due_events import DueEvents
 from merganser.analysis.simulation.event_schedule import EventSchedule
-from merganser.analysis.simulation.simulator_settings import InitializeParams, SimulatorSettings
-from merganser.analysis.simulation.simulator_status import SimulatorStatus
+from merganser.analysis.simulation.simulator_status import InitializeParams, SimulatorSettings, SimulatorStatus
 from merganser.analysis.simulation.step_parts import commit, note_end
 from merganser.analysis.simulation.steps import end_step, make_updates, take_step
 from merganser.analysis.simulation.witness_watch import WitnessWatch

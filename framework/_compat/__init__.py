@@ -13,7 +13,7 @@ when it is used; `python -m merganser check PROGRAM.py` lists it beforehand, by 
 from __future__ import annotations
 
 from merganser.drake.modules import NotInMerganserError, install, uninstall
-from merganser.drake.report import Missing, TakenAway, missing_names, names_taken_away
+from merganser.drake.programs import Missing, TakenAway, missing_names, names_taken_away
 
 __all__ = [
     "Missing",

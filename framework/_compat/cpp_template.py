@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from merganser.drake.cpp_param import get_param_canonical, get_param_names, pretty_class_name
-from merganser.framework.common.deprecation import warn_deprecated
+from merganser.framework.common.errors import warn_deprecated
 from merganser.framework.core.scalars.templates import Template
 
 __all__ = ["TemplateBase", "TemplateClass", "TemplateFunction", "TemplateMethod", "get_or_init", "pretty_class_name"]

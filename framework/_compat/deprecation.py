@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from merganser.framework.common.deprecation import DrakeDeprecationWarning, warn_deprecated
+from merganser.framework.common.errors import DrakeDeprecationWarning, warn_deprecated
 
 __all__ = [
     "DrakeDeprecationWarning",

@@ -105,7 +105,7 @@ class Unavailable:
         self._module, self._name = module, name
 
     def _refuse(self) -> NotInMerganserError:
-        from merganser.drake.report import describe_program
+        from merganser.drake.programs import describe_program
 
         return NotInMerganserError(f"merganser has no {self._module}.{self._name}.{describe_program(self._name)}")
 

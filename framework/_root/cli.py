@@ -152,7 +152,7 @@ def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 def _run(options: argparse.Namespace, arguments: list[str]) -> int:
     """Runs a program as Python does; its exceptions are passed on."""
-    from merganser.drake.running import run_module, run_program
+    from merganser.drake.programs import run_module, run_program
 
     if options.module:
         run_module(options.module, arguments)

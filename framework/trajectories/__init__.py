@@ -37,14 +37,12 @@ if _TYPE_CHECKING:
     from merganser.framework.trajectories.piecewise_quaternion_slerp import (
         PiecewiseQuaternionSlerp,
     )
-    from merganser.framework.trajectories.piecewise_trajectory import (
-        PiecewiseTrajectory,
-    )
     from merganser.framework.trajectories.polynomial import (
         Polynomial,
         ToleranceType,
     )
     from merganser.framework.trajectories.trajectory import (
+        PiecewiseTrajectory,
         Trajectory,
     )
 

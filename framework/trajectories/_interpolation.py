@@ -27,7 +27,7 @@ import numpy as np
 from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.math import inv
 from merganser.framework.trajectories._scalars import Array, as_matrix, matrices_of, plain, scalar_of_list
-from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME
+from merganser.framework.trajectories.trajectory import EPSILON_TIME
 
 if TYPE_CHECKING:
     from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial

@@ -20,8 +20,7 @@ import numpy as np
 from merganser.framework.trajectories._breaks import times_of_values
 from merganser.framework.trajectories._scalars import Array, as_matrix, clamped, derivative_order_of, plain
 from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial
-from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME, PiecewiseTrajectory
-from merganser.framework.trajectories.trajectory import Trajectory
+from merganser.framework.trajectories.trajectory import EPSILON_TIME, PiecewiseTrajectory, Trajectory
 
 
 class DerivativeTrajectory(Trajectory):

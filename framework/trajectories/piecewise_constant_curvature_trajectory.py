@@ -22,7 +22,7 @@ import numpy.typing as npt
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.framework.trajectories._scalars import plain
 from merganser.framework.trajectories.composed_trajectories import DerivativeTrajectory
-from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME, PiecewiseTrajectory
+from merganser.framework.trajectories.trajectory import EPSILON_TIME, PiecewiseTrajectory
 
 _ORTHOGONALITY = 128 * 2.0**-52  # largest cosine between tangent and normal
 

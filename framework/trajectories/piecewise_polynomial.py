@@ -20,8 +20,8 @@ from merganser.framework.trajectories._scalars import (
     plain,
     scalar_of_array,
 )
-from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME, PiecewiseTrajectory
 from merganser.framework.trajectories.polynomial import Polynomial, ToleranceType, horner
+from merganser.framework.trajectories.trajectory import EPSILON_TIME, PiecewiseTrajectory
 
 _FEW = 16  # elements
 

@@ -11,7 +11,7 @@ from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.framework.trajectories._scalars import Array
 from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial
 from merganser.framework.trajectories.piecewise_quaternion_slerp import PiecewiseQuaternionSlerp
-from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME, PiecewiseTrajectory
+from merganser.framework.trajectories.trajectory import EPSILON_TIME, PiecewiseTrajectory
 
 
 class PiecewisePose(PiecewiseTrajectory):

@@ -15,7 +15,7 @@ from merganser.framework.math.rotations.quaternion import quaternion_product
 from merganser.framework.math.rotations.rigid_transform import quaternion
 from merganser.framework.trajectories._scalars import Array, cast_entries, clamped, plain, scalar_of_array
 from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial
-from merganser.framework.trajectories.piecewise_trajectory import PiecewiseTrajectory
+from merganser.framework.trajectories.trajectory import PiecewiseTrajectory
 
 _ALMOST_PARALLEL = 1.0 - 2.0**-52
 _ORIENTATIONS = ("quaternions", "rotation_matrices", "angle_axes")

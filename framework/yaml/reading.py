@@ -1,20 +1,23 @@
 """Reads YAML documents as objects of a schema; without one, as dictionaries, lists, texts and numbers.
 
 The document is read as a graph of nodes of PyYAML's safe loader, so that every error names its line, and the path that
-leads there.
+leads there. Schemas are types; the first functions name their parts.
 """
 
 from __future__ import annotations
 
+import collections.abc
 import copy
 import dataclasses
 import itertools
 import os
+import pathlib
 import types
+import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any, Union
 
 import numpy as np
 import yaml
@@ -22,13 +25,112 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from merganser.framework.common.errors import nearest_names
 from merganser.framework.common.source_location import ParsingError, SourceLocation, decode, located
-from merganser.framework.yaml import schemas
 
+SCALARS = (str, float, int, bool, bytes, pathlib.Path)
 _NULL = "tag:yaml.org,2002:null"
 _STANDARD = "tag:yaml.org,2002:"
 _MERGE = "<<"
 _ROOT = "the document"
 _MOST_NUMBERS = 1_000_000  # of one array; aliases could make a short document as large as they like
+
+
+def _resolved(hint: Any) -> Any:
+    """The type behind an alias (`type X = ...`, numpy.typing.NDArray from numpy 2.5 on); other types as they are."""
+    alias = typing.get_origin(hint) or hint
+    if type(alias).__name__ != "TypeAliasType":  # which Python has from 3.12 on
+        return hint
+    arguments = typing.get_args(hint)
+    return _resolved(alias.__value__[arguments] if arguments else alias.__value__)
+
+
+def alternatives_of(hint: Any) -> tuple[Any, ...]:
+    """The types of a union, None among them as NoneType; empty for any other type."""
+    return tuple(map(_resolved, typing.get_args(hint))) if typing.get_origin(hint) in (Union, types.UnionType) else ()
+
+
+def is_optional(hint: Any) -> bool:
+    """Whether None is among the values of a type."""
+    return types.NoneType in alternatives_of(hint)
+
+
+def item_of_list(hint: Any) -> Any:
+    """The X of `list[X]`; None for any other type."""
+    return _resolved(typing.get_args(hint)[0]) if typing.get_origin(hint) is list else None
+
+
+def item_of_map(hint: Any) -> Any:
+    """The X of `dict[str, X]`, or of `Mapping[str, X]`; None for any other type.
+
+    Raises:
+        TypeError: the keys are no texts.
+    """
+    if typing.get_origin(hint) not in (dict, collections.abc.Mapping):
+        return None
+    key, item = typing.get_args(hint)
+    if key is not str:
+        raise TypeError(f"A YAML schema has texts as keys of dictionaries, not {key}.")
+    return _resolved(item)
+
+
+def size_of_array(hint: Any) -> int | None:
+    """How many numbers a vector has, -1 for an array of any shape; None for a type that is not an array."""
+    if typing.get_origin(hint) is Annotated:
+        array, *notes = typing.get_args(hint)
+        size = next((note for note in notes if isinstance(note, int)), -1)
+        return None if size_of_array(_resolved(array)) is None else size
+    return -1 if hint is np.ndarray or typing.get_origin(hint) is np.ndarray else None
+
+
+def is_record(hint: Any) -> bool:
+    """Whether a type is a class with fields: a dataclass, or one that lists them in `__fields__`."""
+    return isinstance(hint, type) and (dataclasses.is_dataclass(hint) or hasattr(hint, "__fields__"))
+
+
+def fields_of(schema: type) -> dict[str, Any]:
+    """The types of the fields of a record, by name."""
+    if not dataclasses.is_dataclass(schema):
+        return {field.name: _resolved(field.type) for field in schema.__fields__}  # type: ignore[attr-defined]
+    found = {field.name: field.type for field in dataclasses.fields(schema)}
+    if any(isinstance(hint, str) for hint in found.values()):  # from __future__ import annotations
+        hints = typing.get_type_hints(schema, include_extras=True)
+        found = {name: hints[name] for name in found}
+    return {name: _resolved(hint) for name, hint in found.items()}
+
+
+def required_fields(schema: type) -> list[str]:
+    """The fields of a dataclass that have no default."""
+    nothing = dataclasses.MISSING
+    return [
+        field.name
+        for field in (dataclasses.fields(schema) if dataclasses.is_dataclass(schema) else ())
+        if field.init and field.default is nothing and field.default_factory is nothing
+    ]
+
+
+def fields_of_ours(schema: type) -> dict[str, Any]:
+    """The defaults of fields that pydrake's class of the same name does not have, by name."""
+    fields = dataclasses.fields(schema) if dataclasses.is_dataclass(schema) else ()
+    return {field.name: field.default for field in fields if field.metadata.get("only_here")}
+
+
+def class_of(hint: Any) -> Any:
+    """The class of the values of a type, for isinstance()."""
+    if typing.get_origin(hint) is Annotated:
+        hint = _resolved(typing.get_args(hint)[0])
+    return typing.get_origin(hint) or hint
+
+
+def tag_of(hint: Any) -> str:
+    """The tag by which a document selects a class among several; sizes and scalar types are no part of it."""
+    return "!" + getattr(hint, "__name__", str(hint)).split("[", 1)[0]
+
+
+def unsupported(hint: Any, where: str) -> TypeError:
+    """The error for a type that has no form in YAML."""
+    return TypeError(
+        f"{where}: the type {hint} has no form in YAML. There are str, float, int, bool, bytes, Path, numpy.ndarray, "
+        "list[X], dict[str, X], X | Y, X | None, and dataclasses."
+    )
 
 
 def yaml_load_typed(
@@ -152,47 +254,47 @@ class _Reader:
 
     def read(self, node: Node, hint: Any, where: str, default: Any = None, is_root: bool = False) -> Any:
         """The value that a node has as a type."""
-        if schemas.alternatives_of(hint):
+        if alternatives_of(hint):
             return self.read_union(node, hint, where, default)
         if getattr(hint, "_is_inlined", False) and not is_root:
-            ((name, only),) = schemas.fields_of(hint).items()
+            ((name, only),) = fields_of(hint).items()
             return hint(**{name: self.read(node, only, where, getattr(default, name, None))})
-        if not node.tag.startswith(_STANDARD) and node.tag != schemas.tag_of(hint):
+        if not node.tag.startswith(_STANDARD) and node.tag != tag_of(hint):
             raise self.error(node, f"{where} has the unknown tag '{node.tag}', expected none.")
-        if hint in schemas.SCALARS:
+        if hint in SCALARS:
             return self.read_scalar(node, hint, where)
-        size = schemas.size_of_array(hint)
+        size = size_of_array(hint)
         if size is not None:
             return self.read_array(node, where, size)
-        if (item := schemas.item_of_list(hint)) is not None:
+        if (item := item_of_list(hint)) is not None:
             if not isinstance(node, SequenceNode):
                 raise self.error(node, f"{where} is {_noun(node)}, expected a list.")
             return [self.read(child, item, f"{where}[{i}]") for i, child in enumerate(node.value)]
-        if (item := schemas.item_of_map(hint)) is not None:
+        if (item := item_of_map(hint)) is not None:
             start = copy.deepcopy(dict(default or {})) if self.keeps_map_defaults else {}
             for name, child in self.entries(node, where).items():
                 start[name] = self.read(child, item, _below(where, name), start.get(name))
             return start
-        if not schemas.is_record(hint):
-            raise schemas.unsupported(hint, where)
+        if not is_record(hint):
+            raise unsupported(hint, where)
         return self.read_record(node, hint, where, default)
 
     def read_record(self, node: Node, schema: type, where: str, default: Any) -> Any:
-        entries, hints = self.entries(node, where), schemas.fields_of(schema)
+        entries, hints = self.entries(node, where), fields_of(schema)
         unknown = next((name for name in entries if name not in hints), None)
         if unknown is not None and not self.skips_unknown:
             raise self.error(
                 entries[unknown], f"{where} has the unknown entry '{unknown}'. {nearest_names(unknown, list(hints))}"
             )
         if not self.allows_missing:
-            own = schemas.fields_of_ours(schema)
-            required = [name for name, hint in hints.items() if not schemas.is_optional(hint) and name not in own]
+            own = fields_of_ours(schema)
+            required = [name for name, hint in hints.items() if not is_optional(hint) and name not in own]
             self._require(node, where, required)
         record = self._begun(node, schema, where, default)
         for name, hint in hints.items():
             if name in entries:
                 value = self.read(entries[name], hint, _below(where, name), getattr(record, name, None))
-            elif self.allows_missing or not schemas.is_optional(hint):
+            elif self.allows_missing or not is_optional(hint):
                 continue
             else:
                 value = None
@@ -206,7 +308,7 @@ class _Reader:
         """The object whose fields the entries of a mapping replace."""
         if default is not None:
             return copy.deepcopy(default)
-        required, entries, hints = schemas.required_fields(schema), self.entries(node, where), schemas.fields_of(schema)
+        required, entries, hints = required_fields(schema), self.entries(node, where), fields_of(schema)
         self._require(node, where, required)
         values = {name: self.read(entries[name], hints[name], _below(where, name)) for name in required}
         with located(self.location(node)):
@@ -219,19 +321,19 @@ class _Reader:
             raise self.error(node, f"{where} has no entry '{missing}'.")
 
     def read_union(self, node: Node, hint: Any, where: str, default: Any) -> Any:
-        choices = [choice for choice in schemas.alternatives_of(hint) if choice is not types.NoneType]
-        if schemas.is_optional(hint) and node.tag == _NULL:
+        choices = [choice for choice in alternatives_of(hint) if choice is not types.NoneType]
+        if is_optional(hint) and node.tag == _NULL:
             return None
         chosen = choices[0]
         if isinstance(node, ScalarNode) and node.tag.startswith(_STANDARD):
             chosen = next((choice for choice in choices if choice is self._type_of(node)), chosen)
         elif not node.tag.startswith(_STANDARD):
-            by_tag = {schemas.tag_of(choice): choice for choice in reversed(choices) if isinstance(choice, type)}
+            by_tag = {tag_of(choice): choice for choice in reversed(choices) if isinstance(choice, type)}
             if node.tag not in by_tag:
                 known = ", ".join(reversed(by_tag))
                 raise self.error(node, f"{where} has the unknown tag '{node.tag}'; known are {known}.")
             chosen = by_tag[node.tag]
-        return self.read(node, chosen, where, default if isinstance(default, schemas.class_of(chosen)) else None)
+        return self.read(node, chosen, where, default if isinstance(default, class_of(chosen)) else None)
 
     def _type_of(self, node: ScalarNode) -> type | None:
         """The Python value of a YAML scalar; None if it is not one."""
@@ -313,7 +415,7 @@ def _with_field(record: Any, name: str, value: Any) -> Any:
     if parameters is not None and parameters.frozen:
         return dataclasses.replace(record, **{name: value})
     if callable(getattr(record, name, None)):  # a value whose fields are methods
-        values = {each: getattr(record, each)() for each in schemas.fields_of(type(record))}
+        values = {each: getattr(record, each)() for each in fields_of(type(record))}
         return type(record)(**{**values, name: value})
     setattr(record, name, value)
     return record

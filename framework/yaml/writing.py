@@ -11,7 +11,20 @@ import numpy as np
 import yaml
 
 from merganser.framework.common.saving import save_text
-from merganser.framework.yaml import schemas
+from merganser.framework.yaml.reading import (
+    SCALARS,
+    alternatives_of,
+    class_of,
+    fields_of,
+    fields_of_ours,
+    is_optional,
+    is_record,
+    item_of_list,
+    item_of_map,
+    size_of_array,
+    tag_of,
+    unsupported,
+)
 
 _TAG = "_tag"
 
@@ -111,19 +124,19 @@ _Dumper.add_representer(_Explicit, _Dumper._explicit)
 
 def _plain(value: Any, hint: Any, where: str, is_root: bool = False) -> Any:
     """A value of a type as dictionaries (with their tags), lists, texts and numbers."""
-    if schemas.alternatives_of(hint):
-        return _plain_choice(value, schemas.alternatives_of(hint), where)
-    if hint in schemas.SCALARS:
+    if alternatives_of(hint):
+        return _plain_choice(value, alternatives_of(hint), where)
+    if hint in SCALARS:
         return str(value) if hint is Path else hint(value)
-    if schemas.size_of_array(hint) is not None:
+    if size_of_array(hint) is not None:
         return np.asarray(value, dtype=np.float64).tolist()
-    if (item := schemas.item_of_list(hint)) is not None:
+    if (item := item_of_list(hint)) is not None:
         return [_plain(each, item, f"{where}[{i}]") for i, each in enumerate(value)]
-    if (item := schemas.item_of_map(hint)) is not None:
+    if (item := item_of_map(hint)) is not None:
         return {name: _plain(value[name], item, f"{where}.{name}") for name in sorted(value)}
-    if not schemas.is_record(hint):
-        raise schemas.unsupported(hint, where)
-    hints = schemas.fields_of(hint)
+    if not is_record(hint):
+        raise unsupported(hint, where)
+    hints = fields_of(hint)
     if getattr(hint, "_is_inlined", False) and not is_root:
         ((name, only),) = hints.items()
         return _plain(getattr(value, name), only, where)
@@ -131,12 +144,12 @@ def _plain(value: Any, hint: Any, where: str, is_root: bool = False) -> Any:
 
 
 def _plain_record(value: Any, hints: dict[str, Any], where: str) -> dict[str, Any]:
-    own = schemas.fields_of_ours(type(value))
+    own = fields_of_ours(type(value))
     found = {}
     for name, hint in hints.items():
         part = getattr(value, name)
         part = part() if callable(part) else part
-        if not (part is None and schemas.is_optional(hint)) and not (name in own and part == own[name]):
+        if not (part is None and is_optional(hint)) and not (name in own and part == own[name]):
             found[name] = _plain(part, hint, f"{where}.{name}")
     return found
 
@@ -145,16 +158,16 @@ def _plain_choice(value: Any, choices: tuple[Any, ...], where: str) -> Any:
     if value is None and types.NoneType in choices:
         return None
     value = float(value) if isinstance(value, (int, np.number)) and int not in choices and float in choices else value
-    fitting = [hint for hint in choices if isinstance(value, schemas.class_of(hint))]
+    fitting = [hint for hint in choices if isinstance(value, class_of(hint))]
     chosen = next((hint for hint in fitting if hint is type(value)), fitting[0] if fitting else None)
     if chosen is None:
         raise RuntimeError(f"{where} is a {type(value).__name__}, and the schema takes only {choices}.")
     plain = _plain(value, chosen, where)
     if chosen is choices[0] or chosen is bytes:
         return plain
-    if chosen in schemas.SCALARS:
+    if chosen in SCALARS:
         return _Explicit(plain)
-    return {**plain, _TAG: schemas.tag_of(chosen)} if isinstance(plain, dict) else plain
+    return {**plain, _TAG: tag_of(chosen)} if isinstance(plain, dict) else plain
 
 
 def _leave_out_equal(plain: dict[str, Any], usual: dict[str, Any]) -> None:

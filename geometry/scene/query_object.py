@@ -3,7 +3,7 @@
 Where rays hit shapes.
 
 A ray is o + t d in the shape's frame G, t >= 0, with the unit vector d. It is in a convex shape for t_in <= t <= t_out,
-and hits its surface at t_in, or at t_out if it begins inside. How it hits triangles is in shapes/lines.py.
+and hits its surface at t_in, or at t_out if it begins inside. How it hits triangles is in shapes/shape.py.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ from merganser.geometry.scene.inspector import SceneGraphInspector
 from merganser.geometry.scene.pose_layout import WorldPoses
 from merganser.geometry.scene.renderers import render
 from merganser.geometry.shapes.bounding_boxes import Aabb, CalcObb, Obb
-from merganser.geometry.shapes.lines import first_triangle
 from merganser.geometry.shapes.measures import triangles_of
-from merganser.geometry.shapes.shape import Shape
+from merganser.geometry.shapes.shape import Shape, first_triangle
 
 if TYPE_CHECKING:
     from merganser.geometry.hydroelastic.contact_surface import ContactSurface

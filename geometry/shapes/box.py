@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.geometry.shapes.lines import both, slab
-from merganser.geometry.shapes.shape import Core, Primitive, ShapeKind
+from merganser.geometry.shapes.shape import Core, Primitive, ShapeKind, both, slab
 from merganser.geometry.shapes.surfaces import DrawnSurface, ThreeShape, corners, direction, grid, joined
 from merganser.geometry.shapes.tetrahedra import box_mesh, filled_box
 

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.geometry.shapes.lines import Interval, both, nowhere, quadric, slab
-from merganser.geometry.shapes.shape import Core, Primitive, ShapeKind
+from merganser.geometry.shapes.shape import Core, Interval, Primitive, ShapeKind, both, nowhere, quadric, slab
 from merganser.geometry.shapes.surfaces import (
     STEPS,
     STEPS_UP,

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry.meshes.mesh_source import InMemoryMesh
 from merganser.geometry.shapes.from_file import Mesh
-from merganser.geometry.shapes.lines import NOWHERE, Interval
-from merganser.geometry.shapes.shape import Core, Shape, ShapeKind, length_of
+from merganser.geometry.shapes.shape import NOWHERE, Core, Interval, Shape, ShapeKind, length_of
 from merganser.geometry.shapes.surfaces import DrawnSurface, ThreeShape, corners, grid
 
 Array = NDArray[np.float64]
@@ -229,7 +228,7 @@ class HeightField(Shape):
 
     def _first_hit(self, o: Array, d: Array) -> Interval:
         """Where a ray hits the surface first: of the cells that it passes, those whose heights it comes between."""
-        from merganser.geometry.shapes.lines import first_hit
+        from merganser.geometry.shapes.shape import first_hit
 
         t = first_hit(self._points(), self.bottom(), o, d)
         return (t, t) if t < math.inf else NOWHERE

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.geometry.shapes.lines import quadric
-from merganser.geometry.shapes.shape import Core, Primitive, Shape, ShapeKind, length_of
+from merganser.geometry.shapes.shape import Core, Primitive, Shape, ShapeKind, length_of, quadric
 from merganser.geometry.shapes.surfaces import ThreeShape, ball, ball_geometry, ellipsoid_surface
 from merganser.geometry.shapes.tetrahedra import MedialMesh, ellipsoid_mesh, filled_ball, filled_ellipsoid, sphere_mesh
 

@@ -9,8 +9,7 @@ from merganser.geometry.registration.colors import Rgba
 from merganser.geometry.shapes import MeshcatCone
 from merganser.geometry.visualizers.animation import MeshcatAnimation
 from merganser.geometry.visualizers.meshcat import Meshcat, StartMeshcat
-from merganser.geometry.visualizers.meshcat_pose_sliders import MeshcatPoseSliders
-from merganser.geometry.visualizers.meshcat_signal_plot import MeshcatSignalPlot
+from merganser.geometry.visualizers.meshcat_systems import MeshcatPoseSliders, MeshcatSignalPlot
 from merganser.geometry.visualizers.meshcat_visualizer import MeshcatPointCloudVisualizer, MeshcatVisualizer
 from merganser.geometry.visualizers.params import (
     DrakeVisualizerParams,

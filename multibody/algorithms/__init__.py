@@ -16,7 +16,8 @@ from merganser.multibody.algorithms.dynamics import (
     inverse_dynamics,
     mass_matrix,
 )
-from merganser.multibody.algorithms.jacobians import (
+from merganser.multibody.algorithms.state import (
+    MechanismState,
     TreePath,
     center_of_mass,
     geometric_jacobian,
@@ -26,7 +27,6 @@ from merganser.multibody.algorithms.jacobians import (
     point_jacobian,
     subtree_mass,
 )
-from merganser.multibody.algorithms.state import MechanismState
 
 __all__ = [
     "DynamicsResult",

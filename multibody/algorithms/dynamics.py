@@ -26,7 +26,7 @@ from merganser.multibody.kernels.constraints import constraint_number_of
 from merganser.multibody.kernels.constraints.translation import KIND as TRANSLATION
 from merganser.multibody.kernels.transmissions import transmission_dtype
 from merganser.multibody.math import SpatialForce
-from merganser.multibody.math.vectors import cross
+from merganser.multibody.math.spatial_vector import cross
 from merganser.multibody.plant.arguments import mobod_of
 from merganser.multibody.plant.step.failures import describe_singularity
 from merganser.multibody.plant.workspace import Workspace

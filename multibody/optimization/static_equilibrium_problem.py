@@ -24,7 +24,7 @@ from merganser.framework.optimization.evaluators.evaluators import ClosedFormEva
 from merganser.geometry import GeometryId, QueryObject
 from merganser.multibody.inverse_kinematics.posture_functions import query_of
 from merganser.multibody.math import SpatialForce
-from merganser.multibody.optimization.plant_functions import PlantFunction, derivatives_of, values_of, with_derivatives
+from merganser.multibody.optimization.spatial_velocity import PlantFunction, derivatives_of, values_of, with_derivatives
 from merganser.multibody.plant import (
     CalcContactFrictionFromSurfaceProperties,
     CoulombFriction,

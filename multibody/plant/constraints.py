@@ -19,7 +19,7 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.constraints import ConstraintKind, constraint_number_of, constraint_row_dtype
 from merganser.multibody.kernels.constraints.records import MAX_COORDINATES
 from merganser.multibody.kernels.constraints.tendon import MOST_JOINTS, NO_LIMIT, TENDON
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.tree import Frame, Joint, JointIndex, MultibodyConstraintId, RigidBody

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry import ProximityProperties, SceneGraphInspector
+from merganser.geometry import GeometryId, ProximityProperties, SceneGraphInspector
+from merganser.geometry.hydroelastic.engine import HydroelasticArrays
 from merganser.geometry.hydroelastic.representation import compliance_of
 from merganser.geometry.registration.materials import HydroelasticType
 from merganser.multibody.contact.contact_pairs import material_dtype
@@ -19,14 +20,47 @@ from merganser.multibody.plant.input_ports import InputPorts
 from merganser.multibody.plant.model import ContactModel, PlantModel
 from merganser.multibody.plant.step.failures import WarnOnce, time_of
 from merganser.multibody.plant.step.sample import found_in
-from merganser.multibody.plant.step.step_buffers import CollisionGeometry, StepBuffers
 
 if TYPE_CHECKING:
     from merganser.framework import Context
+    from merganser.multibody.plant.step.step_buffers import StepBuffers
 
 Array = NDArray[Any]
 
 _RELAXATION_TIME = 0.1  # of SAP, where a geometry does not say [s]
+
+
+class CollisionGeometry(NamedTuple):
+    """What the geometries of a SceneGraph are to a plant, see ContactGeometry.read(); rows are those of the layout.
+
+    Attributes:
+        layout: of proximity queries (geometry/scene/proximity_layout.py); None if no geometry has been read.
+        penetration_allowance: for which their stiffness was chosen [m].
+        bodies: indices of the bodies that they belong to, 0 for those of other sources.
+        materials: records of material_dtype.
+        mobods, X_BG: which they are fixed to, and where.
+        is_own: whether all are fixed to bodies of the plant.
+        is_foreign: which of them others than the plant move; has_foreign: any.
+        hydroelastic: what they are on contact surfaces; None without such.
+        margin: at which distance surfaces may begin [m].
+    """
+
+    layout: Any = None
+    penetration_allowance: float = 0.0
+    bodies: Array = np.zeros(0, np.int64)
+    materials: Array = np.zeros(0, material_dtype)
+    mobods: Array = np.zeros(0, np.int64)
+    X_BG: Array = np.zeros((0, 4, 4))
+    is_own: bool = False
+    is_foreign: Array = np.zeros(0, bool)
+    has_foreign: bool = False
+    hydroelastic: HydroelasticArrays | None = None
+    margin: float = 0.0
+
+    def ids(self) -> list[GeometryId]:
+        """The geometries, row by row."""
+        ids: list[GeometryId] = [] if self.layout is None else self.layout.geometry_ids
+        return ids
 
 
 class ContactGeometry:

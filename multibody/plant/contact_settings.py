@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.common.deprecation import warn_deprecated
+from merganser.framework.common.errors import warn_deprecated
 from merganser.geometry import GeometryId, HydroelasticContactRepresentation
 from merganser.multibody.contact import make_settings
 from merganser.multibody.contact.contact_kinds import ContactKind, contact_source_dtype, set_contact_kind
@@ -19,11 +19,11 @@ from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.model import (
     ContactModel,
+    ContactOfKind,
     DiscreteContactApproximation,
     DiscreteContactSolver,
     PlantModel,
 )
-from merganser.multibody.plant.step.contact_arrays import ContactOfKind
 from merganser.multibody.tree import BodyIndex, RigidBody
 
 _APPROXIMATIONS = {

@@ -26,11 +26,11 @@ from merganser.multibody.tree import Frame, RigidBody
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-    from merganser.multibody.plant.step.sampling import Sampling
+    from merganser.multibody.plant.sampling import Sampling
 
 from merganser.multibody.tree import FixedOffsetFrame
+from merganser.multibody.tree.coordinates import write_joint_frames
 from merganser.multibody.tree.force_elements import LinearBushingRollPitchYaw
-from merganser.multibody.tree.parameters import write_joint_frames
 
 _new = RigidTransform.__new__
 

@@ -21,7 +21,7 @@ from merganser.multibody.plant.step.sample import contacts_of_step
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint
 from merganser.multibody.tree.constraints import DEFAULT_STABILIZATION_TIME
-from merganser.multibody.tree.loops import directions
+from merganser.multibody.tree.forest import directions
 
 Array = NDArray[Any]
 _OPEN = 1e-4  # errors and rates with which no simulation starts

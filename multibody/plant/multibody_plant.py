@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from merganser.framework import Context
 from merganser.framework import LeafSystem
 from merganser.multibody.deformable.model import DeformableModel
-from merganser.multibody.plant.belts import PlantBelts
 from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import ForceElements, PlantComputations
 from merganser.multibody.plant.constraints import Constraints
@@ -44,12 +43,12 @@ from merganser.multibody.plant.kinematics import FrameMotion, FramePoses, PlantK
 from merganser.multibody.plant.loops import LoopJoints
 from merganser.multibody.plant.names import PlantNames, Selectors
 from merganser.multibody.plant.outputs import OutputPorts
+from merganser.multibody.plant.sampling import Sampling
 from merganser.multibody.plant.state import FreeBodies, PlantState
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.dynamics import PlantDynamics
 from merganser.multibody.plant.step.failures import WarnOnce
-from merganser.multibody.plant.step.sampling import Sampling
-from merganser.multibody.plant.transmissions import PlantTransmissions
+from merganser.multibody.plant.transmissions import PlantBelts, PlantTransmissions
 
 Array = NDArray[Any]
 

@@ -8,7 +8,7 @@ import math
 from typing import Any, NamedTuple, TypeVar
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.common.deprecation import warn_deprecated
+from merganser.framework.common.errors import warn_deprecated
 from merganser.framework.common.records import set_known, settings
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars.templates import instantiate

@@ -24,14 +24,14 @@ from merganser.multibody.plant.contact_results import ContactResults
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.plant.state_views import StateViews
-from merganser.multibody.plant.step.native_outputs import (
+from merganser.multibody.plant.sampling import (
     NativeAcceleration,
     NativeContactForces,
     NativeNetActuation,
     NativePart,
+    Sampling,
 )
-from merganser.multibody.plant.step.sampling import Sampling
+from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.transmissions import PlantTransmissions
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex

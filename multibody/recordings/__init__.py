@@ -1,6 +1,5 @@
 """Recordings: what ports give as messages of ROS 2 or Foxglove in MCAP files, and topics of files as output ports."""
 
-from merganser.multibody.recordings.mcap_logger import McapLogger
-from merganser.multibody.recordings.topic_sources import McapSource, ReadTopic, RosbagSource, Topic
+from merganser.multibody.recordings.recordings import McapLogger, McapSource, ReadTopic, RosbagSource, Topic
 
 __all__ = ["McapLogger", "McapSource", "ReadTopic", "RosbagSource", "Topic"]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.common.records import settings
-from merganser.multibody.math.vectors import as_scalar, as_vector
+from merganser.multibody.math.spatial_vector import as_scalar, as_vector
 from merganser.multibody.tree.actuator_law import ActuatorLaw
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import JointActuatorIndex

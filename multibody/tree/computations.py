@@ -14,14 +14,14 @@ from merganser.framework.math.rotations.rigid_transform import rigid_transform
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
-from merganser.multibody.math.vectors import as_vector, cross
+from merganser.multibody.math.spatial_vector import as_vector, cross
 from merganser.multibody.tree.actuator import Actuator
+from merganser.multibody.tree.base_bodies import TreeMobilizers
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints import Joint
 from merganser.multibody.tree.mobilizers import Mobilizer
 from merganser.multibody.tree.rigid_body import RigidBody
-from merganser.multibody.tree.tree_mobilizers import TreeMobilizers
 
 if TYPE_CHECKING:
     from merganser.framework import Context

@@ -17,7 +17,7 @@ from merganser.multibody.kernels.constraints.coupler import KIND as COUPLER
 from merganser.multibody.kernels.constraints.distance import KIND as DISTANCE
 from merganser.multibody.kernels.constraints.point import KIND as POINT
 from merganser.multibody.kernels.constraints.rotation import KIND as ROTATION
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.indices import BodyIndex, JointIndex
 
 Vector = npt.NDArray[np.float64]

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from merganser.multibody.tree.actuator import Actuator
 from merganser.multibody.tree.constraints import ConstraintCollection
 from merganser.multibody.tree.coordinates import Coordinates
-from merganser.multibody.tree.element import MultibodyElement
-from merganser.multibody.tree.element_collection import ElementCollection, suggest_names
+from merganser.multibody.tree.element import ElementCollection, MultibodyElement, suggest_names
 from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.forest import connected_groups
 from merganser.multibody.tree.frame import Frame

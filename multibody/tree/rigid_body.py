@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.common.deprecation import deprecated_method
+from merganser.framework.common.errors import deprecated_method
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.frame import Frame, RigidBodyFrame
 from merganser.multibody.tree.indices import BodyIndex, ModelInstanceIndex, default_model_instance

@@ -25,7 +25,7 @@ from merganser.multibody.kernels.transmissions import (
     transmission_number_of,
 )
 from merganser.multibody.kernels.transmissions.records import BODY, COORDINATE, CYLINDER, PULLEY, SITE, SPHERE
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import (
     BodyIndex,

@@ -13,21 +13,33 @@ from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels.elements import set_element_kind
 from merganser.multibody.kernels.mobilizers import set_kind
 from merganser.multibody.kernels.transmissions import set_transmission_kind
-from merganser.multibody.tree import parameters
 from merganser.multibody.tree.actuator import Actuator, JointActuator
 from merganser.multibody.tree.base_bodies import TreeBaseBodies
 from merganser.multibody.tree.computations import TreeComputations
 from merganser.multibody.tree.constraints import DEFAULT_STABILIZATION_TIME
-from merganser.multibody.tree.coordinates import Coordinates, make_elements, make_laws, make_topology
-from merganser.multibody.tree.element import MultibodyElement
-from merganser.multibody.tree.element_collection import ElementCollection
+from merganser.multibody.tree.coordinates import (
+    Coordinates,
+    make_default_constants,
+    make_default_frames,
+    make_default_parameters,
+    make_elements,
+    make_laws,
+    make_topology,
+    write_adjustable_defaults,
+)
+from merganser.multibody.tree.element import ElementCollection, MultibodyElement
 from merganser.multibody.tree.force_elements import ForceElement, UniformGravityFieldElement
-from merganser.multibody.tree.forest import ForestEdge, JointLoopError, spanning_forest
+from merganser.multibody.tree.forest import (
+    ForestEdge,
+    JointLoopError,
+    check_can_close_loop,
+    make_loop_rows,
+    spanning_forest,
+)
 from merganser.multibody.tree.frame import FixedOffsetFrame, Frame
 from merganser.multibody.tree.indices import ModelInstanceIndex, default_model_instance, world_model_instance
 from merganser.multibody.tree.inertia import SpatialInertia
 from merganser.multibody.tree.joints import Joint, WeldJoint
-from merganser.multibody.tree.loops import check_can_close_loop, make_loop_rows
 from merganser.multibody.tree.rigid_body import RigidBody
 from merganser.multibody.tree.transmission import Transmission, make_transmissions
 
@@ -477,24 +489,24 @@ class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
         self._check_finalized("make_default_parameters")
         fixed = self._fixed_parameters.get(scalar)
         if fixed is None:
-            fixed = self._fixed_parameters[scalar] = parameters.make_default_parameters(
+            fixed = self._fixed_parameters[scalar] = make_default_parameters(
                 list(self.bodies), self._edges, self._mobilizer_joints, scalar
             )
         records = fixed.copy()
-        parameters.write_adjustable_defaults(records, self._mobilizer_joints, list(self.actuators))
+        write_adjustable_defaults(records, self._mobilizer_joints, list(self.actuators))
         return records
 
     def make_default_constants(self, scalar: Any = np.float64) -> npt.NDArray[Any]:
         """Returns the constants of the force elements but gravity, see kernels/layout.py; errors as above."""
         self._check_finalized("make_default_constants")
-        return parameters.make_default_constants(self.force_elements[1:], scalar)
+        return make_default_constants(self.force_elements[1:], scalar)
 
     def make_default_frames(self, scalar: Any = np.float64) -> npt.NDArray[Any]:
         """Returns the poses of the offset frames, see kernels/layout.py; errors as above."""
         self._check_finalized("make_default_frames")
         fixed = self._fixed_frames.get(scalar)
         if fixed is None:
-            fixed = self._fixed_frames[scalar] = parameters.make_default_frames(self._offset_frames, scalar)
+            fixed = self._fixed_frames[scalar] = make_default_frames(self._offset_frames, scalar)
         return fixed.copy()
 
     default_positions = _gathered("positions", Joint.default_positions, "the q that new Contexts start with")

@@ -9,20 +9,17 @@ from merganser.multibody.visualization.apply_visualization_config import (
     ApplyVisualizationConfig,
 )
 from merganser.multibody.visualization.contact_visualizer import ContactVisualizer
-from merganser.multibody.visualization.drag_spring import DragSpring
 from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustration
-from merganser.multibody.visualization.inertia_visualizer import InertiaVisualizer
 from merganser.multibody.visualization.meldis import Meldis
 from merganser.multibody.visualization.model_visualizer import ModelVisualizer
+from merganser.multibody.visualization.page_controls import DragSpring, SimulationControls
 from merganser.multibody.visualization.params import (
     ContactVisualizerParams,
     StressVisualizerParams,
     VisualizationConfig,
 )
-from merganser.multibody.visualization.simulation_controls import SimulationControls
+from merganser.multibody.visualization.plant_visualizers import InertiaVisualizer, StressVisualizer, TendonVisualizer
 from merganser.multibody.visualization.sliders import ActuatorSliders, JointSliders
-from merganser.multibody.visualization.stress_visualizer import StressVisualizer
-from merganser.multibody.visualization.tendon_visualizer import TendonVisualizer
 
 ContactVisualizer_ = _SystemTemplate(ContactVisualizer, _numeric_scalars)
 JointSliders_ = _SystemTemplate(JointSliders, _numeric_scalars)

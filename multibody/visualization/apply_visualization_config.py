@@ -19,10 +19,9 @@ from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import BodyIndex
 from merganser.multibody.visualization.contact_visualizer import ContactVisualizer
-from merganser.multibody.visualization.drag_spring import DragSpring, describe_bodies
-from merganser.multibody.visualization.inertia_visualizer import InertiaVisualizer
+from merganser.multibody.visualization.page_controls import DragSpring, describe_bodies
 from merganser.multibody.visualization.params import ContactVisualizerParams, VisualizationConfig
-from merganser.multibody.visualization.tendon_visualizer import TendonVisualizer, spatial_tendons
+from merganser.multibody.visualization.plant_visualizers import InertiaVisualizer, TendonVisualizer, spatial_tendons
 
 if TYPE_CHECKING:
     from merganser.framework.lcm import DrakeLcmInterface, LcmBuses, LcmInterfaceSystem

@@ -22,7 +22,7 @@ from merganser.multibody.visualization.contact_drawing import (
     SurfaceContact,
     SurfaceContactDrawing,
 )
-from merganser.multibody.visualization.model_size import size_of_model
+from merganser.multibody.visualization.frame_triads import size_of_model
 from merganser.multibody.visualization.params import ContactVisualizerParams
 
 _NAME = "meshcat_contact_visualizer"

@@ -23,13 +23,12 @@ from merganser.multibody.planning import RobotDiagram, RobotDiagramBuilder
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import FrameIndex
 from merganser.multibody.visualization.apply_visualization_config import ApplyVisualizationConfig, show_sky
-from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustration
-from merganser.multibody.visualization.model_size import size_of_model
+from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustration, size_of_model
 from merganser.multibody.visualization.params import VisualizationConfig
 from merganser.multibody.visualization.sliders import JointSliders, move_plant
 
 if TYPE_CHECKING:
-    from merganser.multibody.visualization.camera_preview import CameraPreview
+    from merganser.multibody.visualization.page_controls import CameraPreview
 
 _logger = logging.getLogger("merganser.multibody")
 
@@ -224,7 +223,7 @@ class ModelVisualizer:
         ApplyVisualizationConfig(config, builder.builder(), plant=plant, scene_graph=scene_graph, meshcat=meshcat)
         preview = None
         if self._show_rgbd_sensor:
-            from merganser.multibody.visualization.camera_preview import CameraPreview  # takes 13 ms to import
+            from merganser.multibody.visualization.page_controls import CameraPreview  # takes 13 ms to import
 
             preview = CameraPreview(builder, meshcat, self._environment_map, self._no_lights)
         sliders = builder.builder().AddNamedSystem("joint_sliders", JointSliders(meshcat, plant, turns_by_rpy=True))

@@ -13,7 +13,7 @@ from merganser.framework.core.context.leaf_context import DiagramContext, LeafCo
 from merganser.framework.core.declarations.events import DeclaredEvent
 from merganser.framework.core.declarations.ports import InputPort, OutputPort
 from merganser.framework.core.declarations.witness import ActiveWitness
-from merganser.framework.core.drawing.graphviz import GraphvizFragment, GraphvizFragmentParams, diagram_fragment
+from merganser.framework.core.drawing import GraphvizFragment, GraphvizFragmentParams, diagram_fragment
 from merganser.framework.core.system.system import System, SystemVisitor
 from merganser.framework.core.system.system_base import require_system
 from merganser.framework.core.values.arguments import checked_index
@@ -43,7 +43,7 @@ class Diagram(System):
         """The picture of `plot_diagram`, which notebooks show for a Diagram; None while there are no subsystems."""
         if not self._sys_systems:
             return None
-        from merganser.framework.core.drawing.diagram_plot import plot_diagram
+        from merganser.framework.core.drawing import plot_diagram
 
         picture = io.StringIO()
         plot_diagram(self).savefig(picture, format="svg")

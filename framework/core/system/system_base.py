@@ -21,7 +21,7 @@ from merganser.framework.core.context.leaf_context import LeafContext, make_cont
 from merganser.framework.core.declarations.cache import CacheEntry, ValueProducer
 from merganser.framework.core.declarations.events import DeclaredEvent, TriggerType
 from merganser.framework.core.declarations.ports import InputPort, OutputPort
-from merganser.framework.core.drawing.graphviz import GraphvizMethods
+from merganser.framework.core.drawing import GraphvizMethods
 from merganser.framework.core.scalars.scalars import dtype_of
 from merganser.framework.core.scalars.templates import generic_class
 from merganser.framework.core.values.arguments import bind_overload, checked_index

@@ -9,13 +9,12 @@ import numpy as np
 
 from merganser.framework.core.scalars.scalars import class_name
 from merganser.framework.core.scalars.templates import ScalarMethod
-from merganser.framework.math._scalars import Array, cos, expect_instance, owned_vector, sin
+from merganser.framework.math._scalars import Array, ArrayValue, cos, expect_instance, owned_vector, sin
 from merganser.framework.math.rotations._rotation_formulas import (
     angle_axis_from_quaternion,
     matrix_from_angle_axis,
     quaternion_from_matrix,
 )
-from merganser.framework.math.rotations.array_value import ArrayValue
 from merganser.framework.math.rotations.quaternion import UNIT_LENGTH_TOLERANCE, Quaternion, approximate_rotation
 
 

@@ -11,6 +11,7 @@ from merganser.framework.core.scalars.scalars import class_name
 from merganser.framework.core.scalars.templates import ScalarMethod
 from merganser.framework.math._scalars import (
     Array,
+    ArrayValue,
     expect_instance,
     owned_array,
     owned_vector,
@@ -24,7 +25,6 @@ from merganser.framework.math.rotations._rotation_formulas import (
     quaternion_from_matrix,
     rotation_defect,
 )
-from merganser.framework.math.rotations.array_value import ArrayValue
 
 UNIT_LENGTH_TOLERANCE = 1e-5
 """How far the length of a quaternion or axis that is given may be from one, as in pydrake."""

@@ -11,11 +11,18 @@ from numpy.typing import ArrayLike
 from merganser.framework.common.keywords import also_named
 from merganser.framework.core.scalars.scalars import class_name, scalar_of_array
 from merganser.framework.core.scalars.templates import ScalarMethod
-from merganser.framework.math._scalars import Array, cast_entries, expect_instance, owned_array, owned_vector, real_part
+from merganser.framework.math._scalars import (
+    Array,
+    ArrayValue,
+    cast_entries,
+    expect_instance,
+    owned_array,
+    owned_vector,
+    real_part,
+)
 from merganser.framework.math.arrays import all_equal, all_hold, largest_difference
 from merganser.framework.math.rotations._rotation_formulas import ORTHONORMALITY_TOLERANCE
 from merganser.framework.math.rotations.angle_axis import AngleAxis
-from merganser.framework.math.rotations.array_value import ArrayValue
 from merganser.framework.math.rotations.quaternion import Quaternion
 from merganser.framework.math.rotations.roll_pitch_yaw import RollPitchYaw
 from merganser.framework.math.rotations.rotation_matrix import RotationMatrix, rotation_array

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.core.scalars.scalars import class_name
-from merganser.framework.math._scalars import Array, cos, expect_instance, owned_vector, sin
+from merganser.framework.math._scalars import Array, ArrayValue, cos, expect_instance, owned_vector, sin
 from merganser.framework.math.arrays import largest_difference
 from merganser.framework.math.rotations._rotation_formulas import matrix_from_rpy, rpy_from_matrix
-from merganser.framework.math.rotations.array_value import ArrayValue
 from merganser.framework.math.rotations.quaternion import Quaternion
 from merganser.framework.math.rotations.rotation_matrix import RotationMatrix, rotation_array
 

@@ -13,6 +13,7 @@ from merganser.framework.core.scalars.scalars import class_name
 from merganser.framework.core.scalars.templates import ScalarMethod
 from merganser.framework.math._scalars import (
     Array,
+    ArrayValue,
     cos,
     expect_instance,
     owned_array,
@@ -29,7 +30,6 @@ from merganser.framework.math.rotations._rotation_formulas import (
     rotation_defect,
 )
 from merganser.framework.math.rotations.angle_axis import AngleAxis
-from merganser.framework.math.rotations.array_value import ArrayValue
 from merganser.framework.math.rotations.quaternion import Quaternion
 
 if TYPE_CHECKING:

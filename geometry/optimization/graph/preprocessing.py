@@ -20,8 +20,14 @@ from merganser.framework.optimization.programs.result import MathematicalProgram
 from merganser.framework.optimization.solvers.choose import Solve
 from merganser.framework.optimization.solvers.solver import SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
-from merganser.geometry.optimization.graph.parts import Edge, GraphOfConvexSetsOptions, Transcription, Vertex
-from merganser.geometry.optimization.graph.perspective import blocks_of_cost, evaluator_of
+from merganser.geometry.optimization.graph.parts import (
+    Edge,
+    GraphOfConvexSetsOptions,
+    Transcription,
+    Vertex,
+    blocks_of_cost,
+    evaluator_of,
+)
 
 
 def reachable_edges(edges: Iterable[Edge], source: Vertex, target: Vertex) -> list[Edge]:

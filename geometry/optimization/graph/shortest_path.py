@@ -31,8 +31,15 @@ from merganser.framework.optimization.arrays import Objects, objects
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.programs.result import MathematicalProgramResult
-from merganser.geometry.optimization.graph.parts import Edge, Transcription, Vertex
-from merganser.geometry.optimization.graph.perspective import Block, blocks_of_constraint, blocks_of_cost, evaluator_of
+from merganser.geometry.optimization.graph.parts import (
+    Block,
+    Edge,
+    Transcription,
+    Vertex,
+    blocks_of_constraint,
+    blocks_of_cost,
+    evaluator_of,
+)
 from merganser.geometry.optimization.sets.arguments import Array
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from merganser.framework.common.delegation import Delegated
+from merganser.framework.common.keywords import Delegated
 from merganser.geometry.visualizers.animation import MeshcatAnimation
 from merganser.geometry.visualizers.client_messages import ClientMessages, Dragging
 from merganser.geometry.visualizers.controls import Controls, RealtimeRate, SimulationBar

@@ -40,8 +40,8 @@ from merganser.multibody.parsing.urdf_and_sdf.extensions import (
     usable_couplers,
 )
 from merganser.multibody.parsing.urdf_and_sdf.geometry import MeshReader
+from merganser.multibody.parsing.urdf_and_sdf.geometry_readers import SdfGeometryReader, link_pose
 from merganser.multibody.parsing.urdf_and_sdf.joints import read_filter_groups
-from merganser.multibody.parsing.urdf_and_sdf.sdf_geometry import SdfGeometryReader, link_pose
 from merganser.multibody.parsing.urdf_and_sdf.sdf_include import (
     MERGED_ROBOT,
     IncludedRobot,

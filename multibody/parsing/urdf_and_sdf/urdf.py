@@ -37,6 +37,7 @@ from merganser.multibody.parsing.urdf_and_sdf.extensions import (
     usable_couplers,
 )
 from merganser.multibody.parsing.urdf_and_sdf.geometry import MeshReader
+from merganser.multibody.parsing.urdf_and_sdf.geometry_readers import UrdfGeometryReader, read_origin
 from merganser.multibody.parsing.urdf_and_sdf.joints import (
     check_joint_type,
     check_limits,
@@ -48,7 +49,6 @@ from merganser.multibody.parsing.urdf_and_sdf.joints import (
     read_rotor,
     unit_axis,
 )
-from merganser.multibody.parsing.urdf_and_sdf.urdf_geometry import UrdfGeometryReader, read_origin
 from merganser.multibody.parsing.urdf_and_sdf.vocabulary import report_unused
 from merganser.multibody.parsing.xml_reader import XmlNode
 from merganser.multibody.tree import SpatialInertia

@@ -7,12 +7,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from numpy.typing import NDArray
 
-from merganser.framework.common.delegation import Delegated, written_out
-from merganser.framework.common.deprecation import deprecated_method
+from merganser.framework.common.errors import deprecated_method
+from merganser.framework.common.keywords import Delegated, written_out
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.deformable.model import DeformableModel
-from merganser.multibody.plant.belts import PlantBelts
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_geometry import ContactGeometry
 from merganser.multibody.plant.contact_settings import ContactSettings, ContactsOfKinds
@@ -22,8 +21,9 @@ from merganser.multibody.plant.loops import LoopJoints
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.names import PlantNames, Selectors
 from merganser.multibody.plant.outputs import OutputPorts
-from merganser.multibody.plant.step.sampling import Sampling
+from merganser.multibody.plant.sampling import Sampling
 from merganser.multibody.plant.topology_graph import topology_graphviz_string
+from merganser.multibody.plant.transmissions import PlantBelts
 from merganser.multibody.tree import (
     MultibodyTree,
     RigidBody,

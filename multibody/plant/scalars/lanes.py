@@ -40,7 +40,7 @@ from merganser.multibody.contact.derivatives import (
 )
 from merganser.multibody.contact.plant_layout import MOST_TENDON_ROWS, NUM_FORCE_VALUES, ProblemCounts
 from merganser.multibody.kernels import layout
-from merganser.multibody.plant.step.contact_arrays import ContactModelArrays
+from merganser.multibody.plant.model import ContactModelArrays
 
 Array = NDArray[Any]
 STEP = 1e-170

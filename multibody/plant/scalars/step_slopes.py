@@ -181,14 +181,13 @@ def _differentiate(dynamics: PlantDynamics, context: Context, efforts: Array | N
     if efforts is not None:
         inputs = inputs._replace(u=efforts, parts=())
     _refuse(dynamics, what_acts(dynamics, w))
-    given: Gradient | None = None
-    status: int | None = None
-    while dynamics.must_run(context, buffers, controllers, status):
+
+    def step(_out: StepResults) -> int:
         buffers.note_forces(inputs)
-        given = _gradient_in_python(dynamics, context, w, buffers, inputs)
-        status = differentiate(given)
-    assert given is not None and status is not None
-    dynamics.finish_step(context, w, status)
+        return differentiate(_gradient_in_python(dynamics, context, w, buffers, inputs))
+
+    dynamics.finish_step(context, w, dynamics.run(context, buffers, controllers, step))
+    given = _gradient_in_python(dynamics, context, w, buffers, inputs)
     outcome = given.outcome.item(0)
     if outcome == UNKNOWN:
         _refuse(dynamics, _what_has_touched(buffers, buffers.out))

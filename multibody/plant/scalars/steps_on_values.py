@@ -21,11 +21,11 @@ from merganser.multibody.dynamics.records import LACKS_CAPACITY, NOT_SOLVED, Inp
 from merganser.multibody.gradients.records import Gradient
 from merganser.multibody.kernels.actuators import NUM_DESIRED_ROWS, put_desired_state
 from merganser.multibody.kernels.forward_dynamics_derivatives import product
+from merganser.multibody.plant.input_ports import ActuatorTable
 from merganser.multibody.plant.scalars.chain_rules import summed
 from merganser.multibody.plant.scalars.lanes import Lanes, merge_numbers, split_numbers
 from merganser.multibody.plant.scalars.step_slopes import compiled_gradient_call, what_acts
 from merganser.multibody.plant.scalars.workspaces import AutoDiffWorkspace
-from merganser.multibody.plant.step.drives import ActuatorTable
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
 
@@ -108,7 +108,7 @@ class StepsOnValues:
         """
         dynamics, w = self._dynamics, self._w
         table = dynamics.inputs.actuators_in(context)
-        inputs = dynamics.inputs.read(context, w, table)
+        inputs = dynamics.inputs.read(context, w)
         self.reason = self._why_not(context, inputs)
         if self.reason:
             return None

@@ -27,7 +27,7 @@ from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_CONVE
 from merganser.multibody.contact.plant_forces import end_step
 from merganser.multibody.contact.plant_problem import start_step
 from merganser.multibody.dynamics import records
-from merganser.multibody.dynamics.records import NOT_SOLVED, Inputs
+from merganser.multibody.dynamics.records import NOT_SOLVED, Inputs, StepResults
 from merganser.multibody.dynamics.step import (
     adhere,
     calc_derivatives,
@@ -44,15 +44,13 @@ from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_geometry import ContactGeometry, listed
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
-from merganser.multibody.plant.input_ports import InputPorts
+from merganser.multibody.plant.input_ports import Controllers, InputPorts
 from merganser.multibody.plant.kinematics import PlantKinematics
-from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.model import PlantModel, joints_with_limits_left_out
 from merganser.multibody.plant.scalars.contact_left_out import check_other_scalars
 from merganser.multibody.plant.scalars.workspaces import AutoDiffWorkspace
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step import failures
-from merganser.multibody.plant.step.contact_arrays import joints_with_limits_left_out
-from merganser.multibody.plant.step.drives import ActuatorTable, Controllers
 from merganser.multibody.plant.step.failures import WarnOnce, describe_overflow, time_of
 from merganser.multibody.plant.step.native_code import NativeDynamics, ResolvedBy
 from merganser.multibody.plant.step.sample import ContactSample, found_in, sample_of_contacts
@@ -80,14 +78,14 @@ class PlantDynamics:
         contact_geometry: what may touch.
         native: the same dynamics as an operation of the native plan.
         can_constrain: whether there may be constraints in steps.
+        is_always_constrained: whether there are constraints wherever the bodies are: not joint limits, nor contacts.
+        constrains_at_once: whether there may be any before a joint limit is reached.
         has_multipliers: whether loop joints or constraints hold in continuous time, or tendons have armature there.
         may_touch: whether there is anything that may touch: geometries, or contacts of kinds.
         deformables: steps of deformable bodies; None without them.
     """
 
-    can_constrain = False
-    may_touch = False
-    has_multipliers = False
+    can_constrain = constrains_at_once = may_touch = is_always_constrained = has_multipliers = False
     deformables: DeformableSteps | None = None
 
     def __init__(
@@ -113,12 +111,14 @@ class PlantDynamics:
         self.contact_geometry.freeze()
         if self.deformables is not None and self.deformables.may_touch:
             self.contact_geometry.may_touch = True
-        has_rows = self.constraints.has_rows()
-        self.has_multipliers = (has_rows or self._tree.has_armature()) and not self.model.is_discrete
-        has_friction = self.model.is_discrete and bool(len(self.model.contact.frictions))
-        has_limits = bool(len(self.model.contact.limits) or len(self._tree.transmissions))
-        self.may_touch = self.contact_geometry.may_touch or len(self.model.contact.sources) > 0
-        self.can_constrain = self.may_touch or has_limits or has_friction or has_rows
+        is_discrete, contact, has_rows = self.model.is_discrete, self.model.contact, self.constraints.has_rows()
+        acts_in_steps = len(contact.frictions) > 0 or len(self._tree.transmissions) > 0
+        self.has_multipliers = (has_rows or self._tree.has_armature()) and not is_discrete
+        self.is_always_constrained = has_rows or (is_discrete and acts_in_steps)
+        self.may_touch = self.contact_geometry.may_touch or len(contact.sources) > 0
+        has_limits = len(contact.limits) > 0 or len(self._tree.transmissions) > 0
+        self.constrains_at_once = self.may_touch or self.is_always_constrained
+        self.can_constrain = self.constrains_at_once or has_limits
         if self.deformables is not None:
             self.can_constrain = self.can_constrain or self.deformables.may_constrain
         names = joints_with_limits_left_out(self._tree)
@@ -184,7 +184,7 @@ class PlantDynamics:
         """Computes such a step once more, by kernels that leave all of which samples are made."""
         context, w = step.context, self.views.workspace(step.context)
         context.SetDiscreteState(0, step.x)
-        given = self._buffers_and_controllers(context, w, self.inputs.actuators_in(context))
+        given = self._buffers_and_controllers(context, w)
         self.finish_step(context, w, self.run_step(context, step.inputs, *given, result))
         return w
 
@@ -266,22 +266,12 @@ class PlantDynamics:
             raise RuntimeError(self._force_elements.describe_failure(context, w, records.NO_FORCE - status))
         raise RuntimeError(failures.describe_singularity(self.model, context, w, status))
 
-    def step_buffers(self, context: Context, w: Workspace, table: ActuatorTable) -> StepBuffers:
-        """The arrays of the dynamics, as model and Context are now."""
-        buffers, controllers = self._buffers_and_controllers(context, w, table)
-        buffers.prepare(controllers)
-        return buffers
-
     def arrays(self, context: Context, w: Workspace) -> tuple[Inputs, StepBuffers, Controllers]:
         """What comes through the ports, the arrays of the dynamics, perhaps out of date, and controllers at work."""
-        table = self.inputs.actuators_in(context)
-        return self.inputs.read(context, w, table), *self._buffers_and_controllers(context, w, table)
+        return self.inputs.read(context, w), *self._buffers_and_controllers(context, w)
 
-    def _buffers_and_controllers(
-        self, context: Context, w: Workspace, table: ActuatorTable
-    ) -> tuple[StepBuffers, Controllers]:
-        """The arrays of the dynamics, perhaps out of date, and the controllers that are at work."""
-        controllers = self.inputs.active_controllers(w, table) if table.controlled else table.controllers
+    def _buffers_and_controllers(self, context: Context, w: Workspace) -> tuple[StepBuffers, Controllers]:
+        controllers = self.inputs.active_controllers(context, w)
         if not w.is_float:
             self.inputs.refuse_symbolic_controllers(w, controllers)
             if self.can_constrain:
@@ -308,75 +298,69 @@ class PlantDynamics:
             result: shape [num_q + num_v].
             begin: called when the arrays are ready; None for nothing.
         """
-        status: int | None = None
-        while self.must_run(context, buffers, controllers, status):
+
+        def step(out: StepResults) -> int:
             buffers.note_forces(inputs)
             if begin is not None:
                 begin()
-            out = buffers.out
             given = buffers.model, buffers.state, buffers.time_step, inputs, buffers.work, out
             if self.deformables is None:
-                status = take_step(*given)
-            else:
-                self.deformables.put_forces(context, self.views.workspace(context), buffers)
-                status = take_step(*given, buffers.deformables_of(out))
-        assert status is not None
+                return take_step(*given)
+            self.deformables.put_forces(context, self.views.workspace(context), buffers)
+            return take_step(*given, buffers.deformables_of(out))
+
+        status = self.run(context, buffers, controllers, step)
         if status == 0:
-            result[:] = out.x_next
+            result[:] = buffers.out.x_next
         return status
 
-    def must_run(self, context: Context, buffers: StepBuffers, controllers: Controllers, status: int | None) -> bool:
-        """Makes arrays ready for a function of dynamics/step.py, and again where these or the solver did not suffice.
-
-            status = None
-            while dynamics.must_run(context, buffers, controllers, status):
-                status = take_step(buffers.model, ..., buffers.out)
+    def run(
+        self, context: Context, buffers: StepBuffers, controllers: Controllers, compute: Callable[[StepResults], int]
+    ) -> int:
+        """Calls a function of dynamics/step.py, and again where arrays or the solver did not suffice.
 
         Args:
             context: of the plant.
             buffers: the arrays.
             controllers: those at work.
-            status: what the function has returned; None before it was called.
+            compute: calls the function for these results, with the records that the buffers have then.
 
         Returns:
-            Whether to call it now; if not, the status is final, and NOT_SOLVED only where the buffers were given how to
-            solve.
+            The status of the function, NOT_SOLVED only where the buffers were given how to solve.
 
         Raises:
             RuntimeError: the contact problem has no solution, or something that another system moves is in contact.
         """
-        if status is None:
-            buffers.fall_back(None)  # an error or an interrupt may have ended a step that did
-        else:
+        buffers.fall_back(None)  # an error or an interrupt may have ended a step that did
+        while True:
+            buffers.prepare(controllers)
+            self.contact_geometry.update_poses(context, buffers)
+            belts = self._tree.belts()
+            if belts:
+                speeds, of_geometries = buffers.work.law_step[1:], buffers.geometry.materials["belt_speed"]
+                self.inputs.put_surface_speeds(context, speeds)
+                for body, speed in zip(belts, speeds):
+                    of_geometries[buffers.geometry.bodies == int(body.index())] = speed
             out = buffers.out
+            status = compute(out)
             self.contact_geometry.check_contacts(context, buffers, out)
             outcome = out.found["outcome"]
             if status == records.LACKS_CAPACITY or (status == NOT_SOLVED and outcome == NO_CAPACITY):
                 buffers.grow()
-            elif status == NOT_SOLVED and outcome == NOT_CONVERGED and self._may_fall_back(buffers):
-                self._warn_of_fallback(context, "SAP")  # which always has a solution
-                buffers.fall_back(self.settings.of_fallback())
-            else:
-                buffers.fall_back(None)
-                if status == NOT_SOLVED and buffers.settings is None:
-                    w = self.views.workspace(context)
-                    raise RuntimeError(failures.describe_contact_failure(self.model, context, w, buffers.state.x, out))
-                if status == 0 and out.found["is_constrained"] and outcome == FELL_BACK:
-                    self._warn_of_fallback(context, "Lagged")
-                return False
-        buffers.prepare(controllers)
-        self.contact_geometry.update_poses(context, buffers)
-        belts = self._tree.belts()
-        if belts:
-            speeds, of_geometries = buffers.work.law_step[1:], buffers.geometry.materials["belt_speed"]
-            self.inputs.put_surface_speeds(context, speeds)
-            for body, speed in zip(belts, speeds):
-                of_geometries[buffers.geometry.bodies == int(body.index())] = speed
-        return True
-
-    def _may_fall_back(self, buffers: StepBuffers) -> bool:
-        has_choice = buffers.settings is None and buffers.fallback is None
-        return has_choice and self.settings.of_solver()["approximation"] != SAP
+                continue
+            if status == NOT_SOLVED and outcome == NOT_CONVERGED:
+                has_choice = buffers.settings is None and buffers.fallback is None
+                if has_choice and self.settings.of_solver()["approximation"] != SAP:
+                    self._warn_of_fallback(context, "SAP")  # which always has a solution
+                    buffers.fall_back(self.settings.of_fallback())
+                    continue
+            buffers.fall_back(None)
+            if status == NOT_SOLVED and buffers.settings is None:
+                w = self.views.workspace(context)
+                raise RuntimeError(failures.describe_contact_failure(self.model, context, w, buffers.state.x, out))
+            if status == 0 and out.found["is_constrained"] and outcome == FELL_BACK:
+                self._warn_of_fallback(context, "Lagged")
+            return status
 
     def _compile_contact_ahead(self, context: Context, w: Workspace) -> None:
         """Has other processes compile what the first step with contact will need, from its end on.
@@ -433,10 +417,11 @@ class PlantDynamics:
     def _calc_derivatives(self, context: Context, w: Workspace, result: Array) -> int:
         """Computes the derivatives of the state into `result`; returns 0, or why it failed."""
         inputs, buffers, controllers = self.arrays(context, w)
-        status: int | None = None
-        while self.must_run(context, buffers, controllers, status):
-            status = calc_derivatives(buffers.model, buffers.state, inputs, buffers.work, buffers.out)
-        assert status is not None
+
+        def derivatives(out: StepResults) -> int:
+            return calc_derivatives(buffers.model, buffers.state, inputs, buffers.work, out)
+
+        status = self.run(context, buffers, controllers, derivatives)
         buffers.note_forces(inputs)
         if status == 0:
             result[:] = buffers.out.x_next
@@ -445,30 +430,33 @@ class PlantDynamics:
     def _find_forces(self, context: Context, w: Workspace) -> Array:
         """All forces on the bodies but gravity's in continuous time, shape [num_mobods, 6]; w.tau has the others."""
         inputs, buffers, controllers = self.arrays(context, w)
-        status: int | None = None
-        while self.must_run(context, buffers, controllers, status):
-            given, work, out = (buffers.model, buffers.state), buffers.work, buffers.out
-            status = find_forces(*given, 0.0, inputs, work, out.position)
-            pull = buffers.model, inputs, work, out
-            status = status or min(adhere(*pull, find_penalty_forces(*given, work, out)), 0)
+
+        def forces(out: StepResults) -> int:
+            model, state, work = buffers.model, buffers.state, buffers.work
+            status = find_forces(model, state, 0.0, inputs, work, out.position)
+            return status or min(adhere(model, inputs, work, out, find_penalty_forces(model, state, work, out)), 0)
+
+        status = self.run(context, buffers, controllers, forces)
         if status:
             self.raise_failure(context, w, status)
         F_Bo_W: Array = forces_on_bodies(buffers.model, inputs, buffers.work)
-        has_contacts = buffers.model.can_constrain and out.found["contact_pairs"]
+        has_contacts = buffers.model.can_constrain and buffers.out.found["contact_pairs"]
         return F_Bo_W + buffers.work.F_contact if has_contacts else F_Bo_W
 
     def find_contacts_now(self, context: Context) -> ContactSample | None:
         """The contacts of a continuous plant."""
-        w, table = self.views.workspace(context), self.inputs.actuators_in(context)
+        w = self.views.workspace(context)
         if not self.may_touch or not (w.is_float or isinstance(w, AutoDiffWorkspace)):
             return None
-        buffers, controllers = self._buffers_and_controllers(context, w, table)
-        status: int | None = None
-        while self.must_run(context, buffers, controllers, status):
-            out = buffers.out
-            status = min(find_penalty_forces(buffers.model, buffers.state, buffers.work, out), 0)
+        buffers, controllers = self._buffers_and_controllers(context, w)
+
+        def find(out: StepResults) -> int:
+            return min(find_penalty_forces(buffers.model, buffers.state, buffers.work, out), 0)
+
+        status = self.run(context, buffers, controllers, find)
         if status:
             self.raise_failure(context, w, status)
+        out = buffers.out
         found, tau = found_in(out), np.zeros_like(w.zeros_v)
         if not len(found.contact_pairs):
             return None

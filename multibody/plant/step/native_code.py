@@ -53,7 +53,7 @@ from merganser.multibody.contact.plant_problem import start_step
 from merganser.multibody.dynamics.operation import DerivativesRecord, StepRecord, StepsInLanes
 from merganser.multibody.dynamics.records import Geometry, Inputs, Model, Part, State
 from merganser.multibody.dynamics.step_kernels import Plant, addresses_of, solver_of
-from merganser.multibody.plant.step.drives import Controllers
+from merganser.multibody.plant.input_ports import Controllers
 from merganser.multibody.plant.step.sample import SampleBox
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.variable_steps import VariableSteps
@@ -65,13 +65,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_DERIVATIVES = OptionalCode("merganser.multibody.dynamics.operation", "DERIVATIVES", "plant_derivatives")
-_COMPLEX_DERIVATIVES = OptionalCode(
-    "merganser.multibody.dynamics.operation", "COMPLEX_DERIVATIVES", "complex_plant_derivatives"
-)
-_STEP = OptionalCode("merganser.multibody.dynamics.operation", "STEP", "plant_step")
+OPERATIONS = "merganser.multibody.dynamics.operation"
+_DERIVATIVES = OptionalCode(OPERATIONS, "DERIVATIVES", "plant_derivatives")
+_COMPLEX_DERIVATIVES = OptionalCode(OPERATIONS, "COMPLEX_DERIVATIVES", "complex_plant_derivatives")
+STEP = OptionalCode(OPERATIONS, "STEP", "plant_step")
 _CODE_IN_LANES = {  # by whether it is of steps, and whether geometries may touch
-    (is_step, may_touch): OptionalCode("merganser.multibody.dynamics.operation", name.upper(), f"plant_{name}")
+    (is_step, may_touch): OptionalCode(OPERATIONS, name.upper(), f"plant_{name}")
     for is_step, may_touch, name in (
         (True, False, "steps_in_lanes"),
         (True, True, "contact_steps_in_lanes"),
@@ -79,11 +78,9 @@ _CODE_IN_LANES = {  # by whether it is of steps, and whether geometries may touc
         (False, True, "contact_derivatives_in_lanes"),
     )
 }
-_SLOPES = OptionalCode("merganser.multibody.dynamics.operation", "SLOPES", "plant_slopes")
-_INPUTS = OptionalCode("merganser.multibody.dynamics.operation", "INPUTS", "plant_inputs")
-_STEP_WITH_DEFORMABLES = OptionalCode(
-    "merganser.multibody.dynamics.operation", "STEP_WITH_DEFORMABLES", "plant_step_with_deformables"
-)
+_STEP_WITH_DEFORMABLES = OptionalCode(OPERATIONS, "STEP_WITH_DEFORMABLES", "plant_step_with_deformables")
+_SLOPES = OptionalCode(OPERATIONS, "SLOPES", "plant_slopes")
+_INPUTS = OptionalCode(OPERATIONS, "INPUTS", "plant_inputs")
 _NO_PLACE = Placed(0, (0,))
 _OF_POINTS = contact_manifolds, make_contact_pairs
 _OF_SURFACES = contact_surfaces, split_candidates, make_hydroelastic_pairs
@@ -107,33 +104,36 @@ class NativeDynamics:
     """The derivatives of a continuous plant, or the step of a discrete one, as an operation.
 
     It is missing where Python has a part in the dynamics, see InPython.
+
+    Args:
+        dynamics: of the plant.
+
+    Attributes:
+        num_calls: how often Python has computed the dynamics.
+        sampling: the Sampling (../sampling.py) that has a sample of each step.
     """
 
     operation = ""
 
     def __init__(self, dynamics: PlantDynamics) -> None:
-        self._dynamics = dynamics
-        self.num_calls = 0  # of the dynamics in Python
-        self._sampling: Any = None
+        self._dynamics, self._model = dynamics, dynamics.model
+        self.num_calls = 0
+        self.sampling: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_dynamics": self._dynamics, "num_calls": 0, "_sampling": self._sampling}
-
-    def sample_for(self, sampling: Any) -> None:
-        """Sets which Sampling (sampling.py) is to have a sample of each step."""
-        self._sampling = sampling
+        return {**self.__dict__, "num_calls": 0}
 
     def note_call(self, w: Workspace) -> None:
         """Counts a computation of the dynamics in Python."""
         if w.is_float and self.num_calls == 0:
-            want(self._code_for(w))
+            want(self._code(w))
         self.num_calls += 1
 
     def resolve(self, context: Context) -> NativeCode | None:
         """The operation in a Context; None if Python takes the steps, or if it is not compiled."""
         if self._workspace(context).dtype == COMPLEX:
             return self._resolve_complex(context)
-        code = self._prepare(context)
+        code = self.prepare(context)
         if code is None:
             return None
         box, buffers = self._box_in(context), self.buffers_of(context)
@@ -143,10 +143,10 @@ class NativeDynamics:
             code.load(), arguments, keep, self._check_of(context, buffers), capacities=buffers.capacities,
             features=buffers.features(),
         )  # fmt: skip
-        is_free = not (self._always_constrains() or self._dynamics.views.num_activations)
-        if code in (_STEP, _DERIVATIVES) and is_free:
+        is_free = not (self._dynamics.is_always_constrained or self._dynamics.views.num_activations)
+        if code in (STEP, _DERIVATIVES) and is_free:
             native = dataclasses.replace(native, in_lanes=functools.partial(self._in_lanes, context, buffers))
-        return native if self._is_discrete() else _of_vectors(context, native)
+        return native if self._model.is_discrete else _of_vectors(context, native)
 
     def resolve_steps(self, name: str, context: Context) -> NativeCode | None:
         """An operation of variable_steps.py, by its name, if an integrator asks for steps."""
@@ -154,10 +154,10 @@ class NativeDynamics:
         steps: VariableSteps | None = w.variable_steps
         if steps is None or self._why_not(context, code, OptionalCode.is_usable) is not None:
             return None
-        steps.buffers.prepare(steps.controllers(self._controllers(context, w)))
+        steps.buffers.prepare(steps.controllers(self._dynamics.inputs.active_controllers(context, w)))
         if not steps.buffers.is_own_geometry():
             return None
-        given = self._model(steps.buffers, True), self._state(CONTINUOUS_STATE), self._inputs(context)
+        given = self._model_in_context(steps.buffers, True), self._state(CONTINUOUS_STATE), self._inputs(context)
         record: Any = steps.slopes_record(*given) if code is _SLOPES else steps.inputs_record(*given)
         arguments = FAILURE, *integers_of(_beside(record, w.store.flat))
         native = NativeCode(
@@ -166,28 +166,16 @@ class NativeDynamics:
         )  # fmt: skip
         return _of_vectors(context, native)
 
-    def is_moved_by_steps(self, context: Context) -> bool:
-        """Whether an integrator moves a continuous plant by steps."""
-        return self._workspace(context).variable_steps is not None
-
-    def has_derivatives(self, context: Context) -> bool:
-        """Whether derivatives of a continuous plant are an operation in a Context, or may become one at once."""
-        return self._prepare(context) is not None
-
-    def constrained_buffers(self, context: Context) -> StepBuffers | None:
-        """Where the operation keeps its last step; None if Python may have a part in steps."""
-        return self.buffers_of(context) if self._prepare(context) is _STEP else None
-
     def why_in_python(self, context: Context) -> InPython:
         """Why Python takes the steps in a Context, or computes the derivatives, if it does."""
-        reason = self._why_not(context, self._code_for(self._workspace(context)), OptionalCode.is_kept)
+        reason = self._why_not(context, self._code(self._workspace(context)), OptionalCode.is_kept)
         if reason is None:
-            reason = InPython.FOREIGN_GEOMETRY if self._prepare(context) is None else InPython.NO_LOOP
+            reason = InPython.FOREIGN_GEOMETRY if self.prepare(context) is None else InPython.NO_LOOP
         return reason
 
     def describe_calls(self, context: Context) -> str:
         """How often Python has computed the dynamics, and why; empty if it never has."""
-        what = "derivatives" if self._code_for(self._workspace(context)) is _DERIVATIVES else "steps"
+        what = "derivatives" if self._code(self._workspace(context)) is _DERIVATIVES else "steps"
         return f"{self.num_calls} {what} in Python: {self.why_in_python(context).value}" if self.num_calls else ""
 
     def _why_not(
@@ -209,44 +197,36 @@ class NativeDynamics:
             return InPython.LEARNING
         if not is_usable(code):
             return InPython.NOT_COMPILED
-        if self._constrains_at_once() and not self._can_constrain():
+        if dynamics.constrains_at_once and not self._can_constrain():
             return InPython.CONTACT_NOT_COMPILED
         return None
 
-    def _prepare(self, context: Context) -> OptionalCode | None:
+    def prepare(self, context: Context) -> OptionalCode | None:
         """The operation, with buffers for what it works on; None if it is missing."""
         code = self._code()
         if self._why_not(context, code, OptionalCode.is_usable) is not None:
             return None
         buffers = self.sample_buffers_in(context) or self.buffers_of(context)
-        buffers.prepare(self._controllers(context, self._workspace(context)))
+        buffers.prepare(self._dynamics.inputs.active_controllers(context, self._workspace(context)))
         return code if buffers.is_own_geometry() else None
 
-    def _code(self) -> OptionalCode:
-        if self._is_discrete():
-            return _STEP if self._dynamics.deformables is None else _STEP_WITH_DEFORMABLES
+    def _code(self, w: Workspace | None = None) -> OptionalCode:
+        """The operation of the dynamics, or with a workspace the one that a simulation needs most."""
+        if w is not None and w.variable_steps is not None:
+            return _SLOPES
+        if self._model.is_discrete:
+            return STEP if self._dynamics.deformables is None else _STEP_WITH_DEFORMABLES
         return _DERIVATIVES
-
-    def _code_for(self, w: Workspace) -> OptionalCode:
-        """The code that a simulation needs most."""
-        return self._code() if w.variable_steps is None else _SLOPES
-
-    def _controllers(self, context: Context, w: Workspace) -> Controllers:
-        inputs = self._dynamics.inputs
-        return inputs.active_controllers(w, inputs.actuators_in(context))
 
     def _box_in(self, context: Context) -> SampleBox | None:
         """The box of the sample in a Context; None if outputs show none."""
-        if self._sampling is None or not self._sampling.is_used:
+        if self.sampling is None or not self.sampling.is_used:
             return None
-        box: SampleBox = context.peek_state().get_abstract_state(self._sampling.state_index)
+        box: SampleBox = context.peek_state().get_abstract_state(self.sampling.state_index)
         return box
 
     def _workspace(self, context: Context) -> Workspace:
         return self._dynamics.views.workspace(context)
-
-    def _is_discrete(self) -> bool:
-        return self._dynamics.model.is_discrete
 
     def _check_of(
         self, context: Context, step: StepBuffers, controllers_of: Callable[[Controllers], Controllers] | None = None
@@ -259,7 +239,7 @@ class NativeDynamics:
         steps = w.variable_steps  # what output ports show follows from it
 
         has_controllers = self._dynamics.inputs.actuators_in(context).controlled
-        may_change = step.takes_steps or has_controllers or self._constrains_at_once()
+        may_change = step.takes_steps or has_controllers or self._dynamics.constrains_at_once
 
         of_deformables = None if step.deformable is None else step.deformable.records
 
@@ -267,32 +247,23 @@ class NativeDynamics:
             is_same = step.num_preparations == number and w.variable_steps is steps
             if not (is_same and may_change):
                 return is_same
-            controllers = self._controllers(context, w)
+            controllers = self._dynamics.inputs.active_controllers(context, w)
             controllers = controllers if controllers_of is None else controllers_of(controllers)
             return step.is_current(controllers) and (can_constrain or not self._can_constrain())
 
         return is_current
 
-    def _constrains_at_once(self) -> bool:
-        """Whether there are constraints from the beginning, as far as one can see: not only joint limits."""
-        return self._dynamics.may_touch or self._always_constrains()
-
-    def _always_constrains(self) -> bool:
-        """The same of what does not depend on where bodies are."""
-        has_friction = self._is_discrete() and len(self._dynamics.model.contact.frictions) > 0
-        has_tendons = self._is_discrete() and len(self._dynamics.model.tree.transmissions) > 0
-        return self._dynamics.constraints.has_rows() or has_friction or has_tendons
-
     def _can_constrain(self) -> bool:
         """Whether the kernels are compiled that hold something, or this process has to compile them."""
-        is_due = self._constrains_at_once() and must_compile_here()
-        has_any = self._dynamics.can_constrain or self._dynamics.has_multipliers
+        dynamics = self._dynamics
+        is_due = dynamics.constrains_at_once and must_compile_here()
+        has_any = dynamics.can_constrain or dynamics.has_multipliers
         return has_any and (is_due or self._has_slow_kernels())
 
     def _has_slow_kernels(self) -> bool:
         """Whether the kernels are there that take long to compile; those of contact are not until something touches."""
         dynamics, needed = self._dynamics, []
-        if self._is_discrete() and dynamics.can_constrain:
+        if self._model.is_discrete and dynamics.can_constrain:
             needed += [start_step, solver_of(dynamics.settings.of_solver())]
         if dynamics.has_multipliers:
             needed.append(kernels.constrained_state_derivatives)
@@ -309,7 +280,7 @@ class NativeDynamics:
         if box is None or not self._workspace(context).is_float:
             return None
         buffers = self.buffers_of(context)
-        box.follow(buffers, functools.partial(self._sampling.parameters_in, context))
+        box.follow(buffers, functools.partial(self.sampling.parameters_in, context))
         return buffers
 
     def buffers_of(self, context: Context, w: Workspace | None = None) -> StepBuffers:
@@ -360,11 +331,11 @@ class NativeDynamics:
         Nothing touches or is held, and no function of a user has a part in them.
         """
         dynamics, w = self._dynamics, self._workspace(context)
-        is_free = not (self._is_discrete() or dynamics.may_touch or dynamics.has_multipliers)
+        is_free = not (self._model.is_discrete or dynamics.may_touch or dynamics.has_multipliers)
         if not is_free or dynamics.inputs.has_objects(context):
             return None
         buffers = self.buffers_of(context)
-        buffers.prepare(self._controllers(context, w))
+        buffers.prepare(dynamics.inputs.active_controllers(context, w))
         if _has_others(buffers.model) or not _COMPLEX_DERIVATIVES.is_usable():
             return None
         record = self._record(context, buffers)
@@ -388,7 +359,11 @@ class NativeDynamics:
         Returns:
             Whether it has; if not, Python has to do it, which says what is wrong if anything is.
         """
-        call = self.call_of(context, w, _DERIVATIVES, _derivatives_record)
+
+        def record(buffers: StepBuffers, inputs: Inputs) -> DerivativesRecord:
+            return DerivativesRecord(buffers.model, buffers.state, inputs, buffers.work, buffers.out)
+
+        call = self.call_of(context, w, _DERIVATIVES, record)
         if call is None or not call.run():
             return False
         buffers: StepBuffers = w.step_buffers
@@ -415,13 +390,13 @@ class NativeDynamics:
         call = buffers.compiled.get(code)
         if call is None and self._why_not(context, code, OptionalCode.is_usable, w) is not None:
             return None
-        if call is None and self._constrains_at_once() and not self._has_slow_kernels():
+        if call is None and self._dynamics.constrains_at_once and not self._has_slow_kernels():
             return None
-        buffers = self._dynamics.step_buffers(context, w, inputs.actuators_in(context))
+        buffers.prepare(inputs.active_controllers(context, w))
         values = [context.read_input(index) for index in inputs.of_vectors] if given is None else [id(given)]
         if call is None or not call.is_for(buffers, values):
             if given is None:
-                given = inputs.read(context, w, inputs.actuators_in(context))
+                given = inputs.read(context, w)
             record = make_record(buffers, given) if buffers.is_own_geometry() else None
             if record is None:
                 return None
@@ -433,32 +408,32 @@ class NativeDynamics:
 
     def _record(self, context: Context, buffers: StepBuffers) -> StepRecord | DerivativesRecord:
         """All that the operation works on: arrays of the buffers, and places in the Context."""
-        is_discrete, (work, results) = self._is_discrete(), buffers.of_operation()
+        is_discrete, (work, results) = self._model.is_discrete, buffers.of_operation()
         views, state = self._dynamics.views, self._state(DiscreteStateOf(0) if is_discrete else CONTINUOUS_STATE)
         result = Placed(NextDiscreteStateOf(0) if is_discrete else OUTPUT, state.x.shape)
         activations = _NO_PLACE
         if views.num_activations:
             place = NextDiscreteStateOf(views.activation_group) if is_discrete else OUTPUT
             activations = Placed(place, (views.num_activations,), 0 if is_discrete else state.x.shape[0])
-        given, forces = (self._model(buffers), state), (self._inputs(context), work)
+        given, forces = (self._model_in_context(buffers), state), (self._inputs(context), work)
         placed = tuple(out._replace(x_next=result, activations=activations) for out in results)
         if not is_discrete:
             return DerivativesRecord(*given, *forces, placed[0])
         deformables = () if buffers.deformable is None else buffers.deformable.records_in_context()
-        return StepRecord(*given, self._dynamics.model.time_step, *forces, placed, buffers.numbers, deformables)
+        return StepRecord(*given, self._model.time_step, *forces, placed, buffers.numbers, deformables)
 
     def _state(self, place: Any) -> State:
-        tree = self._dynamics.model.tree
+        tree = self._model.tree
         num_q, num_v = tree.num_positions(), tree.num_velocities()
         views, activations = self._dynamics.views, _NO_PLACE
         if views.num_activations:
-            is_discrete = self._is_discrete()
+            is_discrete = self._model.is_discrete
             of = DiscreteStateOf(views.activation_group) if is_discrete else place
             activations = Placed(of, (views.num_activations,), 0 if is_discrete else num_q + num_v)
         x, q, v = Placed(place, (num_q + num_v,)), Placed(place, (num_q,)), Placed(place, (num_v,), num_q)
         return State(x, q, v, activations)
 
-    def _model(self, step: StepBuffers, is_complete: bool = False) -> Model:
+    def _model_in_context(self, step: StepBuffers, is_complete: bool = False) -> Model:
         views, model = self._dynamics.views, self._compiled_model(step, is_complete)
         return model._replace(
             parameters=Placed(ParameterOf(views.parameter_group), model.parameters.shape),
@@ -477,7 +452,7 @@ class NativeDynamics:
     def _inputs(self, context: Context) -> Inputs:
         """Where the inputs stand, see InputPorts.read()."""
         ports, w = self._dynamics.inputs, self._workspace(context)
-        table, inputs = ports.actuators_in(context), self._dynamics.model.tree.coordinates.inputs
+        table, inputs = ports.actuators_in(context), self._model.tree.coordinates.inputs
         ports.log_undriven(context, table)
         of_instances = [(inputs[i], self._place(context, port)) for i, port in ports.driven_instances]
         desired = [(of, self._place(context, ports.desired_states[i])) for i, of in table.controlled.items()]
@@ -530,10 +505,6 @@ def _beside(record: Any, numbers: Array) -> Any:
         elif isinstance(field.kind, ArrayOf) and field.kind.is_in_context and not isinstance(value, Placed):
             places[name] = placed_beside(value, numbers)
     return record._replace(**places)
-
-
-def _derivatives_record(buffers: StepBuffers, inputs: Inputs) -> DerivativesRecord:
-    return DerivativesRecord(buffers.model, buffers.state, inputs, buffers.work, buffers.out)
 
 
 class CompiledCall:

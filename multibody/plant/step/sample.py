@@ -26,7 +26,7 @@ from merganser.multibody.contact.hydroelastic_pairs import SPRINGS_OF_TRIANGLES,
 from merganser.multibody.contact.plant_forces import calc_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
 from merganser.multibody.dynamics.records import StepResults
-from merganser.multibody.plant.step.contact_arrays import ContactModelArrays
+from merganser.multibody.plant.model import ContactModelArrays
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -263,22 +263,19 @@ def take_sample(
 # ---------------------------------------------------------------------- floats, and plain values
 
 
-def float_sample(record: DynamicsSample | None) -> DynamicsSample | None:
-    """A sample of floats: of an AutoDiffXd only the value counts.
+def float_sample(record: Any) -> Any:
+    """A sample of floats: of an AutoDiffXd only the value counts; None stays.
 
     Raises:
         RuntimeError: it has expressions of variables.
     """
-    return record if record is None or record.x.dtype != object else _as_floats(record)
-
-
-def _as_floats(record: Any) -> Any:
-    """A record, whose arrays of objects, or in lanes, become floats."""
+    if record is None or (isinstance(record, DynamicsSample) and record.x.dtype != object):
+        return record
     values = []
     for value in record:
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            value = _as_floats(value)
-        elif hasattr(value, "__array__"):
+            value = float_sample(value)
+        elif hasattr(value, "__array__"):  # also of numbers in lanes
             array = np.asarray(value)
             value = cast_array(array, float) if array.dtype == object else array
         values.append(value)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.core.context.native_code import Capacity, Growth
 from merganser.framework.native.memory.addresses import address_of_array
-from merganser.geometry import GeometryId
 from merganser.geometry.hydroelastic.buffers import Buffers, capacities_of, lacks_memory, make_buffers, with_memory
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
@@ -27,7 +26,7 @@ from merganser.multibody.contact import (
     plant_layout,
     workspace_size,
 )
-from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
+from merganser.multibody.contact.contact_pairs import contact_pair_dtype
 from merganser.multibody.contact.layout import SolverWork, law_dtype, result_dtype, row_dtype
 from merganser.multibody.contact.penalty import limit_forces
 from merganser.multibody.contact.plant_layout import ProblemArrays, ProblemTrees
@@ -43,8 +42,9 @@ from merganser.multibody.kernels.layout import velocity_dtype
 from merganser.multibody.kernels.velocity_products import num_passes
 from merganser.multibody.linear.records import constraint_dtype, tree_dtype
 from merganser.multibody.plant.constraints import ConstraintRows
+from merganser.multibody.plant.contact_geometry import CollisionGeometry
+from merganser.multibody.plant.input_ports import Controllers
 from merganser.multibody.plant.model import ContactModel
-from merganser.multibody.plant.step.drives import Controllers
 from merganser.multibody.plant.step.sample import DynamicsSample, SampleBox, take_sample
 from merganser.multibody.plant.workspace import Workspace
 
@@ -61,39 +61,6 @@ _FIRST_FACES = 128
 _FOUND = "candidates", "contacts", "faces", "contact_pairs"
 _SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
 _NO_GEOMETRY, _NO_SURFACES = ProximityArrays([], []), HydroelasticArrays([])
-
-
-class CollisionGeometry(NamedTuple):
-    """What the geometries of a SceneGraph are to a plant, see ContactGeometry.read(); rows are those of the layout.
-
-    Attributes:
-        layout: of proximity queries (geometry/scene/proximity_layout.py); None if no geometry has been read.
-        penetration_allowance: for which their stiffness was chosen [m].
-        bodies: indices of the bodies that they belong to, 0 for those of other sources.
-        materials: records of material_dtype.
-        mobods, X_BG: which they are fixed to, and where.
-        is_own: whether all are fixed to bodies of the plant.
-        is_foreign: which of them others than the plant move; has_foreign: any.
-        hydroelastic: what they are on contact surfaces; None without such.
-        margin: at which distance surfaces may begin [m].
-    """
-
-    layout: Any = None
-    penetration_allowance: float = 0.0
-    bodies: Array = np.zeros(0, np.int64)
-    materials: Array = np.zeros(0, material_dtype)
-    mobods: Array = np.zeros(0, np.int64)
-    X_BG: Array = np.zeros((0, 4, 4))
-    is_own: bool = False
-    is_foreign: Array = np.zeros(0, bool)
-    has_foreign: bool = False
-    hydroelastic: HydroelasticArrays | None = None
-    margin: float = 0.0
-
-    def ids(self) -> list[GeometryId]:
-        """The geometries, row by row."""
-        ids: list[GeometryId] = [] if self.layout is None else self.layout.geometry_ids
-        return ids
 
 
 class StepBuffers:
@@ -137,6 +104,9 @@ class StepBuffers:
         self.time_step = dynamics.model.time_step if time_step is None else time_step
         self.takes_steps = self.time_step > 0.0
         self._has_multipliers = dynamics.has_multipliers and not self.takes_steps
+        may_constrain = dynamics.can_constrain or len(dynamics.model.contact.frictions) > 0
+        may_constrain = may_constrain if self.takes_steps else dynamics.may_touch
+        self._may_constrain = may_constrain and w.scalar.__name__ != "Expression"
         self._dynamics, self._context, self._w = dynamics, context, w
         self._contact_geometry, self._settings_of = dynamics.contact_geometry, dynamics.settings
         arrays = self.contact = dynamics.model.contact
@@ -199,11 +169,7 @@ class StepBuffers:
     # ------------------------------------------------------------------ what the records were made for
 
     def is_current(self, controllers: Controllers) -> bool:
-        """Whether model and Context are as they were.
-
-        Args:
-            controllers: those at work.
-        """
+        """Whether model, Context and the controllers at work are as they were."""
         if controllers is not self.controllers or not self._is_current:
             return False
         if self.deformable is not None and not self.deformable.is_current():
@@ -214,22 +180,13 @@ class StepBuffers:
         """What the records are made of, beside controllers and deformable bodies."""
         choices = self._settings_of.choices
         sources: list[Any] = [choices.stiction_tolerance]
-        if self._has_multipliers or self._may_constrain():
+        if self._has_multipliers or self._may_constrain:
             sources.append(id(self._constraint_rows.read(self._context)))  # the records keep those of before
-        if self._may_constrain():
+        if self._may_constrain:
             sources += [self._settings_of.of_solver(), choices.near_rigid_threshold]
             if self._contact_geometry.may_touch:
                 sources += [*self._look_at_geometry(), choices.penetration_allowance]
         return sources
-
-    def _may_constrain(self) -> bool:
-        """Whether there may be constraints in steps, or anything may touch."""
-        dynamics = self._dynamics
-        if self.takes_steps:
-            may = dynamics.can_constrain or len(self.contact.frictions) > 0
-        else:
-            may = dynamics.may_touch
-        return may and self._w.scalar.__name__ != "Expression"
 
     def _look_at_geometry(self) -> tuple[Any, bool]:
         """What answers proximity queries, and whether all geometries move with bodies of the plant alone."""
@@ -263,13 +220,13 @@ class StepBuffers:
         if self._has_multipliers:
             rows = self._constraint_rows.read(self._context)
             self.work = self.work._replace(multipliers=self._w.make_multipliers(rows))
-        if self._may_constrain():
+        if self._may_constrain:
             self._constraint_rows.read(self._context)
             if self._contact_geometry.may_touch:
                 self._take_geometry()
         if self.deformable is not None:
             self.deformable.prepare(self)
-        if self._may_constrain():
+        if self._may_constrain:
             self._make_buffers()
         self.work.desired[2:] = self._dynamics.inputs.desired_constants
         self.model = self._make_model(controllers)
@@ -480,7 +437,7 @@ class StepBuffers:
     def _make_model(self, controllers: Controllers) -> Model:
         plant, w, arrays, inputs = self._dynamics.model, self._w, self.contact, self._dynamics.inputs
         is_continuous, no_numbers = not self.takes_steps, np.zeros(0)
-        springs = arrays.limit_springs() if is_continuous and len(arrays.limits) else (no_numbers, no_numbers)
+        springs = arrays.limit_springs(plant.tree) if is_continuous and len(arrays.limits) else (no_numbers, no_numbers)
         has_limits = w.scalar.__name__ != "Expression"
         model = Model(
             code=StepCode(),
@@ -503,7 +460,7 @@ class StepBuffers:
             limit_dissipation=springs[1],
             frictions=arrays.frictions,
             stiction_velocity=self._settings_of.choices.stiction_tolerance,
-            can_constrain=int(self._may_constrain()),
+            can_constrain=int(self._may_constrain),
             has_multipliers=int(self._has_multipliers),
             contact=self._make_contact(controllers),
         )  # fmt: skip
@@ -527,9 +484,9 @@ class StepBuffers:
             near_rigid_threshold=float(choices.near_rigid_threshold),
             constraint_rows=self._constraint_rows.rows,
             holds_transmissions=int(arrays.has_tendons or bool((controllers.velocities >= len(self._w.v)).any())),
-            adheres=int(self._may_constrain() and (arrays.has_adhesion or bool(known.materials["adhesion"].any()))),
+            adheres=int(self._may_constrain and (arrays.has_adhesion or bool(known.materials["adhesion"].any()))),
             looks_ahead=int(self._looks_ahead),
-            drives=controllers.records()[: None if self._may_constrain() else 0],
+            drives=controllers.records()[: None if self._may_constrain else 0],
             room=SolverWork(self._laws, self._solver_work, self._integer_work),
         )  # fmt: skip
 

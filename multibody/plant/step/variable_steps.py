@@ -44,7 +44,7 @@ from merganser.multibody.dynamics.operation import (
     count_iterations,
 )
 from merganser.multibody.dynamics.records import NOT_SOLVED, Inputs, Model, Part, State
-from merganser.multibody.plant.step.drives import Controllers, controllers_of
+from merganser.multibody.plant.input_ports import Controllers, controllers_of
 from merganser.multibody.plant.step.sample import DynamicsSample
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
@@ -192,8 +192,7 @@ class VariableSteps:
     def _read(self) -> tuple[Controllers, Inputs]:
         """The PD controllers of a step, and what comes through the ports."""
         inputs, context, w = self._dynamics.inputs, self._context, self._w
-        table = inputs.actuators_in(context)
-        return self.controllers(inputs.active_controllers(w, table)), inputs.read(context, w, table)
+        return self.controllers(inputs.active_controllers(context, w)), inputs.read(context, w)
 
     def write_inputs(self, result: Array) -> None:
         """Samples what comes through the input ports; the result is an InputSample."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels.elements.fluid_box import FLUID_BOX
 from merganser.multibody.kernels.elements.fluid_ellipsoid import FLUID_ELLIPSOID
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.rigid_body import RigidBody

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.elements import ForceElementKind
-from merganser.multibody.math.vectors import as_scalar, as_vector
+from merganser.multibody.math.spatial_vector import as_scalar, as_vector
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import ForceElementIndex

@@ -14,7 +14,7 @@ from merganser.multibody.kernels.elements import door_hinge, joint_spring
 from merganser.multibody.kernels.elements.ball_spring import BALL_SPRING
 from merganser.multibody.kernels.elements.door_hinge import hinge_friction_torque, hinge_spring_torque
 from merganser.multibody.kernels.elements.polynomial_spring import POLYNOMIAL_SPRING
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.joints.ball_joint import BallJoint

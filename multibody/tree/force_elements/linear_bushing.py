@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from merganser.multibody.kernels.elements import bushing, spring_damper
 from merganser.multibody.math import SpatialForce
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.frame import Frame

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.multibody.kernels.elements.constant_force import CONSTANT_FORCE
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.indices import world_model_instance

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from merganser.framework.core.scalars.scalars import cast_array, scalar_of_array
 from merganser.framework.math import RotationMatrix
 from merganser.framework.math._scalars import expect_instance
-from merganser.multibody.math.vectors import as_scalar, as_vector, is_scalar
+from merganser.multibody.math.spatial_vector import as_scalar, as_vector, is_scalar
 from merganser.multibody.tree.inertia.validity import (
     check_not_negative,
     is_zero,

@@ -12,7 +12,7 @@ from merganser.framework.core.scalars.scalars import cast, cast_array, scalar_of
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.framework.math._scalars import expect_instance, sqrt
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialMomentum, SpatialVelocity
-from merganser.multibody.math.vectors import as_scalar, as_vector, cross, skew
+from merganser.multibody.math.spatial_vector import as_scalar, as_vector, cross, skew
 from merganser.multibody.tree.inertia.rotational_inertia import RotationalInertia, point_inertia
 from merganser.multibody.tree.inertia.unit_inertia import UnitInertia
 from merganser.multibody.tree.inertia.validity import (

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math._scalars import expect_instance
-from merganser.multibody.math.vectors import as_scalar, as_vector
+from merganser.multibody.math.spatial_vector import as_scalar, as_vector
 from merganser.multibody.tree.inertia.rotational_inertia import RotationalInertia, point_inertia
 from merganser.multibody.tree.inertia.validity import (
     check_not_negative,

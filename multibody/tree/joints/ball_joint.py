@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from merganser.framework.math import Quaternion, RotationMatrix
 from merganser.multibody.kernels.mobilizers import ball_quaternion, ball_rpy
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.inertia.validity import real_values
 from merganser.multibody.tree.joints.joint import Joint

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from merganser.framework.core.scalars.scalars import scalar_of_array
 from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.kernels.mobilizers import quaternion_floating, rpy_floating
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.ball_joint import NO_TURN, QuaternionJoint
 from merganser.multibody.tree.joints.joint import Joint

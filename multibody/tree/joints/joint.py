@@ -14,7 +14,7 @@ from merganser.framework import RandomGenerator
 from merganser.framework.math import Quaternion, RigidTransform
 from merganser.multibody.kernels.mobilizers import MobilizerKind
 from merganser.multibody.kernels.scalars import is_set
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import JointIndex
 from merganser.multibody.tree.joints.joint_parts import JointFriction, calc_X_FM, check_coefficients, draw_expressions

@@ -18,7 +18,7 @@ from merganser.framework.math import RigidTransform
 from merganser.framework.math.rotations.rigid_transform import rigid_transform
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, set_kind
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.inertia.validity import real_values
 

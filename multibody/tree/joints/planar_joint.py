@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.multibody.kernels.mobilizers import planar
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import Joint
 

@@ -18,7 +18,7 @@ from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.mobilizers import MobilizerKind
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.spatial_vector import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import BodyIndex, FrameIndex, MobilizerIndex
 from merganser.multibody.tree.joints import Joint

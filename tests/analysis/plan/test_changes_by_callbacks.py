@@ -26,8 +26,8 @@ from merganser.framework.primitives import (
     VectorLogSink,
     ZeroOrderHold,
 )
-from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.step import native_code, native_outputs
+from merganser.multibody.plant import MultibodyPlant, sampling
+from merganser.multibody.plant.step import native_code
 from merganser.multibody.tree import PrismaticJoint, SpatialInertia
 
 CALLBACKS = ["derivatives", "output", "logged output", "update", "publish"]
@@ -444,7 +444,7 @@ def test_the_loop_does_not_run_on_with_arrays_that_looking_for_code_has_replaced
         seen.append((result, plan._program.is_current()))
         return result
 
-    monkeypatch.setattr(native_outputs, "_CONTACT_FORCES", NotCompiled())
+    monkeypatch.setattr(sampling, "_CONTACT_FORCES", NotCompiled())
     monkeypatch.setattr(Plan, "_look", watched_look)
     simulator, _, end = SCENES["hydroelastic, compiled"]()
     simulator.AdvanceTo(0.5 * end)
@@ -464,8 +464,8 @@ def test_a_step_that_becomes_an_operation_while_the_loop_runs_is_not_left_out(mo
 
     def is_usable_later(code: OptionalCode) -> bool:
         nonlocal num_asked
-        num_asked += code is native_code._STEP
-        return is_usable(code) and not (code is native_code._STEP and num_asked == 1)
+        num_asked += code is native_code.STEP
+        return is_usable(code) and not (code is native_code.STEP and num_asked == 1)
 
     monkeypatch.setattr(OptionalCode, "is_usable", is_usable_later)
     simulator = Simulator(plant)

@@ -23,7 +23,7 @@ from event_recorder import (
 import merganser.framework as framework
 from merganser.analysis import InitializeParams, RungeKutta3Integrator, Simulator, SimulatorStatus
 from merganser.framework import DiagramBuilder, EventStatus, LeafSystem
-from merganser.framework.common.deprecation import DrakeDeprecationWarning
+from merganser.framework.common.errors import DrakeDeprecationWarning
 from merganser.framework.primitives import ConstantVectorSource, Gain, Integrator, ZeroOrderHold
 
 Reason = SimulatorStatus.ReturnReason

@@ -5,7 +5,7 @@ import pytest
 from plants import arm_and_box, box_inertia, no_actuation
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.common.deprecation import DrakeDeprecationWarning
+from merganser.framework.common.errors import DrakeDeprecationWarning
 from merganser.framework.math import RigidTransform
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import PrismaticJoint, RevoluteJoint, SpatialInertia

@@ -7,7 +7,7 @@ import pytest
 from plants import box_inertia
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.common.deprecation import DrakeDeprecationWarning
+from merganser.framework.common.errors import DrakeDeprecationWarning
 from merganser.framework.math import RigidTransform
 from merganser.framework.yaml import yaml_dump_typed, yaml_load_typed
 from merganser.geometry import HydroelasticContactRepresentation, Sphere

@@ -40,7 +40,7 @@ from merganser.multibody.visualization import (
     InertiaVisualizer,
     VisualizationConfig,
 )
-from merganser.multibody.visualization.tendon_visualizer import TendonVisualizer, spatial_tendons, tube
+from merganser.multibody.visualization.plant_visualizers import TendonVisualizer, spatial_tendons, tube
 
 ARM = Path(__file__).resolve().parents[3] / "examples" / "models" / "arm7.urdf"
 VIEWERS = [

@@ -98,14 +98,14 @@ def test_users_pause_step_and_reset_a_simulation(meshcat: Meshcat) -> None:
 
 
 def test_the_speed_is_the_one_chosen_and_lost_time_is_not_caught_up(monkeypatch: Any, meshcat: Meshcat) -> None:
-    from merganser.multibody.visualization import simulation_controls
+    from merganser.multibody.visualization import page_controls
 
     builder = DiagramBuilder()
     box_plant(builder, time_step=0.01)
     simulator = Simulator(builder.Build())
     simulator.Initialize()
     now = [0.0]
-    monkeypatch.setattr(simulation_controls, "running_time", lambda: now[0])
+    monkeypatch.setattr(page_controls, "running_time", lambda: now[0])
     looks: list[tuple[float, float]] = []  # clock and simulated time
 
     def sleep(duration: float) -> None:
@@ -116,7 +116,7 @@ def test_the_speed_is_the_one_chosen_and_lost_time_is_not_caught_up(monkeypatch:
         if len(looks) == 40:
             now[0] += 5.0  # as a laptop that is closed
 
-    monkeypatch.setattr(simulation_controls.time, "sleep", sleep)
+    monkeypatch.setattr(page_controls.time, "sleep", sleep)
     SimulationControls(meshcat, simulator, rate=2.0).AdvanceTo(1.5)
     clock, simulated = np.array(looks).T
     rates = np.diff(simulated) / np.diff(clock)

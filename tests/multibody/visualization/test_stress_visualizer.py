@@ -12,7 +12,7 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry import Box, GeometryInstance, IllustrationProperties, Meshcat, MeshcatVisualizer
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 from merganser.multibody.visualization import StressVisualizer, StressVisualizerParams
-from merganser.multibody.visualization.stress_visualizer import colors_of_stresses
+from merganser.multibody.visualization.plant_visualizers import colors_of_stresses
 
 
 def test_a_bar_is_drawn_in_the_colors_of_its_stress_instead_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""DepthImageToPointCloud: the points that a depth camera sees.
+"""Systems of point clouds: the points that a depth camera sees, and a cloud as a message.
 
 The pixel in column u and row v, at depth z, shows the point
 
@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context, InputPort, LeafSystem, OutputPort, Value
+from merganser.framework.core.values.values import AbstractValue
+from merganser.framework.lcm.message import microseconds
+from merganser.framework.lcm.messages.signals import lcmt_point_cloud, lcmt_point_cloud_field
 from merganser.framework.math import RigidTransform
 from merganser.geometry.images import AnyImage, ImageDepth16U, ImageDepth32F, ImageRgba8U, PixelType
 from merganser.geometry.perception.point_cloud import BaseField, Concatenate, Fields, PointCloud
 from merganser.geometry.rendering.cameras import CameraInfo
 
-if TYPE_CHECKING:
-    from merganser.framework.core.context.context import Context
-
-
 _IMAGES: dict[PixelType, type[AnyImage]] = {PixelType.kDepth32F: ImageDepth32F, PixelType.kDepth16U: ImageDepth16U}
+_ALIGNMENT = 16  # of the points in the message [bytes]
+_FLOAT, _UINT = lcmt_point_cloud_field.FLOAT32, lcmt_point_cloud_field.UINT32
 
 
 class DepthImageToPointCloud(LeafSystem):
@@ -185,3 +186,67 @@ class PointCloudConcatenation(LeafSystem):
         result.mutable_xyzs()[:] = X_FC.rotation().matrix() @ p_CQ[:, kept] + X_FC.translation()[:, np.newaxis]
         result.mutable_rgbs()[:] = cloud.rgbs()[:, kept] if cloud.has_rgbs() else self._color[:, np.newaxis]
         return result
+
+
+class PointCloudToLcm(LeafSystem):
+    """Gives a point cloud as an lcmt_point_cloud: points that are finite, with their colors and normals.
+
+    Ports:
+        input `point_cloud`: PointCloud.
+        output `lcmt_point_cloud`: lcmt_point_cloud.
+
+    Args:
+        frame_name: what the message calls the frame of the points.
+    """
+
+    def __init__(self, frame_name: str = "") -> None:
+        super().__init__()
+        self._frame_name = frame_name
+        self._cloud = self.DeclareAbstractInputPort("point_cloud", Value(PointCloud()))
+        self.DeclareAbstractOutputPort("lcmt_point_cloud", lambda: Value(lcmt_point_cloud()), self._calc_message)
+
+    def _calc_message(self, context: Context, output: AbstractValue) -> None:
+        points = _points(self._cloud.Eval(context))
+        message = lcmt_point_cloud()
+        message.utime = microseconds(context.get_time())
+        message.frame_name = self._frame_name
+        message.width, message.height = len(points), 1
+        message.fields = [_field(name, *points.dtype.fields[name]) for name in points.dtype.names]  # type: ignore
+        message.num_fields = len(message.fields)
+        message.flags = message.IS_STRICTLY_FINITE
+        message.point_step = points.dtype.itemsize
+        message.row_step = message.data_size = points.nbytes
+        message.data = points.tobytes()
+        # What fills the message up to where the points can be read in place.
+        message.filler_size = -(len(message.encode()) - message.data_size) % _ALIGNMENT
+        message.filler = bytes(message.filler_size)
+        output.set_value(message)
+
+
+def _points(cloud: PointCloud) -> np.ndarray:
+    """The finite points of a cloud, one record each."""
+    names: list[tuple[str, str]] = []
+    columns = []
+    is_used: Any = np.ones(cloud.size(), dtype=bool)
+    if cloud.has_xyzs():
+        names += [(axis, "<f4") for axis in "xyz"]
+        columns += list(cloud.xyzs())
+        is_used = np.isfinite(cloud.xyzs()).all(axis=0)
+    if cloud.has_rgbs():
+        names += [("rgb", "<u4")]
+        red, green, blue = cloud.rgbs().astype(np.uint32)
+        columns += [red | green << 8 | blue << 16]
+    if cloud.has_normals():
+        names += [(f"normal_{axis}", "<f4") for axis in "xyz"]
+        columns += list(cloud.normals())
+    points = np.empty(int(is_used.sum()), dtype=names)
+    for (name, _), column in zip(names, columns):
+        points[name] = column[is_used]
+    return points
+
+
+def _field(name: str, dtype: np.dtype, offset: int) -> lcmt_point_cloud_field:
+    field = lcmt_point_cloud_field()
+    field.name, field.byte_offset, field.count = name, offset, 1
+    field.datatype = _UINT if dtype.kind == "u" else _FLOAT
+    return field

@@ -1,9 +1,9 @@
 """Reads models from USD: bodies, shapes, joints, drives and materials of UsdPhysics (package usd-core).
 
-Here are bodies with their shapes, materials and mass properties; joints are in joints.py. Of other schemas are read:
-armature, damping, friction, springs and bounds on the speed of joints, and joints that mimic others, of PhysX, Newton
-and MuJoCo; actuators of MuJoCo. Lengths and masses become SI, an upward y axis an upward z axis. Angles of joints and
-gains of angular drives are in degrees there. One warning names what has no counterpart.
+Here are bodies with their shapes, materials and mass properties; joints are in usd_joints.py. Of other schemas are
+read: armature, damping, friction, springs and bounds on the speed of joints, and joints that mimic others, of PhysX,
+Newton and MuJoCo; actuators of MuJoCo. Lengths and masses become SI, an upward y axis an upward z axis. Angles of
+joints and gains of angular drives are in degrees there. One warning names what has no counterpart.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from merganser.multibody.parsing.description import (
     ShapeDescription,
 )
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation, located
-from merganser.multibody.parsing.usd.joints import read_joints
-from merganser.multibody.parsing.usd.stage import Array, UsdStage, rotation
+from merganser.multibody.parsing.usd_joints import Array, UsdStage, read_joints, rotation
 from merganser.multibody.tree import CalcSpatialInertia, RotationalInertia, SpatialInertia, UnitInertia
 
 
