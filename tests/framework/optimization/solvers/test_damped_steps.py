@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from merganser.framework.optimization.solvers.damped_steps import damped_step, make_eigenvalues_positive, sum_of_violations
+from merganser.framework.optimization.solvers.damped_steps import (
+    damped_step,
+    make_eigenvalues_positive,
+    sum_of_violations,
+)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 20])
