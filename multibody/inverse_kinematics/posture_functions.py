@@ -117,9 +117,9 @@ class MeasuredPosture(PostureFunction):
         measures["gap_row"] = self._num_values + np.cumsum(gaps) - gaps
         self._measures, self._num_rows = measures, self._num_values + int(gaps.sum())
         rows, n, num_v = self._num_rows, self._num_positions, self._plant.num_velocities()
-        shapes = (5, 3, 4), (rows, 6), (6 + rows, num_v), n, num_v
+        shapes: tuple[Any, ...] = (5, 3, 4), (rows, 6), (6 + rows, num_v), n, num_v
         position = np.zeros(len(self._workspace().topology), position_dtype())
-        self._works = position, *map(np.empty, shapes)
+        self._works = position, *[np.zeros(shape) for shape in shapes]
         traces = measures[measures["kind"] == TRACE]
         self._rows_of_traces: list[int] = traces["row"].tolist()
         self._limits_of_gaps = np.repeat(np.where(traces["constant"] > 0.0, np.inf, traces["limit"]), 3)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from merganser.framework.optimization.solvers.damped_steps import damped_step, make_eigenvalues_positive
+from merganser.framework.optimization.solvers.damped_steps import (
+    damped_step,
+    make_eigenvalues_positive,
+    sum_of_violations,
+)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 20])
@@ -40,3 +44,10 @@ def test_damped_steps_solve_normal_equations_in_any_order(seed: int) -> None:
         works = np.empty(n, np.int64), np.empty(n), np.full((n, n), np.nan)
         damped_step.interpreted(J, r, x, lower, upper, damping, order, *works, step)
         np.testing.assert_allclose(step, expected, rtol=0.0, atol=1e-12)
+
+
+def test_violations_of_rows_are_summed_and_nan_is_not_lost() -> None:
+    bounds = np.array([[-np.inf, 0.0, 1.0, 2.0], [0.0, 1.0, np.inf, 2.0]])
+    assert sum_of_violations(np.array([-5.0, 0.5, 3.0, 2.0]), bounds) == 0.0
+    assert sum_of_violations(np.array([0.5, -1.0, 0.0, 1.0]), bounds) == 3.5
+    assert np.isnan(sum_of_violations(np.array([0.0, np.nan, 3.0, 2.0]), bounds))
