@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from joint_mechanisms import library
 
-from merganser.analysis import BatchSimulator, Simulator
+from merganser.analysis import ApplySimulatorConfig, BatchSimulator, Simulator, SimulatorConfig
 from merganser.framework import Context, DiagramBuilder
 from merganser.geometry import Box, Capsule, Convex, HalfSpace, Sphere
 from merganser.multibody.parsing import Parser
@@ -21,6 +21,7 @@ pytest_plugins = ["compile_policy", "steps_side_by_side"]
 pytestmark = pytest.mark.usefixtures("compile_at_once", "compiled_loop")
 
 STEP, END, NUM = 0.002, 0.04, 11  # no multiple of a number of lanes
+CONTINUOUS = SimulatorConfig(integration_scheme="runge_kutta3", max_step_size=2e-4, use_error_control=False)
 OURS = library("ours")
 SIDE = 0.1  # of what is stacked [m]
 STANCE = (0.0, 0.8, -1.6)  # angles of a leg [rad]
@@ -38,11 +39,12 @@ class Scene(NamedTuple):
 
 @functools.cache
 def scene(name: str, approximation: str) -> Scene:
-    """Two stacks of boxes, shapes that roll, or a robot on four feet."""
+    """Two stacks of boxes, shapes that roll, or a robot on four feet; "none" is for continuous time."""
     builder = DiagramBuilder()
-    plant, _ = AddMultibodyPlantSceneGraph(builder, STEP)
-    plant.set_discrete_contact_approximation(getattr(DiscreteContactApproximation, approximation))
-    plant.SetUseSampledOutputPorts(False)
+    plant, _ = AddMultibodyPlantSceneGraph(builder, 0.0 if approximation == "none" else STEP)
+    if plant.is_discrete():
+        plant.set_discrete_contact_approximation(getattr(DiscreteContactApproximation, approximation))
+        plant.SetUseSampledOutputPorts(False)
     friction, nowhere = CoulombFriction(0.6, 0.6), OURS.RigidTransform()
     plant.RegisterCollisionGeometry(plant.world_body(), nowhere, HalfSpace(), "ground", friction)
     others = [Sphere(0.5 * SIDE), Capsule(0.5 * SIDE, SIDE), Box(SIDE, SIDE, SIDE), Convex(WEDGE, "wedge")]
@@ -90,7 +92,8 @@ def states_near(given: Scene, speed: float, seed: int) -> Any:
 def assert_as_alone(given: Scene, states: Any, end: float = END) -> list[int]:
     """Compares worlds of a batch with Simulators, bit by bit; returns how many contacts each has at the end."""
     diagram, plant, _ = given
-    batch, touches = BatchSimulator(diagram), []
+    config = SimulatorConfig() if plant.is_discrete() else CONTINUOUS
+    batch, touches = BatchSimulator(diagram, config=config), []
     worlds = batch.make_worlds(NUM, lambda context, n: begin(plant, context, states[:, n]))
     batch.advance(worlds, 0.5 * end)  # worlds go on from where they are
     batch.advance(worlds, end)
@@ -98,6 +101,7 @@ def assert_as_alone(given: Scene, states: Any, end: float = END) -> list[int]:
         context = diagram.CreateDefaultContext()
         begin(plant, context, states[:, n])
         simulator = Simulator(diagram, context)
+        ApplySimulatorConfig(config, simulator)
         simulator.AdvanceTo(0.5 * end)
         simulator.AdvanceTo(end)
         mine, alone = (plant.GetMyContextFromRoot(each) for each in (worlds.make_context(n), context))
@@ -113,6 +117,21 @@ def test_worlds_whose_contacts_last_go_side_by_side(name: str, approximation: st
     touches = assert_as_alone(given, states_near(given, 1e-4, 0))
     assert min(touches) > 0
     assert min(steps.min() for steps in ahead) > 5
+
+
+@pytest.mark.parametrize("name", ["stacks", "shapes"])
+def test_worlds_in_continuous_time_go_side_by_side_in_contact(name: str, ahead: list[Any]) -> None:
+    given = scene(name, "none")
+    touches = assert_as_alone(given, states_near(given, 1e-6, 0))
+    assert min(touches) > 0
+    assert np.concatenate(ahead).mean() > 10
+
+
+@pytest.mark.parametrize("speed", [0.01, 1.0])
+@pytest.mark.parametrize("name", ["stacks", "shapes"])
+def test_worlds_that_part_in_continuous_time_are_those_of_simulators(name: str, speed: float) -> None:
+    given = scene(name, "none")
+    assert_as_alone(given, states_near(given, speed, 1), 0.1)
 
 
 @pytest.mark.parametrize("speed", [0.01, 0.1, 1.0])
