@@ -166,7 +166,8 @@ class PlantTransmissions:
             first, count = node["v_start"], node["num_v"]
             A[first : first + count] += sample.time_step * body["damping"][:count]
         found = []
-        springs = self._model.contact.limit_springs() if sample.time_step == 0.0 and len(limits) else (limits["q"],) * 2
+        is_sprung = sample.time_step == 0.0 and len(limits) > 0
+        springs = self._model.contact.limit_springs(tree) if is_sprung else (limits["q"],) * 2
         for limit, stiffness, dissipation in zip(limits, *springs):
             length, slopes = limited_position(limit, q)
             place, J = limit["v"] + np.arange(limit["num_v"]), np.zeros(num_v, w.dtype)
