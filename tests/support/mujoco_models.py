@@ -1,13 +1,48 @@
-"""A plant read from an MJCF file beside the model that MuJoCo makes of the same file."""
+"""MJCF files of public packages, and plants read from such files beside the models that MuJoCo makes of them."""
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from merganser.framework.math import Quaternion, RotationMatrix
 from merganser.multibody.tree import MultibodyForces
+
+
+def _folder_of(package: str) -> Path | None:
+    """Where a package is, without importing it; None if it is not installed."""
+    found = importlib.util.find_spec(package)
+    return Path(found.submodule_search_locations[0]) if found and found.submodule_search_locations else None
+
+
+def models_of(package: str, *patterns: str) -> list[str]:
+    folder = _folder_of(package)
+    if folder is None:
+        return []
+    files = sorted(path for pattern in patterns for path in folder.rglob(pattern))
+    return [f"{package}/{path.relative_to(folder)}" for path in files if "<mujoco" in path.read_text(errors="replace")]
+
+
+SUITE = models_of("dm_control", "suite/*.xml")
+# These MuJoCo itself refuses: parts of models, files that are missing, names that are there twice, errors on purpose.
+REFUSED = ("build_fruitfly/", "dog_v2/scene.xml", "mjcf/test_assets/", "mujoco/testing/", "mjcf/schema.xml")
+TWICE = ("fruitfly_v2/floor.xml",)  # includes another one of the models, and nothing else that moves
+MANY_PARTS = ("mujoco/testdata/model.xml",)  # a tendon along four bases; refused, see tree/test_transmissions.py
+MODELS = [
+    name
+    for name in [*models_of("dm_control", "*.xml"), *models_of("mujoco", "testdata/*.xml")]
+    if not any(part in name for part in REFUSED + TWICE + MANY_PARTS)
+]
+
+
+def path_of(name: str) -> Path:
+    package, _, rest = name.partition("/")
+    folder = _folder_of(package)
+    assert folder is not None
+    return folder / rest
 
 
 class ModelPair:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from merganser.multibody.parsing.mjcf.reader import read_mjcf
 from merganser.multibody.parsing.xml_reader import read_xml
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 from tests.support.mjcf_documents import DOCUMENTS, FILES, write_files
-from tests.support.mujoco_models import ModelPair
+from tests.support.mujoco_models import MODELS, SUITE, ModelPair, path_of
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed (extra `reference`)")
 
@@ -38,38 +37,7 @@ def _log_elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def _folder_of(package: str) -> Path | None:
-    """Where a package is, without importing it; None if it is not installed."""
-    found = importlib.util.find_spec(package)
-    return Path(found.submodule_search_locations[0]) if found and found.submodule_search_locations else None
-
-
-def _models_of(package: str, *patterns: str) -> list[str]:
-    folder = _folder_of(package)
-    if folder is None:
-        return []
-    files = sorted(path for pattern in patterns for path in folder.rglob(pattern))
-    return [f"{package}/{path.relative_to(folder)}" for path in files if "<mujoco" in path.read_text(errors="replace")]
-
-
-SUITE = _models_of("dm_control", "suite/*.xml")
-# These MuJoCo itself refuses: parts of models, files that are missing, names that are there twice, errors on purpose.
-REFUSED = ("build_fruitfly/", "dog_v2/scene.xml", "mjcf/test_assets/", "mujoco/testing/", "mjcf/schema.xml")
-TWICE = ("fruitfly_v2/floor.xml",)  # includes another one of the models, and nothing else that moves
-MANY_PARTS = ("mujoco/testdata/model.xml",)  # a tendon along four bases; refused, see tree/test_transmissions.py
-MODELS = [
-    name
-    for name in [*_models_of("dm_control", "*.xml"), *_models_of("mujoco", "testdata/*.xml")]
-    if not any(part in name for part in REFUSED + TWICE + MANY_PARTS)
-]
 needs_dm_control = pytest.mark.skipif(not SUITE, reason="dm_control is not installed (extra `reference`)")
-
-
-def path_of(name: str) -> Path:
-    package, _, rest = name.partition("/")
-    folder = _folder_of(package)
-    assert folder is not None
-    return folder / rest
 
 
 def read_both(path: Path) -> tuple[ModelPair, str, Any]:

@@ -11,8 +11,7 @@ import pytest
 
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
-from tests.reference.multibody.parsing.test_mjcf import MODELS, _models_of, path_of
-from tests.support.mujoco_models import ModelPair
+from tests.support.mujoco_models import MODELS, ModelPair, models_of, path_of
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed (extra `reference`)")
 
@@ -23,7 +22,7 @@ NUM_STATES = 200
 
 DRIVEN = [
     name
-    for name in [*MODELS, *_models_of("gymnasium", "envs/mujoco/assets/*.xml")]
+    for name in [*MODELS, *models_of("gymnasium", "envs/mujoco/assets/*.xml")]
     if re.search("<(tendon|actuator)>", path_of(name).read_text(errors="replace"))
 ]
 
