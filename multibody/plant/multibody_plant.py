@@ -265,6 +265,7 @@ class MultibodyPlant(
         plant._geometry.share(self._geometry)
         plant._complete(self._model)
         plant._settings.take_over(self._settings)
+        plant._outputs.take_over(self._outputs)
         plant._warn_once.warned = set(self._warn_once.warned)
         return plant
 

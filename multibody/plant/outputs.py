@@ -90,6 +90,7 @@ class OutputPorts:
         self._model, self._tree, self._system = model, model.tree, model.system
         self._views, self._kinematics, self._geometry, self._results = views, kinematics, geometry, results
         self._transmissions = transmissions
+        self._limit_forces_port: LeafOutputPort[Array] | None = None
         self.geometry_pose_port = self._system.DeclareAbstractOutputPort(
             "geometry_pose", _allocate_geometry_poses, self._calc_geometry_pose, {self._system.configuration_ticket()}
         )
@@ -148,7 +149,6 @@ class OutputPorts:
             )
             self._instance_state_ports[-1].cache_entry().use_native(NativePart(x, indices))
             self._declare_instance_dynamics_ports(index, name)
-        self._declare_limit_forces()
         moving = [(index, frame) for index, frame in self._geometry.frame_ids.items() if index != 0]
         self._frame_mobods = np.array([tree.mobod_of_body[index] for index, _ in moving], np.int64)
         self._moving_frame_ids = [frame for _, frame in moving]
@@ -178,16 +178,6 @@ class OutputPorts:
         self._reaction_forces_port = self._system.DeclareAbstractOutputPort(
             "reaction_forces", self._allocate_reaction_forces, self._calc_reaction_forces, bodies
         )
-
-    def _declare_limit_forces(self) -> None:
-        """The last port, of plants with limits alone, so that others have the ports that they have in pydrake."""
-        self._limit_forces_port: LeafOutputPort[Array] | None = None
-        records = self._tree.transmission_records
-        if len(self._model.contact.limits) or np.isfinite([records["lower"], records["upper"]]).any():
-            self._limit_forces_port = self._system.DeclareVectorOutputPort(
-                "limit_forces", self._tree.num_velocities() + len(records), self._calc_limit_forces,
-                {self._results.sample_entry.ticket()},
-            )  # fmt: skip
 
     def _declare_instance_dynamics_ports(self, index: int, name: str) -> None:
         velocities, inputs = self._tree.velocity_indices(index), self._tree.input_indices(index)
@@ -269,15 +259,27 @@ class OutputPorts:
         """Returns the port with the forces of limits: tau of those of joints, behind it f of those of transmissions.
 
         They are positive where limits push towards greater q or length, as steps have found them, or as springs of
-        continuous plants exert them [N m or N], shape [num_velocities + num_transmissions]. (pydrake has no such port.)
+        continuous plants exert them [N m or N], shape [num_velocities + num_transmissions]. (pydrake has no such port:
+        it is declared, as the last one, when it is first asked for. Ask before the diagram is built.)
 
         Raises:
-            RuntimeError: before Finalize(), or nothing has limits that the plant keeps.
+            RuntimeError: before Finalize(), nothing has limits that the plant keeps, or the plant has Contexts already.
         """
         self._model.require_finalized("get_limit_forces_output_port()")
         if self._limit_forces_port is None:
-            raise RuntimeError("get_limit_forces_output_port(): no joint and no transmission of the plant has limits.")
+            records = self._tree.transmission_records
+            if not (len(self._model.contact.limits) or np.isfinite([records["lower"], records["upper"]]).any()):
+                raise RuntimeError("get_limit_forces_output_port(): no joint or transmission of the plant has limits.")
+            self._limit_forces_port = self._system.DeclareVectorOutputPort(
+                "limit_forces", self._tree.num_velocities() + len(records), self._calc_limit_forces,
+                {self._results.sample_entry.ticket()},
+            )  # fmt: skip
         return self._limit_forces_port
+
+    def take_over(self, others: OutputPorts) -> None:
+        """Declares what another plant has been asked for."""
+        if others._limit_forces_port is not None:
+            self.get_limit_forces_output_port()
 
     def get_contact_results_output_port(self) -> LeafOutputPort[ContactResults]:
         """Returns the port with the ContactResults."""

@@ -174,6 +174,8 @@ class PlantSensors(LeafSystem):
         self._names: list[str] = []
         self._inputs: dict[str, InputPort] = {}
         for name, kind, measured, cutoff, sampling in sensors:
+            if "limit_forces" in kind.inputs:
+                plant.get_limit_forces_output_port()  # declared when it is asked for
             for port in kind.inputs:
                 if port not in self._inputs:
                     found = plant.get_geometry_query_input_port() if port == _QUERY else plant.GetOutputPort(port)

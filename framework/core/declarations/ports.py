@@ -286,7 +286,14 @@ class LeafOutputPort(OutputPort[ValueT]):
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         if getattr(context, "system", None) is not self._system:
             raise _foreign_context(self, context)
-        return context.read_entry(self._entry_number)  # type: ignore[attr-defined]
+        try:
+            return context.read_entry(self._entry_number)  # type: ignore[attr-defined]
+        except IndexError:
+            if self._entry_number < len(context.slots):  # type: ignore[attr-defined]
+                raise  # by what computes the value
+            raise RuntimeError(
+                f"{self.GetFullDescription()} was declared after this Context was made. Declare it before."
+            ) from None
 
 
 def _foreign_context(port: _Port, context: Any) -> Exception:

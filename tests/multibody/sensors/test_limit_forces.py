@@ -35,6 +35,7 @@ def make(time_step: float, text: str = LIMITED):
     parser.AddModelsFromString(text, "xml")
     plant.SetUseExplicitVelocityProducts(True)
     plant.Finalize()
+    assert not plant.HasOutputPort("limit_forces")  # as in pydrake, until it is asked for
     sensors = AddMjcfSensors(builder, parser)
     simulator = Simulator(builder.Build())
     context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
@@ -95,6 +96,7 @@ def test_forces_of_limits_have_derivatives(time_step):
     text = LIMITED.partition("<sensor>")[0].replace('name="ball" type="ball"', 'name="ball" axis="1 0 0"')
     Parser(plant).AddModelsFromString(f"{text}</mujoco>", "xml")
     plant.Finalize()
+    plant.get_limit_forces_output_port()
     context = plant.GetMyContextFromRoot(builder.Build().CreateDefaultContext())
     x = np.array([0.524, -0.0501, 0.71, -0.6, -0.301, 0.01, -0.02, 0.01, -0.02, -0.03])  # beyond all limits
 
@@ -119,7 +121,7 @@ def test_plants_without_limits_have_no_port_of_their_forces():
     Parser(plant).AddModelsFromString(text, "xml")
     plant.Finalize()
     assert not plant.HasOutputPort("limit_forces")
-    with pytest.raises(RuntimeError, match=r"get_limit_forces_output_port\(\): no joint and no transmission"):
+    with pytest.raises(RuntimeError, match=r"get_limit_forces_output_port\(\): no joint or transmission"):
         plant.get_limit_forces_output_port()
 
 

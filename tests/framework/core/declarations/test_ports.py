@@ -248,3 +248,19 @@ def test_calc_that_writes_the_wrong_size_is_reported_with_its_block():
     with pytest.raises(ValueError, match=r"size 2.*\(3,\)") as caught:
         y.Eval(system.CreateDefaultContext())
     assert "output port 'y' of system '::sensor'" in caught.value.__notes__[0]
+
+
+def test_a_context_that_is_older_than_a_port_says_so():
+    system = LeafSystem()
+    context = system.CreateDefaultContext()
+    port = system.DeclareVectorOutputPort("late", 1, lambda context, output: output.SetFromVector([1.0]))
+    with pytest.raises(RuntimeError, match=r"'late' \(index 0\) of system .* was declared after this Context was made"):
+        port.Eval(context)
+    assert port.Eval(system.CreateDefaultContext()) == [1.0]
+
+
+def test_index_errors_of_calculations_stay_what_they_are():
+    system = LeafSystem()
+    port = system.DeclareVectorOutputPort("y", 1, lambda context, output: [][1])
+    with pytest.raises(IndexError):
+        port.Eval(system.CreateDefaultContext())
