@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,8 @@ from merganser.geometry.proximity.mesh_distance import MeshDistance
 from merganser.geometry.scene.query_object import distance_along_ray
 from merganser.geometry.shapes.measures import triangles_of
 from tests.support.proximity_shapes import KINDS, random_shape
+
+CUBOID = Convex(np.array(np.meshgrid([-0.15, 0.15], [-0.15, 0.15], [-0.1, 0.1])).reshape(3, -1), "cuboid")
 
 
 def random_field(rng: np.random.Generator) -> HeightField:
@@ -152,6 +156,20 @@ def test_what_stands_beside_a_thin_wall_touches_neither_its_far_side_nor_its_top
     found = touches(HeightField(heights, 2.0, 2.0), Box(0.2, 0.2, 0.2), RigidTransform([-0.1905, 0.0, 0.0999]))
     assert len(found) and found["depth"].max() < 0.02
     assert (-found["nhat_BA_W"][:, 0] <= 1e-9).all()
+
+
+@pytest.mark.parametrize("is_mesh", [False, True])
+@pytest.mark.parametrize("shape", [Box(0.3, 0.3, 0.2), CUBOID, Cylinder(0.15, 0.2)], ids=lambda s: type(s).__name__)
+def test_a_sunk_peak_pushes_up_however_near_it_is_to_a_side(shape, is_mesh):
+    for height in (0.03, 0.1, 0.3):
+        heights = np.zeros((21, 21))
+        heights[10, 10] = height
+        field = HeightField(heights, 2.0, 2.0)
+        ground = TerrainMesh(*triangles_of(field)) if is_mesh else field
+        for depth, gap in itertools.product((2e-4, 4e-3, 13e-3), (1e-5, 2e-4, 1e-3, 1.3e-3, 3e-3, 4e-3, 8e-3, 12e-3)):
+            found = touches(ground, shape, RigidTransform([0.15 - gap, 0.0, height + 0.1 - depth]))
+            up = found[-found["nhat_BA_W"][:, 2] > 1.0 - 1e-9]
+            assert up["depth"] == pytest.approx([min(depth, gap)], abs=1e-9)
 
 
 def test_shares_on_a_plane_are_those_on_a_half_space():
