@@ -212,6 +212,44 @@ def test_forces_do_not_jump_where_something_round_crosses_a_valley(shape, rpy, s
     np.testing.assert_allclose(found["share"], [1.0, 1.0])
 
 
+def hills(seed: int) -> HeightField:
+    """Waves in all directions, with radii of about 1 m, on cells of 1 cm."""
+    rng, x = np.random.default_rng(seed), 0.01 * np.arange(61)
+    heights = np.zeros((61, 61))
+    for _ in range(12):
+        k = rng.normal(size=2)
+        k *= rng.uniform(8.0, 25.0) / np.linalg.norm(k)
+        phases = k[0] * x[None, :] + k[1] * x[:, None] + rng.uniform(0.0, 6.28)
+        heights += np.sin(phases) / (k @ k) * rng.uniform(0.5, 1.0)
+    return HeightField(heights, 0.6, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "rpy", "depth", "seed"),
+    [
+        (Box(0.1, 0.12, 0.08), [0.0, 0.0, 0.3], 5e-4, 1),
+        (Box(0.1, 0.12, 0.08), [0.02, 0.01, 0.3], 1e-4, 1),
+        (Cylinder(0.05, 0.08), [0.0, 0.0, 0.3], 5e-4, 1),
+        (Capsule(0.03, 0.12), [np.pi / 2, 0.0, 0.3], 1e-4, 0),
+        (Capsule(0.03, 0.12), [np.pi / 2, 0.0, 0.3], 5e-4, 0),
+    ],
+    ids=["box", "box that leans", "cylinder", "capsule", "deeper capsule"],
+)
+def test_forces_do_not_jump_where_touches_come_and_go_beside_deeper_ones(shape, rpy, depth, seed):
+    """Steps of 10 um at one height; what is in the air, and would leave its group, had up to half of the force."""
+    engine, X = ProximityEngine(ProximityArrays([hills(seed), shape], [0, 1])), np.tile(np.eye(4), (2, 1, 1))
+    X[1] = RigidTransform(RollPitchYaw(rpy), [0.05, -0.12, 0.05]).GetAsMatrix4()
+    for _ in range(4):
+        X[1, 2, 3] -= engine.signed_distances(X, np.array([[0, 1]]))[0]["distance"] + depth
+    forces = []
+    for _ in range(700):
+        found = engine.contact_manifolds(X)[1]
+        forces.append((found["share"] * found["depth"]) @ found["nhat_BA_W"])
+        X[1, :2, 3] += 1e-5 * np.array([1.0, 0.3]) / np.hypot(1.0, 0.3)
+    steps, largest = np.linalg.norm(np.diff(forces, axis=0), axis=1), np.linalg.norm(forces, axis=1).max()
+    assert largest > 0.5 * depth and steps.max() < 0.05 * largest
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
