@@ -172,6 +172,12 @@ def keep(
     if count == 0:
         return 0
     set_shares(work, count, normal, pair_normal, steep)
+    return keep_deep(work, count, margin, most)
+
+
+@device
+def keep_deep(work: ShapeWork, count: int, margin: float, most: int) -> int:
+    """Keeps, of corners that have their shares, those that are deep enough; see keep()."""
     kept = 0
     for i in range(count):
         if work.depth[i].real >= -margin and work.share[i].real > NO_SHARE:

@@ -50,6 +50,7 @@ from merganser.geometry.proximity.terrain.surfaces import (
     fade_others,
     is_near_plane,
     look_at_peak,
+    normal_below,
     touch_face,
 )
 from merganser.geometry.proximity.terrain.touches import (
@@ -138,12 +139,22 @@ def _touch_vertex(f: Shape, g: Shape, hulls: Hulls, work: ShapeWork, v: int, rea
     is_near, depth, n = look_at_peak(g, hulls, work, p, reach)
     if not is_near:
         return
-    row = f.first_vertex + v
+    is_peak, axis = _is_peak_of_mesh(f, hulls, v, p, n)
+    if not is_peak and depth > g.radius:
+        n = normal_below(g, hulls, work, p, axis)
+        is_peak, _ = _is_peak_of_mesh(f, hulls, v, p, n)
+    if is_peak:
+        add_touch(work, sum_scaled(p, n, -0.5 * depth), n, depth, f.size_0)
+
+
+@device
+def _is_peak_of_mesh(f: Shape, hulls: Hulls, v: int, p: Vector3, n: Vector3) -> tuple[bool, Vector3]:
+    """Whether all edges from a vertex P go down along n, and the way out between them, of any length."""
+    row, is_peak, axis = f.first_vertex + v, True, (0.0, 0.0, 0.0)
     for k in range(hulls.neighbor_start[row], hulls.neighbor_start[row + 1]):
-        side = subtract(mesh_vertex(f, hulls, hulls.neighbors[k]), p)
-        if dot(n, side) >= -SHARP * norm(side):
-            return
-    add_touch(work, sum_scaled(p, n, -0.5 * depth), n, depth, f.size_0)
+        side = unit(subtract(mesh_vertex(f, hulls, hulls.neighbors[k]), p))
+        is_peak, axis = is_peak and dot(n, side) < -SHARP, subtract(axis, side)
+    return is_peak, axis
 
 
 @device
@@ -209,15 +220,26 @@ def _touch_grid_point(
     is_near, depth, n = look_at_peak(g, hulls, work, v, reach)
     if not is_near:
         return
+    is_peak, axis = _is_peak_of_field(f, hulls, i, j, v, n)
+    if not is_peak and depth > g.radius:
+        n = normal_below(g, hulls, work, v, axis)
+        is_peak, _ = _is_peak_of_field(f, hulls, i, j, v, n)
+    if is_peak:
+        add_touch(work, sum_scaled(v, n, -0.5 * depth), n, depth, size)
+
+
+@device
+def _is_peak_of_field(f: Shape, hulls: Hulls, i: int, j: int, v: Vector3, n: Vector3) -> tuple[bool, Vector3]:
+    """Whether all edges from a point V go down along n, and the way out between them, of any length."""
+    is_peak, axis = True, (0.0, 0.0, 0.0)
     for k in range(6):
         row = i + (0 if k == 0 or k == 3 else 1 if k == 1 or k == 2 else -1)
         column = j + (0 if k == 2 or k == 5 else 1 if k == 0 or k == 1 else -1)
         side = (0.0, 0.0, -1.0)
         if 0 <= row < f.num_faces and 0 <= column < f.num_edges:
-            side = subtract(grid_point(f, hulls, row, column), v)
-        if dot(n, side) >= -SHARP * norm(side):
-            return
-    add_touch(work, sum_scaled(v, n, -0.5 * depth), n, depth, size)
+            side = unit(subtract(grid_point(f, hulls, row, column), v))
+        is_peak, axis = is_peak and dot(n, side) < -SHARP, subtract(axis, side)
+    return is_peak, axis
 
 
 @device

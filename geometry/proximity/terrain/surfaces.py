@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
-from merganser.geometry.proximity.layout import HEIGHT_FIELD, POINT, Hulls, Shape, ShapeWork
+from merganser.geometry.proximity.layout import CYLINDER, HEIGHT_FIELD, POINT, Hulls, Shape, ShapeWork
 from merganser.geometry.proximity.shares import corner, set_corner
 from merganser.geometry.proximity.terrain.grids import is_in_field, way_out_of_field
 from merganser.geometry.proximity.terrain.meshes import is_in_mesh, way_out_of_mesh
@@ -40,6 +40,7 @@ from merganser.geometry.proximity.vectors import (
     rotated,
     subtract,
     sum_scaled,
+    unit,
 )
 
 # Of an edge: whether it is convex, whether the triangle's own; the normal and the third corner of the one beyond
@@ -216,3 +217,26 @@ def look_at_peak(g: Shape, hulls: Hulls, work: ShapeWork, v: Vector3, reach: flo
         return False, 0.0, v
     distance, n = distance_to_body(g, hulls, work, v)
     return g.radius - distance >= -reach, g.radius - distance, n
+
+
+@device
+def normal_below(g: Shape, hulls: Hulls, work: ShapeWork, v: Vector3, axis: Vector3) -> Vector3:
+    """The normal, into G, of its face that is lowest along an axis, if a vertex V in G is over that; otherwise zero.
+
+    A peak that is nearer to an upright side of G than to this face did not come in through that side: it pushes along
+    this normal, as deep as the side is near, so that nothing jumps where it passes the side.
+    """
+    count = set_lowest(g, hulls, work, unit(axis)) if norm(axis) > 0.0 else 0
+    if count < 2:
+        return 0.0, 0.0, 0.0
+    first = corner(work.polygon_b, 0)
+    line = subtract(corner(work.polygon_b, 1), first)
+    if count == 2:
+        to_axis = subtract((work.X_FG[9], work.X_FG[10], work.X_FG[11]), v)
+        return unit(cross(line, cross(to_axis, line))) if g.kind == CYLINDER else (0.0, 0.0, 0.0)
+    out = cross(line, subtract(corner(work.polygon_b, 2), first))
+    for i in range(count):
+        p = corner(work.polygon_b, i)
+        if dot(cross(out, subtract(corner(work.polygon_b, (i + 1) % count), p)), subtract(v, p)) < 0.0:
+            return 0.0, 0.0, 0.0
+    return negated(unit(out))

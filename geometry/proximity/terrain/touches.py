@@ -22,6 +22,13 @@ to the line in which the planes of i and j meet, the ball is a_ij less deep ther
 
 That is 1 for what does not reach the bottom, and for boxes and hulls. Of a ball each touch is a group.
 
+A corner k of a group's polygon leaves to the deepest touch, 0, what it does not keep of its share, the more the less
+deep it is and the more its normal leans, so that it need not keep much where a surface is curved and it comes or goes:
+
+    f_k = fade(2 sin(n_0, n_k) (d_0 - d_k) / (sin(theta_0) d_0)),  with fade and theta_0 of shares.py            (5)
+
+and, where touch 0 lies inside of the polygon, times fade(tan(theta_0k) / sin(theta_0)), by the drop from 0 to k.
+
 All is in the frame F of the surface; X_FG of the work record says where the body is.
 """
 
@@ -48,7 +55,16 @@ from merganser.geometry.proximity.layout import (
 from merganser.geometry.proximity.mesh_distance import nearest_on_triangle
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.search import search
-from merganser.geometry.proximity.shares import ALIGNED, STEEP, corner, fade, keep, set_corner
+from merganser.geometry.proximity.shares import (
+    ALIGNED,
+    NO_SHARE,
+    STEEP,
+    corner,
+    fade,
+    keep_deep,
+    set_corner,
+    set_shares,
+)
 from merganser.geometry.proximity.vectors import (
     Vector3,
     add,
@@ -70,6 +86,7 @@ _SAME = 1e-9  # of a cell: touches so near to each other, with one normal, are o
 _SAME_NORMAL = 1e-10
 _PARALLEL = 0.02  # sine of the angle between lines that run side by side
 IN_PLACE = -2  # group of a touch that took the place of a shallower one, as there were too many
+_FLAT = 1e-6  # of the size of a body: where it is not as deep, nothing fades faster
 _MOST_STEPS = 60
 _SAME_PLACE = 1e-13  # of the size: points so near to each other are one
 _BESIDE = 1e-9  # of a line's length: rounding where it meets a triangle
@@ -338,7 +355,7 @@ def distance_to_body(g: Shape, hulls: Hulls, work: ShapeWork, v: Vector3) -> tup
 def share_touches(g: Shape, work: ShapeWork, margin: float) -> int:
     """Gives all touches their shares, group by group, and keeps those that count in `field_..` of work.
 
-    A group rests on the corners of the polygon around its touches, and on one inside that is deeper than all of these.
+    A group rests on the corners of the polygon around its touches, and on its deepest touch, which may be inside.
 
     Returns:
         How many are kept.
@@ -346,23 +363,26 @@ def share_touches(g: Shape, work: ShapeWork, margin: float) -> int:
     total, num_groups = 0, _form_groups(g, work, margin)
     most = 8 if g.kind == CYLINDER or g.kind == CONE else 4
     for group in range(num_groups):
-        n, part = corner(work.touch_normal, group), 1.0
+        n, rest = corner(work.touch_normal, group), 0.0
         worth = 1.0 if g.kind == BOX or g.kind == HULL else _worth(work, group, num_groups)
-        count, inner = _set_polygon(work, group, n)
-        if inner >= 0:
-            part = _set_inner_part(work, count, inner)
-        count = keep(work, count, n, n, margin, STEEP, most)
+        count, is_inner = _set_polygon(work, group, n)
+        set_shares(work, count, n, n, STEEP)
+        for i in range(count):
+            part = _kept_part(work, group, _touch_at(work, group, corner(work.clipped, i)), is_inner, g.bound)
+            rest += work.share[i] * (1.0 - part)
+            work.share[i] *= part
+        count = keep_deep(work, count, margin, most)
         for i in range(count + 1):
             if total == work.field_depth.shape[0]:
                 return total
-            if i == count:
-                if part < 1.0:
-                    p = corner(work.touch_point, inner)
-                    _keep_touch(work, total, inner, p, work.touch_depth[inner], (1.0 - part) * worth)
-                    total += 1
-            elif part > 0.0:
+            if i < count:
                 p = corner(work.clipped, i)
-                _keep_touch(work, total, _touch_at(work, group, p), p, work.depth[i], work.share[i] * part * worth)
+                k = _touch_at(work, group, p)
+                _keep_touch(work, total, k, p, work.depth[i], (work.share[i] + (rest if k == group else 0.0)) * worth)
+                rest, total = 0.0 if k == group else rest, total + 1
+            elif rest > NO_SHARE:
+                p = corner(work.touch_point, group)
+                _keep_touch(work, total, group, p, work.touch_depth[group], rest * worth)
                 total += 1
     for k in range(total):
         set_corner(work.clipped, k, corner(work.field_point, k))
@@ -452,24 +472,24 @@ def _touch_at(work: ShapeWork, group: int, p: Vector3) -> int:
 
 
 @device
-def _set_inner_part(work: ShapeWork, count: int, inner: int) -> float:
-    """What is left for the corners of a polygon, beside a touch within it that is deeper."""
-    nearest, deepest = math.inf, -math.inf
-    for i in range(count):
-        away = subtract(corner(work.clipped, i), corner(work.touch_point, inner))
-        nearest, deepest = min(nearest, dot(away, away)), max(deepest, work.depth[i])
-    drop = work.touch_depth[inner] - deepest
-    return fade(drop * drop / (nearest * STEEP * STEEP)) if drop > 0.0 and nearest > 0.0 else 1.0
+def _kept_part(work: ShapeWork, group: int, k: int, is_inner: bool, size: float) -> float:
+    """f_k of equation (5), for a touch k of a group, whose deepest one is inside of its polygon or not."""
+    drop = work.touch_depth[group] - work.touch_depth[k]
+    turn = cross(corner(work.touch_normal, group), corner(work.touch_normal, k))
+    rise = 2.0 * drop / (STEEP * max(work.touch_depth[group], _FLAT * size))
+    part = fade(dot(turn, turn) * rise * rise)
+    away = subtract(corner(work.touch_point, k), corner(work.touch_point, group))
+    return part * fade(drop * drop / (dot(away, away) * STEEP * STEEP)) if is_inner and drop > 0.0 else part
 
 
 @device
-def _set_polygon(work: ShapeWork, group: int, n: Vector3) -> tuple[int, int]:
+def _set_polygon(work: ShapeWork, group: int, n: Vector3) -> tuple[int, bool]:
     """Writes the convex polygon around the touches of a group, with normals near n, into `clipped` and `depth` of work.
 
     Andrew's monotone chain (1979), with plane coordinates in `vertex` of work, which nothing else needs now.
 
     Returns:
-        How many corners it has, and the deepest of the other touches, or -1.
+        How many corners it has, and whether the deepest touch is inside.
     """
     e1, e2 = tangents(n)
     order, chain, flat, count = work.vertex_piece_a, work.vertex_piece_b, work.vertex, 0
@@ -500,17 +520,12 @@ def _set_polygon(work: ShapeWork, group: int, n: Vector3) -> tuple[int, int]:
     if length <= 0:
         chain[0], length = order[0], 1
     length = _coarse(chain, length)
-    inner = -1
-    for i in range(count):
-        is_corner = False
-        for m in range(length):
-            is_corner = is_corner or chain[m] == order[i]
-        if not is_corner and (inner < 0 or work.touch_depth[order[i]] > work.touch_depth[inner]):
-            inner = order[i]
+    is_inner = True
     for m in range(length):
+        is_inner = is_inner and chain[m] != group
         set_corner(work.clipped, m, corner(work.touch_point, chain[m]))
         work.depth[m] = work.touch_depth[chain[m]]
-    return length, inner
+    return length, is_inner
 
 
 @inlined

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,8 @@ from merganser.geometry.proximity.mesh_distance import MeshDistance
 from merganser.geometry.scene.query_object import distance_along_ray
 from merganser.geometry.shapes.measures import triangles_of
 from tests.support.proximity_shapes import KINDS, random_shape
+
+CUBOID = Convex(np.array(np.meshgrid([-0.15, 0.15], [-0.15, 0.15], [-0.1, 0.1])).reshape(3, -1), "cuboid")
 
 
 def random_field(rng: np.random.Generator) -> HeightField:
@@ -154,6 +158,20 @@ def test_what_stands_beside_a_thin_wall_touches_neither_its_far_side_nor_its_top
     assert (-found["nhat_BA_W"][:, 0] <= 1e-9).all()
 
 
+@pytest.mark.parametrize("is_mesh", [False, True])
+@pytest.mark.parametrize("shape", [Box(0.3, 0.3, 0.2), CUBOID, Cylinder(0.15, 0.2)], ids=lambda s: type(s).__name__)
+def test_a_sunk_peak_pushes_up_however_near_it_is_to_a_side(shape, is_mesh):
+    for height in (0.03, 0.1, 0.3):
+        heights = np.zeros((21, 21))
+        heights[10, 10] = height
+        field = HeightField(heights, 2.0, 2.0)
+        ground = TerrainMesh(*triangles_of(field)) if is_mesh else field
+        for depth, gap in itertools.product((2e-4, 4e-3, 13e-3), (1e-5, 2e-4, 1e-3, 1.3e-3, 3e-3, 4e-3, 8e-3, 12e-3)):
+            found = touches(ground, shape, RigidTransform([0.15 - gap, 0.0, height + 0.1 - depth]))
+            up = found[-found["nhat_BA_W"][:, 2] > 1.0 - 1e-9]
+            assert up["depth"] == pytest.approx([min(depth, gap)], abs=1e-9)
+
+
 def test_shares_on_a_plane_are_those_on_a_half_space():
     field = HeightField(np.zeros((11, 11)), 1.0, 1.0)
     for shape in (Box(0.31, 0.2, 0.1), Cylinder(0.2, 0.1)):
@@ -192,6 +210,44 @@ def test_forces_do_not_jump_where_something_round_crosses_a_valley(shape, rpy, s
     # A ball that does not reach the bottom rests on both slopes alike.
     found = touches(field, Sphere(radius), RigidTransform([0.0, 0.013, radius * np.hypot(1.0, slope) - 1e-7]))
     np.testing.assert_allclose(found["share"], [1.0, 1.0])
+
+
+def hills(seed: int) -> HeightField:
+    """Waves in all directions, with radii of about 1 m, on cells of 1 cm."""
+    rng, x = np.random.default_rng(seed), 0.01 * np.arange(61)
+    heights = np.zeros((61, 61))
+    for _ in range(12):
+        k = rng.normal(size=2)
+        k *= rng.uniform(8.0, 25.0) / np.linalg.norm(k)
+        phases = k[0] * x[None, :] + k[1] * x[:, None] + rng.uniform(0.0, 6.28)
+        heights += np.sin(phases) / (k @ k) * rng.uniform(0.5, 1.0)
+    return HeightField(heights, 0.6, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "rpy", "depth", "seed"),
+    [
+        (Box(0.1, 0.12, 0.08), [0.0, 0.0, 0.3], 5e-4, 1),
+        (Box(0.1, 0.12, 0.08), [0.02, 0.01, 0.3], 1e-4, 1),
+        (Cylinder(0.05, 0.08), [0.0, 0.0, 0.3], 5e-4, 1),
+        (Capsule(0.03, 0.12), [np.pi / 2, 0.0, 0.3], 1e-4, 0),
+        (Capsule(0.03, 0.12), [np.pi / 2, 0.0, 0.3], 5e-4, 0),
+    ],
+    ids=["box", "box that leans", "cylinder", "capsule", "deeper capsule"],
+)
+def test_forces_do_not_jump_where_touches_come_and_go_beside_deeper_ones(shape, rpy, depth, seed):
+    """Steps of 10 um at one height; what is in the air, and would leave its group, had up to half of the force."""
+    engine, X = ProximityEngine(ProximityArrays([hills(seed), shape], [0, 1])), np.tile(np.eye(4), (2, 1, 1))
+    X[1] = RigidTransform(RollPitchYaw(rpy), [0.05, -0.12, 0.05]).GetAsMatrix4()
+    for _ in range(4):
+        X[1, 2, 3] -= engine.signed_distances(X, np.array([[0, 1]]))[0]["distance"] + depth
+    forces = []
+    for _ in range(700):
+        found = engine.contact_manifolds(X)[1]
+        forces.append((found["share"] * found["depth"]) @ found["nhat_BA_W"])
+        X[1, :2, 3] += 1e-5 * np.array([1.0, 0.3]) / np.hypot(1.0, 0.3)
+    steps, largest = np.linalg.norm(np.diff(forces, axis=0), axis=1), np.linalg.norm(forces, axis=1).max()
+    assert largest > 0.5 * depth and steps.max() < 0.05 * largest
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from merganser.geometry import (
 )
 from merganser.multibody.math import SpatialVelocity
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
-from merganser.multibody.tree import SpatialInertia
+from merganser.multibody.tree import FixedOffsetFrame, PrismaticJoint, SpatialInertia
 
 G, STIFFNESS = 9.81, 5e4  # of two materials of 1e5 N/m in series
 SINKS = G / STIFFNESS  # a body of 1 kg
@@ -48,9 +48,16 @@ TURNED = RollPitchYaw([0.0, 0.0, 0.3]).ToRotationMatrix()
 
 
 class World:
-    """One body of 1 kg over terrain."""
+    """One body of 1 kg over terrain, free or, at a place [x, y], on a rail along z."""
 
-    def __init__(self, ground: Shape, shape: Shape, mu: float = 0.5, X_WF: RigidTransform = AT_ORIGIN) -> None:
+    def __init__(
+        self,
+        ground: Shape,
+        shape: Shape,
+        mu: float = 0.5,
+        X_WF: RigidTransform = AT_ORIGIN,
+        place: list[float] | None = None,
+    ) -> None:
         builder = DiagramBuilder()
         self.plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=1e-3)
         self.body = self.plant.AddRigidBody("body", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
@@ -58,6 +65,9 @@ class World:
         AddContactMaterial(1.0, 1e5, CoulombFriction(mu, mu), properties)
         self.plant.RegisterCollisionGeometry(self.body, RigidTransform(), shape, "body", properties)
         self.plant.RegisterCollisionGeometry(self.plant.world_body(), X_WF, ground, "ground", properties)
+        if place is not None:
+            foot = FixedOffsetFrame("foot", self.plant.world_frame(), RigidTransform([*place, 0.0]))
+            self.plant.AddJoint(PrismaticJoint("rail", self.plant.AddFrame(foot), self.body.body_frame(), [0.0, 0.0, 1.0]))
         self.plant.Finalize()
         self.simulator = Simulator(builder.Build())
         self.context = self.plant.GetMyMutableContextFromRoot(self.simulator.get_mutable_context())
@@ -138,6 +148,19 @@ def test_ridges_and_peaks_carry_what_is_balanced_on_them(shape):
         world = World(field, shape)
         height = world.run(RigidTransform([0.0, 0.013 if field is RIDGE else 0.0, 0.3 + half]), 0.6).translation()[2]
         assert height == pytest.approx(0.3 + half - SINKS, abs=1e-8)
+
+
+@pytest.mark.parametrize("height", [0.03, 0.1, 0.3])
+@pytest.mark.parametrize("gap", [0.0007, 0.001, 0.004, 0.03, 0.1])
+def test_a_box_that_fell_on_a_peak_near_its_side_rests_on_it(height: float, gap: float) -> None:
+    """It comes in by more than from the peak to its side, about a millimetre, on a rail along z."""
+    heights = np.zeros((21, 21))
+    heights[10, 10] = height
+    world = World(HeightField(heights, 2.0, 2.0), Box(0.3, 0.3, 0.2), place=[0.15 - gap, 0.013])
+    world.plant.GetJointByName("rail").set_translation(world.context, height + 0.15)
+    world.simulator.AdvanceTo(0.6)
+    assert world.pose().translation()[2] == pytest.approx(height + 0.1 - SINKS, abs=1e-7)
+    assert world.force() == pytest.approx(G, rel=1e-3)
 
 
 @pytest.mark.parametrize(
