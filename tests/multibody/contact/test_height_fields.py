@@ -66,8 +66,9 @@ class World:
         self.plant.RegisterCollisionGeometry(self.body, RigidTransform(), shape, "body", properties)
         self.plant.RegisterCollisionGeometry(self.plant.world_body(), X_WF, ground, "ground", properties)
         if place is not None:
-            foot = FixedOffsetFrame("foot", self.plant.world_frame(), RigidTransform([*place, 0.0]))
-            self.plant.AddJoint(PrismaticJoint("rail", self.plant.AddFrame(foot), self.body.body_frame(), [0.0, 0.0, 1.0]))
+            X_WP, world = RigidTransform([*place, 0.0]), self.plant.world_frame()
+            foot = self.plant.AddFrame(FixedOffsetFrame("foot", world, X_WP))
+            self.plant.AddJoint(PrismaticJoint("rail", foot, self.body.body_frame(), [0.0, 0.0, 1.0]))
         self.plant.Finalize()
         self.simulator = Simulator(builder.Build())
         self.context = self.plant.GetMyMutableContextFromRoot(self.simulator.get_mutable_context())
