@@ -244,6 +244,10 @@ class BatchWorker:
         is_allowed = plan.is_current() and plan._is_allowed and self.settled is not None
         return is_allowed and not (program.num_callbacks or program.reads_abstract_state)  # rows are numbers alone
 
+    def suits(self, rows: Array) -> Array:
+        """Whether operations are right for rows of values at `offsets`."""
+        return self._plan._program._assembly.suits(self.offsets, rows)
+
     def has_generators(self) -> bool:
         """Whether operations draw random numbers by generators in the abstract state."""
         return any(hasattr(write_back, "box") for write_back in self._plan._program.write_backs)

@@ -141,7 +141,8 @@ class Runs:
         for row, n in zip(rows, indices if own else ()):
             if n in own:
                 own[n].store.flat.take(worker.offsets, out=row)
-        return indices, rows
+        suitable = np.flatnonzero(worker.suits(rows))
+        return ([indices[k] for k in suitable], rows[suitable]) if len(suitable) < len(rows) else (indices, rows)
 
     def wants_traces(self, worker: BatchWorker, indices: list[int]) -> bool:
         """Whether logs, random numbers or samples are needed of some simulations; only Contexts keep samples."""

@@ -267,13 +267,15 @@ class ModelTape:
         return count
 
     def run_from(self, offsets: Array, rows: Array, results: Array) -> int:
-        """The same from values at any offsets in the flat array.
+        """The same from values at any offsets in the flat array, in order.
 
         Args:
             offsets: of independent values, shape [m].
             rows: shape [N, m].
             results: gets the results, shape [N, n].
         """
+        suitable = self._assembly.suits(offsets, rows)
+        rows = rows if suitable.all() else rows[: suitable.argmin()]
         count: int = self._run_from(self.address, offsets, rows, results)
         for write_back in self._assembly.write_backs:
             write_back()

@@ -46,7 +46,7 @@ from merganser.multibody.contact.layout import Law, Laws, Rows, Settings
 from merganser.multibody.linear.products import block_of, num_ends, row_product, tree_of
 from merganser.multibody.linear.records import CONTACT, DRIVE, Constraint, Problem
 
-_LEAST_ARM = 1e-12  # of an entry of J: [m], or the cosine of an angle
+LEAST_ARM = 1e-12  # of an entry of J: [m], or the cosine of an angle
 
 
 @device
@@ -99,9 +99,9 @@ def _moves_anything(problem: Problem, constraint: Constraint) -> bool:
         J = block_of(problem.trees, problem.jacobian, constraint, end).J
         for k in range(J.shape[0]):
             longest = larger(abs(J[k].real), longest)
-            if all_of(longest > _LEAST_ARM):
+            if all_of(longest > LEAST_ARM):
                 return True
-    return bool(longest > _LEAST_ARM)
+    return bool(longest > LEAST_ARM)
 
 
 @inlined

@@ -25,8 +25,9 @@ from merganser.framework.native.memory.by_value import larger
 from merganser.multibody import kernels
 from merganser.multibody.contact.bounded import stiffest_gain
 from merganser.multibody.contact.plant_problem import LIMIT_STIFFNESS, limited_position, set_holonomic
+from merganser.multibody.contact.regularization import LEAST_ARM
 from merganser.multibody.kernels import layout
-from merganser.multibody.kernels.scalars import real_part
+from merganser.multibody.kernels.scalars import is_set, real_part
 from merganser.multibody.kernels.transmissions import transmission_motion
 from merganser.multibody.kernels.transmissions.arms import node_axis, node_point
 from merganser.multibody.kernels.transmissions.motion import stretch_of
@@ -137,7 +138,9 @@ class PlantTransmissions:
                     stiffness, dissipation = limit.spring
                     f, is_met = -stiffness * g * larger(0.0, 1.0 - dissipation * rate), g.real < 0.0  # (2)
                 else:
-                    gain, reach, resolved = 2.0 * LIMIT_STIFFNESS * h * h, 2.0 * h, stiffest_gain(law["beta"], limit.w)
+                    gain, reach, resolved = 2.0 * LIMIT_STIFFNESS * h * h, 2.0 * h, 0.0 * limit.w
+                    if limit.w.real > 0.0:
+                        resolved = stiffest_gain(law["beta"], limit.w)
                     if gain > resolved.real:
                         gain, reach = resolved, max(reach, shortest)
                     f = (-g / reach - rate) * gain / h  # (1)
@@ -161,10 +164,17 @@ class PlantTransmissions:
             of_motion = tree.topology, records, tree.transmission_nodes, q, x[num_q:], position, velocity, scratch
             w.call(transmission_motion, *of_motion, lengths, rates, arms)
         w.call(kernels.mass_matrix, w.topology, parameters, position, scratch, M)
-        A = M.diagonal().copy()
+        A, is_free = M.diagonal().copy(), np.ones(num_v)
         for node, body in zip(w.topology, parameters):
             first, count = node["v_start"], node["num_v"]
             A[first : first + count] += sample.time_step * body["damping"][:count]
+            is_free[first : first + count] = not is_set(body["is_locked"])
+
+        def compliance(J: Array) -> Any:
+            """w of (1), 0 where a limit moves nothing."""
+            J = J * is_free
+            return (J * J / A).sum() * float(np.abs(_numbers(J)).max() > LEAST_ARM)
+
         found = []
         is_sprung = sample.time_step == 0.0 and len(limits) > 0
         springs = self._model.contact.limit_springs(tree) if is_sprung else (limits["q"],) * 2
@@ -173,12 +183,12 @@ class PlantTransmissions:
             place, J = limit["v"] + np.arange(limit["num_v"]), np.zeros(num_v, w.dtype)
             J[place] = slopes[: limit["num_v"]]
             bounds, spring = (limit["lower"], limit["upper"]), (stiffness, dissipation)
-            found.append(_Limit(length, bounds, J, (J * J / A).sum(), spring, place, J[place]))
+            found.append(_Limit(length, bounds, J, compliance(J), spring, place, J[place]))
         for i, (tendon, J) in enumerate(zip(records, arms)):
             bounds = tendon["lower"], tendon["upper"]
             spring = tendon["limit_stiffness"], tendon["limit_dissipation"]
             place = num_v + np.arange(i, i + 1)
-            found.append(_Limit(lengths[num_q + i], bounds, J, (J * J / A).sum(), spring, place, np.ones(1)))
+            found.append(_Limit(lengths[num_q + i], bounds, J, compliance(J), spring, place, np.ones(1)))
         return found
 
     def calc_path(self, context: Context, index: int) -> list[Array]:

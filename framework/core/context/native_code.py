@@ -160,6 +160,7 @@ class NativeCode:
         in_lanes: makes the same operation for several worlds side by side, see CodeInLanes; None without one.
         capacities: says what must grow with what the operation finds; None if nothing does.
         features: what it needs of the functions that are for one thing alone (framework/native/memory/shared_code.py).
+        decided_by: offsets of numbers in the flat array that have decided on it: it is another one where they differ.
     """
 
     operation: str | NativeOperation | Operation
@@ -172,6 +173,7 @@ class NativeCode:
     in_lanes: Callable[[NDArray[Any]], CodeInLanes | None] | None = None
     capacities: Callable[[], Sequence[Capacity]] | None = None
     features: tuple[str, ...] = ()
+    decided_by: tuple[int, ...] = ()
 
     def resolve(self, context: LeafContext) -> NativeCode | None:
         """The operation in a Context; None if it has none."""

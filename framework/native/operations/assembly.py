@@ -98,6 +98,7 @@ class Assembly:
         checks: whether operations are still right, see NativeCode.is_current.
         capacities: of operations, see NativeCode.capacities, with the contexts of their blocks.
         features: of operations.
+        decided_by: of operations, see NativeCode.decided_by.
     """
 
     def __init__(self, store: Store, is_patient: bool = False) -> None:
@@ -120,12 +121,24 @@ class Assembly:
         self.checks: list[Callable[[], bool]] = []
         self.capacities: list[tuple[LeafContext, Callable[[], Sequence[Capacity]]]] = []
         self.features: set[str] = set()
+        self.decided_by: set[int] = set()
         self.reads_abstract_state = False
         self.waiting: list[tuple[NativeCode | ContextualCode, LeafContext]] = []
         self._left_to_python: set[int] = set()  # cache entries, by their bits
 
     def __len__(self) -> int:
         return len(self._addresses)
+
+    def suits(self, offsets: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether the operations are right for rows of values: in some, a locked joint may have no controller, say.
+
+        Args:
+            offsets: of independent values in the flat array, in order, shape [m].
+            rows: shape [n, m].
+        """
+        decided_by = sorted(self.decided_by)
+        same: NDArray[np.bool_] = rows[:, np.searchsorted(offsets, decided_by)] == self._store.flat[decided_by]
+        return same.all(axis=1)
 
     def add(self, native: NativeCode | ContextualCode, context: LeafContext, output: int = 0) -> bool:
         """Adds an operation.
@@ -154,6 +167,7 @@ class Assembly:
             if code.is_current is not None:
                 self.checks.append(code.is_current)
             self.features.update(code.features)
+            self.decided_by.update(code.decided_by)
             if code.capacities is not None:
                 self.capacities.append((context, code.capacities))
             self.reads_abstract_state = self.reads_abstract_state or code.reads_abstract_state

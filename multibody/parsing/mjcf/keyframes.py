@@ -109,7 +109,8 @@ def SetMjcfKeyframe(
         model_instance: of the file; it may be left out if the parser has read one with keyframes.
 
     Raises:
-        RuntimeError: the plant is not finalized, or there is no such model or key.
+        RuntimeError: the plant is not finalized, there is no such model or key, or a body is no longer free that the
+            key has a pose of. The Context stays as it was.
     """
     require_types("SetMjcfKeyframe", name=(name, str))
     plant, instance, model = described_model("SetMjcfKeyframe", parser, model_instance, ("keyframes",))
@@ -131,13 +132,18 @@ def SetMjcfKeyframe(
                 turn = q[joint.position_start() : joint.position_start() + 4]
                 values = RotationMatrix(Quaternion(turn)) @ values
             v[joint.velocity_start() : joint.velocity_start() + len(values)] = values
-    plant.SetPositions(context, q)
-    plant.SetVelocities(context, v)
-    for body_name, values in key.positions.items():
-        if len(values) == 7:
-            plant.SetFreeBodyPose(context, plant.GetBodyByName(body_name, instance), _free_pose(values))
-    for body_name, values in key.velocities.items():
-        if len(values) == 6:
-            body = plant.GetBodyByName(body_name, instance)
-            w_WB_W = plant.EvalBodyPoseInWorld(context, body).rotation() @ values[3:]
-            plant.SetFreeBodySpatialVelocity(context, body, SpatialVelocity(w_WB_W, values[:3]))
+    before = plant.GetPositionsAndVelocities(context).copy()
+    try:
+        plant.SetPositions(context, q)
+        plant.SetVelocities(context, v)
+        for body_name, values in key.positions.items():
+            if len(values) == 7:
+                plant.SetFreeBodyPose(context, plant.GetBodyByName(body_name, instance), _free_pose(values))
+        for body_name, values in key.velocities.items():
+            if len(values) == 6:
+                body = plant.GetBodyByName(body_name, instance)
+                w_WB_W = plant.EvalBodyPoseInWorld(context, body).rotation() @ values[3:]
+                plant.SetFreeBodySpatialVelocity(context, body, SpatialVelocity(w_WB_W, values[:3]))
+    except Exception:
+        plant.SetPositionsAndVelocities(context, before)
+        raise

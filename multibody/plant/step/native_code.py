@@ -28,6 +28,7 @@ from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.native import is_at_hand
 from merganser.framework.native.compiler.when_to_compile import OptionalCode, must_compile_here, want
 from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.image import offset_in
 from merganser.framework.native.memory.records_of_arrays import (
     COMPLEX,
     ArrayOf,
@@ -141,7 +142,7 @@ class NativeDynamics:
         arguments = FAILURE, *integers_of(self._record(context, buffers))
         native = NativeCode(
             code.load(), arguments, keep, self._check_of(context, buffers), capacities=buffers.capacities,
-            features=buffers.features(),
+            features=buffers.features(), decided_by=self._locks_in(context),
         )  # fmt: skip
         is_free = not (self._dynamics.is_always_constrained or self._dynamics.views.num_activations)
         if code in (STEP, _DERIVATIVES) and is_free:
@@ -252,6 +253,14 @@ class NativeDynamics:
             return step.is_current(controllers) and (can_constrain or not self._can_constrain())
 
         return is_current
+
+    def _locks_in(self, context: Context) -> tuple[int, ...]:
+        """Where the locks are that decide which PD controllers are at work."""
+        table, w = self._dynamics.inputs.actuators_in(context), self._workspace(context)
+        if not (table.controlled and self._model.is_discrete):
+            return ()
+        flat = w.store.flat
+        return tuple(offset_in(flat, w.parameters["is_locked"][k : k + 1]) for k in table.controllers.mobods.tolist())
 
     def _can_constrain(self) -> bool:
         """Whether the kernels are compiled that hold something, or this process has to compile them."""

@@ -115,6 +115,23 @@ def test_worlds_with_controllers_are_those_of_simulators(is_explicit: bool, ahea
     assert {int(num_steps) for steps in ahead for num_steps in steps} == {10}  # to the end
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_worlds_whose_locked_joints_differ_are_those_of_simulators(first: int) -> None:
+    """A controller of a locked joint does not act, so that worlds differ in more than what steps read."""
+    plant = arm(is_sampled=False)
+
+    def begin(context: Context, n: int) -> None:
+        set_up(plant, context, n)
+        if n % 2 == first:
+            plant.GetJointByName("joint1").Lock(context)
+
+    assert_as_alone(plant, begin, num=4)
+    worlds = BatchSimulator(plant).make_worlds(4, begin)
+    port = plant.get_generalized_acceleration_output_port()
+    alone = [port.Eval(worlds.make_context(n)) for n in range(4)]
+    np.testing.assert_array_equal(worlds.eval_output(port), np.transpose(alone))
+
+
 def test_worlds_without_frames_and_springs_go_side_by_side(ahead: list[Any]) -> None:
     """Some groups of their parameters have no numbers."""
     plant = MultibodyPlant(STEP)

@@ -114,6 +114,19 @@ def test_forces_of_limits_have_derivatives(time_step):
     np.testing.assert_allclose(ExtractGradient(found), np.transpose(differences), rtol=0.0, atol=1e-6 * scale)
 
 
+def test_limits_of_locked_joints_exert_nothing():
+    plant, context, simulator, measure = make(0.002)
+    plant.GetJointByName("hinge").set_angle(context, 0.6)  # beyond its limit
+    plant.GetJointByName("right").set_translation(context, -0.4)  # beyond those of both tendons
+    plant.GetJointByName("left").set_translation(context, -0.6)  # hangs from the tendon between the two
+    for name in ("hinge", "right"):
+        plant.GetJointByName(name).Lock(context)
+    simulator.AdvanceTo(0.5)
+    f, weights = plant.get_limit_forces_output_port().Eval(context), -plant.CalcGravityGeneralizedForces(context)
+    assert f[0] == f[8] == measure()[0] == measure()[4] == 0.0
+    np.testing.assert_allclose(f[7], weights[5], rtol=1e-6)
+
+
 def test_plants_without_limits_have_no_port_of_their_forces():
     text = '<mujoco><worldbody><body><joint/><geom size=".1"/></body></worldbody></mujoco>'
     builder = DiagramBuilder()

@@ -11,6 +11,7 @@ from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
 from merganser.multibody.parsing import Parser, ParsingError
+from merganser.multibody.parsing.mjcf import SetMjcfKeyframe
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 from merganser.multibody.tree import GravityCompensation, MultibodyForces, SpatialInertia
 
@@ -187,3 +188,19 @@ def test_springs_and_dampers_of_joints_are_polynomials_and_flags_switch_them_off
         plant.SetPositionsAndVelocities(context, [0.6, -0.7])  # MuJoCo: as in its reference manual
         force = -spring * (0.5 + 2 * 0.25 + 3 * 0.125) + damper * (0.1 * 0.7 + 0.2 * 0.49 + 0.3 * 0.343)
         assert 2.0 * plant.EvalTimeDerivatives(context).CopyToVector()[1] == pytest.approx(force, abs=1e-13)
+
+
+def test_a_keyframe_for_a_body_that_is_no_longer_free_changes_nothing():
+    plant = MultibodyPlant(0.0)
+    (parser := Parser(plant)).AddModelsFromString(
+        '<mujoco><worldbody><body name="base"><freejoint/><geom size=".1"/><body name="arm"><joint name="j"/>'
+        '<geom size=".1"/></body></body></worldbody><keyframe><key name="k" qpos="0 0 1 1 0 0 0 2"/></keyframe>'
+        "</mujoco>",
+        "xml",
+    )
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    with pytest.raises(RuntimeError, match="body 'base' is not free"):
+        SetMjcfKeyframe(parser, context, "k")
+    np.testing.assert_array_equal(plant.GetPositions(context), [0.0])
