@@ -101,7 +101,7 @@ def fits(context: Context, worker: BatchWorker) -> bool:
         and store.accuracy == mine.accuracy
         and routing_of(context) == worker.routing
         and all(slot.clearing != -1 for slot in store.slots)
-        and worker.suits(store.flat[None, worker.offsets]).all()
+        and bool(worker.suits(store.flat[None, worker.offsets]).all())
         and (not worker.may_read_abstract_values or have_same_abstract_values(context, worker.context))
     )
 

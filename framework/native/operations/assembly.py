@@ -137,8 +137,9 @@ class Assembly:
             rows: shape [n, m].
         """
         decided_by = sorted(self.decided_by)
-        same: NDArray[np.bool_] = rows[:, np.searchsorted(offsets, decided_by)] == self._store.flat[decided_by]
-        return same.all(axis=1)
+        same = rows[:, np.searchsorted(offsets, decided_by)] == self._store.flat[decided_by]
+        suitable: NDArray[np.bool_] = np.all(same, axis=1)
+        return suitable
 
     def add(self, native: NativeCode | ContextualCode, context: LeafContext, output: int = 0) -> bool:
         """Adds an operation.
