@@ -15,6 +15,8 @@ from merganser.framework.common import source_location
 
 # Programs that tests start begin from bytecode, as those of users do: half as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Each processor has a worker: threads of another one's matrices would wait for it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 class _All:
