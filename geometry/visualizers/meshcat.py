@@ -25,7 +25,8 @@ from merganser.framework.core.values.arguments import checked_number
 from merganser.geometry.visualizers.client_messages import ClientMessages, Dragging
 from merganser.geometry.visualizers.controls import Controls, RealtimeRate, SimulationBar
 from merganser.geometry.visualizers.encoding import encode
-from merganser.geometry.visualizers.face.controls import CameraFace, ControlsFace, RecordingFace, first_place
+from merganser.geometry.visualizers.face.cameras import CameraFace, first_place
+from merganser.geometry.visualizers.face.controls import ControlsFace, RecordingFace
 from merganser.geometry.visualizers.face.parts import Recording
 from merganser.geometry.visualizers.pages import client_script, live_page, page_script
 from merganser.geometry.visualizers.params import (

@@ -3,8 +3,6 @@
 from merganser.multibody.manipulation.arm_messages import (
     IiwaCommandReceiver,
     IiwaCommandSender,
-    IiwaControlMode,
-    IiwaDriver,
     IiwaStatusReceiver,
     IiwaStatusSender,
     PandaCommandReceiver,
@@ -12,19 +10,23 @@ from merganser.multibody.manipulation.arm_messages import (
     PandaControlMode,
     PandaStatusReceiver,
     PandaStatusSender,
-    ParseIiwaControlMode,
-    get_iiwa_max_joint_velocities,
-    kIiwaArmNumJoints,
-    kIiwaLcmStatusPeriod,
     kPandaArmNumJoints,
-    position_enabled,
-    torque_enabled,
 )
 from merganser.multibody.manipulation.driver_configs import (
     ApplyDriverConfig,
     ApplyDriverConfigs,
     ApplyNamedPositionsAsDefaults,
     ZeroForceDriver,
+)
+from merganser.multibody.manipulation.iiwa import (
+    IiwaControlMode,
+    IiwaDriver,
+    ParseIiwaControlMode,
+    get_iiwa_max_joint_velocities,
+    kIiwaArmNumJoints,
+    kIiwaLcmStatusPeriod,
+    position_enabled,
+    torque_enabled,
 )
 from merganser.multibody.manipulation.iiwa_control import BuildIiwaControl, SimIiwaDriver
 from merganser.multibody.manipulation.schunk_wsg_controller import (

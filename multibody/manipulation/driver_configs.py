@@ -25,7 +25,7 @@ from merganser.framework.core.values.arguments import require_types
 from merganser.framework.lcm import LcmBuses
 from merganser.framework.math import RigidTransform
 from merganser.framework.primitives import ConstantVectorSource, SharedPointerSystem
-from merganser.multibody.manipulation.arm_messages import IiwaDriver
+from merganser.multibody.manipulation.iiwa import IiwaDriver
 from merganser.multibody.manipulation.iiwa_control import BuildIiwaControl
 from merganser.multibody.manipulation.schunk_wsg_controller import BuildSchunkWsgControl
 from merganser.multibody.manipulation.schunk_wsg_messages import SchunkWsgDriver

@@ -26,11 +26,10 @@ from merganser.framework.primitives import (
 )
 from merganser.multibody.controllers import InverseDynamics, InverseDynamicsController
 from merganser.multibody.controllers.inverse_dynamics import require_fully_actuated
-from merganser.multibody.manipulation.arm_messages import (
-    IiwaCommandReceiver,
+from merganser.multibody.manipulation.arm_messages import IiwaCommandReceiver, IiwaStatusSender
+from merganser.multibody.manipulation.iiwa import (
     IiwaControlMode,
     IiwaDriver,
-    IiwaStatusSender,
     ParseIiwaControlMode,
     kIiwaLcmStatusPeriod,
     position_enabled,

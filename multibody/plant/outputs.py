@@ -260,10 +260,10 @@ class OutputPorts:
 
         They are positive where limits push towards greater q or length, as steps have found them, or as springs of
         continuous plants exert them [N m or N], shape [num_velocities + num_transmissions]. (pydrake has no such port:
-        it is declared, as the last one, when it is first asked for. Ask before the diagram is built.)
+        it is declared, as the last one, when it is first asked for; Contexts that are older cannot evaluate it.)
 
         Raises:
-            RuntimeError: before Finalize(), nothing has limits that the plant keeps, or the plant has Contexts already.
+            RuntimeError: before Finalize(), or nothing has limits that the plant keeps.
         """
         self._model.require_finalized("get_limit_forces_output_port()")
         if self._limit_forces_port is None:

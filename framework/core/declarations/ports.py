@@ -284,12 +284,14 @@ class LeafOutputPort(OutputPort[ValueT]):
         return self._system._sys_cache_entries[self._entry_number]  # type: ignore[attr-defined]
 
     def _read(self, context: Context) -> BasicVector | AbstractValue:
-        if getattr(context, "system", None) is not self._system:
+        own: Any = context  # a LeafContext
+        if getattr(own, "system", None) is not self._system:
             raise _foreign_context(self, context)
         try:
-            return context.read_entry(self._entry_number)  # type: ignore[attr-defined]
+            value: BasicVector | AbstractValue = own.read_entry(self._entry_number)
+            return value
         except IndexError:
-            if self._entry_number < len(context.slots):  # type: ignore[attr-defined]
+            if self._entry_number < len(own.slots):
                 raise  # by what computes the value
             raise RuntimeError(
                 f"{self.GetFullDescription()} was declared after this Context was made. Declare it before."
