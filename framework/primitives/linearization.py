@@ -361,7 +361,7 @@ def _rates(system: System, context: Context) -> tuple[tuple[float, float], ...]:
         if not getattr(leaf, "changes_abstract_state_at_events_only", False):
             raise RuntimeError(
                 f"System '{path}' has abstract state and cannot be linearized: {type(leaf).__name__} "
-                f"'{leaf.GetSystemPathname()}' declares it.{getattr(leaf, 'how_to_avoid_abstract_state', '')}"
+                f"'{leaf.GetSystemPathname()}' declares it.{leaf._sys_without_abstract_state}"
             )
     if not context.num_discrete_state_groups():
         return ()

@@ -125,6 +125,7 @@ class MultibodyPlant(
     """
 
     _keeps_derivatives = True
+    _sys_without_abstract_state = " Call SetUseSampledOutputPorts(False) before Finalize() to do without."
     _model: PlantModel
     _tree: MultibodyTree
     _views: StateViews

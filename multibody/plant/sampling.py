@@ -136,7 +136,6 @@ class Sampling:
         v, forces = (tree.num_velocities(),), (len(tree.topology), 6)
         shapes = (x, x, (tree.num_actuated_dofs(),), v, forces, (num_numbers,), (3,))
         self.state_index = system.DeclareAbstractState(SampleBox(None, shapes, h))
-        system.how_to_avoid_abstract_state = " Call SetUseSampledOutputPorts(False) before Finalize() to do without."
         system.DeclarePeriodicUnrestrictedUpdateEvent(h, 0.0, self._calc_sampled_step)
         system._sys_amend_last_event(native=self.dynamics.native)
         system._sys_amend_last_event(joins_discrete_updates=True)

@@ -91,6 +91,7 @@ class LeafSystem(
     _sys_abstract_parameter_models: tuple[AbstractValue, ...] = ()
     _sys_unit_quaternions: Sequence[int] = ()  # where in the continuous state; integrators keep their length 1
     _sys_events: tuple[DeclaredEvent, ...] = ()
+    _sys_without_abstract_state = ""  # how to do without abstract state, for messages
     _sys_is_piecewise = False  # whether it has regions, as a PiecewiseBlock of framework/primitives has
     _sys_decides = False  # whether it changes its state between steps, as a DecidingBlock there does
     _sys_breaks: Callable[[], Sequence[float]] | None = None  # see inside.py
